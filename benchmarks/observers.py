@@ -1,4 +1,4 @@
-"""External torques by four observers, over DDS, beside what the simulator knows.
+"""External torques by all observers, over DDS, beside what the simulator knows.
 
     PYTHONPATH=.:test .venv/bin/python benchmarks/observers.py [--minutes 10] [--results DIR]
 
@@ -23,13 +23,13 @@ from observer_client import Study
 from screw_dynamics_ros.core import Robot
 from screw_dynamics_ros.core.description import RobotDescription, read_urdf
 from screw_dynamics_ros.core.description.urdf_writer import write_urdf
+from screw_dynamics_ros.core.estimation.observers.table import OBSERVERS
 from support.robots import urdf_path
 
 ROOT = Path(__file__).resolve().parents[1]
 URDF = ROOT / 'urdf' / 'panda.urdf'
 PAGE = ROOT / 'doc' / 'external_torques.md'
 
-OBSERVERS = ('static', 'filtered', 'momentum', 'kalman')
 CONSTANT = 0.02  # s
 VELOCITY_NOISE, EFFORT_NOISE = 0.002, 0.2  # rad/s, N m
 HEAVIER = 1.1  # all inertias the observers believe in, times the true ones

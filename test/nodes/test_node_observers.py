@@ -22,6 +22,7 @@ from sensor_msgs.msg import JointState
 from std_msgs.msg import Bool, Float64MultiArray, String
 
 from screw_dynamics_ros.core import Robot
+from screw_dynamics_ros.core.estimation.observers.table import OBSERVERS
 from screw_dynamics_ros.nodes.outputs.external_wrenches.wrench_outputs import WrenchEstimator
 from screw_dynamics_ros.ros.diagnostics import Level
 from support.host_bench import Bench, serialized
@@ -29,7 +30,6 @@ from support.plain_observers import FALL, RISE, THRESHOLD, PlainObservers, Step
 from support.robots import urdf_path
 
 JOINTS = ('joint1', 'joint2')
-OBSERVERS = ('static', 'filtered', 'momentum', 'kalman')
 TOPIC = '/life/wrench_estimator/external_torque'
 REDUCED = '/life/wrench_estimator/reduced_wrench/tip'
 FLAG = '/life/wrench_estimator/collision'
@@ -88,7 +88,7 @@ def agree(found, expected):
 class Observers(RuleBasedStateMachine):
     bench = None
 
-    @initialize(observer=st.sampled_from(OBSERVERS))
+    @initialize(observer=st.sampled_from(list(OBSERVERS)))
     def start(self, observer):
         set_parameters(
             self.bench,
@@ -190,7 +190,7 @@ class Observers(RuleBasedStateMachine):
         self.cutoffs = [cutoff, wrench_cutoff]
         self.sent, self.torque, self.reduced, self.flag = {}, None, None, None
 
-    @rule(observer=st.sampled_from(OBSERVERS))
+    @rule(observer=st.sampled_from(list(OBSERVERS)))
     def another_observer(self, observer):
         set_parameters(self.bench, observer='static')
         set_parameters(self.bench, observer='kalman')
@@ -232,7 +232,7 @@ def test_random_sequences(bench):
     )
 
 
-@pytest.mark.parametrize('observer', ['static', 'filtered', 'momentum', 'kalman'])
+@pytest.mark.parametrize('observer', OBSERVERS)
 def test_each_observer_tells_a_push_at_rest(bench, observer):
     """Held against a push of (1, -2) N m: all agree; the static one and kalman at once."""
     set_parameters(bench, observer=observer, observer_time_constant=0.01)

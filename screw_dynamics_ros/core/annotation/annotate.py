@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from screw_dynamics_ros.core.annotation.accelerations import accelerations
-from screw_dynamics_ros.core.annotation.observation import NEEDED, StackObserver
+from screw_dynamics_ros.core.annotation.observation import StackObserver
 from screw_dynamics_ros.core.annotation.settings import (
     DEFAULT,
     AnnotationSettings,
@@ -28,18 +28,19 @@ from screw_dynamics_ros.core.estimation.effort_terms import (
     GRAVITY,
     PAYLOAD,
     TERMS,
-    external_torque_of_terms,
-    momenta_and_known_torques,
-    moved_mass,
 )
-from screw_dynamics_ros.core.robot.functions import Output
+from screw_dynamics_ros.core.estimation.observers.quantities import (
+    Efforts,
+    Source,
+    quantities,
+    static_torque,
+)
+from screw_dynamics_ros.core.estimation.observers.table import OBSERVERS
 from screw_dynamics_ros.core.robot.fused_kernel import Formula, fused_specification
 from screw_dynamics_ros.core.robot.robot import Robot
 from screw_dynamics_ros.core.types import Array
 
 BLOCK = 8192  # samples that are computed at once
-
-Source = Output | Formula
 
 
 class MotionArrays(NamedTuple):
@@ -101,7 +102,7 @@ def annotate_arrays(
         mass_matrix                  (nv, nv)  [kg m^2, kg m, kg]
         transforms                   (m, 7)    of `Robot.transform_joints`: x, y, z, quaternion
         external_torque              (nv,)     by the observer, of the environment on the robot
-        external_torque_covariance   (nv, nv)  with the observer kalman
+        external_torque_covariance   (nv, nv)  with observers that estimate it
         twist/<link>                 (6,)      hybrid: of the origin of the link, in root axes
         jacobian/<link>              (6, nv)   likewise
         singularity/<link>           (4,)      smallest singular value, condition number, rank,
@@ -109,7 +110,7 @@ def annotate_arrays(
         wrench/<link>                (6,)      at the origin of the link, in its axes [N m, N]
         ============================ ========= ====================================================
 
-        NaN where something cannot be told: the observer has not settled, a singular direction.
+        NaN where nothing can be estimated: the observer has not settled, a singular direction.
 
     Raises
     ------
@@ -216,10 +217,7 @@ class Annotator:
             if 'singularity' in outputs:
                 results[f'body_jacobian/{link}'] = ('jacobian', link, 'body')
         if self._is_observed:
-            needed = NEEDED[self.settings.observer]
-            results.update(
-                (name, source) for name, source in self._observed().items() if name in needed
-            )
+            results.update(self._observed())
         return results or {'q': 'q'}
 
     def _of_load(self, function: str, **sources: Source) -> Formula:
@@ -232,48 +230,24 @@ class Annotator:
         return self.robot.substitute(function, payload=load, **sources)
 
     def _observed(self) -> dict[str, Source]:
-        """Return what observers read, by the names of `observation.NEEDED`."""
-        everywhere = tuple(range(self.robot.nv))
+        """Return the quantities that the observer reads, by name."""
         contained = tuple(int(term in self.settings.effort_terms) for term in TERMS)
-        shares = Formula('shares', (), as_numbers, (contained,))
-        nothing = Formula('no offset', (), np.zeros, ((self.robot.nv,),))
-        rest = Formula('rest', ('v',), np.zeros_like)
+        efforts = Efforts(
+            Formula('shares', (), as_numbers, (contained,)),
+            'measured',
+            Formula('no offset', (), np.zeros, ((self.robot.nv,),)),
+            tuple(range(self.robot.nv)),
+        )
         terms: dict[int, Source] = {
             GRAVITY: 'gravity_torques',
             CORIOLIS: 'coriolis_torques',
             FRICTION: 'friction_torques',
-            PAYLOAD: self._of_load('payload_torques', a=rest),
+            PAYLOAD: self._of_load('payload_torques', a=Formula('rest', ('v',), np.zeros_like)),
         }
-        momenta = Formula(
-            'momenta and known torques',
-            (
-                shares,
-                'measured',
-                nothing,
-                'momenta_and_rates',
-                self._of_load('payload_momenta_and_rates'),
-                *(terms[term] for term in (GRAVITY, CORIOLIS, FRICTION)),
-            ),
-            momenta_and_known_torques,
-            (everywhere,),
-        )
-        return {
-            'velocity': 'v',
-            'static_torque': Formula(
-                'external torques',
-                (shares, 'measured', nothing, *terms.values()),
-                external_torque_of_terms,
-                (tuple(terms),),
-            ),
-            'momentum_of_joints': Formula('p', (momenta,), element, (0,)),
-            'known_torque': Formula('n', (momenta,), element, (1,)),
-            'moved_mass': Formula(
-                'mass matrix that efforts move',
-                (shares, 'mass_matrix', self._of_load('payload_mass_matrix')),
-                moved_mass,
-                (everywhere,),
-            ),
-        }
+        static = static_torque(efforts, terms)
+        given = quantities(efforts, 'v', static, self._of_load)
+        observer = OBSERVERS[self.settings.observer]
+        return {name: given[name] for name in (*observer.reads, *observer.torques_read)}
 
     def _wrench_program(self) -> Program | None:
         """Return the program for contact wrenches, given external torques."""
@@ -418,11 +392,6 @@ class Annotator:
 def product(M: Array, a: Array) -> Array:
     """Return M a."""
     return M @ a
-
-
-def element(values: tuple[Array, ...], place: int) -> Array:
-    """Return one of several arrays."""
-    return values[place]
 
 
 def as_numbers(values: tuple[int, ...]) -> Array:

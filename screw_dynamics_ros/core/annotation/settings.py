@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 
 from screw_dynamics_ros.core.errors import ArgumentError, UnknownNameError
 from screw_dynamics_ros.core.estimation.effort_terms import TERMS
+from screw_dynamics_ros.core.estimation.observers.parameters import ObserverParameters
+from screw_dynamics_ros.core.estimation.observers.table import OBSERVERS
 
 #: Outputs of the whole robot; those of links, as 'twist/<link>'.
 OF_ROBOT = (
@@ -30,23 +32,18 @@ OUTPUTS = OF_ROBOT + OF_LINKS
 #: What is computed where nothing else is asked for: all but matrices.
 DEFAULT = tuple(name for name in OUTPUTS if name not in ('mass_matrix', 'jacobian'))
 
-OBSERVERS = ('static', 'filtered', 'momentum', 'kalman')
-
 
 @dataclass(frozen=True)
-class AnnotationSettings:
+class AnnotationSettings(ObserverParameters):
     """How outputs are computed; names and defaults are those of the parameters of the nodes.
 
     Attributes
     ----------
     effort_terms : tuple of str
         Those of `TERMS` that the measured efforts contain.
-    observer : {'static', 'filtered', 'momentum', 'kalman'}
-        How external torques are told from motion and efforts.
-    observer_time_constant : float
-        Of the observers filtered and momentum [s].
-    observer_velocity_deviation, observer_effort_deviation, observer_torque_change : float
-        Noise of the observer kalman, as in `kalman.Noise`.
+    observer : str
+        How external torques are estimated from motion and efforts, one of `OBSERVERS`; its
+        parameters are those of `ObserverParameters`.
     state_timeout : float
         A longer step is a pause: the observer starts anew, nothing is differentiated across it [s].
     damping, characteristic_length, singularity_threshold : float
@@ -66,10 +63,6 @@ class AnnotationSettings:
 
     effort_terms: tuple[str, ...] = TERMS
     observer: str = 'static'
-    observer_time_constant: float = 0.02
-    observer_velocity_deviation: float = 0.002
-    observer_effort_deviation: float = 0.2
-    observer_torque_change: float = 20.0
     state_timeout: float = 0.5
     damping: float = 0.001
     characteristic_length: float = 0.2
@@ -87,17 +80,16 @@ class AnnotationSettings:
             raise UnknownNameError(
                 f'no observer {self.observer!r}; choose one of {", ".join(OBSERVERS)}'
             )
+        observed = {each.name: each.metadata['minimum'] for each in fields(ObserverParameters)}
         for name in (
-            'observer_time_constant',
-            'observer_velocity_deviation',
-            'observer_torque_change',
+            *(name for name, least in observed.items() if least > 0.0),
             'characteristic_length',
             'singularity_rate',
         ):
             if not getattr(self, name) > 0.0:
                 raise ArgumentError(f'{name} must be greater than 0, got {getattr(self, name)}')
         for name in (
-            'observer_effort_deviation',
+            *(name for name, least in observed.items() if least == 0.0),
             'state_timeout',
             'damping',
             'singularity_threshold',

@@ -23,9 +23,38 @@ measurements (2011); Haddadin, De Luca and Albu-Schaeffer 2017, section V. Signs
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import numpy as np
 
+from screw_dynamics_ros.core.estimation.noise_propagation import momentum_stage, torque_stage
+from screw_dynamics_ros.core.estimation.observers.observer import FirstOrderObserver, Sample
 from screw_dynamics_ros.core.types import Array
+
+
+class FilteredDynamics(FirstOrderObserver):
+    """The state is that of `filtered_step`."""
+
+    text = 'inverse dynamics with a filtered acceleration'
+    reads = ('velocity', 'static_torque')
+    torques_read = ('moved_mass',)
+    filters = 2
+
+    def advance(self, state: Array, sample: Sample) -> Array:
+        """Return the state after a sample."""
+        v, rest = sample['velocity'], sample['static_torque']
+        return filtered_step(state, v, rest, sample.decay, sample.rate)
+
+    def torques(self, n: int, state: Array, given: Mapping[str, Array]) -> Array:
+        """Return (3), (..., n)."""
+        M, a, rest = given['moved_mass'], state[..., 2 * n : 3 * n], state[..., 3 * n :]
+        inertial = M @ a if M.ndim == 2 else np.einsum('kij,kj->ki', M, a)
+        torques: Array = inertial + rest
+        return torques
+
+    def noise(self, decay: float, rate: float) -> tuple[list[Array], list[Array]]:
+        """Return the mean of two efforts, the change of velocities by M, each filtered."""
+        return [torque_stage(decay)], [momentum_stage(decay, rate)]
 
 
 def filtered_step(state: Array, v: Array, rest: Array, decay: Array, rate: Array) -> Array:

@@ -30,9 +30,34 @@ and identification (2017), (33)-(36). Signs as in E-54.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import numpy as np
 
+from screw_dynamics_ros.core.estimation.noise_propagation import momentum_stage, torque_stage
+from screw_dynamics_ros.core.estimation.observers.observer import FirstOrderObserver, Sample
 from screw_dynamics_ros.core.types import Array
+
+
+class GeneralizedMomentum(FirstOrderObserver):
+    """The state is that of `momentum_step`."""
+
+    text = 'by the generalized momentum'
+    reads = ('momentum', 'known_torque')
+    filters = 1
+
+    def advance(self, state: Array, sample: Sample) -> Array:
+        """Return the state after a sample."""
+        p, known = sample['momentum'], sample['known_torque']
+        return momentum_step(state, p, known, sample.decay, sample.rate)
+
+    def torques(self, n: int, state: Array, given: Mapping[str, Array]) -> Array:
+        """Return r (..., n)."""
+        return state[..., 2 * n :]
+
+    def noise(self, decay: float, rate: float) -> tuple[list[Array], list[Array]]:
+        """Return the mean of two efforts, the change of momenta, each filtered."""
+        return [torque_stage(decay)], [momentum_stage(decay, rate)]
 
 
 def momentum_step(state: Array, p: Array, known: Array, decay: Array, rate: Array) -> Array:

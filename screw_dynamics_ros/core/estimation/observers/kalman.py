@@ -20,10 +20,13 @@ contact forces and torques for robotic manipulators (2018). Signs as in E-54.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
 
+from screw_dynamics_ros.core.estimation.observers.observer import Observer, Sample
+from screw_dynamics_ros.core.estimation.observers.steps import ObserverSteps
 from screw_dynamics_ros.core.linear import solve_positive_definite, symmetric, zeros
 from screw_dynamics_ros.core.types import Array
 
@@ -48,6 +51,46 @@ class Noise:
     torque: Array
     change: Array
     start: Array
+
+
+class MomentumKalmanFilter(Observer):
+    """The state is that of `kalman_step`."""
+
+    text = 'by a Kalman filter on the generalized momentum'
+    reads = ('momentum', 'known_torque', 'moved_mass')
+    parameters = (
+        'observer_velocity_deviation',
+        'observer_effort_deviation',
+        'observer_torque_change',
+        'observer_torque_change',  # as large may a torque be at the start
+    )
+    estimates_covariance = True
+
+    def state_size(self, n: int) -> int:
+        """Return `kalman_size`."""
+        return kalman_size(n)
+
+    def advance(self, state: Array, sample: Sample) -> Array:
+        """Return the state after a sample."""
+        p, known, M = (sample[name] for name in self.reads)
+        noise = Noise(*sample.parameters)
+        return kalman_step(state, p, known, M, noise, sample.step, sample.first)
+
+    def torques(self, n: int, state: Array, given: Mapping[str, Array]) -> Array:
+        """Return d (..., n)."""
+        return state[..., 2 * n : 3 * n]
+
+    def covariance(self, n: int, state: Array) -> Array:
+        """Return P_dd (..., n^2)."""
+        return state[..., state.shape[-1] - n * n :]
+
+    def settling_time(self, time_constant: float) -> int:
+        """Return 0: the covariance says how much is known."""
+        return 0
+
+    def is_settled(self, steps: ObserverSteps, is_kept: bool) -> bool:
+        """Whether the present state is finite."""
+        return is_kept
 
 
 def kalman_size(n: int) -> int:

@@ -1,4 +1,4 @@
-"""The steps of an observer in time: their lengths, and where it starts anew."""
+"""The steps of an observer in time: their lengths, and where it starts again."""
 
 from __future__ import annotations
 
@@ -102,7 +102,17 @@ class ObserverSteps:
     @property
     def settled(self) -> bool:
         """Whether what the observer started with has decayed, see `SETTLED`."""
-        return self._age >= round(SETTLED * 1e9 * float(self.time_constants.max(initial=0.0)))
+        return self._age >= round(SETTLED * 1e9 * self.longest_time_constant)
+
+    @property
+    def age(self) -> int:
+        """The time since the last start [ns]."""
+        return self._age
+
+    @property
+    def longest_time_constant(self) -> float:
+        """The largest of `time_constants` [s]."""
+        return float(self.time_constants.max(initial=0.0))
 
     def _set(self, decay: Array | float, *others: float) -> None:
         self._decay[:], self._others[:] = decay, others

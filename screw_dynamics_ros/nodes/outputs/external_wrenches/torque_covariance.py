@@ -8,9 +8,9 @@ import numpy as np
 
 from screw_dynamics_ros.core.estimation.low_pass import LowPassSteps
 from screw_dynamics_ros.core.estimation.noise_propagation import NoiseVariance
+from screw_dynamics_ros.core.estimation.observers.quantities import Observation
 from screw_dynamics_ros.core.types import Array
 from screw_dynamics_ros.nodes.model.running_model import Model
-from screw_dynamics_ros.nodes.outputs.external_wrenches.external_torque import Observation
 from screw_dynamics_ros.nodes.outputs.external_wrenches.torque_observer import TorqueObserver
 from screw_dynamics_ros.ros.joint_states.mapper import JointStateMapper
 from screw_dynamics_ros.ros.parameters import Parameters
@@ -19,7 +19,7 @@ from screw_dynamics_ros.ros.parameters import Parameters
 class TorqueCovariance:
     """The covariance that belongs to the present state, for one topic.
 
-    That of the observer kalman where it runs: the filters behind it only lessen it. Otherwise that
+    That of the observer if it estimates one: the filters behind it only lessen it. Otherwise that
     of the stated deviations of efforts and velocities, as they pass the observer and the filters.
 
     Parameters

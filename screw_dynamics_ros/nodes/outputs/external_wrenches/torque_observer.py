@@ -2,25 +2,24 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 
 import numpy as np
 
 from screw_dynamics_ros.core import ArgumentError, Robot
-from screw_dynamics_ros.core.estimation.noise_propagation import (
-    momentum_stage,
-    torque_stage,
-)
+from screw_dynamics_ros.core.estimation.observers.parameters import ObserverParameters
+from screw_dynamics_ros.core.estimation.observers.quantities import Observation
 from screw_dynamics_ros.core.estimation.observers.steps import ObserverSteps
+from screw_dynamics_ros.core.estimation.observers.table import (
+    OBSERVERS,
+    descriptions,
+    parameter_texts,
+)
 from screw_dynamics_ros.core.types import Array
 from screw_dynamics_ros.nodes.hosting.output_group import Stage
 from screw_dynamics_ros.nodes.model.running_model import Model
 from screw_dynamics_ros.nodes.model.scalar_joints import scalar_joints
-from screw_dynamics_ros.nodes.outputs.external_wrenches.external_torque import (
-    OBSERVERS,
-    Observation,
-    observation,
-)
+from screw_dynamics_ros.nodes.outputs.external_wrenches.external_torque import observation
 from screw_dynamics_ros.ros.diagnostics import Level, Status
 from screw_dynamics_ros.ros.joint_states.mapper import JointStateMapper
 from screw_dynamics_ros.ros.parameters import Parameters, Specification
@@ -29,38 +28,18 @@ TABLE = (
     Specification(
         'observer',
         'static',
-        'How external torques are estimated. static: as if nothing accelerated; '
-        'filtered: inverse dynamics with a filtered acceleration; momentum: by the generalized '
-        'momentum; kalman: by a Kalman filter on the generalized momentum.',
-        choices=OBSERVERS,
+        f'How external torques are estimated. {descriptions()}.',
+        choices=tuple(OBSERVERS),
     ),
-    Specification(
-        'observer_time_constant',
-        0.02,
-        'Time constant with which the observers filtered and momentum follow external torques [s].',
-        minimum=1e-4,
-        maximum=10.0,
-    ),
-    Specification(
-        'observer_velocity_deviation',
-        0.002,
-        'Standard deviation of the measured velocities, for the observer kalman and for '
-        'covariances [rad/s, m/s].',
-        minimum=1e-9,
-    ),
-    Specification(
-        'observer_effort_deviation',
-        0.2,
-        'Standard deviation of the measured efforts from one state to the next, for the observer '
-        'kalman and for covariances [N m, N].',
-        minimum=0.0,
-    ),
-    Specification(
-        'observer_torque_change',
-        20.0,
-        'Standard deviation of the change of an external torque within a second, for the observer '
-        'kalman: the larger, the faster and the noisier [N m, N].',
-        minimum=1e-6,
+    *(
+        Specification(
+            each.name,
+            getattr(ObserverParameters, each.name),
+            parameter_texts()[each.name],
+            minimum=each.metadata['minimum'],
+            maximum=each.metadata['maximum'],
+        )
+        for each in fields(ObserverParameters)
     ),
 )
 
@@ -75,14 +54,15 @@ class ObserverPlan:
     refusal : str
         Why the wanted observer is not the one of `observation`; empty if it is.
     steps : ObserverSteps
-    state, noise : arrays
+    state, values : arrays
+        Of the observer, and of its parameters, a row (n,) each.
     """
 
     observation: Observation
     refusal: str
     steps: ObserverSteps
     state: Array
-    noise: Array
+    values: Array
 
     @property
     def parameters(self) -> dict[str, Array]:
@@ -90,7 +70,7 @@ class ObserverPlan:
         return {
             'observer': self.state,
             'observer_step': self.steps.numbers,
-            'observer_noise': self.noise,
+            'observer_parameters': self.values,
         }
 
 
@@ -119,7 +99,11 @@ class TorqueObserver:
         except ArgumentError as error:
             chosen, refusal = observation(robot, 'static'), str(error)
         return ObserverPlan(
-            chosen, refusal, ObserverSteps(n), np.zeros(max(1, chosen.size)), np.zeros(4 * n)
+            chosen,
+            refusal,
+            ObserverSteps(n),
+            np.zeros(max(1, chosen.size)),
+            np.zeros(max(1, len(chosen.observer.parameters) * n)),
         )
 
     def bind(self, model: Model, mapper: JointStateMapper, plan: ObserverPlan) -> None:
@@ -134,15 +118,9 @@ class TorqueObserver:
         if plan is None:
             return
         plan.steps.time_constants[:] = value['observer_time_constant']
-        change = value['observer_torque_change']
-        plan.noise.reshape(4, -1)[:] = np.array(
-            [
-                value['observer_velocity_deviation'],
-                value['observer_effort_deviation'],
-                change,
-                change,  # what may be there at the start
-            ]
-        )[:, None]
+        names = plan.observation.observer.parameters
+        n = len(plan.steps.time_constants)
+        plan.values[: len(names) * n] = np.repeat([value[name] for name in names], n)
 
     @property
     def is_settled(self) -> bool:
@@ -150,22 +128,19 @@ class TorqueObserver:
         plan = self._plan
         if plan is None or plan.refusal:
             return False
-        name = self._parameters['observer']
-        return name == 'static' or (name == 'kalman' and not self._pending) or plan.steps.settled
+        return plan.observation.observer.is_settled(plan.steps, not self._pending)
 
     @property
     def noise_stages(self) -> tuple[list[Array], list[Array]]:
         """How noise of efforts, and of momenta, passes the present step.
 
-        Stages as of `core.estimation.noise_propagation`; not of the observer kalman, which has its
-        own covariance.
+        See `Observer.noise`.
         """
         plan = self._plan
-        if plan is None or plan.observation.inertia is None:
+        if plan is None:
             return [], []
-        numbers = plan.steps.numbers
-        decay, rate = float(numbers[0]), float(numbers[-3])
-        return [torque_stage(decay)], [momentum_stage(decay, rate)]
+        decay, rate = plan.steps.numbers[[0, -3]].tolist()
+        return plan.observation.observer.noise(decay, rate)
 
     def stage(self) -> Stage:
         """Return what acts on each joint state."""
