@@ -18,7 +18,7 @@ from screw_dynamics_ros.core.description.urdf import read_urdf
 from screw_dynamics_ros.core.errors import ArgumentError
 from screw_dynamics_ros.nodes.mechanism.parameters import GROUPS, TABLEAUS
 from screw_dynamics_ros.nodes.parameters import closure_parameters
-from screw_dynamics_ros.nodes.simulation.assembly import description_text
+from screw_dynamics_ros.nodes.simulation.assembly import INITIAL, description_text
 from screw_dynamics_ros.ros.parameters import Parameters
 
 
@@ -42,10 +42,7 @@ def make_mechanism(parameters: Parameters) -> tuple[SimulatedMechanism, str]:
         chosen = [body.group for body in choose_groups(plain.bodies, plain.joints)]
         example = make(chosen if groups == 'auto' else [groups] * len(chosen), **options)
         return SimulatedMechanism(*example, **how), ''
-    joints, positions = (parameters[f'initial_{what}'] for what in ('joints', 'positions'))
-    joints = [name for name in joints if name]
-    if len(joints) != len(positions):
-        raise ArgumentError(f'{len(positions)} initial_positions for {len(joints)} initial_joints')
+    INITIAL.check(parameters)  # whether there are such joints is seen below
     text, closures = description_text(parameters), parameters['loop_closures']
     content = closure_parameters.content_of(closures) if closures else {}
     nominal = read_positions(content, closures)
@@ -54,7 +51,7 @@ def make_mechanism(parameters: Parameters) -> tuple[SimulatedMechanism, str]:
         closures=loop_closures(content, closures) if closures else (),
         floating_base=parameters['floating_base'],
         groups=groups,
-        positions={**nominal, **dict(zip(joints, positions))},
+        positions={**nominal, **INITIAL.of('initial_positions', parameters)},
         **options,
     )
     return SimulatedMechanism(system, system.configuration, np.zeros(system.nv), **how), text

@@ -5,17 +5,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-import numpy as np
-
 from screw_dynamics_ros.core.compile.kernels import BACKENDS
-from screw_dynamics_ros.core.errors import ArgumentError
 from screw_dynamics_ros.core.estimation.effort_terms import TERMS
+from screw_dynamics_ros.core.types import Array
 from screw_dynamics_ros.nodes.parameters import (
     closure_parameters,
     drive_parameters,
     gravity_parameters,
     payload_parameters,
 )
+from screw_dynamics_ros.nodes.parameters.per_joint import PerJoint
 from screw_dynamics_ros.ros.joint_states.policies import (
     EFFORT_POLICIES,
     POSITION_POLICIES,
@@ -24,6 +23,8 @@ from screw_dynamics_ros.ros.joint_states.policies import (
 )
 from screw_dynamics_ros.ros.parameters import Parameters, Specification
 from screw_dynamics_ros.ros.process.executor import EXECUTORS
+
+EFFORTS = PerJoint('effort_joints', ('effort_scale', 'effort_offset'), may_repeat=True)
 
 ROBOT_DESCRIPTION = Specification(
     'robot_description',
@@ -192,25 +193,15 @@ def effort_calibration(
     parameters: Parameters,
     joints: Sequence[str],
     changes: dict[str, Any] | None = None,
-) -> tuple[np.ndarray | None, np.ndarray | None]:
+) -> tuple[Array | None, Array | None]:
     """Return scale and offset of the efforts of `joints`, None where there is nothing to do.
 
-    Raises `ArgumentError` for unknown joints or lists of different lengths.
+    Raises what `PerJoint.check` raises.
     """
-    values = changes or {}
-    named = values.get('effort_joints', parameters['effort_joints'])
-    unknown = [name for name in named if name not in joints]
-    if unknown:
-        raise ArgumentError(
-            f'effort_joints: no joint {unknown[0]!r}; the robot has {", ".join(joints)}'
-        )
-    result: list[np.ndarray | None] = []
-    for name, neutral in (('effort_scale', 1.0), ('effort_offset', 0.0)):
-        given = values.get(name, parameters[name])
-        if len(given) not in (0, len(named)):
-            raise ArgumentError(f'{name} has {len(given)} elements for {len(named)} effort_joints')
-        array = np.full(len(joints), neutral)
-        for joint, number in zip(named, given):
-            array[joints.index(joint)] = number
-        result.append(array if given else None)
-    return result[0], result[1]
+    values = {**parameters.values, **(changes or {})}
+    EFFORTS.check(values, joints)
+    scale, offset = (
+        EFFORTS.array(name, values, joints, neutral) if values[name] else None
+        for name, neutral in (('effort_scale', 1.0), ('effort_offset', 0.0))
+    )
+    return scale, offset

@@ -11,7 +11,6 @@ from screw_dynamics_ros.core import (
     ArgumentError,
     DescriptionError,
     Robot,
-    UnknownNameError,
     files,
 )
 from screw_dynamics_ros.core.description.urdf import read_urdf
@@ -19,8 +18,9 @@ from screw_dynamics_ros.core.simulation import SimulatedRobot
 from screw_dynamics_ros.core.simulation.joint_servo import JointServo
 from screw_dynamics_ros.core.simulation.reference_motion import ReferenceMotion
 from screw_dynamics_ros.core.types import Array
-from screw_dynamics_ros.nodes.model.scalar_joints import ScalarJoints
+from screw_dynamics_ros.nodes.model.scalar_joints import ScalarJoints, scalar_joints
 from screw_dynamics_ros.nodes.parameters.drive_parameters import DriveParameters
+from screw_dynamics_ros.nodes.parameters.per_joint import PerJoint
 from screw_dynamics_ros.nodes.simulation.joint_targets import JointTargets
 from screw_dynamics_ros.nodes.simulation.motors import Motors
 from screw_dynamics_ros.nodes.simulation.world_parameters import read_world
@@ -28,6 +28,7 @@ from screw_dynamics_ros.ros.description import LARGEST, urdf_text
 from screw_dynamics_ros.ros.parameters import Parameters
 from screw_dynamics_ros.ros.share import share_folder
 
+INITIAL = PerJoint('initial_joints', ('initial_positions',), may_be_empty=False, may_repeat=True)
 ROUNDING = 1e-3  # of the norm of a quaternion written by hand
 
 
@@ -79,16 +80,9 @@ def initial_configuration(robot: Robot, parameters: Parameters) -> Array:
     Raises `ArgumentError` and `UnknownNameError` for joints that do not exist, positions beyond
     limits and poses that are none.
     """
-    joints, positions = (parameters[f'initial_{what}'] for what in ('joints', 'positions'))
-    if len(joints) != len(positions):
-        raise ArgumentError(f'{len(positions)} initial_positions for {len(joints)} initial_joints')
-    q, scalar = robot.home(), ScalarJoints(robot)
-    for name, position in zip(joints, positions):
-        if name not in scalar.joints:
-            raise UnknownNameError(
-                f'initial_joints: the robot has no joint {name!r} with one coordinate; it has '
-                f'{", ".join(scalar.joints)}'
-            )
+    INITIAL.check(parameters, scalar_joints(robot))
+    q = robot.home()
+    for name, position in INITIAL.of('initial_positions', parameters).items():
         q[robot.joint_coordinates(name)[0]] = position
         joint = robot.joint_names.index(name)
         lower, upper = robot.limits.lower[joint], robot.limits.upper[joint]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from screw_dynamics_ros.core.control import ACTIONS
+from screw_dynamics_ros.nodes.parameters.per_joint import PerJoint
 from screw_dynamics_ros.ros.parameters import Specification
 
 CONTINUE = 'continue'  # what a new or refused description changes by default: nothing
@@ -40,6 +41,9 @@ MODEL = frozenset(
 )
 #: Parameters that cannot change while torques are enabled.
 LOCKED = {'none': frozenset[str](), 'limits': LIMITS, 'all': LIMITS | MODEL}
+
+#: Limits of single joints.
+LIMITED = PerJoint('limited_joints', ('effort_limits', 'effort_rates'))
 
 TABLE = (
     Specification(

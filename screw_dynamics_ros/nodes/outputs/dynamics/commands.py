@@ -27,13 +27,18 @@ from screw_dynamics_ros.core.control import (
     command_limits,
     rate_limits,
 )
-from screw_dynamics_ros.core.errors import ArgumentError, UnknownNameError
+from screw_dynamics_ros.core.errors import ArgumentError
 from screw_dynamics_ros.core.types import Array
 from screw_dynamics_ros.nodes.hosting.host import ModelHost
 from screw_dynamics_ros.nodes.model.closed_loops import motor_joints
 from screw_dynamics_ros.nodes.model.running_model import Model
 from screw_dynamics_ros.nodes.outputs.dynamics.command_message import CommandMessage, joint_command
-from screw_dynamics_ros.nodes.outputs.dynamics.command_parameters import CONTINUE, LOCKED, TABLE
+from screw_dynamics_ros.nodes.outputs.dynamics.command_parameters import (
+    CONTINUE,
+    LIMITED,
+    LOCKED,
+    TABLE,
+)
 from screw_dynamics_ros.ros.diagnostics import Level, Status
 from screw_dynamics_ros.ros.joint_states.mapper import JointStateMapper
 from screw_dynamics_ros.ros.messages import templates
@@ -164,11 +169,13 @@ class Commands:
 
     def _settings(self, values: Mapping[str, Any]) -> CommandSettings:
         """Return the rules for the present robot."""
-        named = [name for name in values['limited_joints'] if name in self._joints]
-        indices = [values['limited_joints'].index(name) for name in named]
         given = {
-            what: {name: values[what][k] for name, k in zip(named, indices)} if values[what] else {}
-            for what in ('effort_limits', 'effort_rates')
+            what: {
+                name: number
+                for name, number in LIMITED.of(what, values).items()
+                if name in self._joints
+            }
+            for what in LIMITED.numbers
         }
         efforts = {name: self._efforts[name] for name in self._joints}
         limits = command_limits(
@@ -202,21 +209,8 @@ class Commands:
             self.torque.enable()
 
     def _check(self, changed: dict[str, Any]) -> None:
-        values = {**self._parameters.values, **changed} if changed else self._parameters.values
-        named = values['limited_joints']
-        for name in named:
-            if named.count(name) > 1:
-                raise ArgumentError(f'limited_joints: {name!r} is named twice')
-            if 'limited_joints' in changed and self._joints and name not in self._joints:
-                raise UnknownNameError(
-                    f'limited_joints: the robot has no joint {name!r}; it has '
-                    f'{shorten(self._joints, 30)}'
-                )
-        for what in ('effort_limits', 'effort_rates'):
-            if len(values[what]) not in (0, len(named)):
-                raise ArgumentError(
-                    f'{what} has {len(values[what])} elements for {len(named)} limited_joints'
-                )
+        is_named = bool(self._joints) and LIMITED.names in changed
+        LIMITED.check({**self._parameters.values, **changed}, self._joints if is_named else None)
 
     def _apply(self, values: dict[str, Any]) -> None:
         if values.get('enabled'):
@@ -380,7 +374,5 @@ class Commands:
                 f'the effort limit of {shorten(without)} is 0: no torque; '
                 'correct the description, or set limited_joints and effort_limits',
             )
-        absent = [name for name in self._parameters['limited_joints'] if name not in self._joints]
-        if absent:
-            status.report(Level.ERROR, f'limited_joints: the robot has no joint {shorten(absent)}')
+        LIMITED.report(status, self._parameters.values, self._joints)
         return status

@@ -11,12 +11,13 @@ import numpy as np
 from rclpy.serialization import serialize_message
 from std_msgs.msg import Bool
 
-from screw_dynamics_ros.core import ArgumentError, Robot, UnknownNameError
+from screw_dynamics_ros.core import ArgumentError, Robot
 from screw_dynamics_ros.core.estimation.threshold_flag import ThresholdFlag
 from screw_dynamics_ros.core.robot.fused_kernel import Formula
 from screw_dynamics_ros.core.types import Array
 from screw_dynamics_ros.nodes.model.running_model import Model
 from screw_dynamics_ros.nodes.model.scalar_joints import scalar_joints
+from screw_dynamics_ros.nodes.parameters.per_joint import PerJoint
 from screw_dynamics_ros.ros.diagnostics import Level, Status
 from screw_dynamics_ros.ros.joint_states.mapper import JointStateMapper
 from screw_dynamics_ros.ros.names import shorten
@@ -26,6 +27,7 @@ from screw_dynamics_ros.ros.topics.channel import Channel
 from screw_dynamics_ros.ros.topics.publishers import Publishers
 
 LEVELS = ('contact', 'collision')
+OWN = PerJoint('flag_joints', ('contact_thresholds', 'collision_thresholds'))
 
 TABLE = (
     Specification(
@@ -103,7 +105,7 @@ def check(values: Mapping[str, Any], robot: Robot | None) -> None:
 
     Raises `ArgumentError`, `UnknownNameError`.
     """
-    ratio, names = values['release_ratio'], values['flag_joints']
+    ratio = values['release_ratio']
     if ratio >= 1.0:
         raise ArgumentError(
             f'release_ratio must be less than 1, got {ratio:g}: flags must be lowered at a lower '
@@ -114,23 +116,10 @@ def check(values: Mapping[str, Any], robot: Robot | None) -> None:
         raise ArgumentError(
             f'contact_share {contact:g} must be less than collision_share {collision:g}'
         )
-    for level in LEVELS:
-        given = len(values[f'{level}_thresholds'])
-        if given not in (0, len(names)):
-            raise ArgumentError(
-                f'{level}_thresholds has {given} elements for {len(names)} flag_joints'
-            )
-    for name, low, high in zip(names, *(values[f'{level}_thresholds'] for level in LEVELS)):
+    OWN.check(values, scalar_joints(robot) if robot is not None else None)
+    for name, low, high in zip(*(values[name] for name in (OWN.names, *OWN.numbers))):
         if low >= high:
             raise ArgumentError(contradiction(name, low, high))
-    if len(set(names)) < len(names):
-        raise ArgumentError(f'flag_joints: {shorten(names)} names a joint twice')
-    for name in names:
-        if robot is not None and name not in scalar_joints(robot):
-            raise UnknownNameError(
-                f'flag_joints: robot {robot.description.name} has no joint {name!r} with one '
-                f'coordinate; it has {shorten(scalar_joints(robot), 30)}'
-            )
     if robot is not None:
         fault = first_contradiction(values, robot)
         if fault:
@@ -157,7 +146,7 @@ def contradiction(joint: str, contact: float, collision: float) -> str:
 def thresholds(level: str, values: Mapping[str, Any], robot: Robot) -> Array:
     """Return the thresholds of one of `LEVELS` (n,), infinite for joints that are not watched."""
     joints, found = scalar_joints(robot), np.full(len(scalar_joints(robot)), math.inf)
-    own = dict(zip(values['flag_joints'], values[f'{level}_thresholds']))  # may be empty
+    own = OWN.of(f'{level}_thresholds', values)
     share = values[f'{level}_share']
     for k, joint in enumerate(joints):
         limit = float(robot.limits.effort[robot.joint_names.index(joint)])
@@ -267,13 +256,7 @@ class ContactFlags:
         mapper = self._mapper
         if mapper is None or not mapper.accepted:
             return
-        absent = [n for n in self._parameters['flag_joints'] if n not in self._model.joints]
-        if absent:
-            status.report(
-                Level.ERROR,
-                f'robot {self._model.robot.description.name} has no joint {shorten(absent)}: '
-                'correct the parameter flag_joints',
-            )
+        OWN.report(status, self._parameters.values, self._model.joints)
         fault = first_contradiction(self._parameters.values, self._model.robot)
         if fault:
             status.report(Level.ERROR, fault)

@@ -1,0 +1,86 @@
+"""Numbers for some joints: a parameter with their names, others with a number for each."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from screw_dynamics_ros.core.errors import ArgumentError, UnknownNameError
+from screw_dynamics_ros.core.types import Array
+from screw_dynamics_ros.ros.names import shorten
+from screw_dynamics_ros.ros.parameters import Parameters
+from screw_dynamics_ros.ros.status import Level, Status
+
+Values = Mapping[str, Any] | Parameters  # by name
+
+
+@dataclass(frozen=True)
+class PerJoint:
+    """Parameters of which each has a number for each joint of a list.
+
+    Attributes
+    ----------
+    names : str
+        The parameter with the joints.
+    numbers : tuple of str
+        Those with the numbers; `values` of the methods has the values of all of them by name.
+    may_be_empty : bool
+        Whether a list of numbers may be empty, whatever the joints: then there are none.
+    may_repeat : bool
+        Whether a joint may be named twice; the last number counts.
+    """
+
+    names: str
+    numbers: tuple[str, ...]
+    may_be_empty: bool = True
+    may_repeat: bool = False
+
+    def check(self, values: Values, joints: Sequence[str] | None = None) -> None:
+        """Refuse lists that do not fit each other, or the `joints` of a robot.
+
+        Raises `ArgumentError`, `UnknownNameError`.
+        """
+        named = self.named(values)
+        for what in self.numbers:
+            count = len(values[what])
+            if count != len(named) and (count or not self.may_be_empty):
+                how_many = (
+                    f'{what} has {count} elements' if self.may_be_empty else f'{count} {what}'
+                )
+                raise ArgumentError(f'{how_many} for {len(named)} {self.names}')
+        if not self.may_repeat and len(set(named)) < len(named):
+            raise ArgumentError(f'{self.names}: {shorten(named)} names a joint twice')
+        unknown = self.absent(values, joints) if joints is not None else []
+        if joints is not None and unknown:
+            raise UnknownNameError(
+                f'{self.names}: the robot has no joint {unknown[0]!r} with one coordinate; it has '
+                f'{shorten(joints, 30)}'
+            )
+
+    def named(self, values: Values) -> list[str]:
+        """Return the named joints; the empty list of strings is written `['']`."""
+        return [name for name in values[self.names] if name]
+
+    def of(self, what: str, values: Values) -> dict[str, float]:
+        """Return the numbers of one of the parameters by joint."""
+        return dict(zip(self.named(values), values[what]))  # which may be empty
+
+    def array(self, what: str, values: Values, joints: Sequence[str], neutral: float) -> Array:
+        """Return the numbers for all `joints`, (n,); `neutral` for those without."""
+        given = self.of(what, values)
+        return np.array([given.get(joint, neutral) for joint in joints], dtype=float)
+
+    def absent(self, values: Values, joints: Sequence[str]) -> list[str]:
+        """Return the named joints that are not among `joints`."""
+        return [name for name in self.named(values) if name not in joints]
+
+    def report(self, status: Status, values: Values, joints: Sequence[str]) -> None:
+        """Report the named joints that a robot with `joints` does not have."""
+        absent = self.absent(values, joints)
+        if absent:
+            status.report(
+                Level.ERROR, f'{self.names}: the robot has no joint {shorten(absent)}; correct it'
+            )
