@@ -126,7 +126,7 @@ def annotate_arrays(
 
 
 @dataclass(frozen=True)
-class Program:
+class ResultKernel:
     """One kernel for stacks: its inputs, and the names of its results."""
 
     kernel: Kernel
@@ -135,8 +135,8 @@ class Program:
     @classmethod
     def of(
         cls, robot: Robot, results: Mapping[str, Source], parameters: Mapping[str, int]
-    ) -> Program:
-        """Return the program for some results; `parameters` are further inputs of each sample."""
+    ) -> ResultKernel:
+        """Return the kernel for some results; `parameters` are further inputs of each sample."""
         specification = fused_specification(
             robot.regrouped_tree, tuple(results.values()), parameters, robot.backend != 'reference'
         )
@@ -186,8 +186,8 @@ class Annotator:
         parameters = {'measured': robot.nv} if self._is_observed else {}
         if self._load is not None:
             parameters['load'] = len(self._load)
-        self._program = Program.of(robot, self._results(), parameters)
-        self._wrenches = self._wrench_program()
+        self._kernel = ResultKernel.of(robot, self._results(), parameters)
+        self._wrenches = self._wrench_kernel()
 
     # --- what is computed -------------------------------------------------------------------------
 
@@ -249,7 +249,7 @@ class Annotator:
         observer = OBSERVERS[self.settings.observer]
         return {name: given[name] for name in (*observer.reads, *observer.torques_read)}
 
-    def _wrench_program(self) -> Program | None:
+    def _wrench_kernel(self) -> ResultKernel | None:
         """Return the program for contact wrenches, given external torques."""
         if 'wrench' not in self.outputs or not self.frames:
             return None
@@ -262,7 +262,7 @@ class Annotator:
             results[f'pivots/{link}'] = Formula(
                 'observability pivots', (jacobian, 'options'), pivots_there
             )
-        return Program.of(self.robot, results, {'external': self.robot.nv, 'options': 3})
+        return ResultKernel.of(self.robot, results, {'external': self.robot.nv, 'options': 3})
 
     # --- the samples ------------------------------------------------------------------------------
 
@@ -333,7 +333,7 @@ class Annotator:
         if self._load is not None:
             inputs['load'] = self._load
         with np.errstate(all='ignore'):
-            found = self._program(inputs)
+            found = self._kernel(inputs)
             results = {name: found[name] for name in self.outputs if name in found}
             if 'acceleration' in self.outputs and a is not None:
                 results['acceleration'] = a[part]

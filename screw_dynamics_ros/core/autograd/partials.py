@@ -50,7 +50,7 @@ from screw_dynamics_ros.core.errors import UnknownNameError
 from screw_dynamics_ros.core.lie import quaternions, se3
 from screw_dynamics_ros.core.linear import cross, zeros
 from screw_dynamics_ros.core.robot.functions import Output
-from screw_dynamics_ros.core.robot.fused_kernel import Formula, evaluated
+from screw_dynamics_ros.core.robot.fused_kernel import Formula, substituted
 from screw_dynamics_ros.core.tree.multibody_tree import Tree
 from screw_dynamics_ros.core.types import Array
 
@@ -257,7 +257,7 @@ FUNCTIONS: dict[str, Callable[..., Differentiated]] = {
 def without_friction(tree: Tree, **sources: Source) -> Formula:
     """Return (dQ/dq, dQ/dv, M) of the robot without friction, other formulas for some inputs."""
     smooth = replace(tree, with_friction=False) if tree.with_friction else tree
-    return evaluated(smooth, 'inverse_dynamics_derivatives', sources)
+    return substituted(smooth, 'inverse_dynamics_derivatives', sources)
 
 
 def rest(size: int) -> Formula:

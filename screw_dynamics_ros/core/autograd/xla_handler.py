@@ -117,13 +117,13 @@ def handler_code(program: BatchProgram, samples: int, interface: Interface) -> n
     w.unless(w.compare('eq', question, 0), 'asked', 'called')
     places = data_addresses(w, program, interface)
     if samples == 1:
-        w.call('void', kernel.compiled.address, *(('i64', address) for address, _ in places))
+        w.call('void', kernel.sample_program.address, *(('i64', address) for address, _ in places))
     else:
         for k, (address, step) in enumerate(places):
             w.write(address, addresses, 8 * k)
             w.write(step, steps, 8 * k)
         tables = ('i64', addresses), ('i64', steps)
-        w.call('void', kernel.stacked.address, *tables, ('i64', 0), ('i64', samples))
+        w.call('void', kernel.stack_program.address, *tables, ('i64', 0), ('i64', samples))
     w.do('ret i64 0')
     w.label('asked')
     answer = w.read('i64', question, interface.metadata)

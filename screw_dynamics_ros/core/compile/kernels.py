@@ -1,4 +1,21 @@
-"""Executable functions of a robot: a specification, and one kernel class per backend."""
+"""Executable functions of a robot: a specification, and one kernel class per backend.
+
+Ways to call a kernel of inputs (size,) and outputs of its `shapes`:
+
+| call | samples | inputs are checked | outputs |
+|---|---|---|---|
+| ``kernel.single(inputs)`` | one | no: C-contiguous float64 of their sizes | new arrays |
+| ``kernel.stack(inputs)`` | N | no | new arrays |
+| ``compiled_call(kernel)(*inputs, out=None)`` | one or N | converted, or refused | new, or `out` |
+| ``compiled_into(kernel)(*inputs, *outputs)`` | one | converted, or refused | given arrays |
+| ``compiled_into(kernel, stacks=True)(*inputs, *outputs)`` | one or N | same | given arrays |
+
+A stack has some inputs (N, size), all of the same N, beside others (size,), which `uniform` ones
+always are; its outputs are (N, *shape). Arrays that are given are C-contiguous float64 and are
+checked. `compiled_call` and `compiled_into` return builtin functions where machine code can be
+called so (`cpython.entry`): those handle checked arrays without Python, and leave everything else
+to the functions of this file.
+"""
 
 from __future__ import annotations
 
@@ -182,25 +199,25 @@ class NativeKernel:
 
     def __init__(self, specification: KernelSpecification) -> None:
         self.specification = specification
-        self._single: CompiledProgram | None = None
+        self._single: SampleProgram | None = None
         self._stacked: StackProgram | None = None
         self._compiling = threading.Lock()  # machine code in use must not be replaced
 
     @property
     def shapes(self) -> tuple[tuple[int, ...], ...]:
         """Shapes of the outputs."""
-        return (self._single or self._stacked or self.compiled).shapes
+        return (self._single or self._stacked or self.sample_program).shapes
 
     @property
-    def compiled(self) -> CompiledProgram:
+    def sample_program(self) -> SampleProgram:
         """The code for one sample."""
         with self._compiling:
             if self._single is None:
-                self._single = compile_program(self.specification)
+                self._single = compile_sample_program(self.specification)
             return self._single
 
     @property
-    def stacked(self) -> StackProgram:
+    def stack_program(self) -> StackProgram:
         """The code for stacks of samples."""
         with self._compiling:
             if self._stacked is None:
@@ -210,12 +227,12 @@ class NativeKernel:
     def single(self, inputs: Sequence[np.ndarray]) -> tuple[np.ndarray, ...]:
         """Return the outputs for one sample; inputs are C-contiguous float64 vectors."""
         outputs = tuple(np.empty(shape) for shape in self.shapes)
-        self.compiled.function(*(array.ctypes.data for array in (*inputs, *outputs)))
+        self.sample_program.function(*(array.ctypes.data for array in (*inputs, *outputs)))
         return outputs
 
     def stack(self, inputs: Sequence[np.ndarray]) -> tuple[np.ndarray, ...]:
         """Return the outputs for a stack, as `StackProgram` does."""
-        return self.stacked(inputs)
+        return self.stack_program(inputs)
 
 
 Kernel = ReferenceKernel | PythonKernel | NativeKernel
@@ -231,29 +248,40 @@ def make_kernel(specification: KernelSpecification, backend: str) -> Kernel:
     return kinds[backend](specification)
 
 
-def compiled_into(kernel: Kernel) -> Callable[..., None]:
-    """Return a function of the inputs of `kernel` and of arrays it writes the outputs into."""
-    run = partial(run_into, kernel)
-    if not (isinstance(kernel, NativeKernel) and is_usable()):
+def compiled_into(kernel: Kernel, *, stacks: bool = False) -> Callable[..., None]:
+    """Return a function of the inputs of `kernel` and of arrays it writes the outputs into.
+
+    For one sample, or with `stacks` for what `compiled_call` takes; see the table on top.
+    """
+    if stacks:
+        if isinstance(kernel, NativeKernel):
+            _ = kernel.stack_program  # the shapes come with it, without code for one sample
+        call, count = compiled_call(kernel), len(kernel.specification.inputs)
+
+        def run(*arrays: Any) -> None:
+            call(*arrays[:count], out=arrays[count:])
+
         return run
+    checked = partial(_run_into, kernel)
+    if not (isinstance(kernel, NativeKernel) and is_usable()):
+        return checked
     arguments = [(size,) for _, size in kernel.specification.inputs]
     return entry_point(
-        'run', '', kernel.compiled.address, arguments, list(kernel.shapes), run, kernel
+        'run', '', kernel.sample_program.address, arguments, list(kernel.shapes), checked, kernel
     )
 
 
 def compiled_call(kernel: Kernel) -> Callable[..., tuple[Array, ...]]:
-    """Return a function of the inputs of `kernel`, for one sample or a stack.
+    """Return a function of the inputs of `kernel`, for a sample or a stack; see the table on top.
 
-    Inputs are (size,), or some of them (N, size); those that are `uniform` always (size,). The
-    keyword `out` is a tuple of arrays to write into. It returns a tuple, `out` if that is given.
+    The keyword `out` is a tuple of arrays to write into. The result is a tuple, `out` if given.
     """
     if not isinstance(kernel, NativeKernel):
-        return partial(evaluated, kernel, None)
+        return partial(_call, kernel, None)
     inputs, shapes = kernel.specification.inputs, kernel.shapes
     sizes = [(size, 0) for _, size in inputs]
     if not (shapes and is_usable() and StackTable.fits(sizes, shapes)):
-        return partial(evaluated, kernel, None)
+        return partial(_call, kernel, None)
     uniform = [name in kernel.specification.uniform for name, _ in inputs]
     tables = Tables(Addresses(), StackTable(sizes, uniform, shapes, False))
     return entry_point(
@@ -262,7 +290,7 @@ def compiled_call(kernel: Kernel) -> Callable[..., tuple[Array, ...]]:
         tables.single,
         [(size,) for _, size in inputs],
         shapes,
-        partial(evaluated, kernel, tables),
+        partial(_call, kernel, tables),
         kernel,
         tables.stacks,
     )
@@ -284,13 +312,13 @@ class Tables:
         if (stacked, options) in self.known:
             return
         if stacked:
-            kernel.stacked.register(self.stacks, options)
+            kernel.stack_program.register(self.stacks, options)
         else:
-            self.single.add(options, kernel.compiled.address)
+            self.single.add(options, kernel.sample_program.address)
         self.known.add((stacked, options))
 
 
-def evaluated(
+def _call(
     kernel: Kernel, tables: Tables | None, *arrays: Any, out: Any = None
 ) -> tuple[Array, ...]:
     """Check the inputs of `kernel`, then compute one sample or a stack; see `compiled_call`."""
@@ -337,7 +365,7 @@ def computed(
         check_outputs(out, () if samples is None else (samples,), kernel.shapes)
         apart = not any(np.may_share_memory(target, array) for target in out for array in inputs)
         if isinstance(kernel, NativeKernel) and samples is not None and apart:
-            return kernel.stacked(inputs, out)
+            return kernel.stack_program(inputs, out)
     outputs = kernel.single(inputs) if samples is None else kernel.stack(inputs)
     if out is None:
         return outputs
@@ -346,22 +374,7 @@ def computed(
     return tuple(out)
 
 
-def stacked_into(kernel: Kernel) -> Callable[..., None]:
-    """Return a function of stacks of inputs, and of arrays it writes the outputs into.
-
-    Its arguments are the inputs as in `compiled_call`, then the outputs, (N, ...).
-    """
-    if isinstance(kernel, NativeKernel):
-        _ = kernel.stacked  # the shapes come with it, without code for one sample
-    call, count = compiled_call(kernel), len(kernel.specification.inputs)
-
-    def run(*arrays: Any) -> None:
-        call(*arrays[:count], out=arrays[count:])
-
-    return run
-
-
-def run_into(kernel: Kernel, *arrays: Any) -> None:
+def _run_into(kernel: Kernel, *arrays: Any) -> None:
     """Run `kernel` for one sample; `arrays` are its inputs, then arrays for the outputs."""
     sizes = kernel.specification.inputs
     if len(arrays) != len(sizes) + len(kernel.shapes):
@@ -380,7 +393,7 @@ def in_parallel(*makers: Callable[[], Any]) -> list[Any]:
 
 
 @dataclass(frozen=True)
-class CompiledProgram:
+class SampleProgram:
     """Machine code with one function for one sample; `library` keeps it loaded.
 
     `function` calls it with the addresses of inputs and outputs; meanwhile other Python threads
@@ -393,12 +406,12 @@ class CompiledProgram:
     shapes: tuple[tuple[int, ...], ...]
 
 
-def compile_program(specification: KernelSpecification) -> CompiledProgram:
+def compile_sample_program(specification: KernelSpecification) -> SampleProgram:
     """Return machine code for one sample."""
     metadata, library = loaded(specification, 1)
     address, shapes = library.address('kernel'), metadata['shapes']
     types = [ctypes.c_void_p] * (len(specification.inputs) + len(shapes))
-    return CompiledProgram(library, address, ctypes.CFUNCTYPE(None, *types)(address), shapes)
+    return SampleProgram(library, address, ctypes.CFUNCTYPE(None, *types)(address), shapes)
 
 
 def compile_stack_program(specification: KernelSpecification) -> StackProgram:

@@ -30,8 +30,8 @@ from screw_dynamics_ros.core.compile.kernels import (
     Kernel,
     KernelSpecification,
     choose_backend,
+    compiled_into,
     make_kernel,
-    stacked_into,
 )
 from screw_dynamics_ros.core.errors import ArgumentError
 from screw_dynamics_ros.core.estimation import contact_hypothesis
@@ -235,8 +235,8 @@ class ContactLocator:
             return
         all_of_them, best = padded(count), padded(min(count, REFINED))
         search, refine = kernels(n, backend)
-        self._search = stacked_into(search)
-        self._refine = stacked_into(refine)
+        self._search = compiled_into(search, stacks=True)
+        self._refine = compiled_into(refine, stacks=True)
         self._all = np.minimum(np.arange(all_of_them), count - 1)
         self._all_places, self._all_lines = self._places[self._all], self._lines[self._all]
         self._misfits = np.zeros((all_of_them, len(GRID)))

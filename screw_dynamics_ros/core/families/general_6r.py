@@ -14,7 +14,6 @@ from screw_dynamics_ros.core.compile.kernels import (
     compiled_into,
     in_parallel,
     make_kernel,
-    stacked_into,
 )
 from screw_dynamics_ros.core.errors import ArgumentError
 from screw_dynamics_ros.core.families import trigonometric_polynomial
@@ -97,6 +96,7 @@ class CompiledElimination:
         zero = [('zero', 2), ('forms', 162), ('solution', 112), rest, ('left', 378)]
         five = [('five', 10), ('orientation', 9), ('axes', 18)]
         right, last = partial(right_side, place), partial(joint_angles, place)
+        into_stacks = partial(compiled_into, stacks=True)
         (
             self._eliminate,
             self._five_joints,
@@ -106,10 +106,10 @@ class CompiledElimination:
             self._aberth_steps,
         ) = in_parallel(
             partial(compiled_into, kernel('elimination', [products, rest, forms], eliminate)),
-            partial(stacked_into, kernel('five joints', zero, five_joints, 'zero')),
-            partial(stacked_into, kernel('determinant', sampled, determinant, 'waves')),
+            partial(into_stacks, kernel('five joints', zero, five_joints, 'zero')),
+            partial(into_stacks, kernel('determinant', sampled, determinant, 'waves')),
             partial(compiled_into, kernel('right side', [('pose', 16), *arm], right, at=place)),
-            partial(stacked_into, kernel('joint angles', five, last, 'five', place)),
+            partial(into_stacks, kernel('joint angles', five, last, 'five', place)),
             partial(trigonometric_polynomial.aberth_steps, 2 * DEGREE, backend),
         )
 

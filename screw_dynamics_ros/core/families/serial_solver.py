@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from screw_dynamics_ros.core.compile.kernels import compiled_into, stacked_into
+from screw_dynamics_ros.core.compile.kernels import compiled_into
 from screw_dynamics_ros.core.errors import ArgumentError
 from screw_dynamics_ros.core.families.chain import SerialChain
 from screw_dynamics_ros.core.families.chain_solutions import (
@@ -205,8 +205,8 @@ class SerialSolver:
         if not isinstance(method, ClosedForm) or self.redundant != bool(count):
             return lambda C, held, swivel: None
         m, n = method.bound * max(1, count), len(self.chain)
-        branches = stacked_into(method.kernel) if count else compiled_into(method.kernel)
-        exact = stacked_into(self._polisher)
+        branches = compiled_into(method.kernel, stacks=bool(count))
+        exact = compiled_into(self._polisher, stacks=True)
         places, labels, name = (
             np.tile(np.arange(method.bound), max(1, count)),
             method.labels,
@@ -270,7 +270,9 @@ class SerialSolver:
             return None
         m, n = method.bound, len(self.chain)
         branches = compiled_into(method.kernel)
-        run = stacked_into(make_continuation(self.chain, self.free, MORE, self.backend))
+        run = compiled_into(
+            make_continuation(self.chain, self.free, MORE, self.backend), stacks=True
+        )
         accepted = self._accepted
 
         def direct(C: Array, held: Array, swivel: Array) -> ChainSolutions | None:
@@ -520,7 +522,7 @@ class SerialSolver:
                 q, checks = self._polisher.stack([q, target])
             return q, checks
         if self._batch is None:
-            self._batch = stacked_into(self._polisher)
+            self._batch = compiled_into(self._polisher, stacks=True)
         before, after = np.zeros((2, BATCH, q.shape[1]))
         before[: len(q)], checks = q, np.empty((BATCH, CHECKS))
         for _ in range(steps):

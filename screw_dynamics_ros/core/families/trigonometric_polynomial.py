@@ -15,8 +15,8 @@ import numpy as np
 
 from screw_dynamics_ros.core.compile.kernels import (
     KernelSpecification,
+    compiled_into,
     make_kernel,
-    stacked_into,
 )
 from screw_dynamics_ros.core.types import Array
 
@@ -175,7 +175,7 @@ def aberth_steps(count: int, backend: str) -> Callable[..., None]:
         f'Ehrlich-Aberth step {count}',
         frozenset({'everyone', 'coefficients'}),
     )
-    return stacked_into(make_kernel(specification, backend))
+    return compiled_into(make_kernel(specification, backend), stacks=True)
 
 
 def starts(count: int) -> Array:

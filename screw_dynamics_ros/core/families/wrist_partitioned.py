@@ -27,7 +27,6 @@ from screw_dynamics_ros.core.compile.kernels import (
     compiled_into,
     in_parallel,
     make_kernel,
-    stacked_into,
 )
 from screw_dynamics_ros.core.compile.program.tracing import arctangent
 from screw_dynamics_ros.core.families import trigonometric_polynomial
@@ -126,7 +125,7 @@ class WristPartitioned:
         solved = make_kernel(specification('joint angles', [('zero', 2)], joint_angles), backend)
         self._polynomial, self._joint_angles, self._aberth_steps = in_parallel(
             partial(compiled_into, sampled),
-            partial(stacked_into, solved),
+            partial(compiled_into, solved, stacks=True),
             partial(trigonometric_polynomial.aberth_steps, 2 * DEGREE, backend),
         )
 

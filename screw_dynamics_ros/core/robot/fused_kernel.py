@@ -248,7 +248,7 @@ def described(function: Callable[..., Any]) -> tuple[object, ...]:
     return 'evaluation', origin(found.evaluate), found.inputs, options, function.digest
 
 
-def evaluated(tree: Tree, output: Output, sources: Mapping[str, Output | Formula]) -> Formula:
+def substituted(tree: Tree, output: Output, sources: Mapping[str, Output | Formula]) -> Formula:
     """Return a function of the robot, some of its inputs being other outputs or formulas."""
     inputs = find(tree, output)[0].inputs
     arguments = tuple(sources.get(name, name) for name in inputs)

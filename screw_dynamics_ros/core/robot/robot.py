@@ -146,9 +146,9 @@ from screw_dynamics_ros.core.kinematics.link_transforms import joint_transforms
 from screw_dynamics_ros.core.kinematics.poe import link_pose, link_poses
 from screw_dynamics_ros.core.kinematics.reconstruction import increment_rate, integrate
 from screw_dynamics_ros.core.robot.c_functions import c_functions
-from screw_dynamics_ros.core.robot.compiled_functions import CompiledFunctions
+from screw_dynamics_ros.core.robot.function_evaluator import FunctionEvaluator
 from screw_dynamics_ros.core.robot.functions import FUNCTIONS, Output, compiled, prepared
-from screw_dynamics_ros.core.robot.fused_kernel import Formula, FusedKernel, evaluated
+from screw_dynamics_ros.core.robot.fused_kernel import Formula, FusedKernel, substituted
 from screw_dynamics_ros.core.tree.multibody_tree import JointLimits, build_tree
 from screw_dynamics_ros.core.types import Array
 
@@ -158,7 +158,7 @@ NOT_GIVEN = np.empty(0)
 NOTHING_LOCKED: Mapping[str, float] = {}
 
 
-class Robot(CompiledFunctions):
+class Robot(FunctionEvaluator):
     """Kinematics and dynamics of one robot, compiled for it.
 
     Conventions: SI units, radians; twists (omega, v) and wrenches (moment, force), angular part
@@ -1372,4 +1372,4 @@ class Robot(CompiledFunctions):
 
         `robot.substitute('inverse_dynamics', q=planned)` with `planned` a `Formula`.
         """
-        return evaluated(self.regrouped_tree, output, sources)
+        return substituted(self.regrouped_tree, output, sources)

@@ -68,7 +68,7 @@ def check(kernel: NativeKernel, function: Function, samples: int, offset: int = 
     expected = [function(sample) for sample in x]
     sizes = [len(output) for output in expected[0]]
     arrays, memory = zip(*(guarded(samples, size, offset) for size in sizes))
-    kernel.stacked([x], arrays)
+    kernel.stack_program([x], arrays)
     for k, (result, around) in enumerate(zip(arrays, memory)):
         wanted = np.array([sample[k] for sample in expected])
         np.testing.assert_allclose(result, wanted, rtol=1e-13, atol=1e-13)

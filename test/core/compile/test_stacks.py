@@ -23,8 +23,8 @@ from screw_dynamics_ros.core.compile import result_memory, stack_runs
 from screw_dynamics_ros.core.compile.kernels import (
     KernelSpecification,
     compiled_call,
+    compiled_into,
     make_kernel,
-    stacked_into,
 )
 from screw_dynamics_ros.core.compile.llvm import native
 from screw_dynamics_ros.core.robot.functions import FUNCTIONS
@@ -399,7 +399,7 @@ def test_kernels_of_other_modules(backend):
         ),
         backend,
     )
-    call, into = compiled_call(kernel), stacked_into(kernel)
+    call, into = compiled_call(kernel), compiled_into(kernel, stacks=True)
     c = np.array([1.0, 2.0, 3.0])
     for samples in (0, 1, LANES, LANES + 1, 40):
         x = np.random.default_rng(samples).uniform(-1, 1, (samples, 3))

@@ -39,7 +39,7 @@ from screw_dynamics_ros.core.tree.multibody_tree import Tree
 from screw_dynamics_ros.core.types import Array
 
 
-class CompiledFunctions:
+class FunctionEvaluator:
     """Evaluates functions of one tree, for single samples and stacks."""
 
     def __init__(self, tree: Tree, backend: str) -> None:
@@ -50,7 +50,7 @@ class CompiledFunctions:
         self.kernels: dict[tuple[str, tuple[str, ...], tuple[str, ...]], Kernel] = {}
         self._tables: dict[str, Tables] = {}
         self._fast: dict[str, Callable[..., Any]] = {}  # the builtin functions
-        self._general: CompiledFunctions | None = None
+        self._general: FunctionEvaluator | None = None
 
     @cached_property
     def _doubtful_inertias(self) -> tuple[str, ...]:
