@@ -14,7 +14,9 @@ from scipy.linalg import block_diag
 from timing import Times, loop, measure, ratio
 
 from screw_dynamics_ros.core import Robot
-from screw_dynamics_ros.core.absolute_coordinates import (
+from screw_dynamics_ros.core.description.urdf import read_urdf
+from screw_dynamics_ros.core.integration import RungeKutta
+from screw_dynamics_ros.core.mechanisms.absolute_coordinates import (
     GROUND,
     REVOLUTE,
     AbsoluteBody,
@@ -22,15 +24,13 @@ from screw_dynamics_ros.core.absolute_coordinates import (
     ConstraintJoint,
     frame,
 )
-from screw_dynamics_ros.core.absolute_coordinates.body_equations import (
+from screw_dynamics_ros.core.mechanisms.absolute_coordinates.body_equations import (
     BodyEquations,
     JointEquations,
 )
-from screw_dynamics_ros.core.absolute_coordinates.example_systems import box
-from screw_dynamics_ros.core.absolute_coordinates.from_description import absolute_system
-from screw_dynamics_ros.core.absolute_coordinates.system import MOST_RECORDED_BODIES
-from screw_dynamics_ros.core.description.urdf import read_urdf
-from screw_dynamics_ros.core.integration import RungeKutta
+from screw_dynamics_ros.core.mechanisms.absolute_coordinates.example_systems import box
+from screw_dynamics_ros.core.mechanisms.absolute_coordinates.from_description import absolute_system
+from screw_dynamics_ros.core.mechanisms.absolute_coordinates.system import MOST_RECORDED_BODIES
 from support.robots import urdf_path
 
 LENGTHS = (1, 10, 32, 100, 300, 1000)

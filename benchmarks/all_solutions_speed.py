@@ -28,7 +28,7 @@ from timing import Loop, measure
 
 from screw_dynamics_ros.core import Robot
 from screw_dynamics_ros.core.description import Limits
-from screw_dynamics_ros.core.geometry.product_of_exponentials import SpatialScrews
+from screw_dynamics_ros.core.kinematics.product_of_exponentials import SpatialScrews
 from screw_dynamics_ros.core.lie import se3
 
 GROUP = 'All inverse solutions of a pose'

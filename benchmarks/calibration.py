@@ -21,14 +21,14 @@ from scipy.spatial.transform import Rotation
 from scipy.stats import chi2
 
 from screw_dynamics_ros.core.description import RobotDescription, read_urdf
-from screw_dynamics_ros.core.identification.chain_errors import ChainErrors
-from screw_dynamics_ros.core.identification.measurements import (
+from screw_dynamics_ros.core.lie import se3
+from screw_dynamics_ros.core.measurement.identification.chain_errors import ChainErrors
+from screw_dynamics_ros.core.measurement.identification.measurements import (
     MeasuredPoints,
     MeasuredPoses,
     Measurements,
 )
-from screw_dynamics_ros.core.identification.robot_calibration import calibrate_robot
-from screw_dynamics_ros.core.lie import se3
+from screw_dynamics_ros.core.measurement.identification.robot_calibration import calibrate_robot
 from support.robots import urdf_path
 
 ARMS = {

@@ -83,7 +83,7 @@ def error_of_gradients(robot: Robot) -> Figure:
     import pinocchio as pin
     from frax.assets import FRANKA_ASSETS_DIR
 
-    from screw_dynamics_ros.core.autograd.jax import forward_dynamics, inverse_dynamics
+    from screw_dynamics_ros.core.robot.autograd.jax import forward_dynamics, inverse_dynamics
 
     model = pin.buildModelFromUrdf(str(FRANKA_ASSETS_DIR / 'panda.urdf'))
     data, worst = model.createData(), 0.0
@@ -117,7 +117,7 @@ def in_jax(robot: Robot, panda: Any, repeats: int) -> Iterator[Figure]:
     import jax
     import jax.numpy as jnp
 
-    from screw_dynamics_ros.core.autograd.jax import forward_dynamics, inverse_dynamics
+    from screw_dynamics_ros.core.robot.autograd.jax import forward_dynamics, inverse_dynamics
 
     torques = frax_torques(panda, robot)
 
@@ -199,7 +199,7 @@ def in_pytorch(robot: Robot, panda: Any, repeats: int) -> Iterator[Figure]:
     import jax.numpy as jnp
     import torch
 
-    from screw_dynamics_ros.core.autograd.pytorch import inverse_dynamics
+    from screw_dynamics_ros.core.robot.autograd.pytorch import inverse_dynamics
 
     torques = frax_torques(panda, robot)
     theirs = jax.grad(lambda q, v, x, y: torques(q, v, x) @ y, argnums=(0, 1, 2))

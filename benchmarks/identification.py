@@ -23,16 +23,18 @@ from screw_dynamics_ros.core import Robot
 from screw_dynamics_ros.core.description import physical_findings
 from screw_dynamics_ros.core.description.rigid_body import RigidBody
 from screw_dynamics_ros.core.dynamics.regressor import inertial_parameters
-from screw_dynamics_ros.core.identification.dynamics import (
+from screw_dynamics_ros.core.measurement.identification.dynamics import (
     DynamicIdentification,
     IdentificationOptions,
     JointRecording,
     Model,
     identify_recordings,
 )
-from screw_dynamics_ros.core.identification.dynamics.excitation import excite
-from screw_dynamics_ros.core.identification.dynamics.motion_limits import MotionLimits
-from screw_dynamics_ros.core.identification.dynamics.pseudo_inertia import pseudo_inertia
+from screw_dynamics_ros.core.measurement.identification.dynamics.excitation import excite
+from screw_dynamics_ros.core.measurement.identification.dynamics.motion_limits import MotionLimits
+from screw_dynamics_ros.core.measurement.identification.dynamics.pseudo_inertia import (
+    pseudo_inertia,
+)
 from support.robots import urdf_path
 from support.simulated_recording import (
     SMOOTHING,

@@ -12,7 +12,10 @@ import numpy as np
 
 from screw_dynamics_ros.core import Robot
 from screw_dynamics_ros.core.description.rigid_body import RigidBody
-from screw_dynamics_ros.core.estimation.payload_estimation import EffortRecord, estimate_payload
+from screw_dynamics_ros.core.measurement.estimation.payload_estimation import (
+    EffortRecord,
+    estimate_payload,
+)
 from screw_dynamics_ros.ros.share import share_folder
 
 LINK, TRIALS = 'panda_hand_tcp', 100

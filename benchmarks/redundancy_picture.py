@@ -16,15 +16,15 @@ mpl.use('Agg')
 import matplotlib.pyplot as plt
 
 from screw_dynamics_ros.core import Robot
-from screw_dynamics_ros.core.inverse.redundancy.capsules import Capsule
-from screw_dynamics_ros.core.inverse.redundancy.criteria import Cost
-from screw_dynamics_ros.core.inverse.redundancy.dexterity import (
+from screw_dynamics_ros.core.arms.inverse.redundancy.criteria import Cost
+from screw_dynamics_ros.core.textbook.redundancy.capsules import Capsule
+from screw_dynamics_ros.core.textbook.redundancy.dexterity import (
     Manipulability,
     SingularityDistance,
 )
-from screw_dynamics_ros.core.inverse.redundancy.joint_springs import LimitCentering
-from screw_dynamics_ros.core.inverse.redundancy.obstacles import ObstacleRepulsion
-from screw_dynamics_ros.core.inverse.redundancy.torque import HoldingTorque
+from screw_dynamics_ros.core.textbook.redundancy.joint_springs import LimitCentering
+from screw_dynamics_ros.core.textbook.redundancy.obstacles import ObstacleRepulsion
+from screw_dynamics_ros.core.textbook.redundancy.torque import HoldingTorque
 
 ROOT = Path(__file__).resolve().parents[1]
 TOOL = 'panda_hand_tcp'

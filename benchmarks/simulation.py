@@ -19,8 +19,8 @@ from robots_compared import NAMES, PANDA
 from timing import Run, Times, loop, measure, one_core
 
 from screw_dynamics_ros.core import Robot
-from screw_dynamics_ros.core.control.joint_gains import middle_of_range
 from screw_dynamics_ros.core.description import Limits, RobotDescription, read_urdf
+from screw_dynamics_ros.core.motion.control.joint_gains import middle_of_range
 from screw_dynamics_ros.core.simulation import (
     ContactPoint,
     Plane,

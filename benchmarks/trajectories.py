@@ -14,7 +14,7 @@ from timing import loop, measure
 
 from screw_dynamics_ros.core import Robot
 from screw_dynamics_ros.core.description import read_urdf
-from screw_dynamics_ros.core.trajectory import annotate, retimed, sampled_motion
+from screw_dynamics_ros.core.motion.trajectory import annotate, retimed, sampled_motion
 from support.robots import urdf_path
 
 SAMPLES, REQUIRED = 10_000, 2.0  # ms

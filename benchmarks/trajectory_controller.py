@@ -17,7 +17,7 @@ from rclpy.node import Node
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray
 
-from screw_dynamics_ros.core.trajectory.joint_path import JointPath
+from screw_dynamics_ros.core.motion.trajectory.joint_path import JointPath
 from screw_dynamics_ros.core.units import NANOSECONDS
 from screw_dynamics_ros.ros.messages.trajectories import read_trajectory, stamp_of
 

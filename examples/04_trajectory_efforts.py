@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 
 from screw_dynamics_ros.core import Robot
-from screw_dynamics_ros.core.trajectory import annotate, largest_speed_factor, sampled_motion
+from screw_dynamics_ros.core.motion.trajectory import annotate, largest_speed_factor, sampled_motion
 
 URDF = Path(__file__).resolve().parents[1] / 'urdf' / 'panda.urdf'
 

@@ -8,8 +8,8 @@ import numpy as np
 from screw_dynamics_ros.core import Robot
 from screw_dynamics_ros.core.description import Inertia, Joint, Limits, Link, RobotDescription
 from screw_dynamics_ros.core.description.urdf_writer import write_urdf
-from screw_dynamics_ros.core.geometry.denavit_hartenberg import StandardRow
-from screw_dynamics_ros.core.geometry.link_table import LinkTable
+from screw_dynamics_ros.core.kinematics.link_table import LinkTable
+from screw_dynamics_ros.core.textbook.link_tables.denavit_hartenberg import StandardRow
 
 
 def main() -> None:

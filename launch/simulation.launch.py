@@ -27,7 +27,7 @@ from launch_ros.utilities import make_namespace_absolute, prefix_namespace
 
 from launch import LaunchContext, LaunchDescription, LaunchDescriptionEntity
 from screw_dynamics_ros.core import ArgumentError, DescriptionError, Robot
-from screw_dynamics_ros.core.control.joint_gains import joint_gains
+from screw_dynamics_ros.core.motion.control.joint_gains import joint_gains
 from screw_dynamics_ros.ros import launch_arguments as check
 from screw_dynamics_ros.ros.ros2_control.command_interfaces import EXPECTED
 from screw_dynamics_ros.ros.ros2_control.controllers import Controllers, controllers_for

@@ -15,8 +15,8 @@ mpl.use('Agg')
 from matplotlib import pyplot as plt
 
 from screw_dynamics_ros.core import Robot
-from screw_dynamics_ros.core.closures import ClosedRobot, read_loop_closures
-from screw_dynamics_ros.core.closures.example_loops import golden_four_bar
+from screw_dynamics_ros.core.mechanisms.closures import ClosedRobot, read_loop_closures
+from screw_dynamics_ros.core.mechanisms.closures.example_loops import golden_four_bar
 
 ROOT = Path(__file__).resolve().parents[1]
 LOOPS = ROOT / 'urdf' / 'loops'

@@ -16,13 +16,13 @@ mpl.use('Agg')
 import matplotlib.pyplot as plt
 import numpy as np
 
-from screw_dynamics_ros.core.families.chain import SerialChain
-from screw_dynamics_ros.core.families.family import Family
-from screw_dynamics_ros.core.families.spherical_shoulder_elbow_wrist import (
+from screw_dynamics_ros.core.arms.families.chain import SerialChain
+from screw_dynamics_ros.core.arms.families.family import Family
+from screw_dynamics_ros.core.arms.families.spherical_shoulder_elbow_wrist import (
     SphericalShoulderElbowWrist,
 )
-from screw_dynamics_ros.core.families.three_parallel_axes import ThreeParallelAxes
-from screw_dynamics_ros.core.families.three_two_one import ThreeTwoOne
+from screw_dynamics_ros.core.arms.families.three_parallel_axes import ThreeParallelAxes
+from screw_dynamics_ros.core.arms.families.three_two_one import ThreeTwoOne
 from screw_dynamics_ros.core.types import Array
 
 FILE = Path(__file__).resolve().parents[1] / 'doc' / 'serial_families.png'

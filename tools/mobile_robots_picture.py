@@ -15,14 +15,8 @@ import matplotlib.pyplot as plt
 import numpy as np
 from scipy.stats import chi2
 
-from screw_dynamics_ros.core.mobile import (
-    Odometry,
-    Trailer,
-    TrailerChain,
-    WheelNoise,
-    differential_drive,
-    planar,
-)
+from screw_dynamics_ros.core.mobile import Odometry, WheelNoise, differential_drive, planar
+from screw_dynamics_ros.core.textbook.mobile import Trailer, TrailerChain
 
 PICTURE = Path(__file__).resolve().parents[1] / 'doc' / 'mobile_robots.png'
 BASE = differential_drive(0.5, 0.1)

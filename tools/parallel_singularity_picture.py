@@ -12,9 +12,9 @@ mpl.use('Agg')
 from matplotlib import pyplot as plt
 
 from screw_dynamics_ros.core.lie import se3, so3
-from screw_dynamics_ros.core.parallel import ParallelRobot
-from screw_dynamics_ros.core.parallel.example_mechanisms import octahedron
-from screw_dynamics_ros.core.parallel.platform_singularities import platform_singularity
+from screw_dynamics_ros.core.mechanisms.parallel import ParallelRobot
+from screw_dynamics_ros.core.mechanisms.parallel.example_mechanisms import octahedron
+from screw_dynamics_ros.core.mechanisms.parallel.platform_singularities import platform_singularity
 
 PAGE = Path(__file__).resolve().parents[1] / 'doc/parallel_singularity.png'
 

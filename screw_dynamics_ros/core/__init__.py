@@ -1,7 +1,9 @@
 """Screw-theoretic kinematics and dynamics of robots, without ROS."""
 
-from screw_dynamics_ros.core.annotation.annotate import annotate_arrays
-from screw_dynamics_ros.core.annotation.settings import AnnotationSettings
+from screw_dynamics_ros.core.arms.inverse.closed_loop import LoopClosure
+from screw_dynamics_ros.core.arms.inverse.position import InverseKinematicsResult
+from screw_dynamics_ros.core.arms.inverse.task_priority import Task
+from screw_dynamics_ros.core.arms.inverse.weighted_inverse import AdaptiveDamping
 from screw_dynamics_ros.core.constraints.constrained_dynamics import ConstrainedMotion
 from screw_dynamics_ros.core.constraints.motion_constraint import MotionConstraint
 from screw_dynamics_ros.core.description.drives import Drive
@@ -14,10 +16,8 @@ from screw_dynamics_ros.core.errors import (
     ScrewDynamicsError,
     UnknownNameError,
 )
-from screw_dynamics_ros.core.inverse.closed_loop import LoopClosure
-from screw_dynamics_ros.core.inverse.position import InverseKinematicsResult
-from screw_dynamics_ros.core.inverse.task_priority import Task
-from screw_dynamics_ros.core.inverse.weighted_inverse import AdaptiveDamping
+from screw_dynamics_ros.core.measurement.annotation.annotate import annotate_arrays
+from screw_dynamics_ros.core.measurement.annotation.settings import AnnotationSettings
 from screw_dynamics_ros.core.robot.fused_kernel import FusedKernel
 from screw_dynamics_ros.core.robot.robot import Robot
 

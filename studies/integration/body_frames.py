@@ -9,16 +9,19 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from screw_dynamics_ros.core.absolute_coordinates import (
+from screw_dynamics_ros.core.description.body_inertia import Inertia
+from screw_dynamics_ros.core.lie import quaternions
+from screw_dynamics_ros.core.mechanisms.absolute_coordinates import (
     AbsoluteBody,
     AbsoluteSystem,
     ConstraintJoint,
     frame,
 )
-from screw_dynamics_ros.core.absolute_coordinates.example_systems import Example, heavy_top
-from screw_dynamics_ros.core.absolute_coordinates.history import History
-from screw_dynamics_ros.core.description.body_inertia import Inertia
-from screw_dynamics_ros.core.lie import quaternions
+from screw_dynamics_ros.core.mechanisms.absolute_coordinates.example_systems import (
+    Example,
+    heavy_top,
+)
+from screw_dynamics_ros.core.mechanisms.absolute_coordinates.history import History
 from screw_dynamics_ros.core.types import Array
 
 #: Where the body frame is, seen from the center of mass [m].

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from screw_dynamics_ros.core.absolute_coordinates import SE3, SO3xR3
+from screw_dynamics_ros.core.mechanisms.absolute_coordinates import SE3, SO3xR3
 from studies.integration.constraint_forms import CONSTANT_ARM
 from studies.integration.lower_pairs import TO_GROUND
 from studies.integration.runs import GROUPS, EnergyUnit, energy_drift

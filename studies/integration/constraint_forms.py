@@ -18,9 +18,12 @@ from collections.abc import Mapping
 import numpy as np
 from numpy.typing import ArrayLike
 
-from screw_dynamics_ros.core.absolute_coordinates import AbsoluteSystem, SO3xR3
-from screw_dynamics_ros.core.absolute_coordinates.example_systems import Example, heavy_top
 from screw_dynamics_ros.core.lie import quaternions, so3
+from screw_dynamics_ros.core.mechanisms.absolute_coordinates import AbsoluteSystem, SO3xR3
+from screw_dynamics_ros.core.mechanisms.absolute_coordinates.example_systems import (
+    Example,
+    heavy_top,
+)
 from screw_dynamics_ros.core.types import Array
 
 #: The forms of the constraints of the top in SO(3) x R^3.

@@ -10,11 +10,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from screw_dynamics_ros.core.absolute_coordinates.example_systems import heavy_top
 from screw_dynamics_ros.core.compile.program.tracing import Recorder, program
 from screw_dynamics_ros.core.integration import RungeKutta
 from screw_dynamics_ros.core.kinematics.reconstruction import displaced_pose
 from screw_dynamics_ros.core.lie import se3, so3xr3
+from screw_dynamics_ros.core.mechanisms.absolute_coordinates.example_systems import heavy_top
 from screw_dynamics_ros.core.types import Array
 from studies.integration.runs import GROUPS, STEP
 

@@ -4,8 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from screw_dynamics_ros.core.absolute_coordinates.example_systems import NO_WEIGHT, box, started
-from screw_dynamics_ros.core.absolute_coordinates.history import record
+from screw_dynamics_ros.core.mechanisms.absolute_coordinates.example_systems import (
+    NO_WEIGHT,
+    box,
+    started,
+)
+from screw_dynamics_ros.core.mechanisms.absolute_coordinates.history import record
 from studies.integration.runs import STEP
 
 

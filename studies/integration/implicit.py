@@ -6,9 +6,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from screw_dynamics_ros.core.absolute_coordinates.example_systems import heavy_top
-from screw_dynamics_ros.core.absolute_coordinates.history import record
 from screw_dynamics_ros.core.integration import GeneralizedAlpha, RungeKutta, Variational
+from screw_dynamics_ros.core.mechanisms.absolute_coordinates.example_systems import heavy_top
+from screw_dynamics_ros.core.mechanisms.absolute_coordinates.history import record
 from studies.integration.reference import top_motion
 from studies.integration.runs import GROUPS, STEP
 

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from screw_dynamics_ros.core.absolute_coordinates import (
+from screw_dynamics_ros.core.mechanisms.absolute_coordinates import (
     CYLINDRICAL,
     GROUND,
     PLANAR,
@@ -21,15 +21,17 @@ from screw_dynamics_ros.core.absolute_coordinates import (
     frame,
     lower_pair,
 )
-from screw_dynamics_ros.core.absolute_coordinates.constraint_projection import project_velocity
-from screw_dynamics_ros.core.absolute_coordinates.exactness import exactness
-from screw_dynamics_ros.core.absolute_coordinates.example_systems import (
+from screw_dynamics_ros.core.mechanisms.absolute_coordinates.constraint_projection import (
+    project_velocity,
+)
+from screw_dynamics_ros.core.mechanisms.absolute_coordinates.exactness import exactness
+from screw_dynamics_ros.core.mechanisms.absolute_coordinates.example_systems import (
     WEIGHT,
     Example,
     box,
     started,
 )
-from screw_dynamics_ros.core.absolute_coordinates.history import record
+from screw_dynamics_ros.core.mechanisms.absolute_coordinates.history import record
 from studies.integration.runs import GROUPS, STEP
 
 PAIRS = (REVOLUTE, PRISMATIC, lower_pair('helical', 0.1), CYLINDRICAL, SPHERICAL, PLANAR)
@@ -46,7 +48,7 @@ class PairResult(NamedTuple):
     ----------
     pair, place, group : str
     predicted : bool
-        Whether `core.absolute_coordinates.exactness` calls it exact.
+        Whether `core.mechanisms.absolute_coordinates.exactness` calls it exact.
     gap : float
         The largest on the way [rad, m].
     """

@@ -7,10 +7,13 @@ from typing import NamedTuple
 
 import numpy as np
 
-from screw_dynamics_ros.core.absolute_coordinates.example_systems import double_pendulum, heavy_top
-from screw_dynamics_ros.core.absolute_coordinates.history import record
 from screw_dynamics_ros.core.integration import RK4, TABLEAUS, RungeKutta, Tableau
 from screw_dynamics_ros.core.integration.tableau import DORMAND_PRINCE
+from screw_dynamics_ros.core.mechanisms.absolute_coordinates.example_systems import (
+    double_pendulum,
+    heavy_top,
+)
+from screw_dynamics_ros.core.mechanisms.absolute_coordinates.history import record
 from screw_dynamics_ros.core.types import Array
 from studies.integration.reference import top_motion
 from studies.integration.runs import CASES, GROUPS

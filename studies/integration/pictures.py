@@ -8,8 +8,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from screw_dynamics_ros.core.absolute_coordinates import SE3, SO3xR3
-from screw_dynamics_ros.core.absolute_coordinates.history import History
+from screw_dynamics_ros.core.mechanisms.absolute_coordinates import SE3, SO3xR3
+from screw_dynamics_ros.core.mechanisms.absolute_coordinates.history import History
 from screw_dynamics_ros.core.types import Array
 from studies.integration.constraint_forms import (
     ACTUAL_ARM,

@@ -15,8 +15,8 @@ from typing import NamedTuple
 import numpy as np
 from scipy.integrate import solve_ivp
 
-from screw_dynamics_ros.core.absolute_coordinates.example_systems import Example
 from screw_dynamics_ros.core.lie import quaternions, so3
+from screw_dynamics_ros.core.mechanisms.absolute_coordinates.example_systems import Example
 from screw_dynamics_ros.core.types import Array
 
 

@@ -7,8 +7,8 @@ from typing import Literal, NamedTuple
 
 import numpy as np
 
-from screw_dynamics_ros.core.absolute_coordinates import SE3, SO3xR3
-from screw_dynamics_ros.core.absolute_coordinates.example_systems import (
+from screw_dynamics_ros.core.mechanisms.absolute_coordinates import SE3, SO3xR3
+from screw_dynamics_ros.core.mechanisms.absolute_coordinates.example_systems import (
     WEIGHT,
     Example,
     double_pendulum,
@@ -16,7 +16,7 @@ from screw_dynamics_ros.core.absolute_coordinates.example_systems import (
     heavy_top,
     three_bar_linkage,
 )
-from screw_dynamics_ros.core.absolute_coordinates.history import History, record
+from screw_dynamics_ros.core.mechanisms.absolute_coordinates.history import History, record
 from screw_dynamics_ros.core.types import Array
 from studies.integration.reference import (
     OF_THE_PAPER,

@@ -8,14 +8,18 @@ from __future__ import annotations
 
 import numpy as np
 
-from screw_dynamics_ros.core.absolute_coordinates import SPHERICAL, ConstraintJoint, frame
-from screw_dynamics_ros.core.absolute_coordinates.example_systems import (
+from screw_dynamics_ros.core.description.body_inertia import Inertia
+from screw_dynamics_ros.core.mechanisms.absolute_coordinates import (
+    SPHERICAL,
+    ConstraintJoint,
+    frame,
+)
+from screw_dynamics_ros.core.mechanisms.absolute_coordinates.example_systems import (
     NO_WEIGHT,
     Example,
     box,
     started,
 )
-from screw_dynamics_ros.core.description.body_inertia import Inertia
 
 
 def pair_with_heavy_base(factor: float, group: str) -> Example:

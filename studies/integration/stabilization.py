@@ -6,19 +6,22 @@ from collections.abc import Mapping
 
 from numpy.typing import ArrayLike
 
-from screw_dynamics_ros.core.absolute_coordinates import (
+from screw_dynamics_ros.core.integration import RungeKutta
+from screw_dynamics_ros.core.integration.integrator import Torques
+from screw_dynamics_ros.core.mechanisms.absolute_coordinates import (
     SE3,
     AbsoluteSystem,
     Stabilization,
 )
-from screw_dynamics_ros.core.absolute_coordinates.constraint_projection import (
+from screw_dynamics_ros.core.mechanisms.absolute_coordinates.constraint_projection import (
     project_configuration,
     project_velocity,
 )
-from screw_dynamics_ros.core.absolute_coordinates.example_systems import Example, double_pendulum
-from screw_dynamics_ros.core.absolute_coordinates.history import History, record
-from screw_dynamics_ros.core.integration import RungeKutta
-from screw_dynamics_ros.core.integration.integrator import Torques
+from screw_dynamics_ros.core.mechanisms.absolute_coordinates.example_systems import (
+    Example,
+    double_pendulum,
+)
+from screw_dynamics_ros.core.mechanisms.absolute_coordinates.history import History, record
 from screw_dynamics_ros.core.types import Array
 from studies.integration.runs import EVERY, STEP
 

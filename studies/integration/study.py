@@ -7,8 +7,8 @@ from typing import NamedTuple, TypeVar
 
 import numpy as np
 
-from screw_dynamics_ros.core.absolute_coordinates.history import History, record
 from screw_dynamics_ros.core.integration import RK4, TABLEAUS, Tableau
+from screw_dynamics_ros.core.mechanisms.absolute_coordinates.history import History, record
 from screw_dynamics_ros.core.types import Array
 from studies.integration import body_frames, lower_pairs, orders, runs
 from studies.integration.constraint_forms import (

@@ -7,8 +7,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from screw_dynamics_ros.core.absolute_coordinates import SE3, SO3xR3
-from screw_dynamics_ros.core.absolute_coordinates.history import History
+from screw_dynamics_ros.core.mechanisms.absolute_coordinates import SE3, SO3xR3
+from screw_dynamics_ros.core.mechanisms.absolute_coordinates.history import History
 from screw_dynamics_ros.core.types import Array
 from studies.integration.claims import all_claims
 from studies.integration.lower_pairs import BETWEEN, CENTRAL, TO_GROUND

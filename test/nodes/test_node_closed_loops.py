@@ -12,8 +12,8 @@ from tf2_msgs.msg import TFMessage
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
 from screw_dynamics_ros.core import Robot
-from screw_dynamics_ros.core.closures import ClosedRobot, read_loop_closures
 from screw_dynamics_ros.core.lie import quaternions, se3
+from screw_dynamics_ros.core.mechanisms.closures import ClosedRobot, read_loop_closures
 from support.linkages import CLOSURES, FOUR_BAR
 from support.paths import URDF
 from support.ros_harness import DIRECT, ERROR, WARN

@@ -15,8 +15,8 @@ from rclpy.serialization import deserialize_message
 from std_msgs.msg import String
 
 from screw_dynamics_ros.core import Robot
-from screw_dynamics_ros.core.closures.example_loops import golden_four_bar
 from screw_dynamics_ros.core.lie import quaternions
+from screw_dynamics_ros.core.mechanisms.closures.example_loops import golden_four_bar
 from screw_dynamics_ros.nodes.model.closed_loops import RobotWithLoops
 from screw_dynamics_ros.nodes.outputs.external_wrenches.wrench_outputs import WrenchEstimator
 from screw_dynamics_ros.ros.diagnostics import Level

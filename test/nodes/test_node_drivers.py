@@ -7,7 +7,7 @@ pytest.importorskip('rclpy')
 import rclpy
 from std_msgs.msg import String
 
-from screw_dynamics_ros.core.estimation.effort_terms import TERMS
+from screw_dynamics_ros.core.measurement.estimation.effort_terms import TERMS
 from screw_dynamics_ros.ros.drivers import find_driver, presets
 from support.host_bench import Bench
 from support.paths import CONFIG

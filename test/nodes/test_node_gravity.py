@@ -14,8 +14,8 @@ from sensor_msgs.msg import Imu
 from std_msgs.msg import String
 from tf2_msgs.msg import TFMessage
 
-from screw_dynamics_ros.core.estimation.gravity_direction import LONGEST_STEP
 from screw_dynamics_ros.core.lie import quaternions, so3
+from screw_dynamics_ros.core.measurement.estimation.gravity_direction import LONGEST_STEP
 from screw_dynamics_ros.ros.status import Level
 from support.host_bench import Bench, serialized
 from support.robots import urdf_path

@@ -7,10 +7,10 @@ from scipy.optimize import minimize_scalar
 
 pytest.importorskip('rclpy')
 
-from screw_dynamics_ros.core.closures import LoopClosures, read_loop_closures
-from screw_dynamics_ros.core.closures.closure_equations import gap
-from screw_dynamics_ros.core.closures.example_loops import golden_four_bar
 from screw_dynamics_ros.core.description import read_urdf
+from screw_dynamics_ros.core.mechanisms.closures import LoopClosures, read_loop_closures
+from screw_dynamics_ros.core.mechanisms.closures.closure_equations import gap
+from screw_dynamics_ros.core.mechanisms.closures.example_loops import golden_four_bar
 from screw_dynamics_ros.nodes.model.closed_loops import (
     LoopCompletion,
     RobotWithLoops,

@@ -12,9 +12,11 @@ from geometry_msgs.msg import Vector3, Wrench, WrenchStamped
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Header
 
-from screw_dynamics_ros.core.absolute_coordinates.example_systems import heavy_top
-from screw_dynamics_ros.core.absolute_coordinates.simulated_mechanism import SimulatedMechanism
 from screw_dynamics_ros.core.errors import ScrewDynamicsError
+from screw_dynamics_ros.core.mechanisms.absolute_coordinates.example_systems import heavy_top
+from screw_dynamics_ros.core.mechanisms.absolute_coordinates.simulated_mechanism import (
+    SimulatedMechanism,
+)
 from screw_dynamics_ros.nodes.mechanism.assembly import make_mechanism
 from screw_dynamics_ros.nodes.mechanism.parameters import TABLE
 from screw_dynamics_ros.nodes.mechanism.simulator import MechanismSimulator

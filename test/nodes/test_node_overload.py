@@ -13,7 +13,7 @@ from sensor_msgs.msg import JointState
 from std_msgs.msg import String
 
 from screw_dynamics_ros.core import Robot
-from screw_dynamics_ros.core.control.joint_gains import middle_of_range
+from screw_dynamics_ros.core.motion.control.joint_gains import middle_of_range
 from screw_dynamics_ros.nodes.hosting import state_pipeline
 from support.host_bench import Bench, serialized
 from support.robots import urdf_path

@@ -17,8 +17,8 @@ from tf2_msgs.msg import TFMessage
 
 from screw_dynamics_ros.core.errors import ArgumentError, DescriptionError
 from screw_dynamics_ros.core.lie import quaternions, screws, se3, so3
-from screw_dynamics_ros.core.parallel import ParallelRobot, example_mechanisms
-from screw_dynamics_ros.core.parallel.example_mechanisms import stewart_gough
+from screw_dynamics_ros.core.mechanisms.parallel import ParallelRobot, example_mechanisms
+from screw_dynamics_ros.core.mechanisms.parallel.example_mechanisms import stewart_gough
 from screw_dynamics_ros.nodes.parallel.parameters import TABLE, check, make_robot
 from screw_dynamics_ros.nodes.parallel.platform_node import PlatformNode
 from support.node_bench import NodeBench

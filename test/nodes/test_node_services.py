@@ -18,8 +18,8 @@ from oracles.pinocchio_model import Pinocchio
 from screw_dynamics_msgs.msg import ErrorCode
 from screw_dynamics_msgs.srv import FilterTwist, ForwardKinematics, InverseKinematics, Jacobian
 from screw_dynamics_ros.core import Robot
+from screw_dynamics_ros.core.arms.families.three_two_one import ThreeTwoOne
 from screw_dynamics_ros.core.description.urdf_writer import write_urdf
-from screw_dynamics_ros.core.families.three_two_one import ThreeTwoOne
 from support.processes import processor_time, workers
 from support.robots import urdf_path
 from support.ros_harness import ERROR, WARN, stamp_of, vector

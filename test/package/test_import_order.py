@@ -28,19 +28,19 @@ ORDER = """
     core.compile
     core.description
     core.tree
-    core.geometry
+    core.kinematics
     core.kinematics
     core.dynamics
-    core.inverse
-    core.families
-    core.integration  core.identification
-    core.constraints  core.formulations
-    core.absolute_coordinates
-    core.parallel
+    core.arms.inverse
+    core.arms.families
+    core.integration  core.measurement.identification
+    core.constraints  core.textbook.formulations
+    core.mechanisms.absolute_coordinates
+    core.mechanisms.parallel
     core.robot
-    core.closures  core.autograd
-    core.control  core.trajectory  core.simulation  core.estimation
-    core.mobile  core.annotation
+    core.mechanisms.closures  core.robot.autograd
+    core.motion.control  core.motion.trajectory  core.simulation  core.measurement.estimation
+    core.mobile  core.measurement.annotation
     core
     comparison
     ros.names  ros.status  ros.share  ros.yaml_text

@@ -48,8 +48,8 @@ FILES = [
     'test/core/compile/test_factoring.py',
     'test/core/robot/test_robot.py',
     'test/core/robot/test_fused.py',
-    'test/core/formulations/test_operation_counts_of_formulations.py',
-    'test/core/families/test_general_6r.py',
+    'test/core/textbook/formulations/test_operation_counts_of_formulations.py',
+    'test/core/arms/families/test_general_6r.py',
     'test/doc/test_operation_counts_page.py',
 ]
 

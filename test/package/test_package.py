@@ -208,9 +208,9 @@ def test_what_is_missing_for_gradients_is_named(module, library):
     code = f"""
         import sys
         sys.modules[{'torch' if module == 'pytorch' else 'jax'!r}] = None  # as if not installed
-        import screw_dynamics_ros.core.autograd.functions
+        import screw_dynamics_ros.core.robot.autograd.functions
         try:
-            import screw_dynamics_ros.core.autograd.{module}
+            import screw_dynamics_ros.core.robot.autograd.{module}
         except ImportError as error:
             print(error)
     """

@@ -13,9 +13,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from screw_dynamics_ros.core.absolute_coordinates import SE3, SO3xR3
-from screw_dynamics_ros.core.absolute_coordinates.example_systems import WEIGHT, heavy_top
 from screw_dynamics_ros.core.errors import ArgumentError
+from screw_dynamics_ros.core.mechanisms.absolute_coordinates import SE3, SO3xR3
+from screw_dynamics_ros.core.mechanisms.absolute_coordinates.example_systems import (
+    WEIGHT,
+    heavy_top,
+)
 from studies.integration import command, pictures
 from studies.integration.claims import (
     EXACT,

@@ -10,10 +10,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from screw_dynamics_ros.core.geometry.denavit_hartenberg import ModifiedRow, StandardRow
-from screw_dynamics_ros.core.geometry.link_table import LinkTable
-from screw_dynamics_ros.core.geometry.product_of_exponentials import Geometry, SpatialScrews
+from screw_dynamics_ros.core.kinematics.link_table import LinkTable
+from screw_dynamics_ros.core.kinematics.product_of_exponentials import Geometry, SpatialScrews
 from screw_dynamics_ros.core.lie import se3
+from screw_dynamics_ros.core.textbook.link_tables.denavit_hartenberg import ModifiedRow, StandardRow
 
 #: Lower and upper limit [deg]; None for a continuous joint.
 Bounds = tuple[float, float] | None

@@ -15,7 +15,7 @@ from scipy.spatial.transform import Rotation
 
 from screw_dynamics_ros.core import Robot
 from screw_dynamics_ros.core.description import Limits, Link, RobotDescription, read_urdf
-from screw_dynamics_ros.core.geometry.robot_geometry import description_of
+from screw_dynamics_ros.core.kinematics.robot_geometry import description_of
 from support.arm_tables import ArmTable
 from support.arms_of_seven import SEVEN
 from support.arms_of_six import SIX

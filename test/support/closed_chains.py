@@ -9,18 +9,22 @@ import numpy as np
 import yaml
 
 from screw_dynamics_ros.core import Robot
-from screw_dynamics_ros.core.absolute_coordinates import (
+from screw_dynamics_ros.core.description import Inertia, Joint, Link, RobotDescription
+from screw_dynamics_ros.core.lie import se3, so3
+from screw_dynamics_ros.core.mechanisms.absolute_coordinates import (
     PRISMATIC,
     REVOLUTE,
     ConstraintJoint,
     frame,
 )
-from screw_dynamics_ros.core.absolute_coordinates.from_description import absolute_system
-from screw_dynamics_ros.core.absolute_coordinates.lower_pairs import WELD
-from screw_dynamics_ros.core.closures import ClosedRobot, LoopClosures, read_loop_closures
-from screw_dynamics_ros.core.closures.example_loops import UNLIMITED, bar
-from screw_dynamics_ros.core.description import Inertia, Joint, Link, RobotDescription
-from screw_dynamics_ros.core.lie import se3, so3
+from screw_dynamics_ros.core.mechanisms.absolute_coordinates.from_description import absolute_system
+from screw_dynamics_ros.core.mechanisms.absolute_coordinates.lower_pairs import WELD
+from screw_dynamics_ros.core.mechanisms.closures import (
+    ClosedRobot,
+    LoopClosures,
+    read_loop_closures,
+)
+from screw_dynamics_ros.core.mechanisms.closures.example_loops import UNLIMITED, bar
 from support.paths import URDF
 
 X, Y, Z = np.eye(3)

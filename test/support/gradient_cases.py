@@ -1,4 +1,4 @@
-"""Arguments for the functions of `core.autograd`, the same for PyTorch and JAX."""
+"""Arguments for the functions of `core.robot.autograd`, the same for PyTorch and JAX."""
 
 from __future__ import annotations
 

@@ -6,7 +6,9 @@ from itertools import pairwise
 
 import numpy as np
 
-from screw_dynamics_ros.core.absolute_coordinates import (
+from screw_dynamics_ros.core.description.body_inertia import Inertia
+from screw_dynamics_ros.core.lie import se3
+from screw_dynamics_ros.core.mechanisms.absolute_coordinates import (
     CYLINDRICAL,
     GROUND,
     PLANAR,
@@ -22,9 +24,9 @@ from screw_dynamics_ros.core.absolute_coordinates import (
     SO3xR3,
     lower_pair,
 )
-from screw_dynamics_ros.core.absolute_coordinates.constraint_projection import project_velocity
-from screw_dynamics_ros.core.description.body_inertia import Inertia
-from screw_dynamics_ros.core.lie import se3
+from screw_dynamics_ros.core.mechanisms.absolute_coordinates.constraint_projection import (
+    project_velocity,
+)
 from screw_dynamics_ros.core.types import Array
 
 HELICAL = lower_pair('helical', 0.05)

@@ -3,8 +3,8 @@
 import numpy as np
 
 from screw_dynamics_ros.core.lie import se3, so3
-from screw_dynamics_ros.core.parallel.legs import UPS
-from screw_dynamics_ros.core.parallel.mechanism import Mechanism, is_delta
+from screw_dynamics_ros.core.mechanisms.parallel.legs import UPS
+from screw_dynamics_ros.core.mechanisms.parallel.mechanism import Mechanism, is_delta
 
 #: The pose of the golden numbers 8.4.
 GOLDEN = se3.pose(so3.exp(0.2 * np.array([1, 2, 3]) / np.sqrt(14)), [0.05, -0.03, 0.6])

@@ -16,7 +16,7 @@ from math import comb, factorial
 import numpy as np
 
 from screw_dynamics_ros.core.description import Inertia
-from screw_dynamics_ros.core.geometry.product_of_exponentials import BodyScrews
+from screw_dynamics_ros.core.kinematics.product_of_exponentials import BodyScrews
 from support.models import random_inertia, random_pose, random_unit
 
 REPRESENTATIONS = ('body', 'spatial', 'hybrid', 'mixed')

@@ -9,10 +9,10 @@ from scipy.spatial.transform import Rotation
 
 from screw_dynamics_ros.core import Robot
 from screw_dynamics_ros.core.description import Joint, Limits, Link, RobotDescription, read_urdf
-from screw_dynamics_ros.core.geometry.denavit_hartenberg import StandardRow
-from screw_dynamics_ros.core.geometry.link_table import LinkTable
-from screw_dynamics_ros.core.geometry.robot_geometry import description_of
+from screw_dynamics_ros.core.kinematics.link_table import LinkTable
+from screw_dynamics_ros.core.kinematics.robot_geometry import description_of
 from screw_dynamics_ros.core.lie import se3
+from screw_dynamics_ros.core.textbook.link_tables.denavit_hartenberg import StandardRow
 from support.robots import urdf_path
 
 TIPS = tuple(f'arm{k}_link7' for k in range(1, 5))

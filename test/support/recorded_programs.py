@@ -14,19 +14,26 @@ from functools import cache, partial
 import pytest
 
 from screw_dynamics_ros.core import Robot
-from screw_dynamics_ros.core.absolute_coordinates import example_systems, system_equations
-from screw_dynamics_ros.core.closures.closed_robot import ClosedRobot
-from screw_dynamics_ros.core.closures.inverse_kinematics import ClosedInverseKinematics
+from screw_dynamics_ros.core.arms.families.chain import SerialChain
+from screw_dynamics_ros.core.arms.families.classifier import classify
+from screw_dynamics_ros.core.arms.families.closed_form import ClosedForm
+from screw_dynamics_ros.core.arms.families.pieper import Pieper
+from screw_dynamics_ros.core.arms.families.polishing import make_jacobian, make_polisher
 from screw_dynamics_ros.core.compile import kernels
 from screw_dynamics_ros.core.compile.kernels import KernelSpecification
 from screw_dynamics_ros.core.compile.program.tracing import Program
 from screw_dynamics_ros.core.compile.text.python_source import python_functions
-from screw_dynamics_ros.core.families.chain import SerialChain
-from screw_dynamics_ros.core.families.classifier import classify
-from screw_dynamics_ros.core.families.closed_form import ClosedForm
-from screw_dynamics_ros.core.families.pieper import Pieper
-from screw_dynamics_ros.core.families.polishing import make_jacobian, make_polisher
-from screw_dynamics_ros.core.parallel import example_mechanisms, leg_functions, recursions
+from screw_dynamics_ros.core.mechanisms.absolute_coordinates import (
+    example_systems,
+    system_equations,
+)
+from screw_dynamics_ros.core.mechanisms.closures.closed_robot import ClosedRobot
+from screw_dynamics_ros.core.mechanisms.closures.inverse_kinematics import ClosedInverseKinematics
+from screw_dynamics_ros.core.mechanisms.parallel import (
+    example_mechanisms,
+    leg_functions,
+    recursions,
+)
 from screw_dynamics_ros.core.robot.functions import FUNCTIONS
 from support import closed_chains
 from support.arms import arm

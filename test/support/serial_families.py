@@ -6,15 +6,15 @@ from collections.abc import Callable
 
 import numpy as np
 
-from screw_dynamics_ros.core.families.chain import SerialChain
-from screw_dynamics_ros.core.families.family import Family
-from screw_dynamics_ros.core.families.gantry import GantryWithWrist
-from screw_dynamics_ros.core.families.scara import Scara
-from screw_dynamics_ros.core.families.spherical_shoulder_elbow_wrist import (
+from screw_dynamics_ros.core.arms.families.chain import SerialChain
+from screw_dynamics_ros.core.arms.families.family import Family
+from screw_dynamics_ros.core.arms.families.gantry import GantryWithWrist
+from screw_dynamics_ros.core.arms.families.scara import Scara
+from screw_dynamics_ros.core.arms.families.spherical_shoulder_elbow_wrist import (
     SphericalShoulderElbowWrist,
 )
-from screw_dynamics_ros.core.families.three_parallel_axes import ThreeParallelAxes
-from screw_dynamics_ros.core.families.three_two_one import ThreeTwoOne
+from screw_dynamics_ros.core.arms.families.three_parallel_axes import ThreeParallelAxes
+from screw_dynamics_ros.core.arms.families.three_two_one import ThreeTwoOne
 from screw_dynamics_ros.core.lie import se3
 
 Rng = np.random.Generator

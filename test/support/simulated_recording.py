@@ -10,9 +10,9 @@ from screw_dynamics_ros.core import Drive, Robot
 from screw_dynamics_ros.core.description import RobotDescription
 from screw_dynamics_ros.core.description.rigid_body import RigidBody
 from screw_dynamics_ros.core.dynamics.regressor import inertial_parameters
-from screw_dynamics_ros.core.identification.dynamics import JointRecording
-from screw_dynamics_ros.core.identification.dynamics.fourier_motion import FourierMotion
-from screw_dynamics_ros.core.identification.dynamics.pseudo_inertia import (
+from screw_dynamics_ros.core.measurement.identification.dynamics import JointRecording
+from screw_dynamics_ros.core.measurement.identification.dynamics.fourier_motion import FourierMotion
+from screw_dynamics_ros.core.measurement.identification.dynamics.pseudo_inertia import (
     inertia_of,
     parameters_of,
     physical,

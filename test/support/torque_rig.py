@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 
-from screw_dynamics_ros.core.control import CommandSettings, Mode, TorqueCommand
+from screw_dynamics_ros.core.motion.control import CommandSettings, Mode, TorqueCommand
 
 INF = math.inf
 WANTED, WEIGHT = np.array([20.0, -8.0]), np.array([10.0, 4.0])

@@ -10,7 +10,11 @@ import numpy as np
 
 from screw_dynamics_ros.core import Robot
 from screw_dynamics_ros.core.description.robot_description import Joint, Link, RobotDescription
-from screw_dynamics_ros.core.estimation import ContactLocator, LocalizationOptions, link_segments
+from screw_dynamics_ros.core.measurement.estimation import (
+    ContactLocator,
+    LocalizationOptions,
+    link_segments,
+)
 from screw_dynamics_ros.core.types import Array
 
 ROOT = Path(__file__).resolve().parents[2]

@@ -25,8 +25,8 @@ from screw_dynamics_ros.core.dynamics.partial_derivatives import (
     inverse_dynamics_derivatives,
 )
 from screw_dynamics_ros.core.dynamics.regrouped_tree import regrouped
-from screw_dynamics_ros.core.geometry.product_of_exponentials import BodyScrews
-from screw_dynamics_ros.core.geometry.robot_geometry import tree_of
+from screw_dynamics_ros.core.kinematics.product_of_exponentials import BodyScrews
+from screw_dynamics_ros.core.kinematics.robot_geometry import tree_of
 from screw_dynamics_ros.core.reproducible import reproducible, sine_cosine
 from screw_dynamics_ros.core.tree.multibody_tree import Tree, build_tree
 from support.poe_models import random_inertias

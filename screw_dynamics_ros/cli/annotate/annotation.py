@@ -13,8 +13,8 @@ from screw_dynamics_ros.cli.annotate.request import Request
 from screw_dynamics_ros.cli.annotate.tables import ParquetTable
 from screw_dynamics_ros.cli.annotate.topics import Topics
 from screw_dynamics_ros.core import Robot
-from screw_dynamics_ros.core.annotation import Annotator
-from screw_dynamics_ros.core.annotation.annotate import MotionArrays
+from screw_dynamics_ros.core.measurement.annotation import Annotator
+from screw_dynamics_ros.core.measurement.annotation.annotate import MotionArrays
 from screw_dynamics_ros.nodes.model.running_model import joint_state_mapper, leaf_links
 from screw_dynamics_ros.nodes.model.scalar_joints import ScalarJoints
 from screw_dynamics_ros.ros.joint_states.mapper import JointStateMapper

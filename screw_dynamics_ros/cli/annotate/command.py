@@ -32,7 +32,7 @@ from screw_dynamics_ros.cli.command_line import (
 )
 from screw_dynamics_ros.cli.progress import ProgressBar
 from screw_dynamics_ros.core import ScrewDynamicsError
-from screw_dynamics_ros.core.annotation.settings import DEFAULT, OUTPUTS
+from screw_dynamics_ros.core.measurement.annotation.settings import DEFAULT, OUTPUTS
 from screw_dynamics_ros.entry import INTERRUPTED
 from screw_dynamics_ros.ros.recordings.mcap_records import COMPRESSIONS
 

@@ -11,9 +11,9 @@ from typing import Any
 import numpy as np
 
 from screw_dynamics_ros.cli.command_line import UnusableError
-from screw_dynamics_ros.core.annotation.settings import DEFAULT, AnnotationSettings
 from screw_dynamics_ros.core.description.rigid_body import RigidBody
 from screw_dynamics_ros.core.errors import ScrewDynamicsError
+from screw_dynamics_ros.core.measurement.annotation.settings import DEFAULT, AnnotationSettings
 from screw_dynamics_ros.ros.joint_states.policies import Policies
 
 #: Parameters of the nodes that are not part of the settings, and their defaults.

@@ -16,8 +16,8 @@ from typing import Any
 import numpy as np
 
 from screw_dynamics_ros.core import Robot
-from screw_dynamics_ros.core.annotation import Annotator
-from screw_dynamics_ros.core.annotation.annotate import MotionArrays
+from screw_dynamics_ros.core.measurement.annotation import Annotator
+from screw_dynamics_ros.core.measurement.annotation.annotate import MotionArrays
 from screw_dynamics_ros.core.types import Array
 from screw_dynamics_ros.ros.recordings.outputs import Temporary
 from screw_dynamics_ros.ros.recordings.storage import RecordingError

@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from screw_dynamics_ros.core import Robot
-from screw_dynamics_ros.core.annotation.singularities import LABELS
 from screw_dynamics_ros.core.description import Joint
+from screw_dynamics_ros.core.measurement.annotation.singularities import LABELS
 from screw_dynamics_ros.core.types import Array
 from screw_dynamics_ros.nodes.model.running_model import velocity_labels
 from screw_dynamics_ros.nodes.model.scalar_joints import ScalarJoints

@@ -33,19 +33,19 @@ from screw_dynamics_ros.cli.command_line import (
 from screw_dynamics_ros.core import ScrewDynamicsError
 from screw_dynamics_ros.core.description import RobotDescription, read_urdf
 from screw_dynamics_ros.core.description.urdf_origins import with_origins
-from screw_dynamics_ros.core.identification.chain_errors import GROUPS, ChainErrors
-from screw_dynamics_ros.core.identification.measurements import (
+from screw_dynamics_ros.core.lie import poses
+from screw_dynamics_ros.core.measurement.identification.chain_errors import GROUPS, ChainErrors
+from screw_dynamics_ros.core.measurement.identification.measurements import (
     MeasuredDistances,
     MeasuredPoints,
     MeasuredPoses,
     Measurements,
 )
-from screw_dynamics_ros.core.identification.robot_calibration import (
+from screw_dynamics_ros.core.measurement.identification.robot_calibration import (
     ESTIMATE,
     RobotCalibration,
     calibrate_robot,
 )
-from screw_dynamics_ros.core.lie import poses
 from screw_dynamics_ros.core.types import Array
 from screw_dynamics_ros.entry import INTERRUPTED
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from screw_dynamics_ros.cli.calibrate.report import parts
-from screw_dynamics_ros.core.identification.robot_calibration import RobotCalibration
+from screw_dynamics_ros.core.measurement.identification.robot_calibration import RobotCalibration
 from screw_dynamics_ros.core.types import Array
 
 BEFORE, AFTER, GRAY = '#d55e00', '#0072b2', '#b0b0b0'  # told apart by the color-blind

@@ -7,8 +7,8 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 
 from screw_dynamics_ros.core.description.urdf_writer import roll_pitch_yaw
-from screw_dynamics_ros.core.identification.least_squares import described
-from screw_dynamics_ros.core.identification.robot_calibration import RobotCalibration
+from screw_dynamics_ros.core.measurement.identification.least_squares import described
+from screw_dynamics_ros.core.measurement.identification.robot_calibration import RobotCalibration
 from screw_dynamics_ros.core.types import Array
 
 #: Root mean square of the weighted residuals above which deviations or model are wrong.

@@ -22,7 +22,11 @@ from screw_dynamics_ros.cli.doctor.running_parameters import TERMS
 from screw_dynamics_ros.cli.doctor.session import Heard
 from screw_dynamics_ros.cli.doctor.suggestion import SHARED, Suggestion
 from screw_dynamics_ros.cli.doctor.topics import efforts
-from screw_dynamics_ros.core.identification.effort_scales import FEWEST, EffortScale, effort_scale
+from screw_dynamics_ros.core.measurement.identification.effort_scales import (
+    FEWEST,
+    EffortScale,
+    effort_scale,
+)
 from screw_dynamics_ros.core.types import Array
 from screw_dynamics_ros.ros.drivers import Driver
 from screw_dynamics_ros.ros.names import shorten

@@ -28,10 +28,13 @@ from screw_dynamics_ros.cli.command_line import (
 )
 from screw_dynamics_ros.cli.excite.motion_files import csv_text, sampled, yaml_text
 from screw_dynamics_ros.core import Robot, ScrewDynamicsError
-from screw_dynamics_ros.core.identification.dynamics import Model
-from screw_dynamics_ros.core.identification.dynamics.excitation import Excitation, excite
-from screw_dynamics_ros.core.identification.dynamics.motion_limits import MotionLimits
-from screw_dynamics_ros.core.identification.least_squares import described
+from screw_dynamics_ros.core.measurement.identification.dynamics import Model
+from screw_dynamics_ros.core.measurement.identification.dynamics.excitation import (
+    Excitation,
+    excite,
+)
+from screw_dynamics_ros.core.measurement.identification.dynamics.motion_limits import MotionLimits
+from screw_dynamics_ros.core.measurement.identification.least_squares import described
 from screw_dynamics_ros.core.types import Array
 from screw_dynamics_ros.entry import INTERRUPTED
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from screw_dynamics_ros.core.identification.dynamics.fourier_motion import FourierMotion
+from screw_dynamics_ros.core.measurement.identification.dynamics.fourier_motion import FourierMotion
 from screw_dynamics_ros.core.types import Array
 from screw_dynamics_ros.core.units import NANOSECONDS
 

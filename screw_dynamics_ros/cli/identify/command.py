@@ -31,13 +31,13 @@ from screw_dynamics_ros.cli.identify import output_files, picture, report
 from screw_dynamics_ros.cli.identify.recordings import descriptions, of_robot, read_states
 from screw_dynamics_ros.core import Robot, ScrewDynamicsError
 from screw_dynamics_ros.core.description.rigid_body import RigidBody
-from screw_dynamics_ros.core.identification.dynamics import (
+from screw_dynamics_ros.core.measurement.identification.dynamics import (
     DynamicIdentification,
     IdentificationOptions,
     Model,
     identify_recordings,
 )
-from screw_dynamics_ros.core.identification.dynamics.unknowns import GROUPS
+from screw_dynamics_ros.core.measurement.identification.dynamics.unknowns import GROUPS
 from screw_dynamics_ros.entry import INTERRUPTED
 
 WRITTEN, REFUSED, BROKEN = 0, 1, 3

@@ -6,7 +6,7 @@ import yaml
 
 from screw_dynamics_ros.core.description.rigid_body import RigidBody
 from screw_dynamics_ros.core.description.urdf_inertias import with_dynamics
-from screw_dynamics_ros.core.identification.dynamics import DynamicIdentification
+from screw_dynamics_ros.core.measurement.identification.dynamics import DynamicIdentification
 
 HEADER = """\
 # Drives and efforts of {robot}, identified from recordings. Use it together with the identified

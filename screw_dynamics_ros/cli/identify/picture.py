@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from screw_dynamics_ros.core.identification.dynamics import DynamicIdentification
+from screw_dynamics_ros.core.measurement.identification.dynamics import DynamicIdentification
 
 MEASURED, IDENTIFIED, NOMINAL, GRAY = '#404040', '#0072b2', '#d55e00', '#f0f0f0'
 STYLE = {

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from screw_dynamics_ros.cli.command_line import UnusableError
 from screw_dynamics_ros.core import Robot, UnknownNameError
 from screw_dynamics_ros.core.description.rigid_body import RigidBody
-from screw_dynamics_ros.core.identification.dynamics import JointRecording
+from screw_dynamics_ros.core.measurement.identification.dynamics import JointRecording
 from screw_dynamics_ros.core.types import Array
 
 #: Arrays of an .npz file: joint_names (n,), t (N,) [s], q, tau (N, n) and, if known, v (N, n).

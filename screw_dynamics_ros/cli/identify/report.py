@@ -6,8 +6,8 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from screw_dynamics_ros.core.identification.dynamics import DynamicIdentification
-from screw_dynamics_ros.core.identification.least_squares import described
+from screw_dynamics_ros.core.measurement.identification.dynamics import DynamicIdentification
+from screw_dynamics_ros.core.measurement.identification.least_squares import described
 
 #: Combinations that the motion does not tell that are printed.
 MOST = 20

@@ -19,12 +19,12 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
+from screw_dynamics_ros.core.arms.inverse.inequalities import Inequalities
+from screw_dynamics_ros.core.arms.inverse.least_distance import solve
+from screw_dynamics_ros.core.arms.inverse.velocity import matrix, rate
+from screw_dynamics_ros.core.arms.inverse.weighted_inverse import WeightedInverse, metric
 from screw_dynamics_ros.core.constraints.contact_models import Constraint
 from screw_dynamics_ros.core.errors import ArgumentError
-from screw_dynamics_ros.core.inverse.inequalities import Inequalities
-from screw_dynamics_ros.core.inverse.least_distance import solve
-from screw_dynamics_ros.core.inverse.velocity import matrix, rate
-from screw_dynamics_ros.core.inverse.weighted_inverse import WeightedInverse, metric
 from screw_dynamics_ros.core.types import Array
 
 
@@ -70,7 +70,7 @@ def filter_twist(
     --------
     A vertex on a table, pushed down and along it.
 
-    >>> from screw_dynamics_ros.core.constraints.contact_wrenches import vertex_face
+    >>> from screw_dynamics_ros.core.textbook.constraints.contact_wrenches import vertex_face
     >>> table = vertex_face([0, 0, 0], [0, 0, 1])
     >>> filter_twist([0, 0, 0, 0.2, 0, -0.1], table, np.ones(6)).twist
     array([0. , 0. , 0. , 0.2, 0. , 0. ])

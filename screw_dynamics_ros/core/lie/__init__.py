@@ -7,10 +7,7 @@ twists and wrenches: `screw_systems`, `impedances`.
 """
 
 from screw_dynamics_ros.core.lie import (
-    accelerations,
     euler,
-    impedances,
-    lines,
     orientations,
     points,
     poses,
@@ -23,10 +20,7 @@ from screw_dynamics_ros.core.lie import (
 )
 
 __all__ = [
-    'accelerations',
     'euler',
-    'impedances',
-    'lines',
     'orientations',
     'points',
     'poses',

@@ -1,11 +1,7 @@
 """Platforms on wheels and arms on them; doc/mobile_robots.md."""
 
-from screw_dynamics_ros.core.mobile.base_dynamics import BaseDynamics
 from screw_dynamics_ros.core.mobile.command_limits import AxisLimits, TwistLimiter
-from screw_dynamics_ros.core.mobile.mobile_kinematics import MobileKinematics
-from screw_dynamics_ros.core.mobile.mobile_manipulator import MobileManipulator
 from screw_dynamics_ros.core.mobile.odometry import Odometry, WheelNoise, turn_drive_turn
-from screw_dynamics_ros.core.mobile.platform_description import on_planar_joint, platform_from
 from screw_dynamics_ros.core.mobile.platforms import (
     ackermann,
     ackermann_angles,
@@ -16,21 +12,13 @@ from screw_dynamics_ros.core.mobile.platforms import (
     steering_for,
     swerve,
 )
-from screw_dynamics_ros.core.mobile.tool_kinematics import ToolKinematics
-from screw_dynamics_ros.core.mobile.trailers import Trailer, TrailerChain
 from screw_dynamics_ros.core.mobile.twist_filter import admissible_twist
 from screw_dynamics_ros.core.mobile.wheeled_platform import WheeledPlatform
 from screw_dynamics_ros.core.mobile.wheels import Wheel
 
 __all__ = [
     'AxisLimits',
-    'BaseDynamics',
-    'MobileKinematics',
-    'MobileManipulator',
     'Odometry',
-    'ToolKinematics',
-    'Trailer',
-    'TrailerChain',
     'TwistLimiter',
     'Wheel',
     'WheelNoise',
@@ -42,8 +30,6 @@ __all__ = [
     'differential_drive',
     'mecanum',
     'omnidirectional',
-    'on_planar_joint',
-    'platform_from',
     'steering_for',
     'swerve',
     'turn_drive_turn',

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from screw_dynamics_ros.core.arguments import check_number
-from screw_dynamics_ros.core.inverse.weighted_inverse import WeightedInverse
+from screw_dynamics_ros.core.arms.inverse.weighted_inverse import WeightedInverse
 from screw_dynamics_ros.core.mobile import planar
 from screw_dynamics_ros.core.mobile.wheeled_platform import WheeledPlatform
 from screw_dynamics_ros.core.types import Array

@@ -21,8 +21,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from screw_dynamics_ros.core.arguments import vector
+from screw_dynamics_ros.core.arms.inverse.weighted_inverse import WeightedInverse
 from screw_dynamics_ros.core.errors import ArgumentError
-from screw_dynamics_ros.core.inverse.weighted_inverse import WeightedInverse
 from screw_dynamics_ros.core.mobile.planar import triple
 from screw_dynamics_ros.core.mobile.wheels import Wheel
 from screw_dynamics_ros.core.types import Array

@@ -17,6 +17,62 @@ from screw_dynamics_ros.core.arguments import (
     is_matrix,
     vector,
 )
+from screw_dynamics_ros.core.arms.families.all_solutions import (
+    AllInverseKinematics,
+    AllSolutions,
+    swivel_angles,
+)
+from screw_dynamics_ros.core.arms.families.chain import SerialChain
+from screw_dynamics_ros.core.arms.inverse import closed_loop
+from screw_dynamics_ros.core.arms.inverse.acceleration import (
+    InverseAccelerationResult,
+    inverse_acceleration,
+)
+from screw_dynamics_ros.core.arms.inverse.bounded_velocity import (
+    JointLimitedResult,
+    joint_limited_acceleration,
+    joint_limited_velocity,
+)
+from screw_dynamics_ros.core.arms.inverse.closed_loop import ClosedLoop, LoopClosure
+from screw_dynamics_ros.core.arms.inverse.force import (
+    ForwardForceResult,
+    forward_force,
+    inverse_force,
+)
+from screw_dynamics_ros.core.arms.inverse.inequalities import Inequalities, TwistLimit
+from screw_dynamics_ros.core.arms.inverse.link_motion import (
+    Links,
+    link_names,
+    stacked_bias,
+    stacked_jacobian,
+    stacked_partials,
+    stacked_rows,
+)
+from screw_dynamics_ros.core.arms.inverse.policy_status import PolicyStatus
+from screw_dynamics_ros.core.arms.inverse.position import (
+    InverseKinematics,
+    InverseKinematicsResult,
+    make_solver,
+)
+from screw_dynamics_ros.core.arms.inverse.redundancy.resolution import (
+    Criterion,
+    RedundancyResult,
+    resolve_redundancy,
+)
+from screw_dynamics_ros.core.arms.inverse.singularities import SingularityReport, singularity_report
+from screw_dynamics_ros.core.arms.inverse.singularity_policies import (
+    SingularityPolicy,
+    guarded_velocity,
+)
+from screw_dynamics_ros.core.arms.inverse.task_priority import (
+    Task,
+    TaskPriorityResult,
+    level,
+    task_priority,
+)
+from screw_dynamics_ros.core.arms.inverse.task_priority import checked as checked_tasks
+from screw_dynamics_ros.core.arms.inverse.velocity import InverseVelocityResult, inverse_velocity
+from screw_dynamics_ros.core.arms.inverse.velocity_bounds import JointBounds
 from screw_dynamics_ros.core.compile.kernels import Kernel, compiled_into, make_kernel
 from screw_dynamics_ros.core.compile.text.c_source import CSource
 from screw_dynamics_ros.core.constraints.constrained_dynamics import (
@@ -85,66 +141,17 @@ from screw_dynamics_ros.core.dynamics.spatial_momentum import (
 )
 from screw_dynamics_ros.core.dynamics.state_space import StateSpace, state_space
 from screw_dynamics_ros.core.errors import ArgumentError
-from screw_dynamics_ros.core.families.all_solutions import (
-    AllInverseKinematics,
-    AllSolutions,
-    swivel_angles,
-)
-from screw_dynamics_ros.core.families.chain import SerialChain
-from screw_dynamics_ros.core.geometry.link_table import LinkTable
-from screw_dynamics_ros.core.geometry.product_of_exponentials import Geometry
-from screw_dynamics_ros.core.geometry.robot_geometry import description_of
-from screw_dynamics_ros.core.inverse import closed_loop
-from screw_dynamics_ros.core.inverse.acceleration import (
-    InverseAccelerationResult,
-    inverse_acceleration,
-)
-from screw_dynamics_ros.core.inverse.bounded_velocity import (
-    JointLimitedResult,
-    joint_limited_acceleration,
-    joint_limited_velocity,
-)
-from screw_dynamics_ros.core.inverse.closed_loop import ClosedLoop, LoopClosure
-from screw_dynamics_ros.core.inverse.force import ForwardForceResult, forward_force, inverse_force
-from screw_dynamics_ros.core.inverse.inequalities import Inequalities, TwistLimit
-from screw_dynamics_ros.core.inverse.link_motion import (
-    Links,
-    link_names,
-    stacked_bias,
-    stacked_jacobian,
-    stacked_partials,
-    stacked_rows,
-)
-from screw_dynamics_ros.core.inverse.policy_status import PolicyStatus
-from screw_dynamics_ros.core.inverse.position import (
-    InverseKinematics,
-    InverseKinematicsResult,
-    make_solver,
-)
-from screw_dynamics_ros.core.inverse.redundancy.resolution import (
-    Criterion,
-    RedundancyResult,
-    resolve_redundancy,
-)
-from screw_dynamics_ros.core.inverse.singularities import SingularityReport, singularity_report
-from screw_dynamics_ros.core.inverse.singularity_policies import SingularityPolicy, guarded_velocity
-from screw_dynamics_ros.core.inverse.task_priority import (
-    Task,
-    TaskPriorityResult,
-    level,
-    task_priority,
-)
-from screw_dynamics_ros.core.inverse.task_priority import checked as checked_tasks
-from screw_dynamics_ros.core.inverse.velocity import InverseVelocityResult, inverse_velocity
-from screw_dynamics_ros.core.inverse.velocity_bounds import JointBounds
 from screw_dynamics_ros.core.kinematics import configurations, jacobians
 from screw_dynamics_ros.core.kinematics.analytical_jacobians import BRANCHING, analytical_jacobian
 from screw_dynamics_ros.core.kinematics.higher_order import acceleration, jacobian_derivative
 from screw_dynamics_ros.core.kinematics.jacobian_partials import jacobian_partials
 from screw_dynamics_ros.core.kinematics.jacobians import jacobian, velocity
+from screw_dynamics_ros.core.kinematics.link_table import LinkTable
 from screw_dynamics_ros.core.kinematics.link_transforms import joint_transforms
 from screw_dynamics_ros.core.kinematics.poe import link_pose, link_poses
+from screw_dynamics_ros.core.kinematics.product_of_exponentials import Geometry
 from screw_dynamics_ros.core.kinematics.reconstruction import increment_rate, integrate
+from screw_dynamics_ros.core.kinematics.robot_geometry import description_of
 from screw_dynamics_ros.core.robot.c_functions import c_functions
 from screw_dynamics_ros.core.robot.function_evaluator import FunctionEvaluator
 from screw_dynamics_ros.core.robot.functions import FUNCTIONS, Output, compiled, prepared
@@ -287,10 +294,10 @@ class Robot(FunctionEvaluator):
         Parameters
         ----------
         geometry : Geometry or LinkTable
-            One of the descriptions of `core.geometry.product_of_exponentials`, with screws of any
-            pitch, or a table of `core.geometry.link_table`.
+            One of the descriptions of `core.kinematics.product_of_exponentials`, with screws of any
+            pitch, or a table of `core.kinematics.link_table`.
         name, links, inertias, limits
-            As in `core.geometry.robot_geometry.description_of`: the bodies are 'body1', 'body2' and
+            As in `core.kinematics.robot_geometry.description_of`: the bodies are 'body1', 'body2' and
             so on, massless, and the joints unlimited if not given.
         floating_base, gravity, backend, drives, friction
             As in `from_urdf`.

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from screw_dynamics_ros.core.inverse.force import inverse_force
+from screw_dynamics_ros.core.arms.inverse.force import inverse_force
 from screw_dynamics_ros.core.kinematics.jacobians import velocity
 from screw_dynamics_ros.core.kinematics.poe import link_pose
 from screw_dynamics_ros.core.lie.so3 import hat

@@ -9,8 +9,14 @@ from rclpy.node import Node
 from rclpy.parameter import Parameter
 
 from screw_dynamics_ros.core.errors import ArgumentError, MissingDescriptionError
-from screw_dynamics_ros.core.estimation.tool_identification import ToolEstimate, identify_tool
-from screw_dynamics_ros.core.estimation.wrist_sensor import external_wrench, inertia_matrix
+from screw_dynamics_ros.core.measurement.estimation.tool_identification import (
+    ToolEstimate,
+    identify_tool,
+)
+from screw_dynamics_ros.core.measurement.estimation.wrist_sensor import (
+    external_wrench,
+    inertia_matrix,
+)
 from screw_dynamics_ros.core.robot.fused_kernel import Formula
 from screw_dynamics_ros.core.types import Array
 from screw_dynamics_ros.nodes.force_torque.parameters import tool_of

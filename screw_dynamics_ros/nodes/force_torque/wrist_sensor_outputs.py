@@ -13,7 +13,9 @@ from geometry_msgs.msg import WrenchStamped
 from rclpy.node import Node
 
 from screw_dynamics_ros.core import ArgumentError, Robot, ScrewDynamicsError
-from screw_dynamics_ros.core.estimation.wrist_sensor import (
+from screw_dynamics_ros.core.lie import screws
+from screw_dynamics_ros.core.linear import zeros
+from screw_dynamics_ros.core.measurement.estimation.wrist_sensor import (
     FilteredAcceleration,
     StampedValues,
     external_wrench,
@@ -21,8 +23,6 @@ from screw_dynamics_ros.core.estimation.wrist_sensor import (
     relative_pose,
     sensor_motion,
 )
-from screw_dynamics_ros.core.lie import screws
-from screw_dynamics_ros.core.linear import zeros
 from screw_dynamics_ros.core.robot.fused_kernel import Formula
 from screw_dynamics_ros.core.types import Array
 from screw_dynamics_ros.nodes.force_torque.parameters import TABLE, bias_of, tool_of

@@ -11,7 +11,7 @@ from rclpy.node import Node
 from rclpy.qos import qos_profile_sensor_data
 
 from screw_dynamics_ros.core.errors import MissingStateError, ScrewDynamicsError
-from screw_dynamics_ros.core.estimation.gravity_direction import (
+from screw_dynamics_ros.core.measurement.estimation.gravity_direction import (
     TurningGravity,
     down_by_force,
     down_by_orientation,

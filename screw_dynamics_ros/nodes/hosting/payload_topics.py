@@ -5,7 +5,7 @@ from __future__ import annotations
 from geometry_msgs.msg import InertiaStamped
 from rclpy.node import Node
 
-from screw_dynamics_ros.core.control.payload_transitions import NOTHING
+from screw_dynamics_ros.core.motion.control.payload_transitions import NOTHING
 from screw_dynamics_ros.nodes.model.payloads import Payloads
 from screw_dynamics_ros.ros.messages.inertias import write_inertia
 from screw_dynamics_ros.ros.names import topic_tokens

@@ -4,18 +4,20 @@ from __future__ import annotations
 
 import numpy as np
 
-from screw_dynamics_ros.core.absolute_coordinates import Stabilization
-from screw_dynamics_ros.core.absolute_coordinates.exactness import choose_groups
-from screw_dynamics_ros.core.absolute_coordinates.example_systems import EXAMPLES
-from screw_dynamics_ros.core.absolute_coordinates.from_description import (
+from screw_dynamics_ros.core.description.urdf import read_urdf
+from screw_dynamics_ros.core.errors import ArgumentError
+from screw_dynamics_ros.core.mechanisms.absolute_coordinates import Stabilization
+from screw_dynamics_ros.core.mechanisms.absolute_coordinates.exactness import choose_groups
+from screw_dynamics_ros.core.mechanisms.absolute_coordinates.example_systems import EXAMPLES
+from screw_dynamics_ros.core.mechanisms.absolute_coordinates.from_description import (
     absolute_system,
     loop_closures,
 )
-from screw_dynamics_ros.core.absolute_coordinates.groups import SE3
-from screw_dynamics_ros.core.absolute_coordinates.simulated_mechanism import SimulatedMechanism
-from screw_dynamics_ros.core.closures.loop_closures import read_positions
-from screw_dynamics_ros.core.description.urdf import read_urdf
-from screw_dynamics_ros.core.errors import ArgumentError
+from screw_dynamics_ros.core.mechanisms.absolute_coordinates.groups import SE3
+from screw_dynamics_ros.core.mechanisms.absolute_coordinates.simulated_mechanism import (
+    SimulatedMechanism,
+)
+from screw_dynamics_ros.core.mechanisms.closures.loop_closures import read_positions
 from screw_dynamics_ros.nodes.mechanism.parameters import GROUPS, TABLEAUS
 from screw_dynamics_ros.nodes.parameters import closure_parameters
 from screw_dynamics_ros.nodes.simulation.assembly import INITIAL, description_text

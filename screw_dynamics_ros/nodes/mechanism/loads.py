@@ -6,8 +6,8 @@ import numpy as np
 from geometry_msgs.msg import WrenchStamped
 from sensor_msgs.msg import JointState
 
-from screw_dynamics_ros.core.absolute_coordinates import AbsoluteSystem
 from screw_dynamics_ros.core.errors import ArgumentError, ScrewDynamicsError, UnknownNameError
+from screw_dynamics_ros.core.mechanisms.absolute_coordinates import AbsoluteSystem
 from screw_dynamics_ros.core.types import Array
 from screw_dynamics_ros.core.units import NANOSECONDS
 from screw_dynamics_ros.ros.messages.conversions import swap_linear_angular

@@ -10,8 +10,10 @@ from rclpy.node import Node
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray
 
-from screw_dynamics_ros.core.absolute_coordinates.simulated_mechanism import SimulatedMechanism
 from screw_dynamics_ros.core.lie import se3
+from screw_dynamics_ros.core.mechanisms.absolute_coordinates.simulated_mechanism import (
+    SimulatedMechanism,
+)
 from screw_dynamics_ros.core.types import Array
 from screw_dynamics_ros.ros.messages import templates
 from screw_dynamics_ros.ros.messages.conversions import swap_linear_angular

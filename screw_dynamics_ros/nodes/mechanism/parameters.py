@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from screw_dynamics_ros.core.absolute_coordinates.example_systems import EXAMPLES
-from screw_dynamics_ros.core.absolute_coordinates.groups import SE3, SO3xR3
 from screw_dynamics_ros.core.compile.kernels import BACKENDS
 from screw_dynamics_ros.core.integration import tableau
+from screw_dynamics_ros.core.mechanisms.absolute_coordinates.example_systems import EXAMPLES
+from screw_dynamics_ros.core.mechanisms.absolute_coordinates.groups import SE3, SO3xR3
 from screw_dynamics_ros.nodes.parameters.shared_parameters import PROCESS
 from screw_dynamics_ros.nodes.simulation.parameters import FASTEST, PUBLISH, WALL
 from screw_dynamics_ros.ros.parameters import Specification

@@ -15,10 +15,10 @@ from typing import Any
 import numpy as np
 
 from screw_dynamics_ros.core import Robot
-from screw_dynamics_ros.core.closures import ClosedRobot, LoopClosures
-from screw_dynamics_ros.core.closures.closed_robot import SINGULAR
-from screw_dynamics_ros.core.closures.dependent_motion import Partition, motion
 from screw_dynamics_ros.core.description.robot_description import RobotDescription
+from screw_dynamics_ros.core.mechanisms.closures import ClosedRobot, LoopClosures
+from screw_dynamics_ros.core.mechanisms.closures.closed_robot import SINGULAR
+from screw_dynamics_ros.core.mechanisms.closures.dependent_motion import Partition, motion
 from screw_dynamics_ros.core.robot.functions import Output
 from screw_dynamics_ros.core.robot.fused_kernel import Formula
 from screw_dynamics_ros.core.tree.multibody_tree import Tree

@@ -5,12 +5,12 @@ from __future__ import annotations
 import time
 
 from screw_dynamics_ros.core import ArgumentError
-from screw_dynamics_ros.core.control.payload_transitions import (
+from screw_dynamics_ros.core.description.rigid_body import RigidBody
+from screw_dynamics_ros.core.motion.control.payload_transitions import (
     LoadedParameters,
     PayloadTransitions,
 )
-from screw_dynamics_ros.core.control.transition import check_duration
-from screw_dynamics_ros.core.description.rigid_body import RigidBody
+from screw_dynamics_ros.core.motion.control.transition import check_duration
 from screw_dynamics_ros.nodes.model.inertial_input import InertialInput
 from screw_dynamics_ros.nodes.model.running_model import Model
 from screw_dynamics_ros.ros.names import shorten, shown

@@ -14,15 +14,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from screw_dynamics_ros.core import Robot
-from screw_dynamics_ros.core.closures import ClosedRobot
 from screw_dynamics_ros.core.dynamics.feedforward import feedforward
-from screw_dynamics_ros.core.estimation.effort_terms import (
+from screw_dynamics_ros.core.measurement.estimation.effort_terms import (
     CORIOLIS,
     FRICTION,
     GRAVITY,
     INERTIA,
     PAYLOAD,
 )
+from screw_dynamics_ros.core.mechanisms.closures import ClosedRobot
 from screw_dynamics_ros.core.robot.functions import Output
 from screw_dynamics_ros.core.robot.fused_kernel import Formula
 from screw_dynamics_ros.core.types import Array

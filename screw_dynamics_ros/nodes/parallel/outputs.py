@@ -10,7 +10,7 @@ from rclpy.node import Node
 from sensor_msgs.msg import JointState
 
 from screw_dynamics_ros.core.lie import quaternions, screws
-from screw_dynamics_ros.core.parallel.parallel_robot import ParallelRobot
+from screw_dynamics_ros.core.mechanisms.parallel.parallel_robot import ParallelRobot
 from screw_dynamics_ros.core.types import Array
 from screw_dynamics_ros.nodes.parallel.motor_states import MotorState
 from screw_dynamics_ros.ros.messages import templates

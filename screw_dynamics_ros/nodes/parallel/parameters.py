@@ -6,10 +6,10 @@ from pathlib import Path
 
 from screw_dynamics_ros.core.compile.kernels import BACKENDS
 from screw_dynamics_ros.core.errors import ArgumentError, DescriptionError
-from screw_dynamics_ros.core.parallel.example_mechanisms import stewart_gough
-from screw_dynamics_ros.core.parallel.mechanism import Mechanism
-from screw_dynamics_ros.core.parallel.mechanism_description import mechanism_of
-from screw_dynamics_ros.core.parallel.parallel_robot import ParallelRobot
+from screw_dynamics_ros.core.mechanisms.parallel.example_mechanisms import stewart_gough
+from screw_dynamics_ros.core.mechanisms.parallel.mechanism import Mechanism
+from screw_dynamics_ros.core.mechanisms.parallel.mechanism_description import mechanism_of
+from screw_dynamics_ros.core.mechanisms.parallel.parallel_robot import ParallelRobot
 from screw_dynamics_ros.nodes.parameters.shared_parameters import PROCESS
 from screw_dynamics_ros.ros.parameters import Parameters, Specification, Value
 from screw_dynamics_ros.ros.yaml_text import read_yaml_file

@@ -10,7 +10,7 @@ from rclpy.node import Node
 from sensor_msgs.msg import JointState
 
 from screw_dynamics_ros.core.errors import ArgumentError, ScrewDynamicsError
-from screw_dynamics_ros.core.parallel.pose_tracking import PoseTracker
+from screw_dynamics_ros.core.mechanisms.parallel.pose_tracking import PoseTracker
 from screw_dynamics_ros.core.types import Array
 from screw_dynamics_ros.core.units import NANOSECONDS
 from screw_dynamics_ros.nodes.parallel.motor_states import MotorState, motor_state

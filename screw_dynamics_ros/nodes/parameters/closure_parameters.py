@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from screw_dynamics_ros.core.closures import LoopClosures, read_loop_closures
 from screw_dynamics_ros.core.errors import ArgumentError, DescriptionError
+from screw_dynamics_ros.core.mechanisms.closures import LoopClosures, read_loop_closures
 from screw_dynamics_ros.ros.parameters import Specification
 from screw_dynamics_ros.ros.yaml_text import read_yaml_file
 

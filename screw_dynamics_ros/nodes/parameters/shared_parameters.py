@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from screw_dynamics_ros.core.compile.kernels import BACKENDS
-from screw_dynamics_ros.core.estimation.effort_terms import TERMS
+from screw_dynamics_ros.core.measurement.estimation.effort_terms import TERMS
 from screw_dynamics_ros.core.types import Array
 from screw_dynamics_ros.nodes.parameters import (
     closure_parameters,

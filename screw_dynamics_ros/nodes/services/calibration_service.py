@@ -11,13 +11,13 @@ from screw_dynamics_ros.core.description import read_urdf
 from screw_dynamics_ros.core.description.urdf_origins import with_origins
 from screw_dynamics_ros.core.description.urdf_writer import write_urdf
 from screw_dynamics_ros.core.errors import ErrorCode
-from screw_dynamics_ros.core.identification.chain_errors import ChainErrors
-from screw_dynamics_ros.core.identification.measurements import (
+from screw_dynamics_ros.core.measurement.identification.chain_errors import ChainErrors
+from screw_dynamics_ros.core.measurement.identification.measurements import (
     MeasuredPoints,
     MeasuredPoses,
     Measurements,
 )
-from screw_dynamics_ros.core.identification.robot_calibration import (
+from screw_dynamics_ros.core.measurement.identification.robot_calibration import (
     ESTIMATE,
     RobotCalibration,
     calibrate_robot,

@@ -2,7 +2,7 @@
 
 They answer for the robot as the description has it; friction and the payload of the parameters
 count where the service says so. For a robot with loops there are accelerations, efforts and mass
-matrices of its motors (`core.closures.ClosedRobot`); what is known of trees only is refused.
+matrices of its motors (`core.mechanisms.closures.ClosedRobot`); what is known of trees only is refused.
 """
 
 from __future__ import annotations
@@ -15,15 +15,17 @@ from rclpy.node import Node
 
 from screw_dynamics_ros.core.description.rigid_body import RigidBody
 from screw_dynamics_ros.core.errors import MissingStateError, NotFiniteError
-from screw_dynamics_ros.core.trajectory import (
+from screw_dynamics_ros.core.motion.trajectory import (
     Excess,
     Motion,
     annotate,
     largest_speed_factor,
     sampled_motion,
 )
-from screw_dynamics_ros.core.trajectory.motion import with_rates
-from screw_dynamics_ros.core.trajectory.payload_capacity import payload_capacity as largest_payload
+from screw_dynamics_ros.core.motion.trajectory.motion import with_rates
+from screw_dynamics_ros.core.motion.trajectory.payload_capacity import (
+    payload_capacity as largest_payload,
+)
 from screw_dynamics_ros.core.types import Array
 from screw_dynamics_ros.core.units import NANOSECONDS
 from screw_dynamics_ros.nodes.model.running_model import velocity_labels

@@ -2,7 +2,7 @@
 
 By steps (NUMERIC) any robot is solved for one or several links, by what is found first; with loops
 for one link, in positions of the motors. All solutions (ALL, NEAREST) are those of one link of a
-tree, with a certificate that there are no others (`core.families.all_solutions`).
+tree, with a certificate that there are no others (`core.arms.families.all_solutions`).
 """
 
 from __future__ import annotations
@@ -17,11 +17,11 @@ import numpy as np
 from sensor_msgs.msg import JointState
 
 from screw_dynamics_ros.core import ArgumentError, UnknownNameError
+from screw_dynamics_ros.core.arms.families.all_solutions import AllSolutions
+from screw_dynamics_ros.core.arms.families.branches import nearest_image
+from screw_dynamics_ros.core.arms.families.chain import SerialChain
+from screw_dynamics_ros.core.arms.inverse.position import InverseKinematicsResult
 from screw_dynamics_ros.core.errors import ErrorCode, NotFiniteError, UnsupportedRobotError
-from screw_dynamics_ros.core.families.all_solutions import AllSolutions
-from screw_dynamics_ros.core.families.branches import nearest_image
-from screw_dynamics_ros.core.families.chain import SerialChain
-from screw_dynamics_ros.core.inverse.position import InverseKinematicsResult
 from screw_dynamics_ros.core.types import Array
 from screw_dynamics_ros.nodes.services.requests import (
     QueriedRobot,

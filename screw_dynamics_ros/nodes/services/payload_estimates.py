@@ -7,16 +7,16 @@ from typing import Any
 
 import numpy as np
 
-from screw_dynamics_ros.core.control.payload_transitions import mixture
-from screw_dynamics_ros.core.control.tool_body import tool_body
 from screw_dynamics_ros.core.description.rigid_body import RigidBody
 from screw_dynamics_ros.core.description.urdf import read_urdf
 from screw_dynamics_ros.core.errors import InertiaError, NotEnoughDataError
-from screw_dynamics_ros.core.estimation.payload_estimation import (
+from screw_dynamics_ros.core.measurement.estimation.payload_estimation import (
     EffortRecord,
     PayloadEstimate,
     estimate_payload,
 )
+from screw_dynamics_ros.core.motion.control.payload_transitions import mixture
+from screw_dynamics_ros.core.motion.control.tool_body import tool_body
 from screw_dynamics_ros.core.types import Array
 from screw_dynamics_ros.nodes.model.effort_recording import RecordedStates
 from screw_dynamics_ros.nodes.services.payload_services import DEFAULT

@@ -13,11 +13,11 @@ from typing import Any
 import numpy as np
 
 from screw_dynamics_ros.core import ArgumentError, Robot, ScrewDynamicsError, UnknownNameError
-from screw_dynamics_ros.core.control.transition import check_duration
 from screw_dynamics_ros.core.description.rigid_body import RigidBody
 from screw_dynamics_ros.core.errors import MissingStateError
 from screw_dynamics_ros.core.kinematics.poe import link_pose
 from screw_dynamics_ros.core.lie import se3
+from screw_dynamics_ros.core.motion.control.transition import check_duration
 from screw_dynamics_ros.core.types import Array
 from screw_dynamics_ros.nodes.model.payloads import PARAMETERS, Payloads, check_name
 from screw_dynamics_ros.nodes.model.running_model import Model

@@ -16,9 +16,9 @@ import numpy as np
 from rclpy.node import Node
 
 from screw_dynamics_ros.core import ArgumentError, Robot, UnknownNameError
-from screw_dynamics_ros.core.closures import ClosedRobot
 from screw_dynamics_ros.core.description.rigid_body import RigidBody
 from screw_dynamics_ros.core.errors import NotFiniteError, UnsupportedRobotError
+from screw_dynamics_ros.core.mechanisms.closures import ClosedRobot
 from screw_dynamics_ros.core.types import Array
 from screw_dynamics_ros.nodes.model.closed_loops import closed_of
 from screw_dynamics_ros.nodes.model.scalar_joints import ScalarJoints

@@ -8,17 +8,17 @@ import numpy as np
 from sensor_msgs.msg import JointState
 
 from screw_dynamics_ros.core import ArgumentError
-from screw_dynamics_ros.core.constraints import kinetostatic_filter
-from screw_dynamics_ros.core.constraints.contact_models import Constraint
-from screw_dynamics_ros.core.errors import NotFiniteError, UnsupportedRobotError
-from screw_dynamics_ros.core.inverse.policy_status import PolicyStatus
-from screw_dynamics_ros.core.inverse.singularity_policies import (
+from screw_dynamics_ros.core.arms.inverse.policy_status import PolicyStatus
+from screw_dynamics_ros.core.arms.inverse.singularity_policies import (
     Deviate,
     ScaleSpeed,
     SingularityPolicy,
     Stop,
 )
-from screw_dynamics_ros.core.inverse.weighted_inverse import AdaptiveDamping, length_metric
+from screw_dynamics_ros.core.arms.inverse.weighted_inverse import AdaptiveDamping, length_metric
+from screw_dynamics_ros.core.constraints import kinetostatic_filter
+from screw_dynamics_ros.core.constraints.contact_models import Constraint
+from screw_dynamics_ros.core.errors import NotFiniteError, UnsupportedRobotError
 from screw_dynamics_ros.core.lie import screws, se3
 from screw_dynamics_ros.core.types import Array
 from screw_dynamics_ros.nodes.model.running_model import velocity_labels

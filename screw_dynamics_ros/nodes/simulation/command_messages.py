@@ -9,7 +9,7 @@ import numpy as np
 
 from screw_dynamics_ros.core.description.ros2_control import HardwareComponent, commanded_joints
 from screw_dynamics_ros.core.errors import ArgumentError
-from screw_dynamics_ros.core.trajectory.joint_path import JointPath
+from screw_dynamics_ros.core.motion.trajectory.joint_path import JointPath
 from screw_dynamics_ros.core.types import Array
 from screw_dynamics_ros.core.units import NANOSECONDS
 from screw_dynamics_ros.nodes.simulation.joint_targets import (

@@ -13,11 +13,15 @@ from rclpy.serialization import deserialize_message, serialize_message
 from screw_dynamics_ros.core import ArgumentError, ScrewDynamicsError, UnknownNameError
 from screw_dynamics_ros.core.description.rigid_body import RigidBody
 from screw_dynamics_ros.core.errors import NotFiniteError
-from screw_dynamics_ros.core.trajectory import feasible_motion, feedforward_efforts, sampled_motion
-from screw_dynamics_ros.core.trajectory.completed_path import completed_path, refined
-from screw_dynamics_ros.core.trajectory.feedforward_efforts import held_at_end
-from screw_dynamics_ros.core.trajectory.joint_path import JointPath
-from screw_dynamics_ros.core.trajectory.motion import Motion
+from screw_dynamics_ros.core.motion.trajectory import (
+    feasible_motion,
+    feedforward_efforts,
+    sampled_motion,
+)
+from screw_dynamics_ros.core.motion.trajectory.completed_path import completed_path, refined
+from screw_dynamics_ros.core.motion.trajectory.feedforward_efforts import held_at_end
+from screw_dynamics_ros.core.motion.trajectory.joint_path import JointPath
+from screw_dynamics_ros.core.motion.trajectory.motion import Motion
 from screw_dynamics_ros.core.units import NANOSECONDS
 from screw_dynamics_ros.nodes.model.closed_loops import closed_of
 from screw_dynamics_ros.nodes.model.scalar_joints import coordinates

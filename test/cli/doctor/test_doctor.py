@@ -20,8 +20,8 @@ from screw_dynamics_ros.cli.doctor.description_report import carried_masses
 from screw_dynamics_ros.cli.doctor.efforts import Efforts, efforts_section
 from screw_dynamics_ros.cli.doctor.running_parameters import Configuration
 from screw_dynamics_ros.core import Robot
-from screw_dynamics_ros.core.control.joint_gains import middle_of_range
 from screw_dynamics_ros.core.description.rigid_body import RigidBody
+from screw_dynamics_ros.core.motion.control.joint_gains import middle_of_range
 from screw_dynamics_ros.entry import INTERRUPTED
 from support.robots import UNIT_INERTIA, joint, robot, urdf_path
 from support.xacro_files import needs_xacro

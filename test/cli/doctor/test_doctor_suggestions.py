@@ -18,7 +18,7 @@ from screw_dynamics_ros.cli.doctor import suggestion, suggestions
 from screw_dynamics_ros.cli.doctor.running_parameters import Configuration
 from screw_dynamics_ros.cli.doctor.session import Heard, without
 from screw_dynamics_ros.core import Robot
-from screw_dynamics_ros.core.estimation.effort_terms import TERMS
+from screw_dynamics_ros.core.measurement.estimation.effort_terms import TERMS
 from screw_dynamics_ros.nodes.model.running_model import joint_state_mapper
 from screw_dynamics_ros.ros.joint_states.reader import from_message
 from support.paths import CONFIG

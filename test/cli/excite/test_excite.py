@@ -9,7 +9,7 @@ import pytest
 import yaml
 
 from screw_dynamics_ros.cli.excite.command import BROKEN, REFUSED, WARNING, WRITTEN, main
-from screw_dynamics_ros.core.trajectory.joint_path import JointPath
+from screw_dynamics_ros.core.motion.trajectory.joint_path import JointPath
 from support.paths import URDF
 
 PLANAR = str(URDF / 'planar_2r.urdf')

@@ -10,7 +10,10 @@ from screw_dynamics_ros.cli.doctor.command import main as doctor
 from screw_dynamics_ros.cli.identify.command import BROKEN, REFUSED, WRITTEN, main
 from screw_dynamics_ros.core import Drive, Robot
 from screw_dynamics_ros.core.description.rigid_body import RigidBody
-from screw_dynamics_ros.core.identification.dynamics.fourier_motion import FourierMotion, Series
+from screw_dynamics_ros.core.measurement.identification.dynamics.fourier_motion import (
+    FourierMotion,
+    Series,
+)
 from screw_dynamics_ros.ros.parameter_files import read_parameter_file
 from support.paths import URDF
 

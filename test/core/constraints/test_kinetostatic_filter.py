@@ -5,8 +5,17 @@ import pytest
 from scipy.optimize import minimize
 
 from screw_dynamics_ros.core import ArgumentError
+from screw_dynamics_ros.core.arms.inverse.bounded_velocity import joint_limited_velocity
+from screw_dynamics_ros.core.arms.inverse.task_priority import TaskLevel, task_priority
+from screw_dynamics_ros.core.arms.inverse.velocity_bounds import Bounds
 from screw_dynamics_ros.core.constraints.contact_models import Constraint
-from screw_dynamics_ros.core.constraints.contact_wrenches import (
+from screw_dynamics_ros.core.constraints.kinetostatic_filter import (
+    filter_matrix,
+    filter_twist,
+    joint_rows,
+)
+from screw_dynamics_ros.core.least_squares import non_negative_least_squares
+from screw_dynamics_ros.core.textbook.constraints.contact_wrenches import (
     edge_edge,
     edge_face,
     face_face,
@@ -15,15 +24,6 @@ from screw_dynamics_ros.core.constraints.contact_wrenches import (
     soft_finger,
     vertex_face,
 )
-from screw_dynamics_ros.core.constraints.kinetostatic_filter import (
-    filter_matrix,
-    filter_twist,
-    joint_rows,
-)
-from screw_dynamics_ros.core.inverse.bounded_velocity import joint_limited_velocity
-from screw_dynamics_ros.core.inverse.task_priority import TaskLevel, task_priority
-from screw_dynamics_ros.core.inverse.velocity_bounds import Bounds
-from screw_dynamics_ros.core.least_squares import non_negative_least_squares
 from support import arm_321
 
 P = np.array([0.2, -0.1, 0.4])

@@ -20,7 +20,7 @@ PACKAGE = Path(screw_dynamics_ros.__file__).parent
 ATTRIBUTES: dict[str, str] = {}
 
 #: Files with names of their own: rows of link tables are revolute or prismatic.
-OTHER_NAMES = {'core/geometry/link_table.py'}
+OTHER_NAMES = {'core/kinematics/link_table.py'}
 
 
 def single(kind: str) -> Robot:

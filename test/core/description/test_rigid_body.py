@@ -10,7 +10,8 @@ from screw_dynamics_ros.core import Robot
 from screw_dynamics_ros.core.description.rigid_body import PARAMETERS, RigidBody, regressor
 from screw_dynamics_ros.core.dynamics import spatial_inertia as recursion
 from screw_dynamics_ros.core.errors import ArgumentError, InertiaError, UnknownNameError
-from screw_dynamics_ros.core.lie import impedances, screws, se3, so3
+from screw_dynamics_ros.core.lie import screws, se3, so3
+from screw_dynamics_ros.core.textbook.screw_geometry import impedances
 from support.lie import derivative
 from support.models import random_configuration, random_description
 from support.rigid_bodies import (

@@ -12,8 +12,8 @@ from scipy.spatial.transform import Rotation
 
 from screw_dynamics_ros.core.description.rigid_body import RigidBody
 from screw_dynamics_ros.core.dynamics.inverse_dynamics import hybrid_body_wrench
-from screw_dynamics_ros.core.lie import accelerations as acc
 from screw_dynamics_ros.core.lie import screws, se3
+from screw_dynamics_ros.core.textbook.screw_geometry import accelerations as acc
 from support.lie import derivative
 from support.rigid_bodies import (
     G11,

@@ -22,7 +22,9 @@ from screw_dynamics_ros.core import (
 )
 from screw_dynamics_ros.core.description import Inertia, Joint, Link, RobotDescription
 from screw_dynamics_ros.core.dynamics.hybrid_dynamics import articulated_bodies
-from screw_dynamics_ros.core.formulations.recursive_newton_euler import recursive_inverse_dynamics
+from screw_dynamics_ros.core.textbook.formulations.recursive_newton_euler import (
+    recursive_inverse_dynamics,
+)
 from screw_dynamics_ros.core.tree.multibody_tree import build_tree, mimic_map
 from support.drives import GRAVITY, SCALAR, close, random_drives, state, two_masses
 from support.models import random_description, random_wrenches

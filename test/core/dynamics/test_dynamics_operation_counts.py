@@ -16,10 +16,12 @@ from screw_dynamics_ros.core.description import read_urdf
 from screw_dynamics_ros.core.dynamics import newton_euler
 from screw_dynamics_ros.core.dynamics.inverse_dynamics import inverse_dynamics
 from screw_dynamics_ros.core.dynamics.regrouped_tree import regrouped
-from screw_dynamics_ros.core.formulations.recursive_newton_euler import recursive_inverse_dynamics
-from screw_dynamics_ros.core.geometry.robot_geometry import tree_of
 from screw_dynamics_ros.core.kinematics import twist_recursions as recursions
+from screw_dynamics_ros.core.kinematics.robot_geometry import tree_of
 from screw_dynamics_ros.core.reproducible import reproducible
+from screw_dynamics_ros.core.textbook.formulations.recursive_newton_euler import (
+    recursive_inverse_dynamics,
+)
 from screw_dynamics_ros.core.tree.multibody_tree import Tree, build_tree
 from support.models import random_description
 from support.operation_counts import Counter

@@ -16,11 +16,11 @@ from oracles.constraints import moved
 from screw_dynamics_ros.core import Drive, Robot
 from screw_dynamics_ros.core.compile.kernels import KernelSpecification, make_kernel
 from screw_dynamics_ros.core.constraints.motion_constraint import fixed_point
-from screw_dynamics_ros.core.control.operational_space import generalised_jacobian
 from screw_dynamics_ros.core.description import Link, RobotDescription
 from screw_dynamics_ros.core.dynamics.canonical_momentum import momentum_dynamics
 from screw_dynamics_ros.core.errors import ArgumentError, InertiaError
 from screw_dynamics_ros.core.lie import quaternions, se3
+from screw_dynamics_ros.core.motion.control.operational_space import generalised_jacobian
 from support.compilation import close, needs_llvmlite
 from support.models import random_configuration, random_description, random_wrenches
 

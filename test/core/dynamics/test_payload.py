@@ -13,7 +13,7 @@ from oracles.pinocchio_model import Pinocchio
 from screw_dynamics_ros.core import ArgumentError, InertiaError, Robot, UnknownNameError
 from screw_dynamics_ros.core.description import Inertia, Limits
 from screw_dynamics_ros.core.description.rigid_body import RigidBody
-from screw_dynamics_ros.core.trajectory.payload_capacity import payload_capacity
+from screw_dynamics_ros.core.motion.trajectory.payload_capacity import payload_capacity
 from support.models import random_configuration, random_description, random_inertia, to_urdf
 from support.robots import urdf_path
 

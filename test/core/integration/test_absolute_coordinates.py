@@ -8,8 +8,6 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from screw_dynamics_ros.core.absolute_coordinates.example_systems import EXAMPLES, Example
-from screw_dynamics_ros.core.absolute_coordinates.groups import SE3, SO3xR3
 from screw_dynamics_ros.core.integration import (
     AdaptiveRungeKutta,
     ConstrainedSystem,
@@ -19,6 +17,11 @@ from screw_dynamics_ros.core.integration import (
     SemiImplicitEuler,
     Variational,
 )
+from screw_dynamics_ros.core.mechanisms.absolute_coordinates.example_systems import (
+    EXAMPLES,
+    Example,
+)
+from screw_dynamics_ros.core.mechanisms.absolute_coordinates.groups import SE3, SO3xR3
 from support.compilation import close
 from support.free_body_motion import orders
 

@@ -12,7 +12,6 @@ import pytest
 
 from screw_dynamics_ros.core.description import Inertia
 from screw_dynamics_ros.core.dynamics.inverse_dynamics import hybrid_body_wrench
-from screw_dynamics_ros.core.geometry.robot_geometry import tree_of
 from screw_dynamics_ros.core.kinematics.higher_order import (
     jacobian_derivative,
     product_derivative,
@@ -20,6 +19,7 @@ from screw_dynamics_ros.core.kinematics.higher_order import (
 )
 from screw_dynamics_ros.core.kinematics.jacobian_partials import jacobian_partials
 from screw_dynamics_ros.core.kinematics.jacobians import jacobian
+from screw_dynamics_ros.core.kinematics.robot_geometry import tree_of
 from screw_dynamics_ros.core.kinematics.twist_recursions import body_motions
 from screw_dynamics_ros.core.lie import se3
 from screw_dynamics_ros.core.lie.so3 import hat

@@ -17,10 +17,10 @@ from screw_dynamics_ros.core.compile.kernels import KernelSpecification, make_ke
 from screw_dynamics_ros.core.compile.program.tracing import Recorder, Scalar
 from screw_dynamics_ros.core.description import read_urdf
 from screw_dynamics_ros.core.errors import ArgumentError, UnknownNameError
-from screw_dynamics_ros.core.geometry.robot_geometry import tree_of
 from screw_dynamics_ros.core.kinematics.higher_order import jacobian_derivative
 from screw_dynamics_ros.core.kinematics.jacobian_partials import jacobian_partials
 from screw_dynamics_ros.core.kinematics.jacobians import jacobian
+from screw_dynamics_ros.core.kinematics.robot_geometry import tree_of
 from screw_dynamics_ros.core.tree.multibody_tree import build_tree
 from support.models import random_configuration, random_description
 from support.poe_models import (

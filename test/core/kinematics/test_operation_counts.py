@@ -14,9 +14,9 @@ import pytest
 
 from screw_dynamics_ros.core.compile.program.tracing import Program, Recorder, program
 from screw_dynamics_ros.core.description import read_urdf
-from screw_dynamics_ros.core.geometry.robot_geometry import tree_of
 from screw_dynamics_ros.core.kinematics import twist_recursions as recursions
 from screw_dynamics_ros.core.kinematics.higher_order import acceleration
+from screw_dynamics_ros.core.kinematics.robot_geometry import tree_of
 from screw_dynamics_ros.core.kinematics.twist_recursions import body_motions
 from screw_dynamics_ros.core.tree.multibody_tree import Tree, build_tree
 from support.models import random_description

@@ -7,10 +7,10 @@ from screw_dynamics_ros.core.errors import ArgumentError, DescriptionError
 from screw_dynamics_ros.core.kinematic_model import KinematicModel
 from screw_dynamics_ros.core.lie import screws, se3
 from screw_dynamics_ros.core.mobile import planar, platforms
-from screw_dynamics_ros.core.mobile.mobile_kinematics import MobileKinematics
-from screw_dynamics_ros.core.mobile.platform_description import platform_from
 from screw_dynamics_ros.core.mobile.wheeled_platform import WheeledPlatform
 from screw_dynamics_ros.core.mobile.wheels import Wheel
+from screw_dynamics_ros.core.textbook.mobile.mobile_kinematics import MobileKinematics
+from screw_dynamics_ros.core.textbook.mobile.platform_description import platform_from
 
 CORNERS = [[0.4, 0.3], [0.4, -0.3], [-0.4, 0.3], [-0.4, -0.3]]
 HOLONOMIC = {

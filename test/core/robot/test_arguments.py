@@ -16,11 +16,11 @@ from screw_dynamics_ros.core.constraints.motion_constraint import (
     fixed_point,
     friction_pyramid,
 )
-from screw_dynamics_ros.core.constraints.projection import project_configuration
 from screw_dynamics_ros.core.dynamics.payload import payload_parameters
+from screw_dynamics_ros.core.motion.trajectory.motion import sampled_motion
 from screw_dynamics_ros.core.robot.functions import FUNCTIONS
 from screw_dynamics_ros.core.simulation.simulated_robot import SimulatedRobot
-from screw_dynamics_ros.core.trajectory.motion import sampled_motion
+from screw_dynamics_ros.core.textbook.constraints.projection import project_configuration
 from support.compilation import NATIVE
 from support.models import random_configuration, random_description
 

@@ -20,12 +20,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from screw_dynamics_ros.core import Robot
+from screw_dynamics_ros.core.arms.inverse import position as inverse
 from screw_dynamics_ros.core.compile import kernels, sources
 from screw_dynamics_ros.core.compile.kernels import KernelSpecification
 from screw_dynamics_ros.core.compile.llvm import native
 from screw_dynamics_ros.core.compile.program.tracing import Program, Recorder, program
 from screw_dynamics_ros.core.compile.sources import origin
-from screw_dynamics_ros.core.inverse import position as inverse
 from screw_dynamics_ros.core.robot.functions import FUNCTIONS
 from screw_dynamics_ros.core.robot.fused_kernel import Formula, fused_specification, identity
 from support.compilation import BACKENDS, COMPILED, ROOT, needs_llvmlite
@@ -245,7 +245,7 @@ def test_the_torques_of_a_version_before_are_not_loaded(tmp_path, upgrade):
 
 IDENTITIES = """
     from screw_dynamics_ros.core.compile import sources
-    from screw_dynamics_ros.core.inverse import position
+    from screw_dynamics_ros.core.arms.inverse import position
     from screw_dynamics_ros.nodes.model import closed_loops, torque_terms
     from screw_dynamics_ros.nodes.outputs.external_wrenches.contacts import wrench_there
     print(sources.COMPILING)
@@ -263,7 +263,7 @@ def test_programs_depend_on_the_core_and_on_the_files_of_their_formulas(tmp_path
     assert 'None' not in before
     for file, changed in (
         ('core/compile/cache.py', {0, 1}),
-        ('core/inverse/force.py', {1}),
+        ('core/arms/inverse/force.py', {1}),
         ('nodes/hosting/host.py', set()),
         ('cli/progress.py', set()),
         ('nodes/model/torque_terms.py', {2}),

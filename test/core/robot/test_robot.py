@@ -27,10 +27,10 @@ from screw_dynamics_ros.core.description import (
     Mimic,
     RobotDescription,
 )
-from screw_dynamics_ros.core.geometry.denavit_hartenberg import StandardRow
-from screw_dynamics_ros.core.geometry.link_table import LinkTable
-from screw_dynamics_ros.core.geometry.product_of_exponentials import SpatialScrews
+from screw_dynamics_ros.core.kinematics.link_table import LinkTable
+from screw_dynamics_ros.core.kinematics.product_of_exponentials import SpatialScrews
 from screw_dynamics_ros.core.lie import screws, se3
+from screw_dynamics_ros.core.textbook.link_tables.denavit_hartenberg import StandardRow
 from support.models import random_configuration, random_description, random_wrenches, to_urdf
 from support.robots import urdf_path
 

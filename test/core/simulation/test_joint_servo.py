@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from screw_dynamics_ros.core import Drive, Robot
-from screw_dynamics_ros.core.control.joint_gains import middle_of_range
 from screw_dynamics_ros.core.errors import ArgumentError, UnknownNameError
+from screw_dynamics_ros.core.motion.control.joint_gains import middle_of_range
 from screw_dynamics_ros.core.simulation import JointServo, SimulatedRobot
 from support.models import random_description
 from support.robots import urdf_path

@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 from screw_dynamics_ros.core import Drive, Robot
-from screw_dynamics_ros.core.control.joint_gains import middle_of_range
 from screw_dynamics_ros.core.errors import ArgumentError, DivergenceError, UnknownNameError
 from screw_dynamics_ros.core.integration import RungeKutta
+from screw_dynamics_ros.core.motion.control.joint_gains import middle_of_range
 from screw_dynamics_ros.core.simulation import (
     ContactPoint,
     Plane,

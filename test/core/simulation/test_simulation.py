@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from screw_dynamics_ros.core import Robot
-from screw_dynamics_ros.core.control.joint_gains import middle_of_range
 from screw_dynamics_ros.core.errors import ArgumentError, InertiaError, UnknownNameError
+from screw_dynamics_ros.core.motion.control.joint_gains import middle_of_range
 from screw_dynamics_ros.core.simulation import Posture, SimulatedRobot
 from support.models import random_description
 from support.robots import urdf_path

@@ -12,8 +12,8 @@ import pytest
 
 from oracles.mujoco_model import MuJoCo
 from screw_dynamics_ros.core import Robot
-from screw_dynamics_ros.core.control.joint_gains import middle_of_range
 from screw_dynamics_ros.core.description import Limits, read_urdf
+from screw_dynamics_ros.core.motion.control.joint_gains import middle_of_range
 from screw_dynamics_ros.core.simulation import SimulatedRobot
 from support.models import without_mimic
 from support.robots import urdf_path

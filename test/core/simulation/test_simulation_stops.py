@@ -10,10 +10,10 @@ import numpy as np
 import pytest
 
 from screw_dynamics_ros.core import Robot
-from screw_dynamics_ros.core.control.joint_gains import middle_of_range
 from screw_dynamics_ros.core.description.drives import Drive
 from screw_dynamics_ros.core.errors import DivergenceError
 from screw_dynamics_ros.core.integration import RungeKutta, SemiImplicitEuler
+from screw_dynamics_ros.core.motion.control.joint_gains import middle_of_range
 from screw_dynamics_ros.core.simulation import INTEGRATORS, Posture, SimulatedRobot
 from screw_dynamics_ros.core.simulation.stops import CLOSE, Stops
 from support.models import random_description

@@ -11,8 +11,8 @@ from sensor_msgs.msg import JointState
 
 from screw_dynamics_msgs.srv import InverseKinematics
 from screw_dynamics_ros.core import ArgumentError, Robot, UnknownNameError
+from screw_dynamics_ros.core.arms.families.three_two_one import ThreeTwoOne
 from screw_dynamics_ros.core.description.robot_description import Limits
-from screw_dynamics_ros.core.families.three_two_one import ThreeTwoOne
 from screw_dynamics_ros.nodes.services.inverse_kinematics import inverse_kinematics
 from screw_dynamics_ros.nodes.services.requests import QueriedRobot, Situation, pickled
 from screw_dynamics_ros.ros.messages.conversions import pose

@@ -17,10 +17,10 @@ from sensor_msgs.msg import JointState
 
 from screw_dynamics_msgs import srv
 from screw_dynamics_ros.core import ArgumentError, Robot, UnknownNameError
-from screw_dynamics_ros.core.closures import ClosedRobot, LoopClosures
-from screw_dynamics_ros.core.closures.example_loops import golden_four_bar
 from screw_dynamics_ros.core.errors import InfeasibleConstraintsError, SingularClosureError
 from screw_dynamics_ros.core.lie import quaternions, se3
+from screw_dynamics_ros.core.mechanisms.closures import ClosedRobot, LoopClosures
+from screw_dynamics_ros.core.mechanisms.closures.example_loops import golden_four_bar
 from screw_dynamics_ros.nodes.model.closed_loops import RobotWithLoops
 from screw_dynamics_ros.nodes.services import dynamics_services as dynamics
 from screw_dynamics_ros.nodes.services import kinematics_services as kinematics

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from screw_dynamics_ros.core.control import ACTIONS
+from screw_dynamics_ros.core.motion.control import ACTIONS
 from screw_dynamics_ros.nodes.parameters.per_joint import PerJoint
 from screw_dynamics_ros.ros.parameters import Specification
 

@@ -1,7 +1,7 @@
 """Torques that a controller may act on: `~/feedforward`, `~/commands` and `~/joint_command`.
 
 They are enabled explicitly, limited, continuous, never older than a limit, and end in a defined
-way; the rules are those of `core.control.TorqueCommand`.
+way; the rules are those of `core.motion.control.TorqueCommand`.
 """
 
 from __future__ import annotations
@@ -19,7 +19,8 @@ from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray
 from std_srvs.srv import SetBool
 
-from screw_dynamics_ros.core.control import (
+from screw_dynamics_ros.core.errors import ArgumentError
+from screw_dynamics_ros.core.motion.control import (
     ActedLimit,
     CommandSettings,
     Mode,
@@ -27,7 +28,6 @@ from screw_dynamics_ros.core.control import (
     command_limits,
     rate_limits,
 )
-from screw_dynamics_ros.core.errors import ArgumentError
 from screw_dynamics_ros.core.types import Array
 from screw_dynamics_ros.nodes.hosting.host import ModelHost
 from screw_dynamics_ros.nodes.model.closed_loops import motor_joints

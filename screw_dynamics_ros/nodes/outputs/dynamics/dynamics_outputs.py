@@ -11,7 +11,7 @@ from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray
 
 from screw_dynamics_ros.core import ArgumentError, Robot, UnknownNameError
-from screw_dynamics_ros.core.estimation.effort_terms import (
+from screw_dynamics_ros.core.measurement.estimation.effort_terms import (
     CORIOLIS,
     FRICTION,
     GRAVITY,

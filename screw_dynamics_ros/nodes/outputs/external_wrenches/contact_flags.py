@@ -12,7 +12,7 @@ from rclpy.serialization import serialize_message
 from std_msgs.msg import Bool
 
 from screw_dynamics_ros.core import ArgumentError, Robot
-from screw_dynamics_ros.core.estimation.threshold_flag import ThresholdFlag
+from screw_dynamics_ros.core.measurement.estimation.threshold_flag import ThresholdFlag
 from screw_dynamics_ros.core.robot.fused_kernel import Formula
 from screw_dynamics_ros.core.types import Array
 from screw_dynamics_ros.nodes.model.running_model import Model

@@ -11,14 +11,14 @@ from geometry_msgs.msg import PoseWithCovarianceStamped, WrenchStamped
 from rclpy.node import Node
 
 from screw_dynamics_ros.core import ArgumentError, Robot
-from screw_dynamics_ros.core.estimation.contact_localization import (
+from screw_dynamics_ros.core.lie import quaternions
+from screw_dynamics_ros.core.measurement.estimation.contact_localization import (
     ContactLocator,
     ContactPoint,
     Localization,
     LocalizationOptions,
 )
-from screw_dynamics_ros.core.estimation.link_segments import link_segments
-from screw_dynamics_ros.core.lie import quaternions
+from screw_dynamics_ros.core.measurement.estimation.link_segments import link_segments
 from screw_dynamics_ros.core.robot.fused_kernel import Formula
 from screw_dynamics_ros.core.types import Array
 from screw_dynamics_ros.nodes.hosting.host import ModelHost

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from screw_dynamics_ros.core import Robot
-from screw_dynamics_ros.core.estimation import contact_wrench, observability_pivots
+from screw_dynamics_ros.core.measurement.estimation import contact_wrench, observability_pivots
 from screw_dynamics_ros.core.robot.functions import Output
 from screw_dynamics_ros.core.robot.fused_kernel import Formula
 from screw_dynamics_ros.core.types import Array

@@ -3,10 +3,15 @@
 from __future__ import annotations
 
 from screw_dynamics_ros.core import ArgumentError, Robot
-from screw_dynamics_ros.core.estimation.effort_terms import CORIOLIS, FRICTION, GRAVITY, PAYLOAD
-from screw_dynamics_ros.core.estimation.observers import quantities
-from screw_dynamics_ros.core.estimation.observers.quantities import Efforts, Observation
-from screw_dynamics_ros.core.estimation.observers.table import OBSERVERS
+from screw_dynamics_ros.core.measurement.estimation.effort_terms import (
+    CORIOLIS,
+    FRICTION,
+    GRAVITY,
+    PAYLOAD,
+)
+from screw_dynamics_ros.core.measurement.estimation.observers import quantities
+from screw_dynamics_ros.core.measurement.estimation.observers.quantities import Efforts, Observation
+from screw_dynamics_ros.core.measurement.estimation.observers.table import OBSERVERS
 from screw_dynamics_ros.core.robot.functions import Output
 from screw_dynamics_ros.core.robot.fused_kernel import Formula
 from screw_dynamics_ros.nodes.model.closed_loops import closed_of, in_motors

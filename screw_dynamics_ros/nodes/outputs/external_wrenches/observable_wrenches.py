@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from screw_dynamics_ros.core.estimation.low_pass import LowPassSteps, low_pass_step
-from screw_dynamics_ros.core.estimation.wrench_observability import (
+from screw_dynamics_ros.core.measurement.estimation.low_pass import LowPassSteps, low_pass_step
+from screw_dynamics_ros.core.measurement.estimation.wrench_observability import (
     WrenchObservability,
     observability,
 )

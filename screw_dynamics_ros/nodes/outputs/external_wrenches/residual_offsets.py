@@ -12,7 +12,7 @@ from rclpy.node import Node
 from std_srvs.srv import Trigger
 
 from screw_dynamics_ros.core import ArgumentError, Robot, ScrewDynamicsError
-from screw_dynamics_ros.core.estimation.residual_map import LEAST, ResidualMap, fitted
+from screw_dynamics_ros.core.measurement.estimation.residual_map import LEAST, ResidualMap, fitted
 from screw_dynamics_ros.core.types import Array
 from screw_dynamics_ros.nodes.model.running_model import Model
 from screw_dynamics_ros.nodes.outputs.external_wrenches.residual_recordings import (

@@ -6,9 +6,9 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from screw_dynamics_ros.core.estimation.low_pass import LowPassSteps
-from screw_dynamics_ros.core.estimation.noise_propagation import NoiseVariance
-from screw_dynamics_ros.core.estimation.observers.quantities import Observation
+from screw_dynamics_ros.core.measurement.estimation.low_pass import LowPassSteps
+from screw_dynamics_ros.core.measurement.estimation.noise_propagation import NoiseVariance
+from screw_dynamics_ros.core.measurement.estimation.observers.quantities import Observation
 from screw_dynamics_ros.core.types import Array
 from screw_dynamics_ros.nodes.model.running_model import Model
 from screw_dynamics_ros.nodes.outputs.external_wrenches.torque_observer import TorqueObserver

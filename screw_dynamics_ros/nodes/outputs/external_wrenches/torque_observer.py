@@ -7,10 +7,10 @@ from dataclasses import dataclass, fields
 import numpy as np
 
 from screw_dynamics_ros.core import ArgumentError, Robot
-from screw_dynamics_ros.core.estimation.observers.parameters import ObserverParameters
-from screw_dynamics_ros.core.estimation.observers.quantities import Observation
-from screw_dynamics_ros.core.estimation.observers.steps import ObserverSteps
-from screw_dynamics_ros.core.estimation.observers.table import (
+from screw_dynamics_ros.core.measurement.estimation.observers.parameters import ObserverParameters
+from screw_dynamics_ros.core.measurement.estimation.observers.quantities import Observation
+from screw_dynamics_ros.core.measurement.estimation.observers.steps import ObserverSteps
+from screw_dynamics_ros.core.measurement.estimation.observers.table import (
     OBSERVERS,
     descriptions,
     parameter_texts,

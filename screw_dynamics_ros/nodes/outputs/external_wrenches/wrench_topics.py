@@ -11,7 +11,7 @@ from geometry_msgs.msg import WrenchStamped
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray
 
-from screw_dynamics_ros.core.inverse.manipulability import freedoms
+from screw_dynamics_ros.core.arms.inverse.manipulability import freedoms
 from screw_dynamics_ros.core.robot.fused_kernel import Formula
 from screw_dynamics_ros.core.types import Array
 from screw_dynamics_ros.nodes.model.running_model import Model

@@ -11,8 +11,8 @@ from functools import partial
 import numpy as np
 
 from screw_dynamics_ros.core import Robot
+from screw_dynamics_ros.core.arms.inverse.manipulability import velocity_ellipsoid
 from screw_dynamics_ros.core.description.robot_description import Joint
-from screw_dynamics_ros.core.inverse.manipulability import velocity_ellipsoid
 from screw_dynamics_ros.core.lie.screws import screw_axis
 from screw_dynamics_ros.core.types import Array
 from screw_dynamics_ros.nodes.hosting.drawing import Source

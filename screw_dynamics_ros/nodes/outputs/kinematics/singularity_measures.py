@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from screw_dynamics_ros.core.inverse.manipulability import Dexterity, dexterity, freedoms
+from screw_dynamics_ros.core.arms.inverse.manipulability import Dexterity, dexterity, freedoms
 from screw_dynamics_ros.core.robot.functions import Output
 from screw_dynamics_ros.core.robot.fused_kernel import Formula
 from screw_dynamics_ros.core.types import Array

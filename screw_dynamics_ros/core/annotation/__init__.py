@@ -1,6 +1,0 @@
-"""The model state of a robot along a recorded motion."""
-
-from screw_dynamics_ros.core.annotation.annotate import Annotator, annotate_arrays
-from screw_dynamics_ros.core.annotation.settings import DEFAULT, OUTPUTS, AnnotationSettings
-
-__all__ = ['DEFAULT', 'OUTPUTS', 'AnnotationSettings', 'Annotator', 'annotate_arrays']

@@ -1,0 +1,1 @@
+"""Arms: inverse kinematics on a Jacobian, and all solutions in closed form."""

@@ -1,0 +1,344 @@
+"""All solutions of the inverse position kinematics of a serial arm, with a certificate.
+
+The arm is classified by its joint screws. An arm with a closed form has its branches in one
+compiled function; any other arm of six revolute joints, or fewer, is solved by elimination, up to
+16 solutions. Each candidate is made exact by Newton-Raphson steps on the arm as it is described;
+what does not become a solution then is none. Near singular configurations, where two solutions
+almost coincide, the neighborhood is searched and a second elimination taken. Last come joint
+limits, and the images by whole turns within them.
+
+Arms with seven joints have the swivel angle (S-R-S) or a locked joint as an argument; with more,
+several joints are locked.
+
+Source: Bruyninckx 2010, sections 7.8 to 7.10 and 1.3 (B-005, C-087, C-088, C-101, C-103).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from screw_dynamics_ros.core.arguments import float_array, is_number, vector
+from screw_dynamics_ros.core.arms.families.chain import SerialChain
+from screw_dynamics_ros.core.arms.families.chain_solutions import Lost
+from screw_dynamics_ros.core.arms.families.limit_images import Discarded, LimitImages
+from screw_dynamics_ros.core.arms.families.serial_solver import SerialSolver
+from screw_dynamics_ros.core.arms.inverse.position import check_targets, rigid_defect
+from screw_dynamics_ros.core.errors import ArgumentError, UnknownNameError
+from screw_dynamics_ros.core.lie import se3
+from screw_dynamics_ros.core.types import Array
+
+
+@dataclass(eq=False, slots=True)
+class AllSolutions:
+    """All solutions for one pose.
+
+    Attributes
+    ----------
+    q : (k, nq) array
+        Configurations of the robot, one in each row; joints that do not carry the link as in `q0`.
+    residuals : (k,) array
+        Pose errors: 2 sin(angle / 2) [rad] and displacement [m] in one norm.
+    branches : (k,) array of int
+        Which branch of the family each one is: its place in `branch_labels`.
+    branch_labels : tuple of str
+    family : str
+    bound : int
+        The most solutions that an arm of the family can have, whole turns not counted; 0 where that
+        is not known.
+    found : int
+        Solutions without regard to limits and whole turns.
+    doubt : str
+        Why there may be further solutions; empty if there are certainly none.
+    """
+
+    q: Array
+    residuals: Array
+    branches: Array
+    branch_labels: tuple[str, ...]
+    family: str
+    bound: int
+    found: int
+    doubt: str
+    _limits: LimitImages
+    _outside: tuple[Array, Array]
+    _lost: Lost
+
+    def __len__(self) -> int:
+        """Return the number of solutions."""
+        return len(self.q)
+
+    @property
+    def complete(self) -> bool:
+        """Whether there is certainly no further solution within the limits."""
+        return not self.doubt
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """The name of the branch of each solution."""
+        return tuple(self.branch_labels[k] for k in self.branches)
+
+    @property
+    def outside(self) -> tuple[Discarded, ...]:
+        """Solutions of which no image is within the limits."""
+        return self._limits.named(*self._outside, self.branch_labels)
+
+    @property
+    def unreached(self) -> tuple[Discarded, ...]:
+        """Branches of a closed form that do not reach the pose."""
+        q, branches, checks, lost = self._lost
+        return tuple(
+            Discarded(
+                q[k],
+                self.branch_labels[branches[k]],
+                f'out of reach: pose error {checks[k, 0]:.3g}',
+            )
+            for k in lost
+        )
+
+    @property
+    def discarded(self) -> tuple[Discarded, ...]:
+        """Candidates that are no answer, each with the reason."""
+        return self.outside + self.unreached
+
+    @property
+    def message(self) -> str:
+        """The certificate: method, how many solutions of how many possible, why not complete."""
+        # of a continuum more may be given than there are isolated ones
+        most = f' of at most {self.bound}' if self.found <= self.bound else ''
+        text = f'{self.family}: {self.found}{most} solutions'
+        if len(self._outside[0]):
+            text += f', {len(self._outside[0])} outside the limits'
+        return f'{text}; {self.doubt}' if self.doubt else text
+
+    def nearest(self, q: ArrayLike) -> int:
+        """Return which solution is next to a configuration (nq,).
+
+        The distance is that of the joint furthest from it [rad or m].
+
+        Raises
+        ------
+        ArgumentError
+            If there is no solution, or the configuration is none: wrong shape, not finite.
+        """
+        if not len(self.q):
+            raise ArgumentError(f'there is no solution to choose from: {self.message}')
+        q = vector('q', self.q.shape[1], q)
+        if not np.isfinite(q).all():
+            raise ArgumentError(f'no solution is next to a q that is not finite: {q.tolist()}')
+        return int(np.abs(self.q - q).max(axis=1).argmin())
+
+
+#: Squared distance from a rigid motion that is rounding.
+ROUNDING = 1e-28
+
+
+LAST_ROW = [0.0, 0.0, 0.0, 1.0]
+NO_POSITIONS = np.empty(0)  # of joints that are locked between others
+
+
+def check_last_row(C: Array) -> None:
+    """Raise `ArgumentError` for a last row that is not (0, 0, 0, 1)."""
+    if C[3].tolist() != LAST_ROW:
+        raise ArgumentError(
+            f'pose is not a rigid motion: its last row must be (0, 0, 0, 1), got {C[3].tolist()}; '
+            'the position stands in the last column'
+        )
+
+
+def check_elements(C: Array) -> None:
+    """Raise `ArgumentError` for elements that are not finite."""
+    for part, elements in (('rotation', C[:3, :3]), ('position', C[:3, 3])):
+        if not np.isfinite(elements).all():
+            raise ArgumentError(
+                f'pose is not a rigid motion: its {part} must be finite, got {elements.tolist()}'
+            )
+
+
+def rigid(C: Array) -> Array:
+    """Return the rigid motion (4, 4) next to a pose of few digits; raises `ArgumentError`."""
+    defect = float(rigid_defect(C))
+    check_targets([defect], ['the tool'])
+    if defect < ROUNDING:
+        return C
+    U, _, V = np.linalg.svd(C[:3, :3])
+    return se3.pose(U @ V, C[:3, 3])
+
+
+class AllInverseKinematics:
+    """All inverse kinematics of one link of a robot.
+
+    Parameters
+    ----------
+    chain : SerialChain
+        From the root to the link.
+    nq : int
+        Coordinates of the robot.
+    backend : str
+    """
+
+    def __init__(self, chain: SerialChain, nq: int, backend: str) -> None:
+        self.chain, self._nq, self._backend = chain, nq, backend
+        self._arms: dict[tuple[str, ...], _LockedArm] = {}
+
+    def solve(
+        self,
+        C: Array,
+        q0: Array,
+        locked: Mapping[str, float],
+        swivel: Array,
+        images: bool,
+        respect_limits: bool,
+    ) -> AllSolutions:
+        """Return all solutions for a pose (4, 4); see `Robot.all_inverse_kinematics`."""
+        check_last_row(C)
+        positions = locked_positions(locked) if locked else ()
+        arm = self._arms.get(tuple(locked) if locked else ())
+        if arm is None:
+            arm = _LockedArm(self.chain, tuple(locked), self._nq, self._backend)
+            self._arms[tuple(locked)] = arm
+        solver = arm.solver
+        if solver.redundant != bool(len(swivel)):
+            raise ArgumentError(
+                'an S-R-S arm needs its swivel angle: swivel=angle [rad], or a locked joint'
+                if solver.redundant
+                else 'a swivel angle belongs to S-R-S arms with seven joints free'
+            )
+        target = arm.target(C, positions) if locked else C
+        inner = arm.inner_positions(positions)
+        found = solver.direct(target, inner, swivel)
+        if found is None:
+            check_elements(C)  # a solution would have told
+            found = solver.solve(target, inner, swivel)
+            if not len(found.q):
+                nearest = rigid(target)
+                if nearest is not target:
+                    found = solver.solve(nearest, inner, swivel)
+        elif not len(found.q):
+            rigid(target)  # no solution: out of reach, or no pose, which is refused
+        limits = arm.limits(images, respect_limits)
+        q, source, outside = limits.apply(found)
+        return AllSolutions(
+            q if arm.whole else arm.configurations(q, q0, positions),
+            found.checks[source, 0],
+            found.branches[source],
+            found.labels,
+            found.name,
+            found.bound,
+            len(found.q),
+            found.doubt,
+            limits,
+            outside,
+            found.lost,
+        )
+
+
+def swivel_angles(value: ArrayLike) -> Array:
+    """Return a swivel angle or several as (k,); raises `ArgumentError`."""
+    angles = np.atleast_1d(float_array('swivel', value))
+    if angles.ndim != 1 or not np.isfinite(angles).all():
+        raise ArgumentError(
+            f'swivel must be a finite angle or a list of them [rad], got {angles.tolist()}'
+        )
+    return angles
+
+
+def locked_positions(locked: Mapping[str, float]) -> tuple[float, ...]:
+    """Return where joints are locked; raises `ArgumentError` for what is no finite number."""
+    if not isinstance(locked, Mapping):
+        raise ArgumentError(f'locked must be {{joint: position}}, got {locked!r}')
+    for name, value in locked.items():
+        if not is_number(value) or not math.isfinite(value):
+            raise ArgumentError(
+                f'locked: the position of joint {name!r} must be a finite number [rad or m], got '
+                f'{value!r}'
+            )
+    return tuple(float(value) for value in locked.values())
+
+
+class _LockedArm:
+    """A chain with some of its joints locked.
+
+    Joints at its ends that are locked do not change its geometry, only where the base or the tool
+    is; those in between are a matter of the solver.
+    """
+
+    def __init__(self, chain: SerialChain, names: tuple[str, ...], nq: int, backend: str) -> None:
+        for name in names:
+            if name not in chain.joint_names:
+                raise UnknownNameError(
+                    f'joint {name!r} cannot be locked: it does not carry the link; '
+                    f'those that do are {", ".join(chain.joint_names)}'
+                )
+        self._chain = chain
+        locked = [chain.joint_names.index(name) for name in names]
+        free = [k for k in range(len(chain)) if k not in locked]
+        if not free:
+            raise ArgumentError(
+                f'all joints that carry the link are locked: {", ".join(names)}'
+                if names
+                else 'no joint carries the link'
+            )
+        self._before = [(i, k) for i, k in enumerate(locked) if k < free[0]]
+        self._after = [(i, k) for i, k in enumerate(locked) if k > free[-1]]
+        self._inner = [(i, k) for i, k in enumerate(locked) if free[0] < k < free[-1]]
+        kept = [k for k in range(len(chain)) if free[0] <= k <= free[-1]]
+        ends = set(chain.joint_names) - {chain.joint_names[k] for k in kept}
+        self._core = chain.locked(dict.fromkeys(ends, 0.0))
+        inner = sorted(k for _, k in self._inner)
+        self._order = sorted(range(len(self._inner)), key=lambda n: self._inner[n][1])
+        self.solver = SerialSolver(self._core, [kept.index(k) for k in inner], backend)
+        self._places, self._locked_places = chain.places[kept], chain.places[locked]
+        #: Whether the solutions of the chain are configurations of the robot.
+        self.whole = self._places.tolist() == list(range(nq))
+        self._limits: dict[tuple[bool, bool], LimitImages] = {}
+        self._moves: dict[tuple[float, ...], tuple[Array, Array]] = {}
+
+    def target(self, C: Array, positions: tuple[float, ...]) -> Array:
+        """Return the pose for the chain without the joints that are locked at its ends."""
+        move = self._moves.get(positions)
+        if move is None:
+            if len(self._moves) >= 64:
+                self._moves.pop(next(iter(self._moves)))
+            move = self._moves[positions] = self._move(positions)
+        return np.asarray(move[0] @ C @ move[1])
+
+    def _move(self, positions: tuple[float, ...]) -> tuple[Array, Array]:
+        S, home = self._chain.screws, self._chain.home
+        before = after = np.eye(4)
+        for i, k in sorted(self._before, key=lambda pair: pair[1]):
+            before = before @ se3.exp_unit_screw(S[k], positions[i])
+        for i, k in sorted(self._after, key=lambda pair: pair[1]):
+            after = after @ se3.exp_unit_screw(S[k], positions[i])
+        return se3.inverse(before), se3.inverse(home) @ se3.inverse(after) @ home
+
+    def inner_positions(self, positions: tuple[float, ...]) -> Array:
+        """Return the positions of the locked joints between free ones."""
+        if not self._order:
+            return NO_POSITIONS
+        return np.array([positions[self._inner[n][0]] for n in self._order])
+
+    def limits(self, images: bool, respect_limits: bool) -> LimitImages:
+        """Return the limits that count."""
+        limits = self._limits.get((images, respect_limits))
+        if limits is None:
+            chain = self._core
+            if not respect_limits:
+                infinite = np.full(len(chain), np.inf)
+                chain = replace(chain, lower=-infinite, upper=infinite)
+            limits = LimitImages(chain, self.solver.free, images)
+            self._limits[images, respect_limits] = limits
+        return limits
+
+    def configurations(self, q: Array, q0: Array, positions: tuple[float, ...]) -> Array:
+        """Return configurations of the robot (k, nq) for positions of the chain (k, n)."""
+        result = np.empty((len(q), len(q0)))
+        result[:] = q0
+        result[:, self._places] = q
+        if positions:
+            result[:, self._locked_places] = positions
+        return result

@@ -1,0 +1,637 @@
+"""All solutions of a serial chain by the method that fits its geometry."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from screw_dynamics_ros.core.arms.families.chain import SerialChain
+from screw_dynamics_ros.core.arms.families.chain_solutions import (
+    APART,
+    NONE_LOST,
+    SAME,
+    ChainSolutions,
+    are_distinct,
+    distances,
+    merged,
+)
+from screw_dynamics_ros.core.arms.families.classifier import classify
+from screw_dynamics_ros.core.arms.families.closed_form import ClosedForm
+from screw_dynamics_ros.core.arms.families.elimination import Place
+from screw_dynamics_ros.core.arms.families.general_6r import GeneralSixRevolute, ranked_places
+from screw_dynamics_ros.core.arms.families.held_joints import HeldArm, HeldSixRevolute, generic
+from screw_dynamics_ros.core.arms.families.nearest_arm import nearest_arm
+from screw_dynamics_ros.core.arms.families.pieper import Pieper
+from screw_dynamics_ros.core.arms.families.polishing import (
+    CHECKS,
+    TURN,
+    make_continuation,
+    make_jacobian,
+    make_polisher,
+)
+from screw_dynamics_ros.core.arms.families.spherical_wrist import SphericalWrist
+from screw_dynamics_ros.core.arms.families.wrist_partitioned import WristPartitioned
+from screw_dynamics_ros.core.arms.inverse.position import squared_distance
+from screw_dynamics_ros.core.compile.kernels import compiled_into
+from screw_dynamics_ros.core.errors import ArgumentError
+from screw_dynamics_ros.core.lie import se3
+from screw_dynamics_ros.core.types import Array
+
+#: Residual of a solution: 2 sin(angle / 2) [rad] and displacement [m] in one norm.
+#: Also where two solutions almost coincide and everything between them nearly is one.
+ACCEPTED = 1e-12
+MISSED = 1e-9  # a residual up to which a branch may miss a pose by rounding
+#: A residual after the first steps from which there is no way to a solution nearby.
+HOPELESS = 1e-2
+ROUNDS = 16
+#: Steps of the branches of a closed form, and of other candidates, before they are looked at.
+ONE, MORE = 1, 3
+#: det(J J^T), lengths in units of the arm's, below which a configuration may be singular.
+SMALL_DETERMINANT = 1e-6
+#: The same where the number of solutions is known and all of them are found, by an elimination and
+#: by a closed form. In a singular configuration damping leaves up to 1e-12.
+LEAST_DETERMINANT, LEAST_OF_BRANCHES = 1e-10, 1e-11
+#: Smallest singular value of J, in those units: nearly singular, and singular.
+NEARLY_SINGULAR, SINGULAR = 1e-2, 1e-7
+CLOSE = 1e-2  # of solutions near a singular configuration [rad, m]
+#: Steps along the direction that is lost in a nearly singular configuration [rad].
+NEIGHBORHOOD = tuple(10.0 ** (-0.5 * k) for k in range(1, 12))
+NEIGHBOR = 1e-2  # distance [rad] of poses that solutions are followed from
+GEOMETRY = 1e-8  # [rad, m], how well an arm must fit a closed form
+#: The same for the closed form of an arm nearby; how far poses of that arm may be away, 2 sin(half
+#: of the angle) [rad] and displacement [m] in one norm, for an arm of 1 m.
+NEARBY, FURTHEST = 3e-2, 1.2e-2
+#: Singular values of a solution, in units of the distance there, above which it is the only one
+#: that its branch of the arm nearby leads to; distance from a pose, in units of the largest, from
+#: which a branch does not lead to one.
+STEADY, OUT_OF_REACH = 3.0, 8.0
+GENERAL = 'general 6R'
+BATCH = 32  # configurations that take their steps together
+SEARCHES = 512  # random configurations where no method knows all solutions
+
+
+class SerialSolver:
+    """All inverse kinematics of one chain with some joints held.
+
+    Parameters
+    ----------
+    chain : SerialChain
+    held : sequence of int
+        Joints with given positions, between others that are free.
+    backend : str
+
+    Raises
+    ------
+    ArgumentError
+        If more than six joints are free and the arm is not S-R-S.
+    """
+
+    def __init__(self, chain: SerialChain, held: Sequence[int], backend: str) -> None:
+        self.chain, self.backend, self.held = chain, backend, tuple(held)
+        self.free = [k for k in range(len(chain)) if k not in self.held]
+        self.length = chain.length
+        self._accepted = ACCEPTED * max(1.0, self.length)
+        self._polisher = make_polisher(chain, self.free, 1, backend)
+        self._jacobian = make_jacobian(chain, backend)
+        self._places: tuple[Place, ...] = ()
+        self._solvers: dict[tuple[float, ...], Method | None] = {}
+        self._direct: dict[int, Any] = {}
+        self._batch: Callable[..., None] | None = None
+        self._method(self._somewhere())
+
+    def _somewhere(self) -> Array:
+        """Return positions of the held joints where the arm is not special, (h,)."""
+        return np.array([*next(generic(self.held)).values()])
+
+    def _method(self, positions: Array) -> Method | None:
+        """Return what solves the chain whose held joints are at `positions`."""
+        key = tuple(positions)
+        if key not in self._solvers:
+            if len(self._solvers) >= 64:
+                self._solvers.pop(next(iter(self._solvers)))
+            self._solvers[key] = self._make_method(dict(zip(self.held, positions)))
+        return self._solvers[key]
+
+    def _make_method(self, held: Mapping[int, float]) -> Method | None:
+        names = self.chain.joint_names
+        chain = self.chain
+        if held:
+            chain = chain.with_held(held)
+        n = len(chain)
+        if n <= 6 and self._always_singular(held):
+            return None
+        if not held:
+            known = classify(chain, GEOMETRY)
+            if known.arm is not None:
+                further = (('swivel', 1),) if n == 7 else ()
+                return ClosedForm(known.name, known.arm, chain.identity, self.backend, further)
+        if n > 6:
+            raise ArgumentError(
+                f'{n} joints are more than a pose needs: lock all but six of {", ".join(names)}, '
+                'by locked={joint: position}; a swivel angle belongs to S-R-S arms only'
+            )
+        arm = Pieper.recognized(chain, GEOMETRY)
+        if arm is not None:  # not compiled for each position of a joint that is held in between
+            backend = 'reference' if held else self.backend
+            return ClosedForm('pieper', arm, chain.identity, backend)
+        if set(chain.turns) != {True}:
+            return None
+        if n < 6:
+            longer = SerialSolver(chain.padded(), (), 'reference' if held else self.backend)
+            return longer if longer._method(np.zeros(0)) is not None else None
+        # the best place for all positions of held joints, unless it vanishes at these
+        usual = self._places if ranked_places(chain, self._places[:1]) else ()
+        try:
+            solver = GeneralSixRevolute(chain, self.backend, usual)
+        except ArgumentError:  # every elimination vanishes
+            return None
+        self._places = self._places or solver.places
+        return solver
+
+    def _always_singular(self, held: Mapping[int, float]) -> bool:
+        """Return whether the free joints move the tool in fewer directions than they are.
+
+        Such arms have a continuum of solutions for each pose, whatever their geometry looks like.
+        """
+        for q in np.random.default_rng(0).uniform(-2.0, 2.0, (2, len(self.chain))):
+            q[list(held)] = list(held.values())
+            if held:
+                (J,) = self._jacobian.single([q])
+            else:  # once for each arm: not worth compiling
+                J = self.chain.jacobian(q)
+            sigma = np.linalg.svd(self._in_units_of_the_arm(J), compute_uv=False)
+            if sigma[-1] > SINGULAR * sigma[0]:
+                return False
+        return True
+
+    def _in_units_of_the_arm(self, J: Array) -> Array:
+        """Return the columns of the free joints (6, n), lengths in units of the arm's."""
+        scaled = J[:, self.free]
+        scaled[3:] /= self.length
+        return scaled
+
+    def direct(self, C: Array, held: Array, swivel: Array) -> ChainSolutions | None:
+        """Return the solutions the short way, None where there is doubt; see `solve`.
+
+        There is none where each branch of a closed form is exact and regular after one step, or far
+        from the pose: the further the arm deviates from its closed form, the larger is the doubt.
+        """
+        count = len(swivel)
+        run = self._direct.get(count)
+        if run is None:
+            run = self._direct[count] = self._make_direct(count)
+        return run(C, held, swivel)
+
+    def _make_direct(self, count: int) -> Callable[[Array, Array, Array], ChainSolutions | None]:
+        """Return `direct` for a number of swivel angles."""
+        method = self._method(self._somewhere())
+        if isinstance(method, GeneralSixRevolute) and len(self.free) == 6 and not count:
+            wrist = HeldArm.recognized(SphericalWrist, self.chain, self.held, GEOMETRY)
+            if wrist is not None:
+                arm = WristPartitioned(wrist, self.backend)
+                return partial(self._direct_elimination, arm.at_all_zeros)
+            if not self.held:
+                eliminated = partial(self._direct_elimination, method.at_best_place)
+                return self._make_direct_nearby(eliminated) or eliminated
+            if HeldSixRevolute.fits(self.chain, self.held):
+                general = HeldSixRevolute(self.chain, self.held, method.places[0], self.backend)
+                return partial(self._direct_elimination, general.at_all_zeros)
+        if self.held:
+            method = self._closed_form_beside_held()
+        if not isinstance(method, ClosedForm) or self.redundant != bool(count):
+            return lambda C, held, swivel: None
+        m, n = method.bound * max(1, count), len(self.chain)
+        branches = compiled_into(method.kernel, stacks=bool(count))
+        exact = compiled_into(self._polisher, stacks=True)
+        places, labels, name = (
+            np.tile(np.arange(method.bound), max(1, count)),
+            method.labels,
+            method.name,
+        )
+        deviation = self._deviation(method)
+        least = max(LEAST_OF_BRANCHES, deviation) * self.length**6
+        accepted, hopeless = self._accepted, min(HOPELESS, max(1e-7, 100.0 * deviation**0.5))
+
+        def direct(C: Array, held: Array, swivel: Array) -> ChainSolutions | None:
+            target = C.reshape(16)
+            start, q, checks = np.empty((m, n)), np.empty((m, n)), np.empty((m, CHECKS))
+            if count:
+                branches(swivel[:, None], target, start.reshape(count, -1, n))
+            elif self.held:
+                free = np.empty((m, 6))
+                branches(held, target, free)
+                start = self._configurations(free, held)
+            else:
+                branches(target, start)
+            exact(start, target, q, checks)
+            good, lost, outside = [], [], 0.0
+            for k, (residual, determinant, beyond, _) in enumerate(checks.tolist()):
+                if residual <= accepted and determinant > least:
+                    good.append(k)
+                    outside += beyond
+                elif residual > hopeless:
+                    lost.append(k)
+                else:
+                    return None
+            if not good:  # out of reach, or no pose at all
+                return None
+            found = ChainSolutions(q, checks, places, labels=labels, name=name, bound=m)
+            if lost:
+                kept = np.array(good)
+                found.q, found.checks, found.branches = q[kept], checks[kept], places[kept]
+                found.lost = q, places, checks, lost
+            found.inside = outside == 0.0
+            return found
+
+        return direct
+
+    def _make_direct_nearby(
+        self, otherwise: Callable[[Array, Array, Array], ChainSolutions | None]
+    ) -> Callable[[Array, Array, Array], ChainSolutions | None] | None:
+        """Return `direct` from the solutions of an arm nearby that has a closed form, if any does.
+
+        Each solution of this arm is one of that arm at a pose no further away than the two differ.
+        None is missing if every branch of that arm leads to a solution of its own that is regular,
+        or misses the pose by more than that. Where it is not so, `otherwise` is called.
+        """
+        known = classify(self.chain, NEARBY)
+        if known.arm is None:
+            return None
+        arm = nearest_arm(known.arm, self.chain)
+        identity = repr((self.chain.identity, 'nearby'))
+        method = ClosedForm(known.name, arm, identity, self.backend)
+        deviation = self._deviation(method)
+        unit = min(1.0, self.length)
+        if deviation > FURTHEST * unit:
+            return None
+        m, n = method.bound, len(self.chain)
+        branches = compiled_into(method.kernel)
+        run = compiled_into(
+            make_continuation(self.chain, self.free, MORE, self.backend), stacks=True
+        )
+        accepted = self._accepted
+
+        def direct(C: Array, held: Array, swivel: Array) -> ChainSolutions | None:
+            target, start, q = C.reshape(16), np.empty((m, n)), np.empty((m, n))
+            checks, way = np.empty((m, CHECKS)), np.empty((m, 2))
+            branches(target, start)
+            run(start, target, q, checks, way)
+            rows = []
+            for k, (residual, (away, least)) in enumerate(zip(checks[:, 0].tolist(), way.tolist())):
+                if residual <= accepted and least * unit > STEADY * away:
+                    rows.append(k)
+                elif not away > OUT_OF_REACH * deviation:
+                    return otherwise(C, held, swivel)
+            if len(rows) % 2 or not rows or not are_distinct(checks[rows]):
+                return otherwise(C, held, swivel)
+            return self._general(q[rows], checks[rows])
+
+        return direct
+
+    def _general(self, q: Array, checks: Array) -> ChainSolutions:
+        """Return all solutions of a general arm."""
+        found = ChainSolutions(q, checks, np.zeros(len(q), dtype=int))
+        found.name, found.bound = GENERAL, GeneralSixRevolute.bound
+        found.inside = not checks[:, 2].any()
+        return found
+
+    def _closed_form_beside_held(self) -> ClosedForm | None:
+        """Return the closed form that takes the positions of the held joints, if there is one."""
+        arm = HeldArm.recognized(Pieper, self.chain, self.held, GEOMETRY)
+        if arm is None:
+            return None
+        identity = repr((self.chain.identity, self.held))
+        return ClosedForm('pieper', arm, identity, self.backend, (('held', len(self.held)),))
+
+    def _direct_elimination(
+        self,
+        at_all_zeros: Callable[[Array, Array], tuple[Array, Array, int]],
+        C: Array,
+        held: Array,
+        swivel: Array,
+    ) -> ChainSolutions | None:
+        """Return the solutions of an elimination, None unless they are regular and as expected."""
+        angles, _, expected = at_all_zeros(C, held)
+        if not 0 < expected <= BATCH or expected % 2:
+            return None
+        q, target = self._configurations(angles.reshape(-1, 6), held), C.reshape(16)
+        for _ in range(2):
+            q, checks = self._stepped(MORE, q, target)
+            rows = self._regular(checks)
+            if len(rows) == expected:
+                return self._general(q[rows], checks[rows])
+        return None
+
+    def _regular(self, checks: Array) -> list[int]:
+        """Return which configurations are different solutions, each once; none where in doubt.
+
+        There is doubt where one may be singular, and where two differ by little.
+        """
+        good, accepted = [], self._accepted
+        least = LEAST_DETERMINANT * self.length**6
+        for k, (residual, determinant, _, number) in enumerate(checks.tolist()):
+            if residual <= accepted:
+                if determinant <= least:
+                    return []
+                good.append((number, k))
+        good.sort()
+        rows, last = [], -np.inf
+        for number, k in good:
+            if number - last > APART:
+                rows.append(k)
+            elif number - last > SAME:
+                return []
+            last = number
+        return sorted(rows)
+
+    def _configurations(self, q: Array, held: Array) -> Array:
+        """Return configurations of the chain (m, n) for its free joints (m, 6) and held ones."""
+        if not self.held:
+            return q
+        full = np.empty((len(q), len(self.chain)))
+        full[:, self.free], full[:, self.held] = q, held
+        return full
+
+    def _deviation(self, method: ClosedForm) -> float:
+        """Return how far the closed form is from the arm as it is described.
+
+        The largest distance of a pose, of the best branch, for random ones; 0 for redundant arms.
+        """
+        if self.redundant:
+            return 0.0
+        largest = 0.0
+        for q in np.random.default_rng(0).uniform(-3.0, 3.0, (32, len(self.chain))):
+            C = self.chain.pose(q)
+            held = [q[list(self.held)]] if self.held else []
+            (branches,) = method.kernel.single([*held, C.reshape(16)])
+            poses = self.chain.pose(self._configurations(branches, q[list(self.held)]))
+            largest = max(largest, min(float(squared_distance(each, C)) for each in poses) ** 0.5)
+        return largest
+
+    @property
+    def redundant(self) -> bool:
+        """Whether a swivel angle must be given."""
+        return len(self.free) == 7
+
+    def solve(self, C: Array, held: Array, swivel: Array) -> ChainSolutions:
+        """Return the solutions for a pose, limits and whole turns not regarded.
+
+        Parameters
+        ----------
+        C : (4, 4) array
+        held : (h,) array
+            Positions of the held joints.
+        swivel : (k,) array
+            Swivel angles of an S-R-S arm, empty for others.
+        """
+        positions = dict(zip(self.held, held))
+        method = self._method(held)
+        if method is None:
+            found = self._searched(C, positions, SEARCHES)
+            reason = (
+                'every configuration is singular, solutions follow on continuously'
+                if self._always_singular(positions)
+                else 'no method for this kind of chain knows all solutions'
+            )
+            reason += f': these were found from {SEARCHES} random configurations'
+            return replace(found, name='search', doubt=reason, lost=NONE_LOST)
+        if isinstance(method, SerialSolver):
+            return self._without_further_joints(C, positions, method)
+        closed = isinstance(method, ClosedForm)
+        wanted = 0
+        if isinstance(method, ClosedForm):
+            q, branches = method.candidates(C, swivel)
+            labels, name, bound = method.labels, method.name, method.bound * max(1, len(swivel))
+        else:
+            q, wanted = method.candidates(C, 0, False)
+            branches = np.zeros(len(q), dtype=int)
+            labels, name, bound = ('',), GENERAL, method.bound
+        steps = ONE if closed else MORE
+        found = self._exact(C, positions, q, branches, steps, ROUNDS if closed else 1)
+        missed = just_missed(found)
+        nearly = self._nearly_singular(found) + self._nearly_singular(missed)
+        missing = self._missing(found, wanted)
+        if (nearly and not self.redundant) or (missing and not closed):
+            found = self._search_nearby(C, found, nearly, steps)
+            if isinstance(method, GeneralSixRevolute):
+                found, missing = self._second_look(C, positions, found, method)
+            nearly = self._nearly_singular(found)
+        doubt = ''
+        if not all((distances(found.q, q) < CLOSE).any() for q in missed.q):
+            doubt = 'a branch ends at this pose, within rounding: a solution may be missing'
+        if any(sigma < SINGULAR for _, sigma, _ in nearly):
+            doubt = 'a solution is singular: others may coincide with it or follow on continuously'
+        elif missing and not closed:
+            doubt = missing
+        if doubt and not (found.checks[:, 2] == 0.0).any():
+            # of a continuum, part may be within limits
+            found = merged(found, self._searched(C, positions, SEARCHES))
+        found.labels, found.name, found.bound, found.doubt = labels, name, bound, doubt
+        found.lost = found.lost if closed else NONE_LOST
+        found.inside = not found.checks[:, 2].any()
+        return found
+
+    def _without_further_joints(
+        self, C: Array, positions: Mapping[int, float], arm: SerialSolver
+    ) -> ChainSolutions:
+        """Return the solutions of an arm of six joints whose further ones are at zero."""
+        none = np.empty(0)
+        there = arm.direct(C, none, none) or arm.solve(C, none, none)
+        n = len(self.free)
+        q = there.q[(np.abs(there.q[:, n:]) < CLOSE).all(axis=1)]
+        found = self._exact(C, positions, q, np.zeros(len(q), dtype=int), MORE)
+        found.name, found.bound, found.doubt = f'general {n}R', there.bound, there.doubt
+        found.inside = not found.checks[:, 2].any()
+        return found
+
+    def _second_look(
+        self,
+        C: Array,
+        positions: Mapping[int, float],
+        found: ChainSolutions,
+        method: GeneralSixRevolute,
+    ) -> tuple[ChainSolutions, str]:
+        """Return also what other eliminations find, or else a search, and what is missing still.
+
+        Special arms have real zeros that belong to no solution: if another elimination, which has
+        other such zeros, finds nothing more, there is nothing more.
+        """
+        told = False
+        # another place first, the short way; then all of them, crowded zeros told apart
+        tries = [(1, False)] if len(method.places) > 1 else []
+        tries += [(number, True) for number in range(len(method.places))]
+        for number, refined in tries:
+            q, also = method.candidates(C, number, refined)
+            more = self._exact(C, positions, q, np.zeros(len(q), dtype=int), MORE)
+            before, found = len(found), merged(found, more)
+            if also < 0:
+                continue
+            told = told or refined
+            unchanged = refined and number > 0 and len(found) == before
+            if not self._missing(found, 0 if unchanged else also):
+                return found, ''
+        if not told:
+            found = merged(found, self._from_neighbors(C, positions, method))
+        found = merged(found, self._searched(C, positions, 256))
+        return found, self._missing(found, 0 if told else -1)
+
+    def _from_neighbors(
+        self, C: Array, positions: Mapping[int, float], method: GeneralSixRevolute
+    ) -> ChainSolutions:
+        """Return the solutions that those of poses nearby lead to, where eliminations work."""
+        candidates = []
+        for twist in np.random.default_rng(0).normal(size=(8, 6)):
+            twist[3:] *= self.length
+            pose = se3.exp(NEIGHBOR * twist) @ C
+            candidates += [method.candidates(pose, k, False)[0] for k in range(len(method.places))]
+        q = np.concatenate(candidates)
+        return self._exact(C, positions, q, np.zeros(len(q), dtype=int), MORE)
+
+    def _missing(self, found: ChainSolutions, wanted: int) -> str:
+        """Return why solutions may be missing, given how many zeros of the elimination are real."""
+        if wanted < 0:
+            return 'at this pose the elimination cannot tell how many solutions there are'
+        if len(found) < wanted:
+            return f'{wanted} solutions are expected'
+        if len(found) % 2:
+            return 'the number of solutions is odd: one may coincide with another'
+        return ''
+
+    def _exact(
+        self,
+        C: Array,
+        positions: Mapping[int, float],
+        q: Array,
+        branches: Array,
+        steps: int,
+        rounds: int = ROUNDS,
+    ) -> ChainSolutions:
+        """Return the different solutions that candidates (m, free joints) lead to."""
+        held = np.array([*positions.values()])
+        full = self._configurations(q[:, : len(self.free)], held)
+        return self._polished(C, np.ascontiguousarray(full), branches, steps, rounds)
+
+    def _stepped(self, steps: int, q: Array, target: Array) -> tuple[Array, ...]:
+        """Return configurations (m, n) after some steps, and what is to be said of them."""
+        if len(q) > BATCH:
+            for _ in range(steps):
+                q, checks = self._polisher.stack([q, target])
+            return q, checks
+        if self._batch is None:
+            self._batch = compiled_into(self._polisher, stacks=True)
+        before, after = np.zeros((2, BATCH, q.shape[1]))
+        before[: len(q)], checks = q, np.empty((BATCH, CHECKS))
+        for _ in range(steps):
+            self._batch(before, target, after, checks)
+            before, after = after, before
+        return before[: len(q)], checks[: len(q)]
+
+    def _polished(
+        self, C: Array, q: Array, branches: Array, steps: int, rounds: int = ROUNDS
+    ) -> ChainSolutions:
+        """Return the different solutions that configurations (m, n) lead to."""
+        target = np.ascontiguousarray(C).reshape(16)
+        if not len(q):
+            return ChainSolutions(q, np.empty((0, CHECKS)), branches)
+        start, (q, checks) = q, self._stepped(steps, q, target)
+        for _ in range(rounds):
+            residuals = checks[:, 0]
+            again = np.flatnonzero((residuals > ACCEPTED) & (residuals < HOPELESS))
+            if not len(again):
+                break
+            moved, new = self._stepped(steps, q[again], target)
+            better = new[:, 0] < residuals[again]
+            if not better.any():
+                break
+            q[again[better]], checks[again[better]] = moved[better], new[better]
+        accepted = checks[:, 0] <= self._accepted
+        found = ChainSolutions(q[accepted], checks[accepted], branches[accepted])
+        if steps == ONE:
+            found.lost = start, branches, checks, np.flatnonzero(~accepted).tolist()
+        return merged(found)
+
+    def _nearly_singular(self, found: ChainSolutions) -> list[tuple[Array, float, Array]]:
+        """Return (q, smallest singular value, direction lost) of solutions that are nearly so."""
+        result = []
+        for q, determinant in zip(found.q, found.checks[:, 1].tolist()):
+            if determinant < SMALL_DETERMINANT * self.length**6:
+                (J,) = self._jacobian.single([np.ascontiguousarray(q)])
+                _, sigma, V = np.linalg.svd(self._in_units_of_the_arm(J))
+                least = sigma[-1]
+                if least < NEARLY_SINGULAR:
+                    direction = np.zeros(len(self.chain))
+                    direction[self.free] = V[len(sigma) - 1]
+                    result.append((q, float(least), direction))
+        return result
+
+    def _search_nearby(
+        self,
+        C: Array,
+        found: ChainSolutions,
+        nearly: Sequence[tuple[Array, float, Array]],
+        steps: int,
+    ) -> ChainSolutions:
+        """Return also the solutions next to those that are nearly singular."""
+        starts = [
+            q + side * step * direction
+            for q, _, direction in nearly
+            for step in NEIGHBORHOOD
+            for side in (1.0, -1.0)
+        ]
+        if not starts:
+            return found
+        near = self._polished(C, np.array(starts), np.zeros(len(starts), dtype=int), steps)
+        if len(found) and len(near):
+            closest = [int(distances(found.q, each).argmin()) for each in near.q]
+            near.branches = found.branches[closest]
+        return self._isolated(C, merged(found, near))
+
+    def _isolated(self, C: Array, found: ChainSolutions) -> ChainSolutions:
+        """Return solutions without those that rounding alone tells apart from another one.
+
+        Near a singular configuration residuals stay small over some distance; two solutions are
+        different only if what is halfway between them is none, by far more than they deviate.
+        """
+        kept: list[int] = []
+        for k in np.argsort(found.checks[:, 0], kind='stable').tolist():
+            away = found.q[kept] - found.q[k]
+            away = away - TURN * np.round(away / TURN)
+            near = np.abs(away).max(axis=1, initial=0.0) < CLOSE
+            halfway = found.q[k] + 0.5 * away[near]
+            deviation = max(100.0 * float(found.checks[k, 0]), 0.1 * self._accepted)
+            limit = min(10.0 * self._accepted, deviation)
+            if not any(self._residual(q, C) < limit for q in halfway):
+                kept.append(k)
+        kept.sort()
+        return replace(
+            found, q=found.q[kept], checks=found.checks[kept], branches=found.branches[kept]
+        )
+
+    def _residual(self, q: Array, C: Array) -> float:
+        return float(np.sqrt(squared_distance(self.chain.pose(q), C)))
+
+    def _searched(self, C: Array, positions: Mapping[int, float], count: int) -> ChainSolutions:
+        """Return what Newton-Raphson steps from random configurations find."""
+        rng = np.random.default_rng(0)
+        lower = np.where(np.isfinite(self.chain.lower), self.chain.lower, -np.pi)
+        upper = np.where(np.isfinite(self.chain.upper), self.chain.upper, np.pi)
+        q = rng.uniform(lower, upper, (count, len(self.chain)))
+        for k, value in positions.items():
+            q[:, k] = value
+        target = np.ascontiguousarray(C).reshape(16)
+        q, _ = self._stepped(10 * MORE, q, target)
+        return self._polished(C, q, np.zeros(len(q), dtype=int), MORE)
+
+
+def just_missed(found: ChainSolutions) -> ChainSolutions:
+    """Return the branches of a closed form that are not quite solutions."""
+    q, branches, checks, lost = found.lost
+    rows = [k for k in lost if checks[k, 0] < MISSED]
+    return ChainSolutions(q[rows], checks[rows], branches[rows])
+
+
+Method = ClosedForm | GeneralSixRevolute | SerialSolver

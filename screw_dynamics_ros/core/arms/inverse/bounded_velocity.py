@@ -1,0 +1,235 @@
+r"""Inverse velocity kinematics within joint limits: bounded least squares.
+
+Of all joint rates within their bounds (`joint_bounds`)::
+
+    minimize |J v - V|_C^2 + lambda^2 |v - v_0|_M^2    with    lower <= v <= upper
+
+a convex problem with one solution. scipy's bounded least squares solves it with the active-set
+method of Stark and Parker, in finitely many steps; the conditions of Karush, Kuhn and Tucker are
+checked before an answer counts. Where no bound is active the answer is that of damped least
+squares. The default lambda, 1e-6 of the Jacobian's norm, only chooses among equals. With
+`inequalities`, limits of directions that combine joints, the problem is solved as in
+`inequalities`; it is the same one where no inequality acts.
+
+Source: Bruyninckx 2010, sections 5.10 and 5.11 (C-044).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from screw_dynamics_ros.core.arguments import check_number
+from screw_dynamics_ros.core.arms.inverse.inequalities import Inequalities, least_squares_within
+from screw_dynamics_ros.core.arms.inverse.velocity import REACHED, ROUNDING, matrix, rate
+from screw_dynamics_ros.core.arms.inverse.velocity_bounds import Bounds
+from screw_dynamics_ros.core.arms.inverse.weighted_inverse import (
+    AdaptiveDamping,
+    metric,
+    structural_rank,
+)
+from screw_dynamics_ros.core.errors import ArgumentError
+from screw_dynamics_ros.core.types import Array
+
+#: Damping that makes the answer unique, relative to the norm of the Jacobian.
+UNIQUE = 1e-6
+
+#: Largest violation of the optimality conditions that is accepted, relative to the problem.
+OPTIMAL = 1e-8
+
+
+@dataclass(frozen=True)
+class JointLimitedResult:
+    """Joint rates within limits.
+
+    Attributes
+    ----------
+    v : (n,) array
+        Joint rates [rad/s, m/s]; accelerations from `joint_limited_acceleration`.
+    success : bool
+        Whether the task is reached (|residual| at most 1e-6 of it) and no limit is in conflict.
+    residual : (m,) array
+        V - J v.
+    active : tuple of str
+        Joints that would move otherwise if it were not for their bound, and inequalities that act.
+    conflicts : tuple of str
+        Joints that cannot respect all their limits, and inequalities that contradict them, and why.
+    optimality : float
+        Largest violation of the optimality conditions, relative to the problem.
+    message : str
+    """
+
+    v: Array
+    success: bool
+    residual: Array
+    active: tuple[str, ...]
+    conflicts: tuple[str, ...]
+    optimality: float
+    message: str
+
+
+def joint_limited_velocity(
+    J: ArrayLike,
+    twist: ArrayLike,
+    bounds: Bounds,
+    *,
+    joint_metric: ArrayLike | None = None,
+    task_metric: ArrayLike | None = None,
+    damping: float | AdaptiveDamping | None = None,
+    secondary: ArrayLike | None = None,
+    inequalities: Inequalities | None = None,
+) -> JointLimitedResult:
+    """Return the joint rates within bounds that serve the task best.
+
+    Parameters
+    ----------
+    J : (m, n) array
+    twist : (m,) array
+        What J v should be [rad/s, m/s].
+    bounds : Bounds
+    joint_metric, task_metric : (n,) or (n, n), (m,) or (m, m), optional
+        Positive definite, or the diagonal; M and C.
+    damping : float or AdaptiveDamping, optional
+        lambda > 0; just what makes the answer unique by default.
+    secondary : (n,) array, optional
+        v_0, zero by default.
+    inequalities : Inequalities, optional
+        Rows A v <= b besides; where they contradict the bounds they give way, see `conflicts`.
+
+    Raises
+    ------
+    ArgumentError
+        If a shape is wrong, a number not finite, a metric singular, or the damping not positive.
+
+    Examples
+    --------
+    The first joint stops at its bound, and the second does the rest.
+
+    >>> bounds = Bounds(np.array([-1.0, -9.0]), np.array([1.0, 9.0]), ('shoulder', 'elbow'))
+    >>> found = joint_limited_velocity([[1.0, 1.0]], [5.0], bounds)
+    >>> found.v.round(6), found.active, found.success
+    (array([1., 4.]), ('shoulder',), True)
+    """
+    J = matrix('the Jacobian', J)
+    m, n = J.shape
+    target = rate('the twist', m, twist)
+    v_0 = rate('the secondary rates', n, np.zeros(n) if secondary is None else secondary)
+    if bounds.lower.shape != (n,):
+        raise ArgumentError(f'the bounds are for {len(bounds.lower)} joint rates, J has {n}')
+    K = np.linalg.cholesky(metric('task metric', m, task_metric))
+    L = np.linalg.cholesky(metric('joint metric', n, joint_metric))
+    used = damping_for(J, K.T @ np.linalg.solve(L, J.T).T, damping)
+
+    A = np.vstack([K.T @ J, used * L.T])
+    b = np.concatenate([K.T @ target, used * (L.T @ v_0)])
+    v = bounded_least_squares(A, b, bounds.lower, bounds.upper)
+    conflicts, held_back = bounds.conflicts, 'joints are at their bounds'
+    if inequalities is None or (rows := inequalities.checked(n)).kept_by(v):
+        optimality = violation(A, b, bounds.lower, bounds.upper, v)
+        active = held(A, b, bounds, v)
+    else:
+        found = least_squares_within(A, b, bounds, rows)
+        v, optimality, active = found.x, found.optimality, found.active
+        conflicts, held_back = (*conflicts, *found.conflicts), 'limits act'
+    residual = target - J @ v
+    left, whole = float(np.linalg.norm(K.T @ residual)), float(np.linalg.norm(K.T @ target))
+    terms = float(np.linalg.norm(np.abs(K.T) @ np.abs(J) @ (np.abs(v) + np.abs(v_0))))
+    message = 'reached'
+    if left > REACHED * whole + ROUNDING * terms:
+        message = f'{left:.3g} of {whole:.3g} is left' + (
+            f' because these {held_back}: {", ".join(active)}'
+            if active
+            else f': beyond what the joints reach here, or held back by the damping {used:.3g}'
+        )
+    if optimality > OPTIMAL:
+        message = f'the solver stopped {optimality:.3g} away from the optimum; {message}'
+    message = '; '.join([*conflicts, message])
+    return JointLimitedResult(
+        v, message == 'reached', residual, active, conflicts, optimality, message
+    )
+
+
+def joint_limited_acceleration(
+    J: ArrayLike,
+    bias: ArrayLike,
+    acceleration: ArrayLike,
+    bounds: Bounds,
+    v: Array,
+    dt: float,
+    **options: Any,
+) -> JointLimitedResult:
+    """Return joint accelerations a (field `v`) with J a + bias = acceleration, within limits.
+
+    `bounds` are those of the next velocity v + a dt, with which the joints then move; `options` are
+    those of `joint_limited_velocity`, `bias` is J' v.
+    """
+    J = matrix('the Jacobian', J)
+    target = rate('the acceleration', len(J), acceleration) - rate('the bias', len(J), bias)
+    own = Bounds((bounds.lower - v) / dt, (bounds.upper - v) / dt, bounds.names, bounds.conflicts)
+    return joint_limited_velocity(J, target, own, **options)
+
+
+def damping_for(J: Array, scaled: Array, damping: float | AdaptiveDamping | None) -> float:
+    """Return lambda > 0 for the Jacobian J, `scaled` between its metrics."""
+    if damping is not None and not isinstance(damping, AdaptiveDamping):
+        check_number('the damping', damping, positive=True)
+        return float(damping)
+    least = max(UNIQUE * float(np.linalg.norm(scaled)), float(np.finfo(float).tiny))
+    if damping is None:
+        return least
+    s, full = np.linalg.svd(scaled, compute_uv=False), structural_rank(J)
+    return max(damping.at(float(s[full - 1]) if full else 0.0), least)
+
+
+def bounded_least_squares(A: Array, b: Array, lower: Array, upper: Array) -> Array:
+    """Return the x of least |A x - b| with lower <= x <= upper, A of full column rank."""
+    x = np.linalg.lstsq(A, b, rcond=None)[0]
+    if ((lower <= x) & (x <= upper)).all():
+        return x
+    from scipy.optimize import lsq_linear  # takes long to import, and many never need it
+
+    free = ~np.isclose(lower, upper, rtol=1e-12, atol=0.0)
+    x = np.clip(x, lower, upper)
+    if free.any():
+        rest = b - A[:, ~free] @ x[~free]
+        low, high = lower[free], upper[free]
+        for method in ('bvls', 'trf'):  # the second where the first runs out of steps
+            found = lsq_linear(A[:, free], rest, (low, high), method, tol=1e-14)
+            # at a bound to the last bit, where scipy may be a rounding off
+            inside = np.clip(found.x, low, high)
+            mask = found.active_mask
+            x[free] = np.where(mask < 0, low, np.where(mask > 0, high, inside))
+            if violation(A, b, lower, upper, x) <= OPTIMAL:
+                break
+    return x
+
+
+def gradient(A: Array, b: Array, x: Array) -> Array:
+    """Return that of |A x - b|^2 / 2, relative to its terms, of which rounding is no part."""
+    size = np.abs(A).T
+    scale = (size @ np.abs(b)).max(initial=0.0)
+    scale += 1e-6 * (size @ (np.abs(A) @ np.abs(x))).max(initial=0.0)
+    g: Array = A.T @ (A @ x - b) / max(scale, np.finfo(float).tiny)
+    return g
+
+
+def held(A: Array, b: Array, bounds: Bounds, x: Array) -> tuple[str, ...]:
+    """Return the names of the joints that move at a bound, or rest at one that holds them back."""
+    pushed = np.abs(gradient(A, b, x)) > OPTIMAL
+    at = ((x <= bounds.lower) | (x >= bounds.upper)) & (pushed | (x != 0.0))
+    return tuple(name for name, flag in zip(bounds.names, at) if flag)
+
+
+def violation(A: Array, b: Array, lower: Array, upper: Array, x: Array) -> float:
+    """Return by how much x misses the optimality conditions.
+
+    The gradient must vanish for free x, be positive only at lower bounds and negative only at upper
+    ones.
+    """
+    g = gradient(A, b, x)
+    wrong = np.where(x > lower, np.maximum(g, 0.0), 0.0)
+    wrong = np.maximum(wrong, np.where(x < upper, np.maximum(-g, 0.0), 0.0))
+    return float(wrong.max(initial=0.0))

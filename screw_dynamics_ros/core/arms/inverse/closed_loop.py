@@ -1,0 +1,299 @@
+r"""Closed-loop inverse kinematics: follow a stream of target poses, one step for each sample.
+
+With the pose C of a link, its target C_d moving with the body-fixed twist V_d, and e the logarithm
+of C^-1 C_d, the link is given the body-fixed twist
+
+    V = Ad_{C^-1 C_d} V_d + K e
+
+for which the error obeys e' = -K e: every error goes to zero along its own screw with the rate K.
+(The book's formula has V_d without Ad, which is right only where the frames coincide.) The joint
+rates are those within the joint limits that come nearest (`joint_limited_velocity`); they are held
+for one sampling time dt, so that K dt must stay below 2. Loops that were cut open are followed in
+the same way: the two frames of the cut are each other's target (`LoopClosure`).
+
+Latency: what `step` returns is for the end of the sample of its target. Without V_d the link lags
+behind a steadily moving target by V_d / K, with V_d by nothing. The law knows nothing of limits of
+acceleration: from an error e it brakes with up to K^2 e, and swings over where that is not to be
+had, so that jumps of the target ask for a smaller K. Cost: one compiled call for poses
+and Jacobians, one logarithm and one least-squares solution for each step; a bounded one only while
+a bound is active. The same inputs give the same outputs to the last bit.
+
+Source: Bruyninckx 2010, sections 5.14 and 5.15 (C-048, C-049).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from screw_dynamics_ros.core.arguments import check_number, vector
+from screw_dynamics_ros.core.arms.inverse.bounded_velocity import joint_limited_velocity
+from screw_dynamics_ros.core.arms.inverse.link_motion import per_link
+from screw_dynamics_ros.core.arms.inverse.policy_status import PolicyStatus, Situation
+from screw_dynamics_ros.core.arms.inverse.singularity_policies import (
+    SingularityPolicy,
+    check_policy,
+)
+from screw_dynamics_ros.core.arms.inverse.velocity_bounds import JointBounds
+from screw_dynamics_ros.core.arms.inverse.weighted_inverse import AdaptiveDamping, finite
+from screw_dynamics_ros.core.errors import ArgumentError
+from screw_dynamics_ros.core.kinematics.reconstruction import integrate
+from screw_dynamics_ros.core.lie import screws, se3
+from screw_dynamics_ros.core.tree.multibody_tree import Tree
+from screw_dynamics_ros.core.types import Array
+
+
+@dataclass(frozen=True)
+class LoopClosure:
+    """Two links whose frames belong together: the ends of a loop that was cut open.
+
+    Attributes
+    ----------
+    first, second : str
+    selection : (m, 6) array, optional
+        Which components of the error (rotation, displacement), in the frame of `first`, must
+        vanish; all by default. A cut revolute joint leaves the rotation about its axis.
+    """
+
+    first: str
+    second: str
+    selection: ArrayLike | None = None
+
+
+@dataclass(frozen=True)
+class ClosedLoopStep:
+    """What one sample led to.
+
+    Attributes
+    ----------
+    q : (nq,) array
+        Configuration to be commanded for the end of the sample.
+    v : (nv,) array
+        Joint rates that lead there.
+    error : (k, 6) array
+        Error of each link at the beginning of the sample: rotation vector [rad] and displacement
+        [m] from link to target, in the frame of the link.
+    closure_error : (g,) array
+        Error of each loop at the beginning of the sample, rotation [rad] and displacement [m] in
+        one norm.
+    success : bool
+        Whether the joints follow: the twists asked for are reached and no limit is in conflict.
+    active : tuple of str
+        Joints held at a bound.
+    message : str
+    status : PolicyStatus or None
+        What the policy for singularities did, if there is one.
+    """
+
+    q: Array
+    v: Array
+    error: Array
+    closure_error: Array
+    success: bool
+    active: tuple[str, ...]
+    message: str
+    status: PolicyStatus | None = None
+
+
+class ClosedLoop:
+    """Follows target poses with one link or several.
+
+    Parameters
+    ----------
+    kernel : callable
+        Returns what `outputs` names, from q: poses of links and of closures, then their body-fixed
+        Jacobians.
+    tree : Tree
+    links : sequence of str
+    q : (nq,) array
+        Where to start.
+    dt : float
+        Sampling time [s].
+    gain, closure_gain : float
+        K of the links and of the closures [1/s].
+    closures : sequence of LoopClosure
+    acceleration_limit : float or (nv,) array, optional
+        Of the joints [rad/s^2, m/s^2].
+    joint_metric, task_metric, damping
+        As in `joint_limited_velocity`; task_metric over all links, then all closures.
+    policy : SingularityPolicy, optional
+        What to do near singularities, instead of `joint_limited_velocity`; `damping` is its own.
+    partials : callable, optional
+        Returns, from q, the partial derivatives of the Jacobians of the links, for the policy.
+
+    Attributes
+    ----------
+    q : (nq,) array
+        Current configuration.
+    v : (nv,) array
+        Joint rates of the last sample.
+    """
+
+    def __init__(
+        self,
+        kernel: Callable[[Array], Sequence[Array]],
+        tree: Tree,
+        links: Sequence[str],
+        q: Array,
+        dt: float,
+        *,
+        gain: float = 20.0,
+        closures: Sequence[LoopClosure] = (),
+        closure_gain: float | None = None,
+        acceleration_limit: ArrayLike | None = None,
+        joint_metric: ArrayLike | None = None,
+        task_metric: ArrayLike | None = None,
+        damping: float | AdaptiveDamping | None = None,
+        policy: SingularityPolicy | None = None,
+        partials: Callable[[Array], Array] | None = None,
+    ) -> None:
+        check_number('the sampling time dt', dt, positive=True)
+        closure_gain = 1.0 / dt if closure_gain is None else closure_gain
+        for name, value in (('gain', gain), ('closure_gain', closure_gain)):
+            check_number(name, value, positive=True)
+            if not value * dt < 2.0:
+                raise ArgumentError(
+                    f'{name} {value:g} /s is unstable at a sampling time of {dt:g} s: it must be '
+                    f'below {2.0 / dt:g} /s'
+                )
+        if policy is not None:
+            check_policy(policy)
+        self._kernel, self._tree, self._links = kernel, tree, tuple(links)
+        self._closures = [(closure, selection(closure)) for closure in closures]
+        self._dt, self._gain, self._closure_gain = dt, gain, closure_gain
+        self._bounds = JointBounds(tree, dt, acceleration_limit)
+        self._joint_metric, self._task_metric, self._damping = joint_metric, task_metric, damping
+        self._policy, self._partials = policy, None if closures else partials
+        self.reset(q)
+
+    def reset(self, q: ArrayLike) -> None:
+        """Start again from q, at rest."""
+        self.q = finite('q', vector('q', self._tree.nq, q)).copy()
+        self.v = np.zeros(self._tree.nv)
+
+    def step(
+        self,
+        target: ArrayLike,
+        twist: ArrayLike | None = None,
+        q: ArrayLike | None = None,
+        representation: str = 'hybrid',
+    ) -> ClosedLoopStep:
+        """Take one step towards the target of this sample.
+
+        Parameters
+        ----------
+        target : (4, 4) or (k, 4, 4)
+            Poses of the links in the root frame [m].
+        twist : (6,) or (k, 6), optional
+            How the targets move, in `representation` at their own poses [rad/s, m/s]; at rest by
+            default.
+        q : (nq,), optional
+            Measured configuration to start from, instead of where the last step led.
+        representation : {'hybrid', 'body', 'spatial', 'mixed'}
+
+        Raises
+        ------
+        ArgumentError
+            If a target is no rigid motion, a shape is wrong, or a number not finite; the state then
+            stays as it was.
+        """
+        k = len(self._links)
+        C_d = per_link('target', target, k, (4, 4))
+        V_d = None if twist is None else per_link('twist', twist, k, (6,))
+        start = self.q if q is None else finite('q', vector('q', self._tree.nq, q))
+        outputs = self._kernel(start)
+        half = len(outputs) // 2
+        poses, jacobians = outputs[:half], outputs[half:]
+
+        error, closure_error, rows, rates = np.zeros((k, 6)), np.zeros(len(self._closures)), [], []
+        for i in range(k):
+            E = se3.inverse(poses[i]) @ C_d[i]
+            error[i] = se3.log(E)
+            rows.append(jacobians[i])
+            rates.append(self._gain * error[i])
+            if V_d is not None:
+                ahead = screws.convert_twist(V_d[i], C_d[i], representation, 'body')
+                rates[i] = rates[i] + screws.transform_twist(E, ahead)
+        for i, (_, S) in enumerate(self._closures):
+            first, second = k + 2 * i, k + 2 * i + 1
+            E = se3.inverse(poses[first]) @ poses[second]
+            e = S @ se3.log(E)
+            closure_error[i] = np.linalg.norm(e)
+            rows.append(S @ (jacobians[first] - se3.Ad(E) @ jacobians[second]))
+            rates.append(self._closure_gain * e)
+
+        J, V = np.concatenate(rows), np.concatenate(rates)
+        found, status = self._answer(J, V, start)
+        self.q, self.v = integrate(self._tree, start, found.v * self._dt), found.v
+        return ClosedLoopStep(
+            self.q.copy(),
+            found.v,
+            error,
+            closure_error,
+            found.success,
+            found.active,
+            found.message,
+            status,
+        )
+
+    def _answer(self, J: Array, V: Array, q: Array) -> tuple[Answer, PolicyStatus | None]:
+        """Return the joint rates for the rows J v = V, and the status of the policy."""
+        bounds = self._bounds.at(q, self.v)
+        if self._policy is None:
+            found = joint_limited_velocity(
+                J,
+                V,
+                bounds,
+                joint_metric=self._joint_metric,
+                task_metric=self._task_metric,
+                damping=self._damping,
+            )
+            return Answer(found.v, found.success, found.active, found.message), None
+        partials = self._partials
+        situation = Situation(
+            J,
+            V,
+            bounds,
+            None if partials is None else lambda: partials(q),
+            task_metric=self._task_metric,
+            joint_metric=self._joint_metric,
+        )
+        status = self._policy.follow(situation)
+        followed = status.state == 'followed'
+        return Answer(status.v, followed, status.limiting, status.message), status
+
+
+@dataclass(frozen=True)
+class Answer:
+    """Joint rates of a sample, as in `ClosedLoopStep`."""
+
+    v: Array
+    success: bool
+    active: tuple[str, ...]
+    message: str
+
+
+def outputs(links: Sequence[str], closures: Sequence[LoopClosure]) -> list[tuple[str, ...]]:
+    """Return what the kernel of a `ClosedLoop` computes."""
+    for closure in closures:
+        if not isinstance(closure, LoopClosure):
+            raise ArgumentError(f'closures must hold LoopClosure objects, got {closure!r}')
+    frames = [*links, *(link for closure in closures for link in (closure.first, closure.second))]
+    return [
+        *(('link_pose', frame) for frame in frames),
+        *(('jacobian', frame, 'body') for frame in frames),
+    ]
+
+
+def selection(closure: LoopClosure) -> Array:
+    """Return the selection of a closure, (m, 6); raises `ArgumentError`."""
+    if closure.selection is None:
+        return np.eye(6)
+    what = f'the selection of the closure {closure.first}-{closure.second}'
+    S = finite(what, closure.selection)
+    if S.ndim != 2 or S.shape[1] != 6:
+        raise ArgumentError(f'{what} must have shape (m, 6), got {S.shape}')
+    return S

@@ -1,0 +1,180 @@
+r"""Force kinematics: joint torques and wrenches in static balance, both ways.
+
+Wrenches W = (moment, force) are those of the environment on a link, at its origin and in its axes,
+unless a Jacobian in another representation says otherwise. Virtual work, tau^T dq + sum W^T J dq =
+0 for all dq, gives the torques that hold the robot (gravity apart)::
+
+    tau = - sum J^T W
+
+This is the inverse problem: always solvable, for any tree and any configuration. The book's
+tau = J^T w has the wrench w = -W that the robot exerts, whatever its text says (E-54). The forward
+problem asks for the wrench of given torques. It has one answer for a link moved by six joints in a
+regular configuration, W = -G tau with the partial wrenches J^T G = 1; with more joints most torques
+are balanced by no wrench at all, with fewer joints or in a singular configuration the structure
+bears wrenches that no joint feels.
+
+Source: Bruyninckx 2010, sections 5.7.5, 5.7.6 and 7.14 to 7.16, with the errata E-35 and E-54
+(C-013, C-106, C-107).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from screw_dynamics_ros.core.arms.inverse.velocity import REACHED, ROUNDING, matrix, rate
+from screw_dynamics_ros.core.arms.inverse.weighted_inverse import WeightedInverse, length_metric
+from screw_dynamics_ros.core.dynamics.inverse_dynamics import inverse_dynamics
+from screw_dynamics_ros.core.errors import ArgumentError
+from screw_dynamics_ros.core.lie.screw_systems import TOLERANCE
+from screw_dynamics_ros.core.tree.multibody_tree import Tree
+from screw_dynamics_ros.core.types import Array
+
+
+@dataclass(frozen=True)
+class ForwardForceResult:
+    """The wrenches on one link or several that joint torques hold.
+
+    Attributes
+    ----------
+    wrench : (6,) or (k, 6) array
+        Moment and force of the environment on each link [N m, N].
+    success : bool
+        Whether these wrenches balance the torques, and no others do.
+    residual : (n,) array
+        tau + sum J^T W: torques that no wrench on these links balances [N m, N].
+    undetermined : (6 k, d) array
+        Basis of the wrenches that no joint feels; any of them may be added.
+    rank : int
+    singular_values : (min(n, 6 k),) array
+        Of the Jacobian with moments made forces by the characteristic length.
+    message : str
+    """
+
+    wrench: Array
+    success: bool
+    residual: Array
+    undetermined: Array
+    rank: int
+    singular_values: Array
+    message: str
+
+
+def inverse_force(tree: Tree, q: Array, wrenches: Mapping[str, Array] | None = None) -> Array:
+    """Return the torques (nv,) that hold a weightless robot against wrenches, -sum J^T W (C-106).
+
+    Each wrench goes from link to link towards the root, unchanged but for the frame, and every
+    joint on the way takes its component along the joint screw: the inward pass of the Newton-Euler
+    recursion, of which nothing else is left for a robot at rest without weight.
+
+    Parameters
+    ----------
+    tree : Tree
+    q : (nq,) array
+    wrenches : {link: (6,)}
+        Wrench of the environment on each link, at its origin, in its frame [N m, N].
+    """
+    rest = np.zeros(tree.nv)
+    return inverse_dynamics(tree, q, rest, rest, np.zeros(3), wrenches)
+
+
+def forward_force(
+    J: ArrayLike,
+    tau: ArrayLike,
+    *,
+    length: float = 1.0,
+    torque_metric: ArrayLike | None = None,
+    least_squares: bool = False,
+    cutoff: float = TOLERANCE,
+) -> ForwardForceResult:
+    """Return the wrenches of the environment that torques hold, tau + J^T W = 0 (C-107).
+
+    Parameters
+    ----------
+    J : (6 k, n) array
+        Jacobians of the k links one below the other; the wrenches are in their representations.
+    tau : (n,) array
+        Torques without what carries the robot's weight: measured minus `gravity_torques` [N m, N].
+    length : float
+        Lever arm at which a moment counts as much as a force [m]; matters where the wrench is not
+        determined, which is then the smallest.
+    torque_metric : (n,) or (n, n) array, optional
+        Weights of the residual torques; the inverse of their covariance.
+    least_squares : bool
+        Accept a number of joints other than 6 k, and take the wrench of least residual.
+    cutoff : float
+        Singular values up to `cutoff` times the largest count as zero.
+
+    Raises
+    ------
+    ArgumentError
+        If the problem is not well defined (C-013): the links are not moved by exactly 6 k joints,
+        and `least_squares` is not set. Also for wrong shapes, NaN, or a singular metric.
+
+    Examples
+    --------
+    >>> forward_force(np.eye(6), [1, 0, 0, 0, 0, 2]).wrench + 0.0
+    array([-1.,  0.,  0.,  0.,  0., -2.])
+    """
+    J = matrix('the Jacobian', J)
+    rows, n = J.shape
+    if rows == 0 or rows % 6:
+        raise ArgumentError(f'the Jacobian must have six rows for each link, got {J.shape}')
+    torques = rate('tau', n, tau)
+    moving = int(np.sum(J.any(axis=0)))
+    if moving != rows and not least_squares:
+        raise ArgumentError(
+            f'forward force kinematics of {rows // 6} link(s) is defined for {rows} joints that '
+            f'move them, and {moving} do; set least_squares=True for the wrench that explains the '
+            'torques best'
+        )
+    wrench_metric = 1.0 / length_metric(length, rows // 6)
+    inverse = WeightedInverse(J.T, wrench_metric, torque_metric, cutoff, names=('wrench', 'torque'))
+    W = -inverse.solve(torques)
+    residual = torques + J.T @ W
+    left, whole = inverse.range_norm(residual), inverse.range_norm(torques)
+    reasons = []
+    if left > REACHED * whole + ROUNDING * inverse.range_norm(np.abs(J.T) @ np.abs(W)):
+        reasons.append(f'no wrench on these links balances {left:.3g} of {whole:.3g}')
+    if inverse.rank < rows:
+        reasons.append(
+            f'no joint feels {rows - inverse.rank} of the {rows} directions: the smallest wrench '
+            'is returned, any of `undetermined` may be added'
+        )
+    return ForwardForceResult(
+        W if rows == 6 else W.reshape(-1, 6),
+        not reasons,
+        residual,
+        inverse.null_space,
+        inverse.rank,
+        inverse.singular_values,
+        '; '.join(reasons) or 'balanced',
+    )
+
+
+def partial_wrenches(J: ArrayLike, cutoff: float = TOLERANCE) -> Array:
+    """Return G (6, 6) with J^T G = 1: what the robot exerts for a unit torque of each joint.
+
+    Column i has no power on the motion of any joint but i (C-107, (7.42)-(7.44) corrected by E-35).
+
+    Raises
+    ------
+    ArgumentError
+        If J is not (6, 6), or singular.
+
+    Examples
+    --------
+    >>> partial_wrenches(np.diag([2.0, 1, 1, 1, 1, 1]))[:, 0]
+    array([0.5, 0. , 0. , 0. , 0. , 0. ])
+    """
+    J = matrix('the Jacobian', J)
+    if J.shape != (6, 6):
+        raise ArgumentError(f'partial wrenches need six joints, J has shape {J.shape}')
+    s = np.linalg.svd(J, compute_uv=False)
+    if s[-1] <= cutoff * s[0]:
+        raise ArgumentError(f'the Jacobian is singular: smallest singular value {s[-1]:.3g}')
+    G: Array = np.linalg.inv(J.T)
+    return G

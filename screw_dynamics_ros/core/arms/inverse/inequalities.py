@@ -1,0 +1,185 @@
+r"""Inequalities A v <= b of joint rates next to their bounds: limits in Cartesian directions.
+
+They stand next to the bounds of the joints in one quadratic program, `least_distance`. Rows that
+contradict the bounds give way, by the least squares of what is missing: bounds of joints never do.
+
+Source: Bruyninckx 2010, section 5.11, which has no formula (C-044).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from screw_dynamics_ros.core.arguments import float_array
+from screw_dynamics_ros.core.arms.inverse.least_distance import kkt_residual, rounding, solve
+from screw_dynamics_ros.core.arms.inverse.link_motion import LinkMotion, stacked_jacobian
+from screw_dynamics_ros.core.arms.inverse.velocity import matrix, rate
+from screw_dynamics_ros.core.arms.inverse.velocity_bounds import Bounds
+from screw_dynamics_ros.core.errors import ArgumentError
+from screw_dynamics_ros.core.types import Array
+
+
+@dataclass(frozen=True)
+class TwistLimit:
+    """Limits of how fast a link moves in some directions, lower <= S V <= upper.
+
+    Attributes
+    ----------
+    link : str
+    selection : (m, 6) array
+        S: the directions; rows for components, or combinations, of the twist (omega, v).
+    upper : float or (m,) array
+        [rad/s, m/s]; infinite where there is none.
+    lower : float or (m,) array
+        The same; none by default. Equal to `upper` for a component that is prescribed.
+    representation : {'hybrid', 'body', 'spatial', 'mixed'}
+    name : str
+        For messages; that of the link by default.
+    """
+
+    link: str
+    selection: ArrayLike
+    upper: ArrayLike = np.inf
+    lower: ArrayLike = -np.inf
+    representation: str = 'hybrid'
+    name: str = ''
+
+    def rows(self, robot: LinkMotion, q: ArrayLike) -> Inequalities:
+        """Return the inequalities of joint rates at q; raises `ArgumentError`."""
+        name = self.name or f'twist of {self.link}'
+        S = matrix(f'the selection of the limit {name!r}', self.selection)
+        if S.shape[1] != 6:
+            raise ArgumentError(
+                f'the selection of the limit {name!r} must have shape (m, 6), got {S.shape}'
+            )
+        A = S @ stacked_jacobian(robot, q, self.link, self.representation)
+        upper = self._limit(f'the upper limit {name!r}', len(S), self.upper)
+        lower = self._limit(f'the lower limit {name!r}', len(S), self.lower)
+        if (lower > upper).any():
+            raise ArgumentError(f'the limit {name!r} has lower > upper; exchange them')
+        above, below = np.isfinite(upper), np.isfinite(lower)
+        return Inequalities(
+            np.concatenate([A[above], -A[below]]),
+            np.concatenate([upper[above], -lower[below]]),
+            (name,) * int(above.sum() + below.sum()),
+        )
+
+    @staticmethod
+    def _limit(name: str, size: int, value: ArrayLike) -> Array:
+        """Return a limit for each row, infinite or finite; raises `ArgumentError`."""
+        limit = float_array(name, value)
+        if limit.shape not in ((1,), (size,)) or np.isnan(limit).any():
+            raise ArgumentError(f'{name} must be one number or {size}, got {value!r}')
+        return np.broadcast_to(limit, (size,))
+
+
+@dataclass(frozen=True)
+class Inequalities:
+    """Rows A v <= b of joint rates: A (k, n), b (k,), and k names for messages."""
+
+    A: Array
+    b: Array
+    names: tuple[str, ...]
+
+    @classmethod
+    def of(cls, robot: LinkMotion, q: ArrayLike, limits: Sequence[TwistLimit]) -> Inequalities:
+        """Return the rows of several limits; raises `ArgumentError`."""
+        if not isinstance(limits, Sequence) or not all(isinstance(x, TwistLimit) for x in limits):
+            raise ArgumentError(f'limits must be a sequence of TwistLimit objects, got {limits!r}')
+        parts = [limit.rows(robot, q) for limit in limits]
+        return cls(
+            np.concatenate([np.zeros((0, robot.nv)), *(part.A for part in parts)]),
+            np.concatenate([np.zeros(0), *(part.b for part in parts)]),
+            tuple(name for part in parts for name in part.names),
+        )
+
+    def checked(self, n: int) -> Inequalities:
+        """Return the same, with finite numbers and shapes that fit n rates, or raise."""
+        A, b = matrix('the rows of the inequalities', self.A), self.b
+        if A.shape[1] != n or len(self.names) != len(A):
+            raise ArgumentError(
+                f'inequalities of {n} rates need rows (k, {n}) and k names, got {A.shape} and '
+                f'{len(self.names)}'
+            )
+        return Inequalities(A, rate('the limits of the inequalities', len(A), b), self.names)
+
+    def kept_by(self, v: Array) -> bool:
+        """Return whether rates v respect all rows, but for rounding."""
+        return bool((self.A @ v - self.b <= rounding(self.A, self.b, np.abs(v))).all())
+
+
+@dataclass(frozen=True)
+class ConstrainedOptimum:
+    """Rates within bounds and inequalities.
+
+    Attributes
+    ----------
+    x : (n,) array
+    optimality : float
+        Largest violation of the optimality conditions, relative to the problem.
+    active : tuple of str
+        Bounds and rows that hold x back.
+    conflicts : tuple of str
+        Rows that contradict the bounds or each other, and by how much they are missed.
+    """
+
+    x: Array
+    optimality: float
+    active: tuple[str, ...]
+    conflicts: tuple[str, ...]
+
+
+def least_squares_within(
+    A: Array, b: Array, bounds: Bounds, inequalities: Inequalities
+) -> ConstrainedOptimum:
+    """Return the x of least |A x - b| within bounds and inequalities, A of full column rank."""
+    n = A.shape[1]
+    above, below = np.isfinite(bounds.upper), np.isfinite(bounds.lower)
+    sides = np.concatenate([np.eye(n)[above], -np.eye(n)[below]])
+    limits = np.concatenate([bounds.upper[above], -bounds.lower[below]])
+    of = np.concatenate([np.flatnonzero(above), np.flatnonzero(below)])
+    names = (*(bounds.names[k] for k in of), *inequalities.names)
+    G, limit = np.concatenate([sides, inequalities.A]), inequalities.b
+
+    found = solve(A, b, G, np.concatenate([limits, limit]))
+    conflicts: tuple[str, ...] = ()
+    if found is None:
+        nearest = least_violation(inequalities, bounds)
+        missing = inequalities.A @ nearest - limit
+        slack = rounding(inequalities.A, limit, np.abs(nearest))
+        conflicts = tuple(
+            f'the limit {name!r} cannot be respected: it is missed by {miss:.3g}'
+            for name, miss, small in zip(inequalities.names, missing, slack)
+            if miss > 1e6 * small
+        )
+        limit = np.maximum(limit, inequalities.A @ nearest + slack)
+        found = solve(A, b, G, np.concatenate([limits, limit]))
+        if found is None:  # the two answers differ by rounding only
+            found = nearest, np.zeros(len(G))
+    x, multipliers = found
+    x = np.clip(x, bounds.lower, bounds.upper)
+    h = np.concatenate([limits, limit])
+    acting = multipliers > 1e-8 * multipliers.max(initial=0.0)
+    active = tuple(dict.fromkeys(name for name, acts in zip(names, acting) if acts))
+    return ConstrainedOptimum(x, kkt_residual(A, b, G, h, x, multipliers), active, conflicts)
+
+
+def least_violation(inequalities: Inequalities, bounds: Bounds) -> Array:
+    """Return the x within bounds that misses the inequalities least, in least squares."""
+    from scipy.optimize import lsq_linear
+
+    k, n = inequalities.A.shape
+    slack = np.concatenate([inequalities.A, np.eye(k)], axis=1)
+    unique = 1e-9 * np.abs(inequalities.A).max(initial=1.0) * np.eye(n + k)[:n]
+    lower = np.concatenate([bounds.lower, np.zeros(k)])
+    upper = np.concatenate([bounds.upper, np.full(k, np.inf)])
+    fixed = upper - lower <= 0.0
+    upper[fixed] = np.nextafter(lower[fixed], np.inf)  # scipy wants an interior
+    target = np.concatenate([inequalities.b, np.zeros(n)])
+    found = lsq_linear(np.vstack([slack, unique]), target, (lower, upper), 'bvls', tol=1e-14)
+    x: Array = np.clip(found.x[:n], bounds.lower, bounds.upper)
+    return x

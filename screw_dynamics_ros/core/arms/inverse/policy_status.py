@@ -1,0 +1,127 @@
+"""Where a twist is asked for, and what was done with it; see `singularity_policies` (C-024)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from screw_dynamics_ros.core.arms.inverse.smallest_singular_value import smallest_singular_value
+from screw_dynamics_ros.core.arms.inverse.velocity import matrix, rate
+from screw_dynamics_ros.core.arms.inverse.velocity_bounds import Bounds
+from screw_dynamics_ros.core.errors import ArgumentError
+from screw_dynamics_ros.core.types import Array
+
+
+@dataclass(frozen=True)
+class Situation:
+    """Where a twist is asked for.
+
+    Attributes
+    ----------
+    J : (m, n) array
+        Jacobian of the task.
+    twist : (m,) array
+        What J v should be [rad/s, m/s].
+    bounds : Bounds
+        Of the joint rates.
+    partials : callable, optional
+        Returns dJ/dq_k at [..., k], (m, n, n), if a policy asks for them; without them `Stop`
+        slows down what leaves a singularity too.
+    task_metric, joint_metric : (m,) or (m, m), (n,) or (n, n), optional
+        Between which singular values are measured.
+    secondary : (n,) array, optional
+        Rates wanted where the task leaves freedom. The speed of the task is scaled with them.
+    """
+
+    J: Array
+    twist: Array
+    bounds: Bounds
+    partials: Callable[[], Array] | None = None
+    task_metric: ArrayLike | None = None
+    joint_metric: ArrayLike | None = None
+    secondary: ArrayLike | None = None
+
+    def __post_init__(self) -> None:
+        J = matrix('the Jacobian', self.J)
+        rate('the twist', len(J), self.twist)
+        if self.bounds.lower.shape != J.shape[1:]:
+            raise ArgumentError(
+                f'the bounds are for {len(self.bounds.lower)} joint rates, J has {J.shape[1]}'
+            )
+
+    def smallest_singular_value(self, slopes: bool = False) -> tuple[float, Array]:
+        """Return it, and its gradient (n,) if `slopes`, zero if `partials` are not known."""
+        return smallest_singular_value(
+            self.J,
+            self.partials() if slopes and self.partials else None,
+            task_metric=self.task_metric,
+            joint_metric=self.joint_metric,
+        )
+
+    def leaves_the_singularity(self, v: Array) -> bool:
+        """Return whether the smallest singular value grows with rates v, if that is known."""
+        return bool(self.smallest_singular_value(slopes=True)[1] @ v > 0.0)
+
+
+@dataclass(frozen=True)
+class PolicyStatus:
+    """What a policy did with a twist.
+
+    Attributes
+    ----------
+    v : (n,) array
+        Joint rates [rad/s, m/s], within their bounds.
+    commanded, executed : (m,) array
+        The twist that was asked for, and J v.
+    scale : float
+        How fast the twist is executed, 0 to 1; always 1 for `Deviate`.
+    deviation : (m,) array
+        executed - scale * commanded: what leaves the path, not what is slower on it.
+    smallest : float
+        The smallest singular value, between the metrics.
+    limiting : tuple of str
+        Joints whose bounds decided.
+    state : str
+        'followed', 'slowed', 'stopped' or 'deviated'.
+    message : str
+        Why.
+    """
+
+    v: Array
+    commanded: Array
+    executed: Array
+    scale: float
+    deviation: Array
+    smallest: float
+    limiting: tuple[str, ...]
+    state: str
+    message: str
+
+
+def status_of(
+    situation: Situation,
+    v: Array,
+    scale: float,
+    limiting: tuple[str, ...],
+    state: str,
+    message: str,
+) -> PolicyStatus:
+    """Return what rates v make of the twist; clipped, where rounding puts them out of bounds."""
+    v = np.clip(v, situation.bounds.lower, situation.bounds.upper)
+    executed = situation.J @ v
+    sigma, _ = situation.smallest_singular_value()
+    conflicts = [each for each in situation.bounds.conflicts if each not in message]
+    return PolicyStatus(
+        v,
+        situation.twist,
+        executed,
+        scale,
+        executed - scale * situation.twist,
+        sigma,
+        limiting,
+        state,
+        '; '.join([*conflicts, message]),
+    )

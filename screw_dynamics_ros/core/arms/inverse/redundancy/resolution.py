@@ -1,0 +1,244 @@
+r"""Joint rates for a twist, with criteria for what it leaves free, and what each of them did.
+
+The task comes first, tasks of lower rank follow (`task_priority`), the costs move what is left, in
+the metric that is the sum of all metrics (`criteria`)::
+
+    v = sum of the tasks - Z Z^T sum_i w_i grad H_i,      Z^T M Z = 1,  (tasks) Z = 0
+
+Bounded rates come last: the rates within bounds that serve the task best and, among those, are
+nearest to v, which is v itself if it is within them.
+
+Source: Bruyninckx 2010, section 5.9 (C-026 to C-040).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from screw_dynamics_ros.core.arguments import vector
+from screw_dynamics_ros.core.arms.inverse.bounded_velocity import (
+    JointLimitedResult,
+    joint_limited_velocity,
+)
+from screw_dynamics_ros.core.arms.inverse.redundancy.criteria import Cost, Metric, RobotModel
+from screw_dynamics_ros.core.arms.inverse.task_priority import (
+    Task,
+    TaskLevel,
+    TaskPriorityResult,
+    level,
+    task_priority,
+)
+from screw_dynamics_ros.core.arms.inverse.velocity import rate
+from screw_dynamics_ros.core.arms.inverse.velocity_bounds import JointBounds
+from screw_dynamics_ros.core.arms.inverse.weighted_inverse import AdaptiveDamping, finite, metric
+from screw_dynamics_ros.core.errors import ArgumentError
+from screw_dynamics_ros.core.types import Array
+
+
+@dataclass(frozen=True)
+class BoundedRates:
+    """Criterion 9: rates stay bounded, through singularities too (C-037).
+
+    Attributes
+    ----------
+    dt : float
+        Sampling time [s], for which the rates are held.
+    acceleration_limit : float or (nv,) array, optional
+        [rad/s^2, m/s^2]
+    previous : (nv,) array, optional
+        Rates of the last sample; matter with limits of acceleration.
+    damping : float or AdaptiveDamping, optional
+        Of the bounded problem; without it only the bounds hold the rates down.
+    """
+
+    dt: float
+    acceleration_limit: ArrayLike | None = None
+    previous: ArrayLike | None = None
+    damping: float | AdaptiveDamping | None = None
+    name: str = 'bounded rates'
+
+
+Criterion = Cost | Metric | Task | BoundedRates
+
+
+@dataclass(frozen=True)
+class Contribution:
+    """What one criterion did.
+
+    Attributes
+    ----------
+    name, unit : str
+    value : float
+        H(q) of a cost in `unit`, v^T W v of a metric, what is left of a lower task, how far bounds
+        changed the rates.
+    rates : (nv,) array
+        What it added to the rates [rad/s, m/s]; zero for metrics, which decide how, not what.
+    slope : float
+        dH/dt of a cost by its own rates, in `unit`/s: never positive. Zero for others.
+    message : str
+    """
+
+    name: str
+    unit: str
+    value: float
+    rates: Array
+    slope: float
+    message: str
+
+
+@dataclass(frozen=True)
+class RedundancyResult:
+    """Joint rates, and where they come from.
+
+    Attributes
+    ----------
+    v : (nv,) array
+        Joint rates [rad/s, m/s].
+    success : bool
+        Whether the first task is reached: |residual| at most 1e-6 of its twist.
+    residual : (m,) array
+        What is left of the first task.
+    freedom : int
+        Dimension of the motions that no task feels, over which costs decide.
+    task_rates : (nv,) array
+        Rates of the first task alone; with all `contributions` they add up to v.
+    contributions : tuple of Contribution
+        One for each criterion, in their order.
+    message : str
+    """
+
+    v: Array
+    success: bool
+    residual: Array
+    freedom: int
+    task_rates: Array
+    contributions: tuple[Contribution, ...]
+    message: str
+
+
+def resolve_redundancy(
+    robot: RobotModel, q: ArrayLike, task: Task, criteria: Sequence[Criterion]
+) -> RedundancyResult:
+    """Return joint rates for a task and criteria.
+
+    Parameters
+    ----------
+    robot : Robot
+    q : (nq,)
+    task : Task
+        What a link should do, or some components of it.
+    criteria : sequence
+        Costs, metrics, a `Task` each of lower and lower rank, `BoundedRates`; in any order.
+
+    Raises
+    ------
+    ArgumentError
+        If there is something else among the criteria, bounds appear twice, a shape is wrong, or a
+        number not finite.
+    """
+    q = finite('q', vector('q', robot.nq, q))
+    sort = sorted_criteria(criteria)
+    weighed = [(each, each.weight * each.matrix(robot, q)) for each in sort.metrics]
+    M = metric('sum of the metrics', robot.nv, sum(W for _, W in weighed) if weighed else None)
+    levels = [level(robot, q, None, each) for each in (task, *sort.tasks)]
+    stages = [task_priority(levels[: k + 1], joint_metric=M) for k in range(len(levels))]
+    last, Z = stages[-1], stages[-1].null_space
+    parts: dict[int, Contribution] = {}
+    for k, lower in enumerate(sort.tasks, start=1):
+        parts[id(lower)] = task_part(lower, last, k, stages[k].v - stages[k - 1].v)
+    v = last.v
+    for cost in sort.costs:
+        parts[id(cost)] = cost_part(robot, q, cost, Z)
+        v = v + parts[id(cost)].rates
+    success, residual = last.levels[0].success, last.levels[0].residual
+    message = last.levels[0].message
+    if sort.bounds is not None:
+        found = bounded(robot, q, levels[0], sort.bounds, M, v)
+        parts[id(sort.bounds)] = bounds_part(sort.bounds, found, v)
+        v, success, residual, message = found.v, found.success, found.residual, found.message
+    for each, W in weighed:
+        energy, rest = float(v @ W @ v), np.zeros(robot.nv)
+        parts[id(each)] = Contribution(each.name, each.unit, energy, rest, 0.0, 'a metric')
+    contributions = tuple(parts[id(criterion)] for criterion in criteria)
+    return RedundancyResult(v, success, residual, Z.shape[1], stages[0].v, contributions, message)
+
+
+@dataclass(frozen=True)
+class SortedCriteria:
+    """Criteria by what they are."""
+
+    costs: list[Cost]
+    metrics: list[Metric]
+    tasks: list[Task]
+    bounds: BoundedRates | None
+
+
+def sorted_criteria(criteria: Sequence[Criterion]) -> SortedCriteria:
+    """Return the criteria by kind; raises `ArgumentError`."""
+    if not isinstance(criteria, Sequence) or isinstance(criteria, str):
+        raise ArgumentError(f'criteria must be a list of criteria, got {criteria!r}')
+    sort, bounds = SortedCriteria([], [], [], None), []
+    for criterion in criteria:
+        if isinstance(criterion, Task):
+            sort.tasks.append(criterion)
+        elif isinstance(criterion, BoundedRates):
+            bounds.append(criterion)
+        elif isinstance(criterion, Cost):
+            sort.costs.append(criterion)
+        elif isinstance(criterion, Metric):
+            sort.metrics.append(criterion)
+        else:
+            raise ArgumentError(
+                'a criterion is a cost (value, gradient), a metric (matrix), a Task or '
+                f'BoundedRates, got {criterion!r}'
+            )
+    if len(bounds) > 1:
+        raise ArgumentError('BoundedRates may be given once only')
+    return SortedCriteria(sort.costs, sort.metrics, sort.tasks, bounds[0] if bounds else None)
+
+
+def cost_part(robot: RobotModel, q: Array, cost: Cost, Z: Array) -> Contribution:
+    """Return the descent of one cost in the null space with the M-orthonormal basis Z."""
+    gradient = rate(f'the gradient of {cost.name}', robot.nv, cost.gradient(robot, q))
+    along = Z.T @ gradient
+    rates = -cost.weight * (Z @ along)
+    message = 'descends' if Z.shape[1] else 'no freedom is left'
+    if Z.shape[1] and np.linalg.norm(along) <= 1e-9 * (1.0 + np.linalg.norm(gradient)):
+        message = 'at its optimum in the null space'
+    slope = -cost.weight * float(along @ along)
+    return Contribution(cost.name, cost.unit, cost.value(robot, q), rates, slope, message)
+
+
+def task_part(task: Task, result: TaskPriorityResult, k: int, rates: Array) -> Contribution:
+    """Return what level k did."""
+    left = float(np.linalg.norm(result.levels[k].residual))
+    return Contribution(
+        f'task of {task.link}', 'rad/s, m/s', left, rates, 0.0, result.levels[k].message
+    )
+
+
+def bounded(
+    robot: RobotModel, q: Array, task: TaskLevel, bounds: BoundedRates, M: Array, v: Array
+) -> JointLimitedResult:
+    """Return the rates within bounds that serve the task best, of these the nearest to v."""
+    limits = JointBounds(robot.tree, bounds.dt, bounds.acceleration_limit)
+    return joint_limited_velocity(
+        task.J,
+        task.rate,
+        limits.at(q, bounds.previous),
+        joint_metric=M,
+        task_metric=task.metric,
+        damping=bounds.damping,
+        secondary=v,
+    )
+
+
+def bounds_part(bounds: BoundedRates, found: JointLimitedResult, v: Array) -> Contribution:
+    """Return what bounds changed in the rates v."""
+    change = found.v - v
+    size = float(np.linalg.norm(change))
+    return Contribution(bounds.name, 'rad/s', size, change, 0.0, found.message)

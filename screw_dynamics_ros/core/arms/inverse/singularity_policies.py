@@ -1,0 +1,218 @@
+r"""What to do with a twist near a singularity: slow down, stop, or deviate; and saying so.
+
+Near a singularity joint rates for a twist grow beyond all limits. Three policies keep them within,
+and differ in what they give up:
+
+`ScaleSpeed`
+    the time: J v = s V with s = min(1, min_j v_max,j / |v_j|). The path is kept. A twist with a
+    part in a direction that is lost cannot be kept: s = 0.
+`Stop`
+    the motion: as above, and slower still from the singular value `slow` on, to rest at `stop`.
+    What leads away from the singularity is not slowed down, so that it can be left.
+`Deviate`
+    the path: damped least squares within the bounds of all joints (`bounded_velocity`).
+
+Each answer is a `PolicyStatus`: what was asked for, what is done, and why they differ.
+
+Source: Bruyninckx 2010, sections 5.8.1 and 5.14, which have no formulas (C-024, C-037).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Protocol, runtime_checkable
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from screw_dynamics_ros.core.arguments import check_number
+from screw_dynamics_ros.core.arms.inverse.bounded_velocity import joint_limited_velocity
+from screw_dynamics_ros.core.arms.inverse.link_motion import DifferentiableMotion, stacked_jacobian
+from screw_dynamics_ros.core.arms.inverse.policy_status import PolicyStatus, Situation, status_of
+from screw_dynamics_ros.core.arms.inverse.velocity import inverse_velocity, rate
+from screw_dynamics_ros.core.arms.inverse.velocity_bounds import Bounds
+from screw_dynamics_ros.core.arms.inverse.weighted_inverse import AdaptiveDamping
+from screw_dynamics_ros.core.errors import ArgumentError
+from screw_dynamics_ros.core.types import Array
+
+
+@runtime_checkable
+class SingularityPolicy(Protocol):
+    """What decides about a twist near a singularity."""
+
+    def follow(self, situation: Situation) -> PolicyStatus:
+        """Return joint rates within bounds, and what they make of the twist."""
+
+
+def check_policy(policy: object) -> None:
+    """Raise `ArgumentError` for what is no policy."""
+    if not isinstance(policy, SingularityPolicy) or isinstance(policy, type):
+        raise ArgumentError(
+            f'policy must be ScaleSpeed(), Stop(...) or Deviate(...), got {policy!r}'
+        )
+
+
+@dataclass(frozen=True)
+class ScaleSpeed:
+    """Keep the path, lower the speed until all joints are within their bounds.
+
+    Attributes
+    ----------
+    slowest : float
+        Scales below this one are reported as stopped, and are.
+    """
+
+    slowest: float = 1e-3
+
+    def __post_init__(self) -> None:
+        check_number('the slowest scale', self.slowest)
+
+    def follow(self, situation: Situation) -> PolicyStatus:
+        """Return J^# V, scaled.
+
+        >>> bounds = Bounds(np.array([-1.0]), np.array([1.0]), ('elbow',))
+        >>> status = ScaleSpeed().follow(Situation(np.array([[0.5]]), np.array([2.0]), bounds))
+        >>> status.v, status.scale, status.state, status.limiting
+        (array([1.]), 0.25, 'slowed', ('elbow',))
+        """
+        return along_the_path(situation, 1.0, '', self.slowest)
+
+
+@dataclass(frozen=True)
+class Stop:
+    """Keep the path, slow down near a singularity, and stop before it.
+
+    Attributes
+    ----------
+    stop, slow : float
+        Smallest singular value of rest, and of full speed, 0 < stop < slow; the allowed speed
+        rises linearly between them.
+    """
+
+    stop: float
+    slow: float
+
+    def __post_init__(self) -> None:
+        check_number('the singular value of rest', self.stop, positive=True)
+        check_number('the singular value of full speed', self.slow, positive=True)
+        if not self.stop < self.slow:
+            raise ArgumentError(
+                f'the policy Stop needs stop < slow, got stop = {self.stop:g} and slow = '
+                f'{self.slow:g}'
+            )
+
+    def follow(self, situation: Situation) -> PolicyStatus:
+        """Return J^# V, scaled by the bounds and by the distance from the singularity."""
+        sigma, _ = situation.smallest_singular_value()
+        allowed = float(np.clip((sigma - self.stop) / (self.slow - self.stop), 0.0, 1.0))
+        if allowed < 1.0 and situation.leaves_the_singularity(wanted_rates(situation)[0]):
+            allowed = 1.0
+        reason = f'the smallest singular value {sigma:.3g} is below {self.slow:g}'
+        return along_the_path(situation, allowed, reason, 0.0)
+
+
+@dataclass(frozen=True)
+class Deviate:
+    """Keep the speed as far as that goes, and leave the path by as little as that takes.
+
+    Attributes
+    ----------
+    damping : AdaptiveDamping or float
+        Sets in near the singularity; in the unit of the singular values.
+    """
+
+    damping: AdaptiveDamping | float
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.damping, AdaptiveDamping):
+            check_number('the damping', self.damping, positive=True)
+
+    def follow(self, situation: Situation) -> PolicyStatus:
+        """Return the rates within bounds of least |J v - V|^2 + damping^2 |v|^2."""
+        found = joint_limited_velocity(
+            situation.J,
+            situation.twist,
+            situation.bounds,
+            task_metric=situation.task_metric,
+            joint_metric=situation.joint_metric,
+            damping=self.damping,
+            secondary=situation.secondary,
+        )
+        state = 'followed' if found.success else 'deviated'
+        return status_of(situation, found.v, 1.0, found.active, state, found.message)
+
+
+def wanted_rates(situation: Situation) -> tuple[Array, Array]:
+    """Return J^# V + N v_0 without regard to bounds, and what is left of V, zero if reached."""
+    found = inverse_velocity(
+        situation.J,
+        situation.twist,
+        task_metric=situation.task_metric,
+        joint_metric=situation.joint_metric,
+        secondary=situation.secondary,
+    )
+    lost = found.residual if not found.success else np.zeros_like(found.residual)
+    return found.v, lost
+
+
+def along_the_path(
+    situation: Situation, allowed: float, reason: str, slowest: float
+) -> PolicyStatus:
+    """Return the rates of the twist times s <= allowed within the bounds."""
+    v, lost = wanted_rates(situation)
+    if lost.any():
+        why = f'{np.linalg.norm(lost):.3g} of the twist is in a direction that is lost here'
+        return at_rest(situation, (), why)
+    scale, limiting = within_bounds(v, situation.bounds)
+    because = f'at the bounds of {", ".join(limiting)}' if limiting else ''
+    if allowed < scale:
+        scale, limiting, because = allowed, (), reason
+    if scale <= slowest and v.any():
+        return at_rest(situation, limiting, because)
+    state = 'slowed' if scale < 1.0 else 'followed'
+    return status_of(situation, scale * v, scale, limiting, state, because or 'followed')
+
+
+def within_bounds(v: Array, bounds: Bounds) -> tuple[float, tuple[str, ...]]:
+    """Return the largest s <= 1 with s v within bounds, and the joints that limit it.
+
+    Where not even s = 0 is within them, because a joint must brake or return, s is 0.
+    """
+    room = np.where(v > 0.0, bounds.upper, bounds.lower)
+    with np.errstate(divide='ignore', invalid='ignore'):
+        ratios = np.where(v != 0.0, np.maximum(room / v, 0.0), np.inf)
+    scale = min(1.0, float(ratios.min(initial=np.inf)))
+    names = zip(bounds.names, ratios)
+    return scale, tuple(name for name, r in names if scale < 1.0 and r <= scale * (1 + 1e-9))
+
+
+def at_rest(situation: Situation, limiting: tuple[str, ...], why: str) -> PolicyStatus:
+    """Return the status of standing still, or braking where the bounds ask for it."""
+    v = np.clip(np.zeros(situation.J.shape[1]), situation.bounds.lower, situation.bounds.upper)
+    return status_of(situation, v, 0.0, limiting, 'stopped', why or 'stopped')
+
+
+def guarded_velocity(
+    robot: DifferentiableMotion,
+    q: ArrayLike,
+    twist: ArrayLike,
+    link: str,
+    bounds: Bounds,
+    policy: SingularityPolicy,
+    representation: str = 'hybrid',
+    **options: Any,
+) -> PolicyStatus:
+    """Return what a policy makes of the twist (6,) of a link at q.
+
+    `options`: task_metric, joint_metric, secondary; see `Situation`. Raises `ArgumentError` for
+    what is no policy.
+    """
+    check_policy(policy)
+    situation = Situation(
+        stacked_jacobian(robot, q, link, representation),
+        rate('the twist', 6, twist),
+        bounds,
+        lambda: robot.jacobian_partials(q, link, representation),
+        **options,
+    )
+    return policy.follow(situation)

@@ -1,0 +1,220 @@
+r"""Task priority: several tasks, each fulfilled as far as those before it leave freedom.
+
+With a basis Z of the rates that no earlier task feels, orthonormal in the joint metric, level k
+adds the shortest correction that helps it::
+
+    v <- v + Z (J_k Z)^# (V_k - J_k v),        Z <- Z null(J_k Z)
+
+which are the projector formulas v_k = v_{k-1} + (J_k N_{k-1})^# (V_k - J_k v_{k-1}) and
+N_k = N_{k-1} - (J_k N_{k-1})^+ J_k N_{k-1} without their rounding: J_k Z has no singular values
+that are zero only nearly. Each level is the least-squares optimum among the optima of all before.
+
+Source: Bruyninckx 2010, sections 5.9.1 and 5.9.4 (C-027, C-029).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from screw_dynamics_ros.core.arms.inverse.link_motion import (
+    LinkMotion,
+    stacked_bias,
+    stacked_jacobian,
+)
+from screw_dynamics_ros.core.arms.inverse.velocity import matrix, rate, verdict
+from screw_dynamics_ros.core.arms.inverse.weighted_inverse import (
+    AdaptiveDamping,
+    WeightedInverse,
+    metric,
+)
+from screw_dynamics_ros.core.errors import ArgumentError
+from screw_dynamics_ros.core.lie.screw_systems import TOLERANCE
+from screw_dynamics_ros.core.types import Array
+
+
+@dataclass(frozen=True)
+class Task:
+    """What one link should do.
+
+    Attributes
+    ----------
+    link : str
+    rate : (6,) or (m,) array
+        Its twist (omega, v) [rad/s, m/s], or its acceleration; only S times it with a selection.
+    representation : {'hybrid', 'body', 'spatial', 'mixed'}
+    selection : (m, 6) array, optional
+        S: which components, or combinations of them, matter. With it `rate` has m elements.
+    metric : (m,) or (m, m) array, optional
+        Task metric, for what cannot be reached.
+    damping : float or AdaptiveDamping
+    """
+
+    link: str
+    rate: ArrayLike
+    representation: str = 'hybrid'
+    selection: ArrayLike | None = None
+    metric: ArrayLike | None = None
+    damping: float | AdaptiveDamping = 0.0
+
+
+@dataclass(frozen=True)
+class TaskLevel:
+    """One level of priority as equations J v = rate; other fields as in `Task`."""
+
+    J: Array
+    rate: Array
+    metric: ArrayLike | None = None
+    damping: float | AdaptiveDamping = 0.0
+
+
+@dataclass(frozen=True)
+class LevelResult:
+    """What became of one level.
+
+    Attributes
+    ----------
+    success : bool
+        Whether it is reached: |residual| at most 1e-6 of |rate|, in its metric.
+    residual : (m,) array
+        rate - J v.
+    rank : int
+        Number of its directions that earlier levels leave free.
+    message : str
+    """
+
+    success: bool
+    residual: Array
+    rank: int
+    message: str
+
+
+@dataclass(frozen=True)
+class TaskPriorityResult:
+    """Joint rates for tasks in order of priority.
+
+    Attributes
+    ----------
+    v : (n,) array
+        Joint rates, or accelerations.
+    levels : tuple of LevelResult
+        One for each task, most important first.
+    success : bool
+        Whether every level is reached.
+    freedom : int
+        Dimension of the motions that no task feels.
+    null_space : (n, freedom) array
+        Basis of them, orthonormal in the joint metric.
+    message : str
+        The first level that is not reached, and why.
+    """
+
+    v: Array
+    levels: tuple[LevelResult, ...]
+    success: bool
+    freedom: int
+    null_space: Array
+    message: str
+
+
+def checked(tasks: object) -> Sequence[Task]:
+    """Return a sequence of tasks as it is; raises `ArgumentError` if it is none."""
+    if not isinstance(tasks, Sequence) or not all(isinstance(task, Task) for task in tasks):
+        raise ArgumentError(
+            'tasks must be a sequence of Task(link, rate), the most important one first, '
+            f'got {tasks!r}'
+        )
+    return tasks
+
+
+def level(robot: LinkMotion, q: ArrayLike, v: ArrayLike | None, task: Task) -> TaskLevel:
+    """Return the equations of one task of a robot, for accelerations if v is given."""
+    J = stacked_jacobian(robot, q, task.link, task.representation)
+    S = np.eye(6)
+    if task.selection is not None:
+        S = matrix(f'the selection of the task of {task.link!r}', task.selection)
+        if S.shape[1] != 6:
+            raise ArgumentError(
+                f'the selection of the task of {task.link!r} must have shape (m, 6), got {S.shape}'
+            )
+    target = rate(f'the rate of the task of {task.link!r}', len(S), task.rate)
+    if v is not None:
+        target = target - S @ stacked_bias(robot, q, v, task.link, task.representation)
+    return TaskLevel(S @ J, target, task.metric, task.damping)
+
+
+def task_priority(
+    levels: Sequence[TaskLevel],
+    *,
+    joint_metric: ArrayLike | None = None,
+    secondary: ArrayLike | None = None,
+    cutoff: float = TOLERANCE,
+) -> TaskPriorityResult:
+    """Return joint rates that fulfill the levels, the first one first.
+
+    Parameters
+    ----------
+    levels : sequence of TaskLevel
+        Their Jacobians have the same number n of columns.
+    joint_metric : (n,) or (n, n) array, optional
+        Decides among rates that serve all tasks equally.
+    secondary : (n,) array, optional
+        Rates wanted where all tasks leave freedom.
+    cutoff : float
+        Singular values of J_k Z up to `cutoff` times the size of J_k count as zero.
+
+    Raises
+    ------
+    ArgumentError
+        If there is no level, a shape is wrong, a number not finite, or a metric singular.
+
+    Examples
+    --------
+    The second task may only use the second joint.
+
+    >>> found = task_priority([TaskLevel(np.array([[1.0, 0.0]]), np.array([1.0])),
+    ...                        TaskLevel(np.array([[1.0, 1.0]]), np.array([0.0]))])
+    >>> found.v, found.freedom
+    (array([ 1., -1.]), 0)
+    """
+    if not levels:
+        raise ArgumentError('task priority needs at least one task')
+    n = matrix('the Jacobian of level 0', levels[0].J).shape[1]
+    M = metric('joint metric', n, joint_metric)
+    Z = Z_all = np.linalg.inv(np.linalg.cholesky(M)).T  # all rates, orthonormal in M
+    v = np.zeros(n)
+    inverses = []
+    for k, level in enumerate(levels):
+        J = matrix(f'the Jacobian of level {k}', level.J)
+        if J.shape[1] != n:
+            raise ArgumentError(f'the Jacobian of level {k} must have {n} columns, got {J.shape}')
+        target = rate(f'the rate of level {k}', len(J), level.rate)
+        threshold = cutoff * np.linalg.norm(J @ Z_all) + np.finfo(float).tiny
+        free = J @ Z
+        relative = threshold / max(float(np.linalg.norm(free)), threshold)
+        inverse = WeightedInverse(free, None, level.metric, relative)
+        v = v + Z @ inverse.solve(target - J @ v, level.damping)
+        Z = Z @ inverse.null_space
+        inverses.append(inverse)
+    v_0 = np.zeros(n) if secondary is None else rate('the secondary rates', n, secondary)
+    v = v + Z @ (Z.T @ (M @ v_0))
+
+    moved = np.abs(v) + np.abs(v_0)
+    results = tuple(
+        level_result(level, v, moved, inverse) for level, inverse in zip(levels, inverses)
+    )
+    failed = [k for k, result in enumerate(results) if not result.success]
+    message = f'level {failed[0]}: {results[failed[0]].message}' if failed else 'reached'
+    return TaskPriorityResult(v, results, not failed, Z.shape[1], Z, message)
+
+
+def level_result(level: TaskLevel, v: Array, moved: Array, inverse: WeightedInverse) -> LevelResult:
+    """Return what the joint rates v do for one level."""
+    target = np.asarray(level.rate, dtype=float)
+    J = np.asarray(level.J, dtype=float)
+    residual, damping = target - J @ v, inverse.damping(level.damping)
+    success, message = verdict(inverse, J, moved, residual, target, damping)
+    return LevelResult(success, residual, inverse.rank, message)

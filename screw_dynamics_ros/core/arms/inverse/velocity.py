@@ -1,0 +1,160 @@
+r"""Inverse velocity kinematics: joint rates for a twist, J v = V, also where there is none or many.
+
+With a joint metric M and a task metric C (`weighted_inverse`), a damping lambda and joint rates v_0
+wanted besides::
+
+    v = J^# V + (1 - J^+ J) v_0,        J^# = (J^T C J + lambda^2 M)^-1 J^T C
+
+Of all rates that bring the twist closest to V in the task metric these are, without v_0, the
+shortest in the joint metric; v_0 moves the robot only where the task does not feel it. Resolved
+rate control is the case of a regular square J. For a robot with fewer joints than the task has
+rows, J J^+ V is the twist it can make that is nearest in the task metric.
+
+Source: Bruyninckx 2010 (5.45), (5.51), (5.52), (5.54), sections 5.9.4, 5.10 and 7.12 (C-026, C-027,
+C-041 to C-043, C-045, C-104).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from screw_dynamics_ros.core.arguments import vector
+from screw_dynamics_ros.core.arms.inverse.weighted_inverse import (
+    AdaptiveDamping,
+    WeightedInverse,
+    finite,
+)
+from screw_dynamics_ros.core.errors import ArgumentError
+from screw_dynamics_ros.core.lie.screw_systems import TOLERANCE
+from screw_dynamics_ros.core.types import Array
+
+#: A task counts as reached if what is left of it is smaller than this part of it.
+REACHED = 1e-6
+
+#: Rounding: what is left may also be this part of the terms that cancel each other in J v.
+ROUNDING = 1e-9
+
+
+@dataclass(frozen=True)
+class InverseVelocityResult:
+    """Joint rates for a twist, and how far to trust them.
+
+    Attributes
+    ----------
+    v : (n,) array
+        Joint rates [rad/s, m/s].
+    success : bool
+        Whether the twist is reached: |residual| at most 1e-6 |V|, in the task metric.
+    residual : (m,) array
+        V - J v: what the joints do not produce.
+    rank : int
+        Number of directions of the task that the joints reach.
+    singular_values : (min(m, n),) array
+        Of the Jacobian between the two metrics, falling.
+    damping : float
+        The lambda that was used.
+    message : str
+        Why the twist is reached, or why not.
+    """
+
+    v: Array
+    success: bool
+    residual: Array
+    rank: int
+    singular_values: Array
+    damping: float
+    message: str
+
+
+def inverse_velocity(
+    J: ArrayLike,
+    twist: ArrayLike,
+    *,
+    joint_metric: ArrayLike | None = None,
+    task_metric: ArrayLike | None = None,
+    damping: float | AdaptiveDamping = 0.0,
+    secondary: ArrayLike | None = None,
+    cutoff: float = TOLERANCE,
+) -> InverseVelocityResult:
+    """Return joint rates v with J v = twist, or as near to it as can be.
+
+    Parameters
+    ----------
+    J : (m, n) array
+        Jacobian; any rows: of one link or several, in one representation, or a selection.
+    twist : (m,) array
+        What J v should be [rad/s, m/s].
+    joint_metric, task_metric : (n,) or (n, n), (m,) or (m, m), optional
+        Positive definite, or the diagonal. The mass matrix as joint metric gives the rates of least
+        kinetic energy.
+    damping : float or AdaptiveDamping
+        lambda, in the unit of the singular values: rates stay below |V| / (2 lambda).
+    secondary : (n,) array, optional
+        v_0, projected on the null space; for instance minus the gradient of a cost.
+    cutoff : float
+        Singular values up to `cutoff` times the largest count as zero.
+
+    Raises
+    ------
+    ArgumentError
+        If a shape is wrong, a number is not finite, or a metric is singular.
+
+    Examples
+    --------
+    >>> inverse_velocity([[1.0, 1.0]], [2.0], joint_metric=[1.0, 3.0]).v
+    array([1.5, 0.5])
+    >>> inverse_velocity([[1.0], [0.0]], [2.0, 0.5]).message
+    'the joints reach 1 of the 2 directions of the task here; 0.5 of 2.06 is left'
+    """
+    J = matrix('the Jacobian', J)
+    m, n = J.shape
+    target = rate('the twist', m, twist)
+    inverse = WeightedInverse(J, joint_metric, task_metric, cutoff)
+    v = inverse.solve(target, damping)
+    v_0 = np.zeros(n) if secondary is None else rate('the secondary rates', n, secondary)
+    v = v + inverse.null_projector() @ v_0
+    residual, used = target - J @ v, inverse.damping(damping)
+    reached, message = verdict(inverse, J, np.abs(v) + np.abs(v_0), residual, target, used)
+    return InverseVelocityResult(
+        v, reached, residual, inverse.rank, inverse.singular_values, used, message
+    )
+
+
+def verdict(
+    inverse: WeightedInverse,
+    J: Array,
+    moved: Array,
+    residual: Array,
+    target: Array,
+    damping: float,
+) -> tuple[bool, str]:
+    """Return whether a target is reached, in the range metric of `inverse`, and why not.
+
+    `moved` are the sizes of the joint rates in play, of which rounding is no failure.
+    """
+    left, whole = inverse.range_norm(residual), inverse.range_norm(target)
+    if left <= REACHED * whole + ROUNDING * inverse.range_norm(np.abs(J) @ moved):
+        return True, 'reached'
+    if inverse.rank < len(J):
+        reason = f'the joints reach {inverse.rank} of the {len(J)} directions of the task here'
+    elif damping > 0.0:
+        reason = f'held back by the damping {damping:.3g}'
+    else:
+        reason = 'the Jacobian is too badly conditioned'
+    return False, f'{reason}; {left:.3g} of {whole:.3g} is left'
+
+
+def matrix(name: str, value: ArrayLike) -> Array:
+    """Return a matrix of finite numbers; raises `ArgumentError`."""
+    array = finite(name, value)
+    if array.ndim != 2:
+        raise ArgumentError(f'{name} must have shape (m, n), got {array.shape}')
+    return array
+
+
+def rate(name: str, size: int, value: ArrayLike) -> Array:
+    """Return a vector (size,) of finite numbers; raises `ArgumentError`."""
+    return finite(name, vector(name, size, value))

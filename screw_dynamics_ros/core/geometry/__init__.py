@@ -1,1 +1,0 @@
-"""The geometry of robots: products of exponentials, link tables, joint pairs, mobility."""

@@ -1,0 +1,1 @@
+"""Measurement: identified parameters, estimated wrenches, annotated recordings."""

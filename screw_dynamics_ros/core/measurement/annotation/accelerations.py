@@ -1,0 +1,85 @@
+"""Accelerations of a recorded motion: differences of velocities, smoothed without phase lag."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from screw_dynamics_ros.core.measurement.annotation.first_order import first_order
+from screw_dynamics_ros.core.types import Array
+
+BLOCK = 16384  # samples
+
+
+def accelerations(
+    t: NDArray[np.int64], v: Array, starts: NDArray[np.bool_], time_constant: float = 0.0
+) -> Array:
+    """Return the accelerations (N, n) along a motion.
+
+    Of the parabola through three velocities, exact to second order for steps of any length; the
+    slope to the only neighbor at the ends of a run, NaN in a run of one sample.
+
+    Parameters
+    ----------
+    t : (N,) array of int
+        Stamps [ns], rising in each run.
+    v : (N, n) array
+    starts : (N,) array of bool
+        The first samples of runs, which nothing is differentiated across.
+    time_constant : float
+        Of the filters, see `smoothed` [s]; 0 for none.
+
+    Examples
+    --------
+    >>> t = np.array([0, 1, 3, 4]) * 10**9
+    >>> v = np.array([[0.0], [1.0], [9.0], [16.0]])
+    >>> accelerations(t, v, np.zeros(4, bool)).T
+    array([[1., 2., 6., 7.]])
+    """
+    a = np.empty_like(v)
+    for first in range(0, len(t), BLOCK):  # temporary arrays are small ones
+        end = min(first + BLOCK, len(t))
+        near = slice(max(first - 1, 0), end + 1)
+        found = by_neighbors(t[near], v[near], starts[near])
+        a[first:end] = found[first - near.start :][: end - first]
+    return smoothed(t, a, starts, time_constant) if time_constant else a
+
+
+def by_neighbors(t: NDArray[np.int64], v: Array, starts: NDArray[np.bool_]) -> Array:
+    """Return the accelerations of some samples, without filters."""
+    joined = ~starts[1:]
+    h = np.where(joined, np.diff(t), 1) * 1e-9
+    slopes = np.where(joined[:, None], np.diff(v, axis=0) / h[:, None], np.nan)
+    a = np.full_like(v, np.nan)
+    a[:-1], only = slopes, a.copy()
+    only[1:] = slopes
+    a = np.where(np.isnan(a), only, a)
+    both = joined[:-1] & joined[1:]
+    share = (h[:-1] / (h[:-1] + h[1:]))[:, None]
+    middle = (1.0 - share) * slopes[:-1] + share * slopes[1:]
+    a[1:-1] = np.where(both[:, None] & np.isfinite(middle), middle, a[1:-1])
+    return a
+
+
+def smoothed(
+    t: NDArray[np.int64], values: Array, starts: NDArray[np.bool_], time_constant: float
+) -> Array:
+    """Return values (N, n) filtered forward, then backward in time: without phase lag.
+
+    By first-order filters, exact for steps of any length; a vibration of angular frequency omega
+    keeps 1 / (1 + (omega T)^2) of its amplitude. What is not finite is left out.
+    """
+    known = np.isfinite(values).all(axis=1)
+    index = np.flatnonzero(known)
+    if not len(index):
+        return values
+    run = np.cumsum(starts)[index]
+    begins = np.diff(run, prepend=-1) != 0
+    h = np.diff(t[index], prepend=t[index[0]])
+    decay = np.exp(np.where(begins, 0, h) * (-1e-9 / time_constant))
+    forward = first_order(decay, values[index], begins)
+    ends, later = np.roll(begins, -1)[::-1], np.roll(decay, -1)[::-1]
+    ends[0] = True
+    result = values.copy()
+    result[index] = first_order(later, forward[::-1], ends)[::-1]
+    return result

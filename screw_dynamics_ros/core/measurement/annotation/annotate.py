@@ -1,0 +1,416 @@
+"""The model state of a robot at every sample of a recorded motion, in stacks."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from screw_dynamics_ros.core.arguments import float_array
+from screw_dynamics_ros.core.compile.kernels import Kernel, make_kernel
+from screw_dynamics_ros.core.description.rigid_body import RigidBody
+from screw_dynamics_ros.core.errors import ArgumentError
+from screw_dynamics_ros.core.measurement.annotation.accelerations import accelerations
+from screw_dynamics_ros.core.measurement.annotation.observation import StackObserver
+from screw_dynamics_ros.core.measurement.annotation.settings import (
+    DEFAULT,
+    AnnotationSettings,
+    check_outputs,
+)
+from screw_dynamics_ros.core.measurement.annotation.singularities import (
+    Sampler,
+    dexterities,
+    freedoms_of,
+)
+from screw_dynamics_ros.core.measurement.estimation.contact_wrench import (
+    contact_wrench,
+    observability_pivots,
+)
+from screw_dynamics_ros.core.measurement.estimation.effort_terms import (
+    CORIOLIS,
+    FRICTION,
+    GRAVITY,
+    PAYLOAD,
+    TERMS,
+)
+from screw_dynamics_ros.core.measurement.estimation.observers.quantities import (
+    Efforts,
+    Source,
+    quantities,
+    static_torque,
+)
+from screw_dynamics_ros.core.measurement.estimation.observers.table import OBSERVERS
+from screw_dynamics_ros.core.robot.fused_kernel import Formula, fused_specification
+from screw_dynamics_ros.core.robot.robot import Robot
+from screw_dynamics_ros.core.types import Array
+
+BLOCK = 8192  # samples that are computed at once
+
+
+class MotionArrays(NamedTuple):
+    """A recorded motion; see `annotate_arrays`."""
+
+    t: NDArray[np.int64]
+    q: Array
+    v: Array
+    tau: Array
+    starts: NDArray[np.bool_]
+
+
+def annotate_arrays(
+    robot: Robot,
+    t: ArrayLike,
+    q: ArrayLike,
+    v: ArrayLike,
+    tau: ArrayLike | None = None,
+    *,
+    outputs: Sequence[str] = DEFAULT,
+    frames: Sequence[str] = (),
+    payloads: Mapping[str, RigidBody] | None = None,
+    settings: AnnotationSettings | None = None,
+    restarted: ArrayLike | None = None,
+) -> dict[str, Array]:
+    """Return the model state at every sample of a recorded motion.
+
+    Parameters
+    ----------
+    robot : Robot
+    t : (N,) array of int
+        Stamps [ns], rising but where a motion starts anew.
+    q, v : (N, nq), (N, nv) arrays
+        Positions and velocities. NaN gives NaN in what depends on it.
+    tau : (N, nv) array, optional
+        Measured efforts [N m, N], NaN where there are none.
+    outputs : sequence of str
+        Of `OUTPUTS`.
+    frames : sequence of str
+        Links for those of them that are of links.
+    payloads : mapping
+        Bodies fixed to links, {link: body}.
+    settings : AnnotationSettings
+    restarted : (N,) array of bool, optional
+        Samples that come after a pause, besides those that the stamps show.
+
+    Returns
+    -------
+    dict
+        Arrays with N rows, angular part first throughout:
+
+        ============================ ========= ====================================================
+        gravity, coriolis, friction  (nv,)     g(q), C(q, v) v, f(v) [N m, N]
+        acceleration                 (nv,)     see `accelerations` [rad/s^2, m/s^2]
+        inertia                      (nv,)     M(q) a [N m, N]
+        payload                      (nv,)     what payloads add to the torques of the motion
+        energy                       (2,)      kinetic, potential [J]
+        momentum                     (6,)      about the center of mass, in root axes [N m s, N s]
+        mass_matrix                  (nv, nv)  [kg m^2, kg m, kg]
+        transforms                   (m, 7)    of `Robot.transform_joints`: x, y, z, quaternion
+        external_torque              (nv,)     by the observer, of the environment on the robot
+        external_torque_covariance   (nv, nv)  with observers that estimate it
+        twist/<link>                 (6,)      hybrid: of the origin of the link, in root axes
+        jacobian/<link>              (6, nv)   likewise
+        singularity/<link>           (4,)      smallest singular value, condition number, rank,
+                                               manipulability, as `Dexterity`
+        wrench/<link>                (6,)      at the origin of the link, in its axes [N m, N]
+        ============================ ========= ====================================================
+
+        NaN where nothing can be estimated: the observer has not settled, a singular direction.
+
+    Raises
+    ------
+    ArgumentError, UnknownNameError
+        Arrays of other shapes; outputs or frames that do not exist; a robot with a free base.
+    """
+    annotator = Annotator(robot, outputs, frames, payloads, settings)
+    motion = annotator.motion(t, q, v, tau, restarted)
+    parts = [part for _, part in annotator.blocks(motion)]
+    if not parts:
+        raise ArgumentError('t: there are no samples')
+    return {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
+
+
+@dataclass(frozen=True)
+class ResultKernel:
+    """One kernel for stacks: its inputs, and the names of its results."""
+
+    kernel: Kernel
+    names: tuple[str, ...]
+
+    @classmethod
+    def of(
+        cls, robot: Robot, results: Mapping[str, Source], parameters: Mapping[str, int]
+    ) -> ResultKernel:
+        """Return the kernel for some results; `parameters` are further inputs of each sample."""
+        specification = fused_specification(
+            robot.regrouped_tree, tuple(results.values()), parameters, robot.backend != 'reference'
+        )
+        kernel = make_kernel(
+            replace(specification, uniform=frozenset({'gravity', 'options', 'load'})),
+            robot.backend,
+        )
+        return cls(kernel, tuple(results))
+
+    def __call__(self, inputs: Mapping[str, Array]) -> dict[str, Array]:
+        """Return the results for stacks of inputs."""
+        arrays = [
+            np.ascontiguousarray(inputs[name]) for name, _ in self.kernel.specification.inputs
+        ]
+        return dict(zip(self.names, self.kernel.stack(arrays)))
+
+
+class Annotator:
+    """Computes the outputs of `annotate_arrays` block by block, in bounded memory.
+
+    Parameters are those of `annotate_arrays`.
+    """
+
+    def __init__(
+        self,
+        robot: Robot,
+        outputs: Sequence[str] = DEFAULT,
+        frames: Sequence[str] = (),
+        payloads: Mapping[str, RigidBody] | None = None,
+        settings: AnnotationSettings | None = None,
+    ) -> None:
+        check_outputs(tuple(outputs))
+        if robot.floating_base:
+            raise ArgumentError('joint states do not tell where a free base is: fix the base')
+        for link in frames:
+            robot.tree.frame(link)
+        self.robot, self.outputs = robot, tuple(dict.fromkeys(outputs))
+        self.frames = tuple(dict.fromkeys(frames))
+        self.settings = settings or AnnotationSettings()
+        self._load = robot.payload_parameters(payloads or {}) if payloads else None
+        self._freedoms = (
+            {link: freedoms_of(robot, link) for link in self.frames}
+            if 'singularity' in self.outputs
+            else {}
+        )
+        self._is_observed = bool({'external_torque', 'wrench'} & set(self.outputs))
+        parameters = {'measured': robot.nv} if self._is_observed else {}
+        if self._load is not None:
+            parameters['load'] = len(self._load)
+        self._kernel = ResultKernel.of(robot, self._results(), parameters)
+        self._wrenches = self._wrench_kernel()
+
+    # --- what is computed -------------------------------------------------------------------------
+
+    def _results(self) -> dict[str, Source]:
+        """Return all results of the first program by name."""
+        outputs, results = self.outputs, dict[str, Source]()
+        payload = self._of_load('payload_torques')
+        for name, source in (
+            ('gravity', 'gravity_torques'),
+            ('coriolis', 'coriolis_torques'),
+            ('friction', 'friction_torques'),
+            ('inertia', Formula('inertia', ('mass_matrix', 'a'), product)),
+            ('payload', payload),
+            ('kinetic', 'kinetic_energy'),
+            ('potential', 'potential_energy'),
+            ('momentum', 'centroidal_momentum'),
+            ('mass_matrix', 'mass_matrix'),
+            ('transforms', 'joint_transforms'),
+        ):
+            wanted = 'energy' if name in ('kinetic', 'potential') else name
+            if wanted in outputs:
+                results[name] = source
+        for link in self.frames:
+            for kind, function in (('twist', 'velocity'), ('jacobian', 'jacobian')):
+                if kind in outputs:
+                    results[f'{kind}/{link}'] = (function, link, 'hybrid')
+            if 'singularity' in outputs:
+                results[f'body_jacobian/{link}'] = ('jacobian', link, 'body')
+        if self._is_observed:
+            results.update(self._observed())
+        return results or {'q': 'q'}
+
+    def _of_load(self, function: str, **sources: Source) -> Formula:
+        """Return a function of the payload, which is nothing where there is none."""
+        if self._load is None:
+            size = len(self.robot.payload_parameters({}))
+            load: Source = Formula('no payload', (), np.zeros, ((size,),))
+        else:
+            load = 'load'
+        return self.robot.substitute(function, payload=load, **sources)
+
+    def _observed(self) -> dict[str, Source]:
+        """Return the quantities that the observer reads, by name."""
+        contained = tuple(int(term in self.settings.effort_terms) for term in TERMS)
+        efforts = Efforts(
+            Formula('shares', (), as_numbers, (contained,)),
+            'measured',
+            Formula('no offset', (), np.zeros, ((self.robot.nv,),)),
+            tuple(range(self.robot.nv)),
+        )
+        terms: dict[int, Source] = {
+            GRAVITY: 'gravity_torques',
+            CORIOLIS: 'coriolis_torques',
+            FRICTION: 'friction_torques',
+            PAYLOAD: self._of_load('payload_torques', a=Formula('rest', ('v',), np.zeros_like)),
+        }
+        static = static_torque(efforts, terms)
+        given = quantities(efforts, 'v', static, self._of_load)
+        observer = OBSERVERS[self.settings.observer]
+        return {name: given[name] for name in (*observer.reads, *observer.torques_read)}
+
+    def _wrench_kernel(self) -> ResultKernel | None:
+        """Return the program for contact wrenches, given external torques."""
+        if 'wrench' not in self.outputs or not self.frames:
+            return None
+        results: dict[str, Source] = {}
+        for link in self.frames:
+            jacobian = ('jacobian', link, 'body')
+            results[f'wrench/{link}'] = Formula(
+                'contact wrench', (jacobian, 'external', 'options'), wrench_there
+            )
+            results[f'pivots/{link}'] = Formula(
+                'observability pivots', (jacobian, 'options'), pivots_there
+            )
+        return ResultKernel.of(self.robot, results, {'external': self.robot.nv, 'options': 3})
+
+    # --- the samples ------------------------------------------------------------------------------
+
+    def motion(
+        self,
+        t: ArrayLike,
+        q: ArrayLike,
+        v: ArrayLike,
+        tau: ArrayLike | None = None,
+        restarted: ArrayLike | None = None,
+    ) -> MotionArrays:
+        """Return a motion after checking its shapes; raises `ArgumentError`."""
+        stamps = np.asarray(t)
+        if stamps.ndim != 1 or stamps.dtype.kind not in 'iu':
+            raise ArgumentError(
+                f't must be stamps (N,) in ns, integers, got {stamps.dtype} {stamps.shape}'
+            )
+        stamps, count = stamps.astype(np.int64), len(stamps)
+        nq, nv = self.robot.nq, self.robot.nv
+        arrays = []
+        for name, value, size in (
+            ('q', q, nq),
+            ('v', v, nv),
+            ('tau', np.full((count, nv), np.nan) if tau is None else tau, nv),
+        ):
+            array = float_array(name, value)
+            if array.shape != (count, size):
+                raise ArgumentError(f'{name} must have shape ({count}, {size}), got {array.shape}')
+            arrays.append(array)
+        starts = np.zeros(count, dtype=bool) if restarted is None else np.array(restarted, bool)
+        if starts.shape != (count,):
+            raise ArgumentError(f'restarted must have shape ({count},), got {starts.shape}')
+        if count:
+            h = np.diff(stamps, prepend=stamps[0]) * 1e-9
+            starts |= ~((h > 0.0) & (h <= self.settings.longest_step))
+        return MotionArrays(stamps, arrays[0], arrays[1], arrays[2], starts)
+
+    def blocks(
+        self, motion: MotionArrays, size: int = BLOCK
+    ) -> Iterator[tuple[slice, dict[str, Array]]]:
+        """Yield the outputs of some samples after the other, and which samples they are."""
+        settings = self.settings
+        a: Array | None = None
+        if {'acceleration', 'inertia', 'payload'} & set(self.outputs):
+            a = accelerations(
+                motion.t, motion.v, motion.starts, settings.acceleration_time_constant
+            )
+        observer = StackObserver(self.robot.nv, settings, self.robot.backend)
+        sampler = Sampler(settings.singularity_rate)
+        for first in range(0, len(motion.t), size):
+            part = slice(first, min(first + size, len(motion.t)))
+            yield part, self._block(motion, part, a, observer, sampler)
+
+    def _block(
+        self,
+        motion: MotionArrays,
+        part: slice,
+        a: Array | None,
+        observer: StackObserver,
+        sampler: Sampler,
+    ) -> dict[str, Array]:
+        """Return the outputs of one block."""
+        t, starts = motion.t[part], motion.starts[part]
+        q, v, tau = motion.q[part], motion.v[part], motion.tau[part]
+        inputs = {'q': q, 'v': v, 'measured': tau, 'gravity': self.robot.gravity}
+        if a is not None:
+            inputs['a'] = a[part]
+        if self._load is not None:
+            inputs['load'] = self._load
+        with np.errstate(all='ignore'):
+            found = self._kernel(inputs)
+            results = {name: found[name] for name in self.outputs if name in found}
+            if 'acceleration' in self.outputs and a is not None:
+                results['acceleration'] = a[part]
+            if 'energy' in self.outputs:
+                results['energy'] = np.stack([found['kinetic'], found['potential']], axis=1)
+            self._add_of_links(results, found, t, sampler)
+            if self._is_observed:
+                one = np.ones(self.robot.nv)
+                complete = np.isfinite(v @ one) & np.isfinite(tau @ one)
+                torques, covariance = observer.torques(t, starts, complete, found)
+                if 'external_torque' in self.outputs:
+                    results['external_torque'] = torques
+                    if covariance is not None:
+                        results['external_torque_covariance'] = covariance
+                self._add_wrenches(results, q, torques)
+        return results
+
+    def _add_of_links(
+        self,
+        results: dict[str, Array],
+        found: Mapping[str, Array],
+        t: NDArray[np.int64],
+        sampler: Sampler,
+    ) -> None:
+        """Add twists, Jacobians and singularity measures of the links."""
+        chosen = sampler.chosen(t) if self._freedoms else None
+        for link in self.frames:
+            for kind in ('twist', 'jacobian'):
+                if kind in self.outputs:
+                    results[f'{kind}/{link}'] = found[f'{kind}/{link}']
+            if chosen is not None:
+                measures = np.full((len(t), 4), np.nan)
+                jacobians = found[f'body_jacobian/{link}'][chosen]
+                finite = np.isfinite(jacobians).all(axis=(1, 2))
+                measures[chosen[finite]] = dexterities(
+                    jacobians[finite], self._freedoms[link], self.settings.characteristic_length
+                )
+                results[f'singularity/{link}'] = measures
+
+    def _add_wrenches(self, results: dict[str, Array], q: Array, torques: Array) -> None:
+        """Add the wrenches, NaN where the six components cannot be told."""
+        if self._wrenches is None:
+            return
+        settings = self.settings
+        options = np.array(
+            [settings.damping, settings.characteristic_length, settings.singularity_threshold]
+        )
+        found = self._wrenches({'q': q, 'external': torques, 'options': options})
+        for link in self.frames:
+            wrench, pivots = found[f'wrench/{link}'], found[f'pivots/{link}']
+            told = (pivots.min(axis=1) > 0.0) & np.isfinite(wrench @ np.ones(6))
+            wrench[~told] = np.nan
+            results[f'wrench/{link}'] = wrench
+
+
+def product(M: Array, a: Array) -> Array:
+    """Return M a."""
+    return M @ a
+
+
+def as_numbers(values: tuple[int, ...]) -> Array:
+    """Return whole numbers as an array."""
+    return np.array(values, dtype=float)
+
+
+def wrench_there(J: Array, torques: Array, options: Array) -> Array:
+    """Return moment and force of a contact; options are damping and characteristic length."""
+    return contact_wrench(J, torques, options[0], options[1])
+
+
+def pivots_there(J: Array, options: Array) -> Array:
+    """Return numbers that are positive if a wrench can be told with these options."""
+    return observability_pivots(J, options[2], options[1])

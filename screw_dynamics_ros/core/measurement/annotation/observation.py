@@ -1,0 +1,251 @@
+"""External torques along a recorded motion, by the observers of `core.measurement.estimation.observers`.
+
+The steps are those of the node `wrench_estimator`: exact for any length, anew after pauses, where
+stamps do not advance and where velocities or efforts are missing; nothing is reported before the
+observer has settled. A `FirstOrderObserver` is a filter of what one step of it adds, so that all
+steps are made at once; others are stepped.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import partial
+
+import numpy as np
+from numpy.typing import NDArray
+
+from screw_dynamics_ros.core.compile.kernels import (
+    KernelSpecification,
+    compiled_into,
+    make_kernel,
+)
+from screw_dynamics_ros.core.measurement.annotation.first_order import first_order
+from screw_dynamics_ros.core.measurement.annotation.settings import AnnotationSettings
+from screw_dynamics_ros.core.measurement.estimation.observers import table
+from screw_dynamics_ros.core.measurement.estimation.observers.observer import (
+    FirstOrderObserver,
+    Observer,
+    Sample,
+)
+from screw_dynamics_ros.core.types import Array
+
+
+class StackObserver:
+    """Leads an observer through blocks of samples.
+
+    Parameters
+    ----------
+    n : int
+        Number of torques.
+    settings : AnnotationSettings
+    backend : str
+        What an observer that is stepped runs on.
+    """
+
+    def __init__(self, n: int, settings: AnnotationSettings, backend: str) -> None:
+        self._n, self._settings = n, settings
+        self._observer = table.OBSERVERS[settings.observer]
+        self._last: tuple[int, Array, Array] | None = None  # stamp and rows of the last sample
+        self._began = 0  # stamp of the start
+        self._r: Array | None = None
+        self._gap = True  # what comes next is a first sample
+        self._stepped: SteppedObserver | None = None
+        if self._observer.state_size(n) and not isinstance(self._observer, FirstOrderObserver):
+            self._stepped = SteppedObserver(n, settings, backend)
+
+    def torques(
+        self,
+        t: NDArray[np.int64],
+        starts: NDArray[np.bool_],
+        complete: NDArray[np.bool_],
+        results: Mapping[str, Array],
+    ) -> tuple[Array, Array | None]:
+        """Return the external torques (N, n) and, if the observer estimates it, their covariance.
+
+        Parameters
+        ----------
+        t : (N,) array of int
+            Stamps [ns].
+        starts : (N,) array of bool
+            Samples after a pause.
+        complete : (N,) array of bool
+            Samples with velocities and efforts.
+        results : mapping
+            What the observer reads, arrays with N rows by name.
+
+        Both are NaN where nothing can be estimated: incomplete samples, and before it has settled.
+        """
+        observer, n = self._observer, self._n
+        torques = np.full((len(t), n), np.nan)
+        names = (*observer.reads, *observer.torques_read)
+        rows = [results[name] for name in names]
+        known = rows[1 if len(rows) > 1 else 0]
+        index = np.flatnonzero(complete & np.isfinite(known @ np.ones(n)))
+        if not observer.state_size(n):
+            torques[index] = rows[0][index]
+            return torques, None
+        begins = np.empty(len(index), dtype=bool)
+        if len(index):
+            self._find_begins(t, starts, index, begins)
+        self._gap = self._gap if not len(index) else bool(index[-1] != len(t) - 1)
+        chosen = [row[index] for row in rows]
+        covariance = None
+        if self._stepped is not None:
+            last = self._last[0] if self._last is not None else 0
+            h = np.where(begins, 0, np.diff(t[index], prepend=last))
+            states = self._stepped.advance(h, begins, chosen[: len(observer.reads)])
+        else:
+            states = self._first_order(t[index], begins, chosen)
+        torques[index] = observer.torques(n, states, dict(zip(names, chosen)))
+        if observer.estimates_covariance:
+            covariance = np.full((len(t), n, n), np.nan)
+            covariance[index] = observer.covariance(n, states).reshape(-1, n, n)
+        unsettled = index[~self._settled(t[index], begins)]
+        torques[unsettled] = np.nan
+        if covariance is not None:
+            covariance[unsettled] = np.nan
+        if len(index):
+            self._last = (int(t[index[-1]]), *(row[-1] for row in chosen[:2]))
+        return torques, covariance
+
+    def _find_begins(
+        self,
+        t: NDArray[np.int64],
+        starts: NDArray[np.bool_],
+        index: NDArray[np.intp],
+        begins: NDArray[np.bool_],
+    ) -> None:
+        """Tell which of the samples `index` start anew."""
+        stamps = t[index]
+        before = self._last[0] if self._last is not None else int(stamps[0])
+        h = np.diff(stamps, prepend=before) * 1e-9
+        begins[:] = starts[index] | ~((h > 0.0) & (h <= self._settings.longest_step))
+        begins[1:] |= np.diff(index) != 1
+        begins[0] |= self._gap or index[0] != 0 or self._last is None
+
+    def _settled(self, t: NDArray[np.int64], begins: NDArray[np.bool_]) -> NDArray[np.bool_]:
+        """Return which samples are late enough after their start."""
+        if not len(t):
+            return np.zeros(0, dtype=bool)
+        begin = np.maximum.accumulate(np.where(begins, np.arange(len(t)), -1))
+        began = np.where(begin < 0, self._began, t[np.maximum(begin, 0)])
+        self._began = int(began[-1])
+        settling = self._observer.settling_time(self._settings.observer_time_constant)
+        return np.asarray(t - began >= settling)
+
+    def _first_order(
+        self, t: NDArray[np.int64], begins: NDArray[np.bool_], rows: list[Array]
+    ) -> Array:
+        """Return the states of an observer of first order; only the filters are computed."""
+        observer, size = self._observer, self._observer.state_size(self._n)
+        assert isinstance(observer, FirstOrderObserver)
+        if not len(t):
+            return np.zeros((0, size))
+        before = self._last or (int(t[0]), rows[0][0], rows[1][0])
+        h = np.where(begins, 1, np.diff(t, prepend=before[0])) * 1e-9
+        rate = np.where(begins, 0.0, 1.0 / h)
+        first, second = (
+            np.concatenate([old[None], now[:-1]]) for old, now in zip(before[1:], rows)
+        )
+        inputs = self._added(observer, (first, second), rows, rate)
+        inputs[begins] = 0.0
+        decay = np.exp(-h / self._settings.observer_time_constant)
+        y = first_order(decay, inputs, begins, self._r)
+        self._r = y[-1]
+        states = np.empty((len(t), size))
+        states[:, -y.shape[1] :] = y
+        return states
+
+    def _added(
+        self,
+        observer: FirstOrderObserver,
+        before: tuple[Array, Array],
+        rows: list[Array],
+        rate: Array,
+    ) -> Array:
+        """Return what the filters of the observer see: its state after a step without memory."""
+        shape = rows[0].shape
+        rates = np.repeat(rate, shape[1])
+        nothing = np.zeros_like(rates)
+        last = [array.ravel() for array in before]
+        given = dict(zip(observer.reads, (row.ravel() for row in rows)))
+        state = observer.advance(
+            np.concatenate([*last, *[nothing] * observer.filters]),
+            Sample(given, (), nothing, rates, nothing, nothing),
+        )
+        return np.concatenate(state.reshape(-1, *shape)[2:], axis=1)
+
+
+class SteppedObserver:
+    """Advances an observer sample by sample, in a program of its own.
+
+    Parameters are those of `StackObserver`.
+    """
+
+    def __init__(self, n: int, settings: AnnotationSettings, backend: str) -> None:
+        self._n, name = n, settings.observer
+        observer = self._observer = table.OBSERVERS[name]
+        self._state = np.zeros(observer.state_size(n))
+        self._time_constant = settings.observer_time_constant
+        self._values = np.repeat(
+            [getattr(settings, each) for each in observer.parameters] or [0.0], n
+        )
+        sizes = {name: n * n if name == 'moved_mass' else n for name in observer.reads}
+        self._step = compiled_into(
+            make_kernel(
+                KernelSpecification(
+                    f'step of the observer {name}',
+                    (
+                        ('state', len(self._state)),
+                        *sizes.items(),
+                        ('parameters', len(self._values)),
+                        ('step', n + 3),
+                    ),
+                    partial(advanced, observer),
+                    f'observer {name} of {n} torques',
+                ),
+                backend,
+            )
+        )
+
+    def advance(self, h: NDArray[np.int64], begins: NDArray[np.bool_], rows: list[Array]) -> Array:
+        """Return the states after N samples, (N, size).
+
+        Parameters
+        ----------
+        h : (N,) array of int
+            Lengths of the steps [ns], 0 where it starts again.
+        begins : (N,) array of bool
+            Where it starts again.
+        rows : list of arrays
+            What it reads, N rows each.
+        """
+        steps, count = self._steps(h, begins), len(h)
+        states, start = np.empty((count + 1, len(self._state))), np.zeros_like(self._state)
+        states[0] = self._state
+        flat = [np.ascontiguousarray(row.reshape(count, -1)) for row in rows]
+        for k in range(count):
+            before = start if begins[k] else states[k]
+            self._step(before, *(row[k] for row in flat), self._values, steps[k], states[k + 1])
+        self._state = states[-1].copy()
+        return states[1:]
+
+    def _steps(self, h: NDArray[np.int64], begins: NDArray[np.bool_]) -> Array:
+        """Return the rows of `ObserverSteps.numbers`, (N, n + 3)."""
+        n, seconds = self._n, h * 1e-9
+        steps = np.empty((len(h), n + 3))
+        steps[:, :n] = np.exp(-seconds / self._time_constant)[:, None]
+        steps[:, n] = np.where(begins, 0.0, 1.0 / np.where(begins, 1.0, seconds))
+        steps[:, n + 1], steps[:, n + 2] = seconds, begins
+        return steps
+
+
+def advanced(observer: Observer, state: Array, *arrays: Array) -> tuple[Array]:
+    """Return the next state; matrices come as vectors."""
+    n = len(arrays[-1]) - 3
+    shaped = [
+        array.reshape(n, n) if name == 'moved_mass' else array
+        for name, array in zip(observer.reads, arrays)
+    ]
+    sample = Sample.of(observer, [*shaped, *arrays[len(shaped) :]])
+    return (observer.advance(state, sample),)

@@ -1,0 +1,113 @@
+"""What can be computed along a recorded motion, and how."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, fields
+
+from screw_dynamics_ros.core.errors import ArgumentError, UnknownNameError
+from screw_dynamics_ros.core.measurement.estimation.effort_terms import TERMS
+from screw_dynamics_ros.core.measurement.estimation.observers.parameters import ObserverParameters
+from screw_dynamics_ros.core.measurement.estimation.observers.table import OBSERVERS
+
+#: Outputs of the whole robot; those of links, as 'twist/<link>'.
+OF_ROBOT = (
+    'gravity',
+    'coriolis',
+    'friction',
+    'acceleration',
+    'inertia',
+    'payload',
+    'energy',
+    'momentum',
+    'mass_matrix',
+    'transforms',
+    'external_torque',
+)
+OF_LINKS = ('twist', 'jacobian', 'singularity', 'wrench')
+
+#: All outputs.
+OUTPUTS = OF_ROBOT + OF_LINKS
+
+#: What is computed where nothing else is asked for: all but matrices.
+DEFAULT = tuple(name for name in OUTPUTS if name not in ('mass_matrix', 'jacobian'))
+
+
+@dataclass(frozen=True)
+class AnnotationSettings(ObserverParameters):
+    """How outputs are computed; names and defaults are those of the parameters of the nodes.
+
+    Attributes
+    ----------
+    effort_terms : tuple of str
+        Those of `TERMS` that the measured efforts contain.
+    observer : str
+        How external torques are estimated from motion and efforts, one of `OBSERVERS`; its
+        parameters are those of `ObserverParameters`.
+    state_timeout : float
+        A longer step is a pause: the observer starts anew, nothing is differentiated across it [s].
+    damping, characteristic_length, singularity_threshold : float
+        Of the wrenches, see `contact_wrench`; the length also of singularity measures [m].
+    singularity_rate : float
+        Rate at which singularity measures are computed, NaN in between [Hz]; infinite for each
+        state.
+    acceleration_time_constant : float
+        Time constant T of the smoothing of accelerations [s]: first-order filters forward and
+        backward in time, without phase lag, of amplitude 1 / (1 + (omega T)^2). 0 for none.
+
+    Raises
+    ------
+    ArgumentError, UnknownNameError
+        A value out of range, or a name that does not exist.
+    """
+
+    effort_terms: tuple[str, ...] = TERMS
+    observer: str = 'static'
+    state_timeout: float = 0.5
+    damping: float = 0.001
+    characteristic_length: float = 0.2
+    singularity_threshold: float = 0.02
+    singularity_rate: float = math.inf
+    acceleration_time_constant: float = 0.0
+
+    def __post_init__(self) -> None:
+        for term in self.effort_terms:
+            if term not in TERMS:
+                raise UnknownNameError(
+                    f'effort_terms: no term {term!r}; choose of {", ".join(TERMS)}'
+                )
+        if self.observer not in OBSERVERS:
+            raise UnknownNameError(
+                f'no observer {self.observer!r}; choose one of {", ".join(OBSERVERS)}'
+            )
+        observed = {each.name: each.metadata['minimum'] for each in fields(ObserverParameters)}
+        for name in (
+            *(name for name, least in observed.items() if least > 0.0),
+            'characteristic_length',
+            'singularity_rate',
+        ):
+            if not getattr(self, name) > 0.0:
+                raise ArgumentError(f'{name} must be greater than 0, got {getattr(self, name)}')
+        for name in (
+            *(name for name, least in observed.items() if least == 0.0),
+            'state_timeout',
+            'damping',
+            'singularity_threshold',
+            'acceleration_time_constant',
+        ):
+            if not 0.0 <= getattr(self, name) < math.inf:
+                raise ArgumentError(
+                    f'{name} must be a finite number >= 0, got {getattr(self, name)}'
+                )
+
+    @property
+    def longest_step(self) -> float:
+        """A step longer than this [s] is a pause."""
+        return self.state_timeout or math.inf
+
+
+def check_outputs(outputs: tuple[str, ...]) -> None:
+    """Raise `UnknownNameError` for an output that does not exist."""
+    for name in outputs:
+        if name not in OUTPUTS:
+            raise UnknownNameError(f'no output {name!r}; choose of {", ".join(OUTPUTS)}')

@@ -1,0 +1,78 @@
+"""Singularity measures for stacks of Jacobians."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from screw_dynamics_ros.core.arms.inverse.manipulability import freedoms
+from screw_dynamics_ros.core.lie.screw_systems import TOLERANCE
+from screw_dynamics_ros.core.robot.robot import Robot
+from screw_dynamics_ros.core.types import Array
+
+SAMPLES = 3  # random configurations, of which at least one is not singular
+LABELS = ('smallest_singular_value', 'condition_number', 'rank', 'manipulability')
+
+
+def dexterities(jacobians: Array, freedom: int, length: float) -> Array:
+    """Return (N, 4): the measures of `manipulability.Dexterity` for Jacobians (N, 6, n).
+
+    Parameters as in `manipulability.dexterity`, with joint rates measured by their squares.
+    """
+    result = np.zeros((len(jacobians), 4))
+    result[:, 1] = np.inf
+    if not (freedom and len(jacobians)):
+        return result
+    scaled = jacobians * np.array([[length]] * 3 + [[1.0]] * 3)
+    s = np.linalg.svd(scaled, compute_uv=False)[:, :freedom]
+    regular = np.sum(s > TOLERANCE * s[:, :1], axis=1)
+    result[:, 0], result[:, 2], result[:, 3] = s[:, -1], regular, np.prod(s, axis=1)
+    np.divide(s[:, 0], s[:, -1], out=result[:, 1], where=regular == freedom)
+    return result
+
+
+def freedoms_of(robot: Robot, link: str) -> int:
+    """Return the rank of the Jacobian of a link where it is not singular."""
+    random = np.random.default_rng(0)
+    configurations = [robot.random_configuration(random) for _ in range(SAMPLES)]
+    return freedoms(np.array([robot.jacobian(q, link, 'body') for q in configurations]))
+
+
+class Sampler:
+    """Chooses samples in time, block after block.
+
+    Parameters
+    ----------
+    rate : float
+        The most samples in a second [Hz]; infinite to choose all.
+    """
+
+    def __init__(self, rate: float) -> None:
+        self._period = round(1e9 / rate) if np.isfinite(rate) else 0
+        self._next: int | None = None
+
+    def chosen(self, t: NDArray[np.int64]) -> NDArray[np.intp]:
+        """Return which of some stamps (N,) [ns] are at least 1 / rate after the one before them.
+
+        Where stamps run back, sampling starts anew.
+
+        Examples
+        --------
+        >>> Sampler(rate=100.0).chosen(np.array([0, 4, 11, 13, 20, 25, 2]) * 1_000_000)
+        array([0, 2, 5, 6])
+        """
+        if not self._period:
+            return np.arange(len(t))
+        back = np.flatnonzero(np.diff(t) < 0) + 1
+        places: list[int] = []
+        for first, end in zip([0, *back], [*back, len(t)]):
+            if first:
+                self._next = None
+            run, k = t[first:end], 0
+            if self._next is not None:
+                k = 0 if run[0] < self._next - self._period else int(run.searchsorted(self._next))
+            while k < len(run):
+                places.append(first + k)
+                self._next = int(run[k]) + self._period
+                k = int(run.searchsorted(self._next))
+        return np.array(places, dtype=np.intp)

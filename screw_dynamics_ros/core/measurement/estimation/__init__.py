@@ -1,0 +1,28 @@
+"""Estimation of contacts from joint torques."""
+
+from screw_dynamics_ros.core.measurement.estimation.contact_localization import (
+    ContactLocator,
+    ContactPoint,
+    Localization,
+    LocalizationOptions,
+)
+from screw_dynamics_ros.core.measurement.estimation.contact_wrench import (
+    contact_wrench,
+    external_torques,
+    observability_pivots,
+    smallest_singular_value,
+)
+from screw_dynamics_ros.core.measurement.estimation.link_segments import Segment, link_segments
+
+__all__ = [
+    'ContactLocator',
+    'ContactPoint',
+    'Localization',
+    'LocalizationOptions',
+    'Segment',
+    'contact_wrench',
+    'external_torques',
+    'link_segments',
+    'observability_pivots',
+    'smallest_singular_value',
+]

@@ -1,0 +1,64 @@
+"""The terms of the equations of motion that measured efforts may contain, and what moves them.
+
+Efforts of motors contain all terms, of torque sensors behind the gears all but friction, of drivers
+that compensate gravity all but gravity: `shares` (5,) is 1 for each of `TERMS` that they contain, 0
+for others. All functions can be recorded.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from screw_dynamics_ros.core.measurement.estimation.contact_wrench import external_torques
+from screw_dynamics_ros.core.types import Array
+
+#: In the order of the elements of `shares`.
+TERMS = ('gravity', 'coriolis', 'friction', 'inertia', 'payload')
+GRAVITY, CORIOLIS, FRICTION, INERTIA, PAYLOAD = range(len(TERMS))
+
+
+def external_torque_of_terms(
+    shares: Array,
+    measured: Array,
+    offset: Array,
+    *torques_and_places: Any,
+) -> Array:
+    """Return external torques; last come the torques of each term, and their places in `TERMS`."""
+    *torques, places = torques_and_places
+    return external_torques(torques, shares[list(places)], measured, offset)
+
+
+def moved_mass(shares: Array, M: Array, carried: Array, places: tuple[int, ...]) -> Array:
+    """Return the mass matrix (n, n) of what the measured efforts accelerate."""
+    rows = list(places)
+    return (shares[INERTIA] * M + shares[PAYLOAD] * carried)[rows][:, rows]
+
+
+def momenta_and_known_torques(
+    shares: Array,
+    measured: Array,
+    offset: Array,
+    of_robot: tuple[Array, Array],
+    of_payload: tuple[Array, Array],
+    gravity: Array,
+    coriolis: Array,
+    friction: Array,
+    places: tuple[int, ...],
+) -> tuple[Array, Array]:
+    """Return p and what is known of p', (n,) each, of what the measured efforts move.
+
+    Where these contain all terms that is M v and tau + C^T v - g - friction.
+    """
+    (p, rates), (p_carried, rates_carried) = of_robot, of_payload
+    known = (
+        shares[INERTIA] * (rates + gravity + coriolis)  # C^T v + C v
+        - shares[CORIOLIS] * coriolis
+        - shares[GRAVITY] * gravity
+        - shares[FRICTION] * friction
+        + shares[PAYLOAD] * rates_carried
+    )
+    rows = list(places)
+    return (
+        (shares[INERTIA] * p + shares[PAYLOAD] * p_carried)[rows],
+        measured + offset + known[rows],
+    )

@@ -1,0 +1,113 @@
+r"""Low-pass filter of first order for signals sampled at irregular times.
+
+With the cut-off frequency f, a = 2 pi f,
+
+    y' = a (u - y),                                                                   (1)
+
+and an input that is linear from sample to sample, (1) has the exact solution over a step h
+
+    y+ = e y + w0 u + w1 u+,    e = e^(-a h),    w1 = 1 - (1 - e) / (a h),    w0 = 1 - e - w1   (2)
+
+The weights are positive and their sum is 1: what is constant passes unchanged, and the result is
+never outside the range of the inputs. The first sample passes as it is: the filter starts settled.
+
+A ramp of 1/s is followed with the delay 1 / a, exactly at any step. From rest at zero, with a = 1:
+
+>>> w = weights(1.0 / (2.0 * np.pi), 0.5)
+>>> state = low_pass_step(np.zeros(2), np.array([0.5]), w)
+>>> state = low_pass_step(state, np.array([1.0]), w)
+>>> state  # u, and y = t - (1 - e^-t) = 1 / e
+array([1.        , 0.36787944])
+
+Source: Franklin, Powell and Workman, Digital Control of Dynamic Systems, 3rd edition, 6.3.2
+(triangle hold); (2) by integration of (1).
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from screw_dynamics_ros.core.measurement.estimation.observers.steps import StepLengths
+from screw_dynamics_ros.core.types import Array
+
+SHORTEST = 1e-6  # a h below which the series of w1 is exact to rounding
+PASS = (0.0, 0.0, 1.0)  # weights of a filter that is off, or starts
+
+
+def weights(cutoff: float, step: float) -> Array:
+    """Return e, w0 and w1 of (2), (3,), for a cut-off frequency [Hz] and a step [s], both > 0."""
+    x = 2.0 * math.pi * cutoff * step
+    w1 = x / 2.0 - x * x / 6.0 if x < SHORTEST else 1.0 + math.expm1(-x) / x
+    return np.array([math.exp(-x), -math.expm1(-x) - w1, w1])
+
+
+def low_pass_step(state: Array, u: Array, weight: Array) -> Array:
+    """Return the next state (2 n,): u and y. May be recorded.
+
+    Parameters
+    ----------
+    state : (2 n,) array
+        The one before.
+    u : (n,) array
+        The input now.
+    weight : (3,) array
+        e, w0 and w1 of (2).
+    """
+    before, y = state.reshape(2, -1)
+    return np.concatenate([u, weight[0] * y + weight[1] * before + weight[2] * u])
+
+
+class LowPassSteps:
+    """The weights of a filter from sample to sample, by the stamps.
+
+    Attributes
+    ----------
+    weights : (3,) array
+        Of the present step, always the same array; `PASS` in the first one and while it is off.
+    cutoff : float
+        [Hz]; 0: off.
+    lengths : StepLengths
+        Says where it starts anew.
+
+    Parameters
+    ----------
+    weights : (3,) array, optional
+        The array to use.
+    """
+
+    def __init__(self, weights: Array | None = None) -> None:
+        self.weights = np.zeros(3) if weights is None else weights
+        self.lengths = StepLengths()
+        self.cutoff = 0.0
+        self.weights[:] = PASS
+
+    def set_cutoff(self, cutoff: float) -> None:
+        """Set the cut-off frequency [Hz], 0 for none; a filter that was off starts anew."""
+        if not self.cutoff:
+            self.restart()
+        self.cutoff = cutoff
+        if not cutoff:
+            self.weights[:] = PASS
+
+    def restart(self) -> None:
+        """Start anew with the next sample."""
+        self.lengths.restart()
+
+    def advance(self, stamp: int, restarted: bool = False) -> bool:
+        """Take the step to a sample; return whether it passes as it is.
+
+        Parameters
+        ----------
+        stamp : int
+            Of the sample [ns]. One that does not advance starts anew.
+        restarted : bool
+            Whether it comes after a pause.
+        """
+        elapsed = self.lengths.take(stamp, restarted)
+        if elapsed and self.cutoff:
+            self.weights[:] = weights(self.cutoff, elapsed * 1e-9)
+            return False
+        self.weights[:] = PASS
+        return True

@@ -1,0 +1,36 @@
+"""Observer of external torques as if nothing accelerated: what efforts lack of C v + g + f."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from screw_dynamics_ros.core.measurement.estimation.observers.observer import Observer, Sample
+from screw_dynamics_ros.core.measurement.estimation.observers.steps import ObserverSteps
+from screw_dynamics_ros.core.types import Array
+
+
+class Static(Observer):
+    """The external torques of an unaccelerated robot; keeps nothing."""
+
+    text = 'as if nothing accelerated'
+    torques_read = ('static_torque',)
+
+    def state_size(self, n: int) -> int:
+        """Return 0."""
+        return 0
+
+    def advance(self, state: Array, sample: Sample) -> Array:
+        """Return the empty state."""
+        return state
+
+    def torques(self, n: int, state: Array, given: Mapping[str, Array]) -> Array:
+        """Return the external torques (n,)."""
+        return given['static_torque']
+
+    def settling_time(self, time_constant: float) -> int:
+        """Return 0: each sample stands for itself."""
+        return 0
+
+    def is_settled(self, steps: ObserverSteps, is_kept: bool) -> bool:
+        """Return True."""
+        return True

@@ -1,0 +1,65 @@
+"""All observers of external torques by name, and their functions for recorded programs."""
+
+from __future__ import annotations
+
+from dataclasses import fields
+from typing import Any
+
+from screw_dynamics_ros.core.measurement.estimation.observers.filtered_dynamics import (
+    FilteredDynamics,
+)
+from screw_dynamics_ros.core.measurement.estimation.observers.generalized_momentum import (
+    GeneralizedMomentum,
+)
+from screw_dynamics_ros.core.measurement.estimation.observers.kalman import MomentumKalmanFilter
+from screw_dynamics_ros.core.measurement.estimation.observers.observer import Observer, Sample
+from screw_dynamics_ros.core.measurement.estimation.observers.parameters import ObserverParameters
+from screw_dynamics_ros.core.measurement.estimation.observers.static import Static
+from screw_dynamics_ros.core.types import Array
+
+#: In the order in which they are documented.
+OBSERVERS: dict[str, Observer] = {
+    'static': Static(),
+    'filtered': FilteredDynamics(),
+    'momentum': GeneralizedMomentum(),
+    'kalman': MomentumKalmanFilter(),
+}
+
+
+def descriptions() -> str:
+    """Return what each observer does, in one line."""
+    return '; '.join(f'{name}: {each.text}' for name, each in OBSERVERS.items())
+
+
+def parameter_texts() -> dict[str, str]:
+    """Return the descriptions of `ObserverParameters`, with the observers that read each."""
+    texts = {}
+    for each in fields(ObserverParameters):
+        readers = [
+            name
+            for name, observer in OBSERVERS.items()
+            if each.name in observer.parameters
+            or (each.name == 'observer_time_constant' and observer.follows_time_constant)
+        ]
+        listed = ', '.join(readers[:-1]) + f' and {readers[-1]}' if readers[1:] else readers[0]
+        observers = f'the observer{"s" if readers[1:] else ""} {listed}'
+        texts[each.name] = each.metadata['text'].format(observers=observers)
+    return texts
+
+
+def next_state(state: Array, *arrays_and_name: Any) -> Array:
+    """Return the state after a sample: arrays as of `Sample.of`, and the name of the observer."""
+    *arrays, name = arrays_and_name
+    return OBSERVERS[name].advance(state, Sample.of(OBSERVERS[name], arrays))
+
+
+def torques(state: Array, *arrays_name_and_n: Any) -> Array:
+    """Return the external torques (n,): a state, and what `Observer.torques_read`."""
+    *arrays, name, n = arrays_name_and_n
+    observer = OBSERVERS[name]
+    return observer.torques(n, state, dict(zip(observer.torques_read, arrays)))
+
+
+def covariance(state: Array, name: str, n: int) -> Array:
+    """Return the covariance (n^2,) of the torques."""
+    return OBSERVERS[name].covariance(n, state)

@@ -1,0 +1,512 @@
+"""The inertial parameters of a payload from joint efforts, with what can be known about them.
+
+The generalized momenta p = M v change by the measured efforts tau and by known rates, and what a
+payload adds to both is linear in its ten parameters phi = (m, m c, I):
+
+    p_r' + (P phi)' = tau + known rates of the robot + R phi.
+
+Between two times, divided by T, no acceleration is left:
+
+    (Delta P / T - mean R) phi = mean tau + mean known rates - Delta p_r / T.
+
+These are the equations of one stretch of motion, one for each joint that moves the link; a pose at
+rest is a stretch without momenta. P and R are `payload_momenta_and_rates` of unit parameters. At
+rest R contains (m, m c) only: gravity tells at most four of the ten numbers.
+
+They are weighted by the scatter of the efforts of each joint from state to state, and the number of
+states. Covariances are the larger ones of those of Gauss and Markov, scaled by the residuals, and
+of the jackknife that leaves out one pose or stretch at a time, which does not rely on the weights.
+Intervals are those of Student's distribution, of functions of phi to first order.
+
+Sources: Müller 2018b, section 6 (D-39, D-43); Bruyninckx 2010, section 4.12.9 (B-101); Atkeson, An
+and Hollerbach, Estimation of inertial parameters of manipulator loads and links, IJRR 5(3), 1986;
+Hinkley, Jackknifing in unbalanced situations, Technometrics 19(3), 1977.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from screw_dynamics_ros.core.description.rigid_body import PARAMETERS, RigidBody, pseudo_inertias
+from screw_dynamics_ros.core.errors import (
+    ArgumentError,
+    NotEnoughDataError,
+    UnknownNameError,
+)
+from screw_dynamics_ros.core.lie import so3
+from screw_dynamics_ros.core.measurement.estimation.effort_terms import (
+    FRICTION,
+    PAYLOAD,
+    momenta_and_known_torques,
+)
+from screw_dynamics_ros.core.robot.robot import Robot
+from screw_dynamics_ros.core.tree.multibody_tree import GROUND
+from screw_dynamics_ros.core.types import Array
+
+CONFIDENCE = 0.95
+
+#: Duration of a stretch of motion [s].
+STRETCH = 0.1
+
+#: Length by which moments are compared with masses [m].
+LENGTH = 0.1
+
+#: Numbers that make parameters comparable: effect on torques of the size of a mass at `LENGTH`.
+SCALES = np.array([1.0] + [LENGTH] * 3 + [LENGTH**2] * 6)
+
+#: Singular values of the scaled equations below this share of the largest one are zero.
+RANK = 1e-7
+
+_UPPER = np.triu_indices(3)
+
+
+@dataclass(frozen=True)
+class EffortRecord:
+    """Measured states of a robot: one pose at rest, or one motion.
+
+    Attributes
+    ----------
+    time : (N,) array
+        Ascending [s].
+    q, v, tau : (N, nq), (N, nv), (N, nv) arrays
+        tau of joints without measured efforts is not used.
+    at_rest : bool
+        Whether it is a pose, of which only means are used; velocities count as zero.
+    """
+
+    time: Array
+    q: Array
+    v: Array
+    tau: Array
+    at_rest: bool
+
+
+@dataclass(frozen=True)
+class Equations:
+    """Y phi = y of all stretches: row k of joint `joint[k]`, (m, 10) and (m,) [N m, N].
+
+    `samples` is the number of states in the mean of a row, `at_rest` whether it is of a pose.
+    """
+
+    Y: Array
+    y: Array
+    joint: NDArray[np.intp]
+    samples: Array
+    at_rest: NDArray[np.bool_]
+
+
+@dataclass(frozen=True)
+class PayloadEstimate:
+    """What is known of a payload, in the frame of its link; NaN stands for what is not told.
+
+    Attributes
+    ----------
+    parameters : (10,) array
+        `rigid_body.PARAMETERS`.
+    covariance : (10, 10) array
+        Of `parameters`; zero in rows and columns of those not told.
+    quantile : float
+        Half the width of a confidence interval in standard deviations.
+    offsets : (n,) array
+        Constant errors of the efforts of `joints` [N m, N]; empty if not estimated.
+    residuals : (n,) array
+        Root mean square of what is left, for each of `joints` [N m, N].
+    joints : tuple of str
+        Whose efforts were used.
+    poses, stretches : int
+        How many of each were used.
+    """
+
+    parameters: Array
+    covariance: Array
+    quantile: float
+    offsets: Array
+    residuals: Array
+    joints: tuple[str, ...]
+    poses: int
+    stretches: int
+
+    @property
+    def not_told(self) -> tuple[str, ...]:
+        """Names of the parameters that the measurements do not tell."""
+        return tuple(n for n, value in zip(PARAMETERS, self.parameters) if np.isnan(value))
+
+    @property
+    def mass(self) -> float:
+        """Mass [kg]."""
+        return float(self.parameters[0])
+
+    @property
+    def mass_interval(self) -> float:
+        """Half the width of its confidence interval [kg]."""
+        return float(self._interval(lambda phi: phi[:1])[0])
+
+    @property
+    def has_mass(self) -> bool:
+        """Whether the mass is told and its interval does not contain zero."""
+        return self.mass > self.mass_interval
+
+    @property
+    def center_of_mass(self) -> Array:
+        """Center of mass (3,) [m]; NaN unless there certainly is a mass."""
+        return center_of_mass(self.parameters) if self.has_mass else np.full(3, np.nan)
+
+    @property
+    def center_of_mass_interval(self) -> Array:
+        """Half the widths of the confidence intervals of its coordinates (3,) [m]."""
+        return self._interval(center_of_mass) if self.has_mass else np.full(3, np.nan)
+
+    @property
+    def inertia(self) -> Array:
+        """Moments about the center of mass xx, xy, xz, yy, yz, zz, (6,) [kg m^2]."""
+        return moments(self.parameters) if self.has_mass else np.full(6, np.nan)
+
+    @property
+    def inertia_interval(self) -> Array:
+        """Half the widths of their confidence intervals (6,) [kg m^2]."""
+        return self._interval(moments) if self.has_mass else np.full(6, np.nan)
+
+    def _interval(self, function: Callable[[Array], Array]) -> Array:
+        """Return the half widths for a function of the parameters, NaN where it is not told."""
+        phi, step = self.parameters, 1e-6 * SCALES
+        base = np.nan_to_num(phi)
+        J = np.stack(
+            [
+                (function(base + s * unit) - function(base - s * unit)) / (2.0 * s)
+                for s, unit in zip(step, np.eye(10))
+            ],
+            axis=-1,
+        )
+        deviations = np.sqrt(np.einsum('ij,jk,ik->i', J, self.covariance, J))
+        return np.where(np.isnan(function(phi)), np.nan, self.quantile * deviations)
+
+
+def estimate_payload(
+    robot: Robot,
+    link: str,
+    records: Sequence[EffortRecord],
+    *,
+    shares: Array | None = None,
+    known: Mapping[str, RigidBody] | None = None,
+    effort_deviation: float = 0.0,
+    with_offsets: bool = False,
+    measured: Collection[str] | None = None,
+) -> PayloadEstimate:
+    """Return what measured efforts tell of a body that a link carries.
+
+    Parameters
+    ----------
+    robot : Robot
+        With its gravity, without the payload.
+    link : str
+    records : sequence of EffortRecord
+    shares : (5,) array
+        1 for each of `effort_terms.TERMS` that the efforts contain, all by default.
+    known : mapping of str to RigidBody
+        What links carry besides.
+    effort_deviation : float
+        Standard deviation of an effort in one state, independent from state to state [N m, N];
+        dry friction of the drives comes on top of it at rest. 0: from the residuals.
+    with_offsets : bool
+        Whether each effort has a constant error that is to be estimated as well.
+    measured : collection of str
+        Joints with measured efforts, all by default.
+
+    Raises
+    ------
+    UnknownNameError
+        No such link, or no joint with measured effort moves it.
+    NotEnoughDataError
+        Too few states, poses or stretches.
+    ArgumentError
+        Efforts without payload, or a deviation that is negative or not finite.
+    """
+    shares = np.ones(5) if shares is None else shares
+    if not shares[PAYLOAD]:
+        raise ArgumentError(
+            'the measured efforts do not contain the payload (effort_terms), so that they tell '
+            'nothing of it'
+        )
+    if not (np.isfinite(effort_deviation) and effort_deviation >= 0.0):
+        raise ArgumentError(
+            f'effort_deviation must be finite and not negative, got {effort_deviation!r}'
+        )
+    joints = joints_of(robot, link, measured)
+    rows = np.array([robot.joint_coordinates(name)[1].start for name in joints])
+    equations = equations_of(robot, link, records, rows, shares, dict(known or {}))
+    X = equations.Y
+    if with_offsets:
+        X = np.hstack([X, np.eye(len(joints))[equations.joint]])
+    scales = np.concatenate([SCALES, np.ones(X.shape[1] - 10)])
+    spare = len(X) - np.linalg.matrix_rank(X * scales, tol=None)
+    if spare < (1 if effort_deviation else 3):
+        raise NotEnoughDataError(
+            f'{len(X)} equations are too few to tell how far they can be trusted: record more '
+            'poses, or state effort_deviation'
+        )
+    if effort_deviation:
+        variances = effort_deviation**2 / equations.samples
+        if shares[FRICTION]:
+            stiction = np.array([dry_friction(robot, name) for name in joints])
+            variances += equations.at_rest * stiction[equations.joint] ** 2 / 3.0
+        deviations = np.sqrt(variances)
+    else:
+        scatter = scatter_of(records, rows)
+        deviations = scatter[equations.joint] / np.sqrt(equations.samples)
+    z, unscaled, null = solved(X, equations.y, deviations, scales)
+    residual = equations.y - X @ z
+    scale = float(np.sum((residual / deviations) ** 2) / spare)
+    quantile = quantile_of(spare)
+    covariance = enlarged(
+        (max(1.0, scale) if effort_deviation else scale) * unscaled,
+        quantile,
+        *jackknife(X / deviations[:, None], residual / deviations, unscaled, len(joints)),
+    )
+    told = is_told(null, quantile * np.sqrt(covariance.diagonal()), scales, robot.total_mass)[:10]
+    both = np.outer(told, told)
+    return PayloadEstimate(
+        np.where(told, z[:10], np.nan),
+        np.where(both, covariance[:10, :10], 0.0),
+        quantile,
+        z[10:],
+        np.array([rms(residual[equations.joint == k]) for k in range(len(joints))]),
+        joints,
+        int(sum(record.at_rest for record in records)),
+        int((~equations.at_rest).sum() // len(joints)),
+    )
+
+
+# --- equations ----------------------------------------------------------------------------------
+
+
+def joints_of(robot: Robot, link: str, measured: Collection[str] | None) -> tuple[str, ...]:
+    """Return the joints with measured efforts that move a link; raises `UnknownNameError`."""
+    frame = robot.tree.frame(link)
+    path = () if frame.body == GROUND else robot.tree.path(frame.body)
+    moved = {index for i in path for index in range(*robot.tree.bodies[i].v.indices(robot.nv))}
+    joints = []
+    for name in robot.joint_names:
+        where = robot.joint_coordinates(name)[1]
+        if where.stop - where.start == 1 and where.start in moved:
+            joints.append(name)
+    joints = [name for name in joints if measured is None or name in measured]
+    if not joints:
+        raise UnknownNameError(
+            f'no joint with measured effort moves link {link!r}: efforts tell nothing of what it '
+            'carries'
+        )
+    return tuple(joints)
+
+
+def dry_friction(robot: Robot, joint: str) -> float:
+    """Return the largest friction of a joint at rest, evenly distributed up to there [N m, N]."""
+    drives = [body.drive for body in robot.tree.bodies if body.joint == joint]
+    return max((max(drive.coulomb, drive.breakaway or 0.0) for drive in drives), default=0.0)
+
+
+def equations_of(
+    robot: Robot,
+    link: str,
+    records: Sequence[EffortRecord],
+    rows: NDArray[np.intp],
+    shares: Array,
+    known: Mapping[str, RigidBody],
+) -> Equations:
+    """Return the equations of all records; raises `NotEnoughDataError` if there are none."""
+    parts = []
+    for record in records:
+        if len(record.time) == 0 or not np.isfinite(record.tau[:, rows]).all():
+            continue
+        if record.at_rest:
+            q, v = record.q.mean(axis=0)[None], np.zeros((1, robot.nv))
+            tau = record.tau.mean(axis=0)[None]
+            _, known_rates, _, R = rates(robot, link, q, v, tau, rows, shares, known)
+            parts.append((-R, known_rates, len(record.time), True))
+            continue
+        p, known_rates, P, R = rates(
+            robot, link, record.q, record.v, record.tau, rows, shares, known
+        )
+        for i, j in stretches(record.time):
+            T, w = record.time[j] - record.time[i], trapezoids(record.time[i : j + 1])
+            Y = (P[j] - P[i]) / T - np.tensordot(w, R[i : j + 1], 1)
+            y = w @ known_rates[i : j + 1] - (p[j] - p[i]) / T
+            parts.append((Y[None], y[None], j - i, False))
+    if not parts:
+        raise NotEnoughDataError(
+            'no pose and no motion of at least 0.1 s has been recorded: record several poses with '
+            'different orientations of the link'
+        )
+    count = len(rows)
+    return Equations(
+        np.concatenate([Y.reshape(-1, 10) for Y, _, _, _ in parts]),
+        np.concatenate([y.reshape(-1) for _, y, _, _ in parts]),
+        np.tile(np.arange(count), len(parts)),
+        np.repeat([float(samples) for _, _, samples, _ in parts], count),
+        np.repeat([at_rest for _, _, _, at_rest in parts], count),
+    )
+
+
+def rates(
+    robot: Robot,
+    link: str,
+    q: Array,
+    v: Array,
+    tau: Array,
+    rows: NDArray[np.intp],
+    shares: Array,
+    known: Mapping[str, RigidBody],
+) -> tuple[Array, Array, Array, Array]:
+    """Return p_r (N, n), tau + known rates (N, n), P (N, n, 10), R (N, n, 10) of N states."""
+    frame = robot.tree.frame(link)
+    own, own_rates = robot.momenta_and_rates(q, v)
+    carried, carried_rates = robot.payload_momenta_and_rates(q, v, known)
+    p, driven = momenta_and_known_torques(
+        shares,
+        np.zeros(1),
+        tau.T[rows],
+        (own.T, own_rates.T),
+        (carried.T, carried_rates.T),
+        robot.gravity_torques(q).T,
+        robot.coriolis_torques(q, v).T,
+        robot.friction_torques(v).T,
+        tuple(rows.tolist()),
+    )
+    units = [
+        robot.payload_momenta_and_rates(q, v, np.eye(10 * len(robot.tree.bodies))[column])
+        for column in range(10 * frame.body, 10 * frame.body + 10)
+    ]
+    A = parameter_map(frame.S)
+    P, R = (np.stack([unit[k][:, rows] for unit in units], axis=-1) @ A for k in (0, 1))
+    return p.T, driven.T, shares[PAYLOAD] * P, shares[PAYLOAD] * R
+
+
+def parameter_map(S: Array) -> Array:
+    """Return A (10, 10): the parameters of any body in frame 1 are A times those in frame 2.
+
+    S (4, 4) is the pose of frame 2 in frame 1; the pseudo-inertia becomes S Sigma S^T (D-17).
+
+    >>> S = np.eye(4)
+    >>> S[0, 3] = 2.0
+    >>> parameter_map(S)[:, 0]  # a point mass two meters away
+    array([1., 2., 0., 0., 0., 0., 0., 4., 0., 4.])
+    """
+    moved = S @ pseudo_inertias(np.eye(10)) @ S.T
+    theta = moved[:, :3, :3]
+    inertia = np.trace(theta, axis1=1, axis2=2)[:, None, None] * np.eye(3) - theta
+    return np.hstack([moved[:, 3:, 3], moved[:, :3, 3], inertia[:, _UPPER[0], _UPPER[1]]]).T
+
+
+def stretches(time: Array) -> list[tuple[int, int]]:
+    """Return first and last state of stretches of motion of about `STRETCH`, end to end.
+
+    >>> stretches(np.arange(6) * 0.05)
+    [(0, 2), (2, 4)]
+    """
+    found, i = [], 0
+    for j in range(len(time)):
+        if time[j] - time[i] >= STRETCH * (1.0 - 1e-6):
+            found.append((i, j))
+            i = j
+    return found
+
+
+def trapezoids(time: Array) -> Array:
+    """Return the weights (N,) of the mean over time of a function known at N times."""
+    steps = np.diff(time)
+    weights = np.zeros(len(time))
+    weights[:-1] += 0.5 * steps
+    weights[1:] += 0.5 * steps
+    return weights / weights.sum()
+
+
+# --- least squares ------------------------------------------------------------------------------
+
+
+def scatter_of(records: Sequence[EffortRecord], rows: NDArray[np.intp]) -> Array:
+    """Return the deviation (n,) of the efforts of each joint from one state to the next [N m, N].
+
+    Of all records together; at least a thousandth of the largest one, for efforts without noise.
+    """
+    squares, count = np.zeros(len(rows)), 1
+    for record in records:
+        squares += 0.5 * np.sum(np.diff(record.tau[:, rows], axis=0) ** 2, axis=0)
+        count += max(0, len(record.time) - 1)
+    deviations = np.sqrt(squares / count)
+    return np.maximum(deviations, max(1e-3 * deviations.max(), 1e-9))
+
+
+def jackknife(X: Array, r: Array, unscaled: Array, rows: int) -> tuple[Array, int]:
+    """Return the variances (size,) from leaving out blocks of `rows` equations, and their number.
+
+    X (m, size) and the residuals r (m,) are weighted; `unscaled` is (X^T X)^-1.
+    """
+    blocks = len(X) // rows
+    changes = np.zeros((blocks, len(unscaled)))
+    for k in range(blocks):
+        of = X[k * rows : (k + 1) * rows]
+        left = (1.0 + 1e-9) * np.eye(rows) - of @ unscaled @ of.T
+        changes[k] = unscaled @ of.T @ np.linalg.solve(left, r[k * rows : (k + 1) * rows])
+    return (blocks - 1) / blocks * np.sum(changes**2, axis=0), blocks
+
+
+def enlarged(covariance: Array, quantile: float, variances: Array, blocks: int) -> Array:
+    """Return a covariance whose intervals are nowhere smaller than those of other variances.
+
+    These have the number of `blocks` less one as degrees of freedom; a single block tells none.
+    """
+    if blocks < 2:
+        return covariance
+    factor = np.ones(len(covariance))
+    known = covariance.diagonal() > 0.0
+    ratio = variances[known] / covariance.diagonal()[known]
+    factor[known] = np.maximum(1.0, quantile_of(blocks - 1) / quantile * np.sqrt(ratio))
+    return covariance * np.outer(factor, factor)
+
+
+def quantile_of(freedom: int) -> float:
+    """Return half the width of a confidence interval in standard deviations."""
+    from scipy.special import stdtrit  # takes long to import, and nodes start without it
+
+    return float(stdtrit(freedom, 0.5 + CONFIDENCE / 2.0))
+
+
+def solved(X: Array, y: Array, deviations: Array, scales: Array) -> tuple[Array, Array, Array]:
+    """Return z, its covariance, and a basis (k, size) of what the equations do not tell, scaled.
+
+    z is the solution of X z = y with the least norm, by weighted least squares.
+    """
+    U, s, Vt = np.linalg.svd(X * scales / deviations[:, None], full_matrices=False)
+    kept = s > RANK * s[0] if s[0] > 0.0 else np.zeros(len(s), dtype=bool)
+    W = scales[:, None] * Vt[kept].T / s[kept]
+    z = W @ (U[:, kept].T @ (y / deviations))
+    null = np.eye(len(scales)) - Vt[kept].T @ Vt[kept]
+    return z, W @ W.T, null
+
+
+def is_told(null: Array, half_widths: Array, scales: Array, largest: float) -> NDArray[np.bool_]:
+    """Return which parameters the equations tell, to better than the mass of the robot [kg]."""
+    determined = np.sqrt(np.abs(null.diagonal())) < 1e-5
+    return determined & (half_widths / scales <= max(largest, 1.0))
+
+
+# --- functions of the parameters ----------------------------------------------------------------
+
+
+def center_of_mass(phi: Array) -> Array:
+    """Return m c / m, (3,)."""
+    return phi[1:4] / phi[0]
+
+
+def moments(phi: Array) -> Array:
+    """Return the moments about the center of mass xx, xy, xz, yy, yz, zz, (6,)."""
+    h = so3.hat(phi[1:4])
+    return phi[4:] + (h @ h / phi[0])[_UPPER]
+
+
+def rms(values: Array) -> float:
+    """Return the root mean square."""
+    return float(np.sqrt(np.mean(values**2)))

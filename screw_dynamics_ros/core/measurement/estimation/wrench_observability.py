@@ -1,0 +1,119 @@
+r"""Which part of a contact wrench joint torques tell, and how well: the reduced wrench.
+
+A wrench w at a link gives the torques J^T w. With the moments made comparable to forces by the
+length L, D = diag(L, L, L, 1, 1, 1), and
+
+    D J = U diag(s) V^T,        w = D sum_k u_k x_k,        tau = sum_k v_k s_k x_k,        (1)
+
+the torques tell the share x_k of the wrench D u_k (of the size of 1 N) through the factor s_k [m].
+Directions with s_k above a threshold are observable. Within them the least-squares solution is
+
+    w = G tau,        G = D sum_k u_k s_k / (s_k^2 + damping^2) v_k^T,                      (2)
+
+and it has the least norm of all: nothing along the directions that torques do not tell. If all six
+are observable it is that of `contact_wrench.contact_wrench`. The share of each axis that is
+observable is the squared length of its projection, the diagonal of sum u_k u_k^T: 1 if the
+component can be told, 0 if not at all, in between if it is known only together with others.
+
+An arm of one joint about z feels moments about it and forces along y, 0.5 m away:
+
+>>> J = np.array([[0, 0, 1.0, 0, 0.5, 0]]).T
+>>> seen = observability(J, threshold=0.02, characteristic_length=0.5)
+>>> seen.rank, seen.singular_values.round(3), seen.axis_shares.round(3)
+(1, array([0.707, 0.   , 0.   , 0.   , 0.   , 0.   ]), array([0. , 0. , 0.5, 0. , 0.5, 0. ]))
+>>> seen.wrench(np.array([3.0]))  # moment and force count alike: 1.5 N m by each of them
+array([0. , 0. , 1.5, 0. , 3. , 0. ])
+
+Source: Bruyninckx 2010 (7.42) to (7.44) (C-107), 4.9 on metrics (B-079); singular values as in
+Golub and Van Loan, Matrix Computations, 4th edition, 5.5.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from screw_dynamics_ros.core.measurement.estimation.contact_wrench import lengths
+from screw_dynamics_ros.core.types import Array
+
+
+@dataclass(frozen=True)
+class WrenchObservability:
+    """The decomposition (1) of a Jacobian.
+
+    Attributes
+    ----------
+    singular_values : (6,) array
+        s [m], falling; zeros beyond the number of joints.
+    rank : int
+        How many of them are above the threshold.
+    directions : (6, rank) array
+        u_k, moments first.
+    torques : (n, rank) array
+        v_k.
+    scale : (6,) array
+        Diagonal of D.
+    """
+
+    singular_values: Array
+    rank: int
+    directions: Array
+    torques: Array
+    scale: Array
+
+    @property
+    def condition(self) -> float:
+        """Largest singular value over the smallest of the six, infinite if that is zero."""
+        first, last = self.singular_values[[0, -1]].tolist()
+        return first / last if last > 0.0 else float('inf')
+
+    @property
+    def axis_shares(self) -> Array:
+        """How much of each axis is observable, 0 to 1, (6,), moments first."""
+        shares: Array = np.square(self.directions).sum(axis=1)
+        return shares
+
+    def estimator(self, damping: float = 0.0) -> Array:
+        """Return G of (2), (6, n), moments first [1/m and 1]; damping [m]."""
+        s = self.singular_values[: self.rank]
+        gains = s / (s * s + damping * damping)
+        G: Array = self.scale[:, None] * (self.directions * gains) @ self.torques.T
+        return G
+
+    def wrench(self, torques: Array, damping: float = 0.0) -> Array:
+        """Return the reduced wrench (6,), moment first, for external torques (n,)."""
+        w: Array = self.estimator(damping) @ torques
+        return w
+
+    def covariance(self, torque_covariance: Array, damping: float = 0.0) -> Array:
+        """Return the covariance (6, 6) of the reduced wrench, moments first: G P G^T.
+
+        It is that of the observable part: zero along all other directions, about which nothing is
+        known.
+        """
+        G = self.estimator(damping)
+        C: Array = G @ torque_covariance @ G.T
+        return 0.5 * (C + C.T)
+
+
+def observability(
+    jacobian: Array, threshold: float, characteristic_length: float
+) -> WrenchObservability:
+    """Return which wrenches torques tell.
+
+    Parameters
+    ----------
+    jacobian : (6, n) array
+        Finite; angular rows first. The wrench is at its origin, resolved in its axes.
+    threshold : float
+        Singular values above it [m] count as observable.
+    characteristic_length : float
+        L [m].
+    """
+    scale = lengths(characteristic_length)
+    U, found, Vt = np.linalg.svd(scale[:, None] * jacobian, full_matrices=False)
+    s = np.zeros(6)
+    s[: len(found)] = found
+    rank = int((found > threshold).sum())
+    return WrenchObservability(s, rank, U[:, :rank], Vt[:rank].T, scale)

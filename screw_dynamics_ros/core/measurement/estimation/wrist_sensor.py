@@ -1,0 +1,207 @@
+r"""Contacts of the tool beyond a force-torque sensor: what it measures less weight and inertia.
+
+The sensor measures what the tool exerts on the robot. With the twist V of the sensor frame, its
+time derivative V', both body-fixed, gravity g, and the inertia matrix M of the tool about that
+frame,
+
+    W_measured = b + W_ext - (M (V' - (0, R^T g)) - ad_V^T M V),                         (1)
+
+W_ext being the wrench of the environment on the tool, b the bias of the sensor. Accelerations come
+from velocities of joints, differentiated and filtered. At rest (1) is linear in what the sensor
+shows without load, the mass and the first moment: see `tool_identification`.
+
+Source: Müller 2018b (D-19, D-29) for the wrench that moves a body; the sign is that of ROS
+(force_torque_sensor_broadcaster): of the environment on the robot.
+"""
+
+from __future__ import annotations
+
+import math
+from bisect import bisect_left
+from collections import deque
+
+import numpy as np
+
+from screw_dynamics_ros.core.description.body_inertia import Inertia
+from screw_dynamics_ros.core.dynamics.newton_euler import newton_euler, represented_inertia
+from screw_dynamics_ros.core.errors import ArgumentError
+from screw_dynamics_ros.core.linear import zeros
+from screw_dynamics_ros.core.measurement.estimation.observers.steps import SETTLED
+from screw_dynamics_ros.core.types import Array
+
+
+def sensor_motion(V: Array, dV: Array, C: Array, gravity: Array) -> Array:
+    """Return V and V' - (0, R^T g), (12,), of a frame with the pose C (4, 4). May be recorded.
+
+    >>> at_rest = sensor_motion(np.zeros(6), np.zeros(6), np.eye(4), np.array([0.0, 0.0, -9.81]))
+    >>> at_rest[9:]
+    array([0.  , 0.  , 9.81])
+    """
+    return np.concatenate([V, dV[:3], dV[3:] - C[:3, :3].T @ gravity])
+
+
+def relative_pose(C: Array, frame: Array) -> Array:
+    """Return the pose of C in another frame, (4, 4), poses in the root frame. May be recorded."""
+    R = frame[:3, :3].T
+    relative = zeros((4, 4), C, frame)
+    relative[:3, :3], relative[:3, 3] = R @ C[:3, :3], R @ (C[:3, 3] - frame[:3, 3])
+    relative[3, 3] = 1.0
+    return relative
+
+
+def inertia_matrix(tool: Inertia) -> Array:
+    """Return M (6, 6) of a body about the origin of its frame."""
+    h = tool.mass * tool.com
+    about_origin = tool.matrix + np.eye(3) * (h @ tool.com) - np.outer(h, tool.com)
+    matrix: Array = represented_inertia((tool.mass, h, about_origin), np.eye(4), 'body')
+    return matrix
+
+
+def external_wrench(measured: Array, bias: Array, M: Array, motion: Array) -> Array:
+    """Return W_ext of (1), moment and force (6,) at the sensor frame [N m, N].
+
+    Parameters
+    ----------
+    measured, bias : (6,) arrays
+        Moment and force.
+    M : (6, 6) array
+        From `inertia_matrix`.
+    motion : (12,) array
+        From `sensor_motion`.
+
+    Examples
+    --------
+    A tool of 2 kg, 0.1 m above a sensor that stands upright, is not touched:
+
+    >>> M = inertia_matrix(Inertia(2.0, np.array([0, 0, 0.1]), np.zeros((3, 3))))
+    >>> at_rest = np.array([0.0] * 11 + [9.81])
+    >>> external_wrench(np.array([0, 0, 0, 0, 0, -19.62]), np.zeros(6), M, at_rest) + 0.0
+    array([0., 0., 0., 0., 0., 0.])
+    """
+    wrench: Array = measured - bias + newton_euler(M, motion[:6], motion[6:12], np.eye(3), 'body')
+    return wrench
+
+
+class FilteredAcceleration:
+    """Accelerations of joints from their velocities: differentiated and filtered in one.
+
+    Over a step h with a constant acceleration the filter of first order is exact,
+    a+ = e^(-h / T) a + (1 - e^(-h / T)) (v+ - v) / h with T = 1 / (2 pi cutoff): what changes in T
+    or less is not seen, what changes slowly is late by T.
+
+    Parameters
+    ----------
+    n : int
+        Joints.
+
+    Attributes
+    ----------
+    value : (n,) array
+        [rad/s^2, m/s^2]; always the same array.
+    cutoff : float
+        [Hz]. 0: accelerations are taken as zero. May be changed at any time.
+    longest : float
+        A step longer than this [s] starts anew.
+
+    Examples
+    --------
+    >>> filtered = FilteredAcceleration(1)
+    >>> filtered.cutoff = math.log(2.0) / (2.0 * math.pi * 0.001)
+    >>> for k in range(3):
+    ...     filtered.advance(10**9 + k * 10**6, np.array([0.001 * k]))
+    >>> filtered.value.round(12), filtered.is_settled
+    (array([0.75]), False)
+    """
+
+    def __init__(self, n: int) -> None:
+        self.value, self._before = np.zeros(n), np.zeros(n)
+        self.cutoff, self.longest = 10.0, math.inf
+        self._stamp: int | None = None
+        self._age = 0
+
+    @property
+    def is_settled(self) -> bool:
+        """Whether the start is forgotten: after five T."""
+        return self.cutoff <= 0.0 or self._age * 1e-9 >= SETTLED / (2.0 * math.pi * self.cutoff)
+
+    def restart(self) -> None:
+        """Start anew with the next velocities."""
+        self._stamp = None
+
+    def advance(self, stamp: int, v: Array, restarted: bool = False) -> None:
+        """Take in velocities (n,) with their stamp [ns]; one that does not advance starts anew."""
+        elapsed = 0 if self._stamp is None or restarted else stamp - self._stamp
+        h = elapsed * 1e-9
+        if not 0.0 < h <= self.longest or self.cutoff <= 0.0:
+            self.value[:], self._age = 0.0, 0
+        else:
+            decay = math.exp(-2.0 * math.pi * self.cutoff * h)
+            self.value[:] = decay * self.value + (1.0 - decay) * (v - self._before) / h
+            self._age += elapsed
+        self._before[:], self._stamp = v, stamp
+
+
+class StampedValues:
+    """The latest arrays with their stamps, and what they are at a stamp between them.
+
+    Parameters
+    ----------
+    most : int
+        How many are kept.
+
+    Examples
+    --------
+    >>> values = StampedValues(10)
+    >>> values.add(1000, np.array([0.0]))
+    >>> values.add(2000, np.array([1.0]))
+    >>> values.at(1250, limit=500), values.at(2300, limit=500)
+    (array([0.25]), array([1.]))
+    """
+
+    def __init__(self, most: int) -> None:
+        self._stamps: deque[int] = deque(maxlen=most)
+        self._values: deque[Array] = deque(maxlen=most)
+
+    def __len__(self) -> int:
+        return len(self._stamps)
+
+    def clear(self) -> None:
+        """Forget all."""
+        self._stamps.clear()
+        self._values.clear()
+
+    def add(self, stamp: int, values: Array) -> None:
+        """Keep values; those before are forgotten if the stamp [ns] does not advance."""
+        if self._stamps and stamp <= self._stamps[-1]:
+            self.clear()
+        self._stamps.append(stamp)
+        self._values.append(values)
+
+    def at(self, stamp: int, limit: int) -> Array:
+        """Return the values at a stamp [ns].
+
+        Interpolated where there are values before and after it; beyond the ends the last or first
+        ones.
+
+        Raises
+        ------
+        ArgumentError
+            The nearest values are further away than `limit` [ns], or there are none.
+        """
+        stamps = self._stamps
+        if not stamps:
+            raise ArgumentError('there are no values yet')
+        after = bisect_left(stamps, stamp)
+        before = max(after - 1, 0)
+        after = min(after, len(stamps) - 1)
+        gap = min(abs(stamp - stamps[before]), abs(stamp - stamps[after]))
+        if gap > limit:
+            where = 'newest' if stamp > stamps[-1] else 'oldest' if stamp < stamps[0] else 'nearest'
+            raise ArgumentError(
+                f'the {where} one is {gap * 1e-9:.3g} s away, more than {limit * 1e-9:.3g} s'
+            )
+        if stamps[after] <= stamp or stamp <= stamps[before]:
+            return self._values[after if stamps[after] <= stamp else before]
+        share = (stamp - stamps[before]) / (stamps[after] - stamps[before])
+        result: Array = (1.0 - share) * self._values[before] + share * self._values[after]
+        return result

@@ -1,0 +1,25 @@
+"""What measurements tell about a robot: geometric calibration, accuracy."""
+
+from screw_dynamics_ros.core.measurement.identification.accuracy import Accuracy
+from screw_dynamics_ros.core.measurement.identification.measurements import (
+    MeasuredDistances,
+    MeasuredPoints,
+    MeasuredPoses,
+)
+from screw_dynamics_ros.core.measurement.identification.observability import (
+    informative_configurations,
+)
+from screw_dynamics_ros.core.measurement.identification.robot_calibration import (
+    RobotCalibration,
+    calibrate_robot,
+)
+
+__all__ = [
+    'Accuracy',
+    'MeasuredDistances',
+    'MeasuredPoints',
+    'MeasuredPoses',
+    'RobotCalibration',
+    'calibrate_robot',
+    'informative_configurations',
+]

@@ -1,0 +1,21 @@
+"""What recordings of joint states tell about bodies, drives and efforts of a robot."""
+
+from screw_dynamics_ros.core.measurement.identification.dynamics.identification import (
+    identify_dynamics,
+    identify_recordings,
+)
+from screw_dynamics_ros.core.measurement.identification.dynamics.options import (
+    IdentificationOptions,
+)
+from screw_dynamics_ros.core.measurement.identification.dynamics.recording import JointRecording
+from screw_dynamics_ros.core.measurement.identification.dynamics.result import DynamicIdentification
+from screw_dynamics_ros.core.measurement.identification.dynamics.unknowns import Model
+
+__all__ = [
+    'DynamicIdentification',
+    'IdentificationOptions',
+    'JointRecording',
+    'Model',
+    'identify_dynamics',
+    'identify_recordings',
+]

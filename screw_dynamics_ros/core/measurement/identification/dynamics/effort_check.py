@@ -1,0 +1,94 @@
+"""Faults of drivers: efforts of the other sign, currents instead of torques, none at all.
+
+The efforts of each joint by itself are fitted by the torque of the nominal robot, friction, offset,
+and with or without an armature::
+
+    u = k (rigid torque + J a + d v + c sign v - o)
+
+The gain k without armature has the right sign even if a rotor is most of the inertia; its size is
+told with an armature, by gravity and by what other joints do.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from screw_dynamics_ros.core.measurement.identification.dynamics.effort_equations import Equations
+from screw_dynamics_ros.core.measurement.identification.dynamics.effort_fit import (
+    autocorrelation_times,
+)
+from screw_dynamics_ros.core.types import Array
+
+#: Gains between 1 / `FACTOR` and `FACTOR` may come from a wrong nominal model.
+FACTOR = 2.0
+
+#: Standard deviations that count as proof.
+PROOF = 3.0
+
+#: A gain is told if its standard deviation is below this share of it.
+TOLD = 0.2
+
+
+@dataclass(frozen=True)
+class EffortCheck:
+    """The gain of the efforts of one joint, by the nominal model.
+
+    Attributes
+    ----------
+    joint : str
+    gain, deviation : float
+        Reported units per N m or N, and its standard deviation; NaN where no effort is reported.
+    told : bool
+        Whether the motion tells the gain.
+    sign : float
+        -1 if the efforts certainly have the other sign, else 1.
+    is_scaled : bool
+        Whether the gain is certainly not that of a torque, by more than `FACTOR`.
+    """
+
+    joint: str
+    gain: float
+    deviation: float
+    told: bool
+    sign: float
+    is_scaled: bool
+
+
+def check_efforts(given: Equations, joints: Sequence[str]) -> tuple[EffortCheck, ...]:
+    """Return the gain of each joint."""
+    return tuple(_check(given, i, joint) for i, joint in enumerate(joints))
+
+
+def _check(given: Equations, i: int, joint: str) -> EffortCheck:
+    u, rigid = given.effort[:, i], given.rigid[:, i]
+    if np.isnan(u).any() or not np.any(np.abs(rigid) > 1e-9):
+        return EffortCheck(joint, np.nan, np.inf, False, 1.0, False)
+    friction = [given.direction[:, i], given.v[:, i], np.ones(len(u))]
+    signed, its_deviation = _first_coefficient([rigid, *friction], u, given)
+    gain, deviation = _first_coefficient([rigid, given.a[:, i], *friction], u, given)
+    sign = -1.0 if signed + PROOF * its_deviation < 0.0 else 1.0
+    told = deviation < TOLD * abs(gain)
+    size = abs(gain)
+    is_scaled = told and (
+        size - PROOF * deviation > FACTOR or size + PROOF * deviation < 1.0 / FACTOR
+    )
+    return EffortCheck(joint, gain, deviation, told, sign, bool(is_scaled))
+
+
+def _first_coefficient(columns: list[Array], u: Array, given: Equations) -> tuple[float, float]:
+    """Return the first coefficient of a regression and its standard deviation."""
+    A = np.stack(columns, axis=1)
+    norms = np.linalg.norm(A, axis=0)
+    A = A[:, norms > 1e-9 * norms[0]]
+    norms = norms[norms > 1e-9 * norms[0]]
+    x, _, rank, _ = np.linalg.lstsq(A / norms, u, rcond=1e-8)
+    if rank < A.shape[1]:
+        return float(x[0] / norms[0]), np.inf
+    e = u - A / norms @ x
+    tau = float(autocorrelation_times(e[:, None], given.part)[0])
+    variance = tau * float(e @ e) / max(len(u) - len(x), 1)
+    covariance = np.linalg.inv((A / norms).T @ (A / norms)) * variance
+    return float(x[0] / norms[0]), float(np.sqrt(covariance[0, 0]) / norms[0])

@@ -1,0 +1,129 @@
+"""Filtered equations of a recording: columns, known torques and efforts, joint by joint."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, fields
+
+import numpy as np
+from numpy.typing import NDArray
+
+from screw_dynamics_ros.core.errors import ArgumentError
+from screw_dynamics_ros.core.measurement.identification.dynamics.filtering import (
+    needed_time,
+    pieces,
+)
+from screw_dynamics_ros.core.measurement.identification.dynamics.recording import JointRecording
+from screw_dynamics_ros.core.measurement.identification.dynamics.unknowns import Unknowns
+from screw_dynamics_ros.core.types import Array
+
+#: Blocks in time, of which some are held out.
+BLOCKS = 10
+
+CHUNK = 2000  # samples whose regressors are in memory at once
+
+
+@dataclass(frozen=True, eq=False)
+class Equations:
+    """M instants of filtered equations of n joints, u = k (W x + known) + noise for each joint.
+
+    Attributes
+    ----------
+    t : (M,) array
+        [s]
+    part : (M,) array of int
+        Parts of recordings; instants of one are at a constant rate.
+    W : (M, n, p) array
+        Columns of the base parameters.
+    known : (M, n) array
+        Torques that are not estimated.
+    effort : (M, n) array
+        u, as reported; NaN where not.
+    rigid, nominal : (M, n) arrays
+        Torques of the nominal bodies alone, and with nominal friction and armature.
+    v, a, direction : (M, n) arrays
+        Velocities, accelerations and smooth signs of velocities.
+    """
+
+    t: Array
+    part: NDArray[np.int64]
+    W: Array
+    known: Array
+    effort: Array
+    rigid: Array
+    nominal: Array
+    v: Array
+    a: Array
+    direction: Array
+
+    def rows(self, chosen: NDArray[np.bool_]) -> Equations:
+        """Return some of the instants, (M,) marked."""
+        return Equations(*(getattr(self, each.name)[chosen] for each in fields(self)))
+
+
+def equations(
+    recordings: Sequence[JointRecording],
+    unknowns: Unknowns,
+    columns: NDArray[np.int64],
+    cutoff: float,
+    measured_velocities: bool = False,
+) -> Equations:
+    """Return the filtered equations of all recordings.
+
+    Raises ArgumentError if they are too short for the cutoff.
+    """
+    parts: list[Equations] = []
+    names = unknowns.robot.joint_names
+    for recording in recordings:
+        for piece in pieces(recording, cutoff, names, measured_velocities):
+            arrays: list[list[Array]] = []
+            for start in range(0, len(piece.t), CHUNK):
+                rows = slice(start, start + CHUNK)
+                q, v, a = piece.q[rows], piece.v[rows], piece.a[rows]
+                W = unknowns.columns(q, v, a)[:, :, columns]
+                known = unknowns.known_torques(q, v, a, recording.payloads)
+                rigid = unknowns.rigid_torques(q, v, a, recording.payloads)
+                armature = np.array(
+                    [unknowns.robot.drives[name].reflected_inertia for name in names]
+                )
+                nominal = rigid + armature * a + unknowns.friction(v)
+                arrays.append([W, known, rigid, nominal, v, a, unknowns.direction(v)])
+            W, known, rigid, nominal, v, a, direction = (
+                piece.low_pass(np.concatenate(each)) for each in zip(*arrays)
+            )
+            t = piece.low_pass(piece.t)
+            part = np.full(len(t), len(parts))
+            effort = piece.low_pass(piece.tau)
+            parts.append(Equations(t, part, W, known, effort, rigid, nominal, v, a, direction))
+    if not parts:
+        longest = max(float(recording.t[-1] - recording.t[0]) for recording in recordings)
+        raise ArgumentError(
+            f'too short: {longest:.3g} s, but a cutoff of {cutoff:.3g} Hz needs at least '
+            f'{needed_time(cutoff):.3g} s without gaps; record longer (20 s and more), or raise '
+            'the cutoff'
+        )
+    return Equations(
+        *(np.concatenate([getattr(part, each.name) for part in parts]) for each in fields(parts[0]))
+    )
+
+
+def divided(given: Equations, share: float, cutoff: float) -> tuple[Equations, Equations]:
+    """Return what is fitted and what is held out: blocks in time, with a distance between them.
+
+    Raises ArgumentError if nothing is left.
+    """
+    held, near = np.zeros((2, len(given.t)), dtype=bool)
+    if share > 0.0:
+        for part in np.unique(given.part):
+            rows = np.flatnonzero(given.part == part)
+            blocks = np.array_split(rows, BLOCKS)
+            for k in range(BLOCKS):
+                if int((k + 1) * share) > int(k * share):
+                    held[blocks[k]] = True
+            if not held[rows].any():
+                continue
+            apart = np.abs(given.t[rows, None] - given.t[rows][held[rows]]).min(axis=1)
+            near[rows] = (apart < 1.0 / cutoff) & ~held[rows]
+    if share > 0.0 and not held.any():
+        raise ArgumentError(f'held_out: {share:g} of {BLOCKS} blocks is not even one; give more')
+    return given.rows(~held & ~near), given.rows(held)

@@ -1,0 +1,264 @@
+r"""Weighted least squares of base parameters and gains of efforts, with honest intervals.
+
+Each joint i reports u_i = k_i (W_i x + known_i) + noise. Its rows are reduced by a QR factorization
+once; then iterations cost nothing. Joints are weighted by the variance of their residuals, which is
+found with the rest (iteratively reweighted least squares). Residuals are correlated in time, by the
+filter and because models are wrong; N samples are worth N / tau only, with the integrated
+autocorrelation time
+
+    tau = 1 + 2 sum_k rho_k,
+
+so variances are multiplied by it. Directions that data tell less than what is likely anyway are
+left at their nominal values, and count in the intervals with that likely size.
+
+Source: Gautier and Khalil 1990, *Direct calculation of minimum set of inertial parameters*, IEEE
+T-RA 6(3); Gautier 1997 (weights by joint); Sokal 1997, *Monte Carlo methods in statistical
+mechanics* (autocorrelation time, effective number of samples).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from screw_dynamics_ros.core.errors import ArgumentError
+from screw_dynamics_ros.core.measurement.identification.dynamics.effort_equations import Equations
+from screw_dynamics_ros.core.measurement.identification.least_squares import Fit
+from screw_dynamics_ros.core.measurement.identification.outliers import huber_weights
+from screw_dynamics_ros.core.types import Array
+
+ITERATIONS = 50
+TOLERANCE = 1e-9
+CUTOFF = 1e-12
+ROUNDS = 4  # of weights and autocorrelation times
+GAUGE = 1e6  # weight of the equation that fixes the scale of all joints together
+
+#: Noise by the standard deviation of efforts, at least: filters and models are not more exact.
+LEAST_NOISE = 1e-4
+
+#: Terms of a combination that cannot be told, by the largest one, that are mentioned.
+MENTIONED = 0.1
+
+#: Correlations below this end the sum of the autocorrelation time.
+LEAST_CORRELATION = 0.02
+
+
+@dataclass(frozen=True, eq=False)
+class EffortFit:
+    """What efforts tell.
+
+    Attributes
+    ----------
+    x : (p,) array
+        Base parameters.
+    gains : (n,) array
+        k, reported units per N m or N.
+    free : tuple of int
+        Joints whose gain is estimated.
+    covariance : (p + f, p + f) array
+        Of x and the free gains.
+    told : (p + f,) array of bool
+        Whether data decide: the deviation is well below the likely size.
+    combinations : tuple of dict
+        What cannot be told: changes by names, relative to likely ones.
+    noise, correlation : (n,) arrays
+        Standard deviation of residuals [reported units] and tau; NaN of joints without efforts.
+    condition : float
+        Of the weighted columns, scaled by the likely sizes, without those not told.
+    information : (R, z)
+        The rows R x = z of unit variance that all equations come to, with the gains found.
+    weights : (M,) array
+        Of instants, 1 unless robust.
+    """
+
+    x: Array
+    gains: Array
+    free: tuple[int, ...]
+    covariance: Array
+    told: NDArray[np.bool_]
+    combinations: tuple[dict[str, float], ...]
+    noise: Array
+    correlation: Array
+    condition: float
+    information: tuple[Array, Array]
+    weights: Array
+
+    def torques(self, given: Equations) -> Array:
+        """Return the modeled torques (M, n), less the offsets."""
+        return np.asarray(given.W @ self.x + given.known)
+
+
+class _Problem:
+    """Equations reduced to one triangle for each joint that reports efforts."""
+
+    def __init__(self, given: Equations, weights: Array) -> None:
+        self.joints = np.flatnonzero(~np.isnan(given.effort).any(axis=0)).tolist()
+        root = np.sqrt(weights)[:, None]
+        self.triangles: dict[int, Array] = {}
+        for i in self.joints:
+            M = np.column_stack([given.W[:, i], given.known[:, i], given.effort[:, i]])
+            self.triangles[i] = np.asarray(np.linalg.qr(root * M, mode='r'))
+        self.count = float(weights.sum())
+
+    def residual(self, i: int, x: Array, gain: float) -> Array:
+        """Return the reduced residual of a joint."""
+        T = self.triangles[i]
+        return gain * (T[:, :-2] @ x + T[:, -2]) - T[:, -1]
+
+
+def fit_efforts(
+    given: Equations,
+    names: Sequence[str],
+    nominal: Array,
+    likely: Array,
+    gains: Array,
+    free: Sequence[int],
+    gauge: Array | None,
+    robust: bool = False,
+) -> EffortFit:
+    """Return base parameters x and free gains.
+
+    Parameters
+    ----------
+    given : Equations
+    names : p names
+    nominal, likely : (p,) arrays
+        Nominal values and what they are likely wrong by.
+    gains : (n,) array
+        Of joints, those that are `free` to begin with.
+    free : sequence of int
+    gauge : (p,) array, optional
+        If given, gauge @ (x - nominal) = 0 fixes what gains and parameters share.
+    robust : bool
+        Whether instants that disagree count less (Huber).
+    """
+    weights = np.ones(len(given.t))
+    problem = _Problem(given, weights)
+    n = given.effort.shape[1]
+    if not problem.joints or len(given.t) * len(problem.joints) < 2 * len(nominal):
+        raise ArgumentError(
+            f'too short: {len(given.t)} instants of {len(problem.joints)} joints for '
+            f'{len(nominal)} parameters; record longer, 20 s and more'
+        )
+    x, gains = nominal.copy(), gains.copy()
+    noise, correlation = np.full((2, n), np.nan)
+    for i in problem.joints:
+        noise[i] = max(float(np.std(given.effort[:, i])), 1e-9)
+        correlation[i] = 1.0
+    least = LEAST_NOISE * noise
+    share = (len(nominal) + len(free)) / len(problem.joints)
+    for _ in range(ROUNDS):
+        for _ in range(ITERATIONS):
+            spread = noise * np.sqrt(correlation)
+            J, r = _linearized(problem, x, gains, free, likely, spread, gauge, nominal)
+            fit = Fit(J, CUTOFF, largest_deviation=1.0)
+            step = fit.solve(-r)
+            x = x + likely * step[: len(x)]
+            for k, i in enumerate(free):
+                gains[i] *= 1.0 + np.clip(step[len(x) + k], -0.5, 1.0)
+            before = noise.copy()
+            for i in problem.joints:
+                e = problem.residual(i, x, gains[i])
+                freedom = max(problem.count - share, 1.0)
+                noise[i] = max(np.sqrt(float(e @ e) / freedom), least[i])
+            change = np.nanmax(np.abs(noise / before - 1.0))
+            if np.abs(step).max(initial=0.0) < TOLERANCE and change < TOLERANCE:
+                break
+        e = gains * (given.W @ x + given.known) - given.effort
+        if robust:
+            weights = huber_weights(e[:, problem.joints] / noise[problem.joints])
+            problem = _Problem(given, weights)
+        correlation[problem.joints] = autocorrelation_times(
+            np.sqrt(weights)[:, None] * e[:, problem.joints], given.part
+        )
+    spread = noise * np.sqrt(correlation)
+    J, r = _linearized(problem, x, gains, free, likely, spread, gauge, nominal)
+    fit = Fit(J, CUTOFF, largest_deviation=1.0)
+    scale = np.concatenate([likely, gains[list(free)]])
+    null = fit.V_T[fit.rank :]
+    covariance = fit.covariance + null.T @ null
+    told = np.sqrt(np.diag(covariance)) < 0.3
+    labels = [*names, *(f'gain {i}' for i in free)]
+    combinations = tuple(
+        {name: value for name, value in each.items() if abs(value) > MENTIONED}
+        for each in fit.combinations(labels)
+    )
+    A = J[:, : len(x)] / likely
+    return EffortFit(
+        x,
+        gains,
+        tuple(free),
+        scale[:, None] * covariance * scale,
+        told,
+        combinations,
+        noise,
+        correlation,
+        float(fit.s[0] / fit.s[fit.rank - 1]) if fit.rank else np.inf,
+        (A, A @ x - r),
+        weights,
+    )
+
+
+def _linearized(
+    problem: _Problem,
+    x: Array,
+    gains: Array,
+    free: Sequence[int],
+    likely: Array,
+    spread: Array,
+    gauge: Array | None,
+    nominal: Array,
+) -> tuple[Array, Array]:
+    """Return J and residuals of unit variance, for steps relative to `likely` and the gains."""
+    rows, residuals = [], []
+    for i in problem.joints:
+        T = problem.triangles[i]
+        J = np.zeros((len(T), len(x) + len(free)))
+        J[:, : len(x)] = gains[i] * T[:, :-2] * likely
+        if i in free:
+            J[:, len(x) + list(free).index(i)] = gains[i] * (T[:, :-2] @ x + T[:, -2])
+        rows.append(J / spread[i])
+        residuals.append(problem.residual(i, x, gains[i]) / spread[i])
+    if gauge is not None:
+        unit = gauge * likely
+        row = np.zeros((1, len(x) + len(free)))
+        row[0, : len(x)] = GAUGE * unit / (np.linalg.norm(unit) or 1.0)
+        rows.append(row)
+        missed = gauge @ (x - nominal) / (np.linalg.norm(unit) or 1.0)
+        residuals.append(np.array([GAUGE * missed]))
+    stacked = np.column_stack([np.concatenate(rows), np.concatenate(residuals)])
+    T = np.asarray(np.linalg.qr(stacked, mode='r'))
+    return T[:, :-1], T[:, -1]
+
+
+def autocorrelation_times(e: Array, part: NDArray[np.int64]) -> Array:
+    """Return tau (n,), at least 1, of residuals (M, n) in parts of constant rate.
+
+    The sum ends where correlations are lost in noise, at lag W; its own standard deviation, tau
+    sqrt(2 (2 W + 1) / M), is added, so that intervals are rather too wide than too narrow.
+
+    >>> rng = np.random.default_rng(0)
+    >>> white = rng.normal(size=(20000, 1))
+    >>> slow = np.convolve(white[:, 0], np.ones(5) / 5, 'valid')[:, None]  # tau = 5
+    >>> times = [autocorrelation_times(x, np.zeros(len(x), dtype=int)) for x in (white, slow)]
+    >>> np.concatenate(times).round()
+    array([1., 5.])
+    """
+    parts = [e[part == k] for k in np.unique(part)]
+    longest = max((len(each) for each in parts), default=0)
+    variance = np.sum(e**2, axis=0) / max(len(e), 1)
+    result = np.ones(e.shape[1])
+    for i in range(e.shape[1]):
+        lag = 0
+        for lag in range(1, longest // 4 + 1):
+            products = sum(float(x[lag:, i] @ x[:-lag, i]) for x in parts if len(x) > lag)
+            pairs = sum(len(x) - lag for x in parts if len(x) > lag)
+            rho = products / pairs / max(variance[i], 1e-300)
+            if rho < LEAST_CORRELATION:
+                break
+            result[i] += 2.0 * rho
+        result[i] *= 1.0 + np.sqrt(2.0 * (2.0 * lag + 1.0) / max(len(e), 1))
+    return result

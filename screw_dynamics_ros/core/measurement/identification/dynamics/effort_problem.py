@@ -1,0 +1,130 @@
+"""Which gains of efforts are estimated with the base parameters, and what fixes their scale."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from screw_dynamics_ros.core.errors import ArgumentError
+from screw_dynamics_ros.core.measurement.identification.dynamics.effort_check import EffortCheck
+from screw_dynamics_ros.core.measurement.identification.dynamics.effort_equations import Equations
+from screw_dynamics_ros.core.measurement.identification.dynamics.effort_fit import (
+    EffortFit,
+    fit_efforts,
+)
+from screw_dynamics_ros.core.measurement.identification.dynamics.options import (
+    IdentificationOptions,
+)
+from screw_dynamics_ros.core.measurement.identification.dynamics.unknowns import Unknowns
+from screw_dynamics_ros.core.types import Array
+
+#: How much larger friction and armature may be if the unit of efforts is not known.
+UNKNOWN_UNIT = 10.0
+
+
+class EffortProblem:
+    """The base parameters of a robot, and which gains are estimated with them.
+
+    Attributes
+    ----------
+    names : tuple of p str
+    nominal : (p,) array
+        Base parameters of the nominal robot.
+    L : (P, P) array
+        Likely size of all parameters (see `Unknowns.deviations`), once `fit` was called.
+    by_nominal_masses : bool
+        Whether nothing but nominal masses fixes the scale of the efforts, once `fit` was called.
+    """
+
+    def __init__(
+        self,
+        unknowns: Unknowns,
+        columns: NDArray[np.int64],
+        grouping: Array,
+        fitted: Equations,
+        options: IdentificationOptions,
+        checks: tuple[EffortCheck, ...],
+        has_known_payload: bool,
+    ) -> None:
+        self.unknowns, self.columns, self.grouping = unknowns, columns, grouping
+        self.fitted, self.options, self.checks = fitted, options, checks
+        self.names = tuple(unknowns.names[k] for k in columns)
+        self.nominal = grouping @ unknowns.nominal
+        self.has_known_payload, self.by_nominal_masses = has_known_payload, False
+
+    def fit(self) -> EffortFit:
+        """Return base parameters and gains."""
+        joints = self.unknowns.robot.joint_names
+        scale = self.options.scale
+        gains = np.array([check.sign for check in self.checks])
+        if scale == 'known':
+            return self._solve(np.ones(len(joints)), [])
+        reporting = [i for i in range(len(joints)) if not np.isnan(self.fitted.effort[:, i]).any()]
+        free = [i for i in reporting if joints[i] in scale]
+        if scale == 'auto':
+            told = [check for check in self.checks if check.told]
+            free = [i for i in reporting if self.checks[i].is_scaled]
+            if 2 * len(free) > len(told):  # a driver that reports currents does so for all joints
+                free = reporting
+        for i in free:
+            check = self.checks[i]
+            gains[i] = check.gain if check.told else check.sign
+        fit = self._solve(gains, free)
+        if scale != 'auto':
+            return fit
+        # A gain of one or minus one that data do not exclude is what drivers have.
+        deviations = np.sqrt(np.diag(fit.covariance))[len(fit.x) :]
+        likely = [
+            i
+            for i, deviation in zip(free, deviations)
+            if abs(abs(fit.gains[i]) - 1.0) < 3.0 * deviation
+        ]
+        if not likely or free == reporting:
+            return fit
+        gains = fit.gains.copy()
+        gains[likely] = np.sign(gains[likely])
+        return self._solve(gains, [i for i in free if i not in likely])
+
+    def _solve(self, gains: Array, free: Sequence[int]) -> EffortFit:
+        self.L = self._deviations(gains, free)
+        self.likely = np.linalg.norm(self.grouping @ self.L, axis=1)
+        reporting = np.flatnonzero(~np.isnan(self.fitted.effort).any(axis=0)).tolist()
+        all_free = bool(free) and set(free) >= set(reporting)
+        self.by_nominal_masses = all_free and not self.has_known_payload
+        return fit_efforts(
+            self.fitted,
+            self.names,
+            self.nominal,
+            self.likely,
+            gains,
+            free,
+            self._gauge() if all_free and not self.fitted.known.any() else None,
+            self.options.robust,
+        )
+
+    def _deviations(self, gains: Array, free: Sequence[int]) -> Array:
+        """Return the likely size of all parameters (see `Unknowns.deviations`)."""
+        nominal, effort = (
+            np.sqrt(np.mean(x**2, axis=0))
+            for x in (self.fitted.nominal, self.fitted.effort / gains)
+        )
+        torque = np.fmax(np.maximum(nominal, 1e-2 * nominal.max() + 1e-6), effort)
+        torque[list(free)] *= UNKNOWN_UNIT
+        speed, acceleration = (
+            np.sqrt(np.mean(x**2, axis=0)) for x in (self.fitted.v, self.fitted.a)
+        )
+        return self.unknowns.deviations(torque, speed, acceleration)
+
+    def _gauge(self) -> Array:
+        """Return what fixes the scale: the part of bodies in the nominal torques stays the same."""
+        size = np.maximum(np.sqrt(np.mean(self.fitted.rigid**2, axis=0)), 1e-9)
+        gauge = np.einsum('mnp,mn->p', self.fitted.W, self.fitted.rigid / size**2)
+        gauge[self.columns >= 10 * len(self.unknowns.bodies)] = 0.0
+        if not gauge.any():
+            raise ArgumentError(
+                'scale: the scale of all efforts is unknown, and no nominal mass fixes it; give '
+                'one joint a known scale, or record with a known payload too'
+            )
+        return np.asarray(gauge)

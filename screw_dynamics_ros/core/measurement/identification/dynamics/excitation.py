@@ -1,0 +1,261 @@
+r"""Motions worth recording: they tell the dynamics of a robot best within its limits.
+
+Of `Series` through the joint ranges the one is sought whose equations determine the parameters
+best. With the columns W of base parameters, friction and offsets, scaled by the noise of efforts
+and the likely size of the parameters, the volume of the confidence ellipsoid is least where
+
+    log det (W^T W)
+
+is largest (D-optimal design). Any coefficients are feasible: each joint is scaled such that it uses
+as much of its limits of position, velocity and acceleration as they allow; only torques are a
+penalty. The search draws random series and improves the best ones by L-BFGS with differences.
+
+Sources: Swevers et al. 1997 (see `fourier_motion`); Armstrong 1989, *On finding exciting
+trajectories for identification experiments involving systems with nonlinear dynamics*, Int. Journal
+of Robotics Research 8(6) (condition number).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from screw_dynamics_ros.core.arguments import check_count
+from screw_dynamics_ros.core.errors import ArgumentError
+from screw_dynamics_ros.core.measurement.identification.dynamics.fourier_motion import (
+    FourierMotion,
+    Series,
+)
+from screw_dynamics_ros.core.measurement.identification.dynamics.motion_limits import (
+    USED,
+    MotionLimits,
+    bounds,
+    moving_joints,
+)
+from screw_dynamics_ros.core.measurement.identification.dynamics.recording import DynamicModel
+from screw_dynamics_ros.core.measurement.identification.dynamics.unknowns import (
+    GROUPS,
+    Model,
+    Unknowns,
+)
+from screw_dynamics_ros.core.measurement.identification.least_squares import CUTOFF, Fit
+from screw_dynamics_ros.core.types import Array
+
+SAMPLES, PER_HARMONIC = 80, 10  # of a period, while searching
+PENALTY = 1e3  # per squared excess of torque, relative to the limit, at each sample
+DENSE = 500  # samples of a period at which torques are checked in the end
+STEP = 1e-6  # of differences
+
+#: What an effort tells, by its limit: the noise that is assumed.
+NOISE = 1e-2
+
+
+@dataclass(frozen=True, eq=False)
+class Excitation:
+    """A motion to be recorded.
+
+    Attributes
+    ----------
+    motion : FourierMotion
+        One period.
+    joint_names : tuple of n str
+    condition, random_condition : float
+        Condition numbers of the equations, with columns of unit length: of this motion, and the
+        median of random ones within the same limits.
+    parameters : tuple of str
+        Base parameters.
+    held : tuple of dict
+        What even this motion does not tell: changes relative to likely ones.
+    effort : (n,) array
+        Largest torques of the nominal robot [N m, N].
+    overloaded : tuple of str
+        Joints whose effort limits these exceed.
+    """
+
+    motion: FourierMotion
+    joint_names: tuple[str, ...]
+    condition: float
+    random_condition: float
+    parameters: tuple[str, ...]
+    held: tuple[dict[str, float], ...]
+    effort: Array
+    overloaded: tuple[str, ...]
+
+
+def excite(
+    robot: DynamicModel,
+    *,
+    period: float = 10.0,
+    harmonics: int = 5,
+    limits: MotionLimits | None = None,
+    model: Model | None = None,
+    restarts: int = 24,
+    improved: int = 2,
+    iterations: int = 40,
+    seed: int = 0,
+) -> Excitation:
+    """Return a motion that tells the dynamics of a robot.
+
+    Self-collisions and obstacles are not looked at: run it slowly or in simulation first, and use a
+    smaller `MotionLimits.range` where the robot could touch anything.
+
+    Parameters
+    ----------
+    robot : Robot
+        The nominal one, with gravity as it is.
+    period : float
+        Length of the motion [s].
+    harmonics : int
+        H; the highest frequency is H / period.
+    limits : MotionLimits
+    model : Model
+        What is to be identified.
+    restarts : int
+        Random motions that are drawn.
+    improved : int
+        How many of the best are improved.
+    iterations : int
+        Of each improvement.
+    seed : int
+
+    Raises
+    ------
+    ArgumentError
+        Limits that leave no motion, wrong numbers, joints with several freedoms.
+    UnknownNameError
+        No such joint.
+    """
+    for name, count in (('restarts', restarts), ('improved', improved), ('seed', seed)):
+        check_count(name, count)
+    problem = _Search(robot, Series(period, harmonics), limits or MotionLimits(), model or Model())
+    rng = np.random.default_rng(seed)
+    drawn = [rng.normal(size=problem.size) for _ in range(max(restarts, 1))]
+    costs = [problem.cost(y) for y in drawn]
+    order = np.argsort(costs)
+    best, least = drawn[order[0]], costs[order[0]]
+    for k in order[:improved]:
+        y, cost = problem.improve(drawn[k], iterations)
+        if cost < least:
+            best, least = y, cost
+    return problem.result(best, float(np.median([problem.condition(y) for y in drawn])))
+
+
+class _Search:
+    """How well motions tell the base parameters."""
+
+    def __init__(
+        self, robot: DynamicModel, series: Series, limits: MotionLimits, model: Model
+    ) -> None:
+        self.robot, self.series, self.limits = robot, series, limits
+        self.unknowns = Unknowns(robot, model)
+        self.moves = moving_joints(robot, limits)
+        self.joints = np.flatnonzero(self.moves)
+        self.size = len(self.joints) * (series.size + 1)
+        self.middle, self.half, self.speed, self.acceleration = bounds(robot, limits)
+        everywhere: NDArray[np.bool_] = np.ones(len(self.moves), dtype=bool)
+        self.columns, self.grouping = self.unknowns.base(self.moves, everywhere)
+        if not len(self.columns):
+            raise ArgumentError('nothing can be told by any motion of these joints')
+        count = max(SAMPLES, PER_HARMONIC * series.harmonics)
+        self.t = np.linspace(0.0, series.period, count, endpoint=False)
+        self.holds = set(model.estimate) < set(GROUPS) or bool(model.payload_link)
+        q, v, a = self.motion(np.random.default_rng(0).normal(size=self.size)).at(self.t)
+        torque = self.unknowns.rigid_torques(q, v, a, {})
+        rms = np.maximum(np.sqrt(np.mean(torque**2, axis=0)), 1e-3)
+        effort = robot.limits.effort
+        self.effort = np.where(np.isfinite(effort) & (effort > 0.0), effort, np.inf)
+        self.noise = NOISE * rms
+        self.L = self.unknowns.deviations(
+            rms, np.where(self.moves, self.speed, 1.0), np.where(self.moves, self.acceleration, 1.0)
+        )
+        self.likely = np.linalg.norm(self.grouping @ self.L, axis=1)
+
+    def motion(self, y: Array) -> FourierMotion:
+        """Return the motion of coordinates y (size,): any are within the limits."""
+        rows = y.reshape(len(self.joints), -1)
+        a, b = self.series.coefficients(rows[:, 1:])
+        unit = FourierMotion(self.series.period, np.zeros(len(rows)), a, b)
+        q, v, acceleration = unit.at(self.t)
+        low, high = q.min(axis=0), q.max(axis=0)
+        chosen = self.joints
+        tiny = 1e-12
+        scale = np.minimum.reduce(
+            [
+                2.0 * self.half[chosen] / np.maximum(high - low, tiny),
+                self.speed[chosen] / np.maximum(np.abs(v).max(axis=0), tiny),
+                self.acceleration[chosen] / np.maximum(np.abs(acceleration).max(axis=0), tiny),
+            ]
+        )
+        free = self.half[chosen] - scale * (high - low) / 2.0
+        center = self.middle.copy()
+        center[chosen] += free * np.tanh(rows[:, 0]) - scale * (high + low) / 2.0
+        full = np.zeros((2, len(self.moves), a.shape[1]))
+        full[:, chosen] = scale[:, None] * np.stack([a, b])
+        return FourierMotion(self.series.period, center, full[0], full[1])
+
+    def evaluated(self, y: Array) -> tuple[Array, Array]:
+        """Return the scaled columns (N n, p) and the torques (N, n) of the nominal robot."""
+        q, v, a = self.motion(y).at(self.t)
+        W = self.unknowns.columns(q, v, a)
+        torques = self.torques(q, v, a, W)
+        A = W[:, :, self.columns] * (self.likely / self.noise[:, None])
+        return A.reshape(-1, len(self.columns)), torques
+
+    def torques(self, q: Array, v: Array, a: Array, W: Array | None = None) -> Array:
+        """Return the torques (N, n) of the nominal robot; W are its columns, if they are known."""
+        columns = self.unknowns.columns(q, v, a) if W is None else W
+        torques = columns @ self.unknowns.nominal
+        if self.holds:
+            torques = torques + self.unknowns.known_torques(q, v, a, {})
+        return np.asarray(torques)
+
+    def fit(self, y: Array) -> Fit:
+        """Return the singular values and directions of the equations."""
+        return Fit(self.evaluated(y)[0], 0.0, largest_deviation=1.0)
+
+    def condition(self, y: Array) -> float:
+        """Return the condition number, with columns of unit length."""
+        s = Fit(self.evaluated(y)[0], CUTOFF).s
+        return float(s[0] / s[-1]) if s[-1] > 0.0 else np.inf
+
+    def cost(self, y: Array) -> float:
+        """Return minus log det of the information, what is likely anyway included."""
+        A, torques = self.evaluated(y)
+        _, logarithm = np.linalg.slogdet(A.T @ A + np.eye(A.shape[1]))
+        excess = 0.0
+        if self.limits.effort:
+            relative = np.abs(torques) / (USED * self.effort)
+            excess = float(np.sum(np.maximum(relative - 1.0, 0.0) ** 2))
+        return float(-logarithm) + PENALTY * excess
+
+    def improve(self, y: Array, iterations: int) -> tuple[Array, float]:
+        """Return better coordinates and their cost."""
+        from scipy.optimize import minimize  # slow to import
+
+        found = minimize(
+            self.cost, y, method='L-BFGS-B', options={'maxiter': iterations, 'eps': STEP}
+        )
+        return np.asarray(found.x), float(found.fun)
+
+    def result(self, y: Array, random_condition: float) -> Excitation:
+        """Return the motion of coordinates y, judged."""
+        fit = self.fit(y)
+        names = [self.unknowns.names[k] for k in self.columns]
+        q, v, a = self.motion(y).at(np.linspace(0.0, self.series.period, DENSE))
+        effort = np.abs(self.torques(q, v, a)).max(axis=0)
+        over = np.flatnonzero(effort > self.effort) if self.limits.effort else np.array([], int)
+        return Excitation(
+            self.motion(y),
+            self.robot.joint_names,
+            self.condition(y),
+            random_condition,
+            tuple(names),
+            tuple(
+                {name: x for name, x in each.items() if abs(x) > 0.1}
+                for each in fit.combinations(names)
+            ),
+            effort,
+            tuple(self.robot.joint_names[k] for k in over),
+        )

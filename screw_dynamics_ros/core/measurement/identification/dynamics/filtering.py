@@ -1,0 +1,208 @@
+r"""The same zero-phase low-pass for efforts and for the columns of the regressor, decimated.
+
+Positions are filtered and differentiated; the regressor is built of them; then efforts u and
+columns of W pass through one filter F and are decimated ("parallel filtering")::
+
+    F u = F W(q, v, a) theta + F noise
+
+so that what the filter removes, it removes on both sides. Positions are filtered at a multiple of
+the cutoff only: friction changes within milliseconds where a velocity passes zero, and F removes
+the noise of accelerations, in which W is linear. F is a symmetric FIR filter (a sinc with
+a Kaiser window of beta 10: ripple 1e-5, transition from 1/2 to 3/2 of the cutoff) whose
+delay is taken out; its output exists where it has all its inputs, so nothing is invented beyond the
+ends of a recording.
+
+Source: Gautier 1997, *Dynamic identification of robots with power model*, IEEE ICRA; Swevers,
+Verdonck and De Schutter 2007, *Dynamic model identification for industrial robots*, IEEE Control
+Systems Magazine 27(5).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from screw_dynamics_ros.core.errors import ArgumentError
+from screw_dynamics_ros.core.measurement.identification.dynamics.recording import (
+    STILL,
+    JointRecording,
+    check_velocities,
+)
+from screw_dynamics_ros.core.types import Array
+
+BETA = 10.0  # of the Kaiser window
+TRANSITION = 6.4  # length of the window times width of the transition, for that beta
+RATE = 3.0  # samples kept, per cutoff: beyond 3/2 of the cutoff there is nothing to be aliased
+WIDER = 6.0  # filter of positions, by the cutoff, ...
+WIDEST = 0.3  # ... and at most by the rate of samples
+GAP = 10.0  # time steps without a sample that divide a recording
+LONGEST = 20.0  # s, of a piece that is filtered at once
+
+CONTENT = 0.99  # share of the power of velocities that tells the bandwidth of a motion
+MARGIN = 5.0  # cutoff by that bandwidth
+LOWEST, HIGHEST = 2.0, 10.0  # Hz, of a cutoff that is chosen
+
+
+@dataclass(frozen=True, eq=False)
+class Piece:
+    """A part of a recording without gaps, at a constant rate.
+
+    Attributes
+    ----------
+    t : (N,) array
+        [s]
+    q, v, a : (N, n) arrays
+        Filtered [rad, m] and its derivatives.
+    tau : (N, n) array
+        Efforts as reported.
+    low_pass : callable
+        Filters and decimates (N, ...) to (M, ...).
+    """
+
+    t: Array
+    q: Array
+    v: Array
+    a: Array
+    tau: Array
+    low_pass: Callable[[Array], Array]
+
+
+def pieces(
+    recording: JointRecording, cutoff: float, names: Sequence[str], measured_velocities: bool
+) -> Iterator[Piece]:
+    """Yield the parts of a recording, filtered and differentiated; none if it is too short.
+
+    Velocities are derivatives of positions unless `measured_velocities`; both must agree.
+    """
+    step = float(np.median(np.diff(recording.t)))
+    window, wide = kernel(cutoff, step), kernel(min(WIDER * cutoff, WIDEST / step), step)
+    half, margin = len(window) // 2, len(wide) // 2
+    for t, q, v, tau in _uniform(recording, half + margin):
+        dt = float(t[1] - t[0])
+        if len(t) < 2 * (half + margin) + 2:
+            continue
+        smooth = _filtered(q, wide)
+        derived = _derivative(smooth, dt)
+        if v is None:
+            rate = derived
+        else:
+            given = _filtered(v, wide)
+            rate = np.where(np.isnan(given), derived, given)
+            check_velocities(derived, rate, names)
+            rate = rate if measured_velocities else derived
+        every = max(1, int(1.0 / (RATE * cutoff * dt)))
+
+        def low_pass(x: Array, window: Array = window, every: int = every) -> Array:
+            return _decimated(x, window, every)
+
+        inner = slice(margin, len(t) - margin)
+        yield Piece(t[inner], smooth, rate, _derivative(rate, dt), tau[inner], low_pass)
+
+
+def kernel(cutoff: float, dt: float) -> Array:
+    """Return the symmetric filter, an odd number of coefficients of sum 1.
+
+    Raises ArgumentError if samples are too far apart for the cutoff.
+    """
+    if 3.0 * cutoff * dt > 1.0:
+        raise ArgumentError(
+            f'cutoff {cutoff:g} Hz needs at least {3 * cutoff:g} samples per second, there are '
+            f'{1 / dt:.4g}; lower the cutoff or record faster'
+        )
+    from scipy.signal import firwin  # slow to import
+
+    half = int(np.ceil(TRANSITION / (2.0 * cutoff * dt)))
+    return np.asarray(firwin(2 * half + 1, cutoff, window=('kaiser', BETA), fs=1.0 / dt))
+
+
+def needed_time(cutoff: float) -> float:
+    """Return the shortest time [s] without gaps of which anything is left."""
+    return (1.0 + 1.0 / WIDER) * TRANSITION / cutoff
+
+
+def chosen_cutoff(recordings: Sequence[JointRecording]) -> float:
+    """Return a cutoff [Hz] well above the bandwidth of the motion, the mean of joints that move."""
+    highest = 0.0
+    for recording in recordings:
+        for t, q, _, _ in _uniform(recording, 0):
+            if len(t) < 8:
+                continue
+            v = np.gradient(q - q.mean(axis=0), t, axis=0) * np.hanning(len(t))[:, None]
+            moves = np.ptp(q, axis=0) > STILL
+            if not moves.any():
+                continue
+            power = np.abs(np.fft.rfft(v[:, moves], axis=0)) ** 2
+            share = np.cumsum(power / np.maximum(power.sum(axis=0), 1e-300), axis=0).mean(axis=1)
+            f = np.fft.rfftfreq(len(t), float(t[1] - t[0]))
+            highest = max(highest, float(f[np.searchsorted(share, CONTENT)]))
+    steps = [float(np.median(np.diff(recording.t))) for recording in recordings]
+    return min(max(MARGIN * highest, LOWEST), HIGHEST, 0.2 / max(steps))
+
+
+def _uniform(
+    recording: JointRecording, overlap: int
+) -> Iterator[tuple[Array, Array, Array | None, Array]]:
+    """Yield t, q, v, tau at a constant rate, divided at gaps and after `LONGEST`.
+
+    Divided there, parts share `overlap` samples on either side: what the filter takes.
+    """
+    t = recording.t
+    dt = float(np.median(np.diff(t)))
+    ends = np.flatnonzero(np.diff(t) > GAP * dt) + 1
+    for rows in np.split(np.arange(len(t)), ends):
+        if len(rows) < 4:
+            continue
+        time = t[rows]
+        count = int((time[-1] - time[0]) / dt) + 1
+        uniform = time[0] + dt * np.arange(count)
+        columns = [
+            None if x is None else _interpolated(time, x[rows], uniform)
+            for x in (recording.q, recording.v, recording.tau)
+        ]
+        q, v, tau = columns
+        assert q is not None
+        assert tau is not None
+        most = max(int(LONGEST / dt), 4)
+        for part in np.array_split(np.arange(count), -(-count // most)):
+            shared = slice(max(part[0] - overlap, 0), min(part[-1] + 1 + overlap, count))
+            rate = None if v is None else v[shared]
+            yield uniform[shared], q[shared], rate, tau[shared]
+
+
+def _interpolated(t: Array, x: Array, at: Array) -> Array:
+    """Return the cubic spline through x (N, n) at other times; columns of NaN stay so."""
+    from scipy.interpolate import CubicSpline
+
+    result = np.full((len(at), x.shape[1]), np.nan)
+    there = np.isfinite(x).all(axis=0)
+    result[:, there] = CubicSpline(t, x[:, there])(at)
+    return result
+
+
+def _derivative(x: Array, dt: float) -> Array:
+    """Return the derivative of the cubic spline through x (N, n)."""
+    from scipy.interpolate import CubicSpline
+
+    return np.asarray(CubicSpline(dt * np.arange(len(x)), x)(dt * np.arange(len(x)), 1))
+
+
+def _filtered(x: Array, window: Array) -> Array:
+    """Return F x (N - 2 half, n), without delay."""
+    from scipy.signal import oaconvolve
+
+    there = np.isfinite(x).all(axis=0)
+    result = np.full((len(x) - len(window) + 1, x.shape[1]), np.nan)
+    result[:, there] = oaconvolve(x[:, there], window[:, None], mode='valid', axes=0)
+    return result
+
+
+def _decimated(x: Array, window: Array, step: int) -> Array:
+    """Return each `step`-th row of F x, (M, ...), for x (N, ...)."""
+    starts = np.arange(0, len(x) - len(window) + 1, step)
+    flat = x.reshape(len(x), -1)
+    result = np.empty((len(starts), flat.shape[1]))
+    for row, k in enumerate(starts):
+        result[row] = window @ flat[k : k + len(window)]
+    return result.reshape(len(starts), *x.shape[1:])

@@ -1,0 +1,123 @@
+"""Faults of drivers, and what a motion could not tell, in words."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+from numpy.typing import NDArray
+
+from screw_dynamics_ros.core.description.robot_description import Finding
+from screw_dynamics_ros.core.measurement.identification.dynamics.effort_check import EffortCheck
+from screw_dynamics_ros.core.measurement.identification.dynamics.effort_equations import Equations
+from screw_dynamics_ros.core.measurement.identification.dynamics.effort_fit import EffortFit
+from screw_dynamics_ros.core.measurement.identification.dynamics.unknowns import Unknowns
+from screw_dynamics_ros.core.types import Array
+
+#: Speed, in units of the smoothing, from which dry friction is at its level.
+AT_LEVEL = 3.0
+
+#: Offsets above this share of the torques of a joint are faults.
+LARGE_OFFSET = 0.1
+
+
+def all_findings(
+    unknowns: Unknowns,
+    fitted: Equations,
+    checks: tuple[EffortCheck, ...],
+    fit: EffortFit,
+    offsets: Array,
+    moves: NDArray[np.bool_],
+    by_nominal_masses: bool,
+) -> tuple[Finding, ...]:
+    """Return all findings, those of the driver first; offsets (n,) [N m, N]."""
+    scale = Finding(
+        'warning',
+        'efforts',
+        'the scale of no joint is known: motions tell ratios only, and the nominal masses fix the '
+        'rest; scales, inertias and friction share the relative error of these masses',
+        'name a joint whose scale is known, or add a recording with a known payload',
+    )
+    return (
+        *_effort_findings(checks, fit),
+        *_offset_findings(unknowns, fitted, fit, offsets),
+        *([scale] if by_nominal_masses else []),
+        *_motion_findings(unknowns, fitted, moves),
+    )
+
+
+def _effort_findings(checks: tuple[EffortCheck, ...], fit: EffortFit) -> Iterator[Finding]:
+    deviations = np.sqrt(np.diag(fit.covariance))[len(fit.x) :]
+    for i, check in enumerate(checks):
+        subject = f'joint {check.joint}'
+        if np.isnan(fit.noise[i]):
+            yield Finding(
+                'warning',
+                subject,
+                'reports no efforts: its drive is not identified',
+                'let the driver report efforts',
+            )
+            continue
+        if fit.gains[i] < 0.0:
+            yield Finding(
+                'warning',
+                subject,
+                'efforts have the other sign: they fall where torque rises',
+                f'effort_scale {1.0 / fit.gains[i]:.4g}',
+            )
+        if i in fit.free:
+            k = fit.free.index(i)
+            scale, error = 1.0 / fit.gains[i], deviations[k] / fit.gains[i] ** 2
+            told = bool(fit.told[len(fit.x) + k])
+            yield Finding(
+                'warning',
+                subject,
+                'efforts are no torques (currents, or a gear ratio is missing): '
+                f'{abs(scale):.4g} +- {2 * error:.2g} N m or N per unit'
+                if told
+                else 'the scale of its efforts cannot be told from the inertia that it moves',
+                f'effort_scale {scale:.4g}' if told else 'load the joint by gravity, or --scale',
+            )
+        elif check.is_scaled:
+            yield Finding(
+                'warning',
+                subject,
+                f'efforts are {check.gain:.3g} times the nominal torques: the masses that it moves '
+                'are others than in the description, or they are no torques',
+                'compare the identified bodies with the robot, or estimate its scale too',
+            )
+
+
+def _offset_findings(
+    unknowns: Unknowns, fitted: Equations, fit: EffortFit, offsets: Array
+) -> Iterator[Finding]:
+    for i, joint in enumerate(unknowns.robot.joint_names):
+        size = float(np.sqrt(np.mean((fitted.effort[:, i] / fit.gains[i]) ** 2)))
+        if abs(offsets[i]) > LARGE_OFFSET * size:  # not if NaN
+            yield Finding(
+                'warning',
+                f'joint {joint}',
+                f'efforts are off by {-offsets[i]:.3g} N m or N, of {size:.3g} (rms)',
+                f'effort_offset {offsets[i]:.4g}',
+            )
+
+
+def _motion_findings(
+    unknowns: Unknowns, fitted: Equations, moves: NDArray[np.bool_]
+) -> Iterator[Finding]:
+    level = AT_LEVEL * unknowns.model.smoothing
+    for i, joint in enumerate(unknowns.robot.joint_names):
+        if not moves[i]:
+            yield Finding(
+                'warning',
+                f'joint {joint}',
+                'never moved: its friction and armature, and what only it moves, are not told',
+                'let it move, see `excite`',
+            )
+        elif not (fitted.v[:, i].max() > level and fitted.v[:, i].min() < -level):
+            yield Finding(
+                'warning',
+                f'joint {joint}',
+                'never reversed: dry friction and offset of its effort cannot be told apart',
+                'let it move both ways, see `excite`',
+            )

@@ -1,0 +1,192 @@
+r"""Identification of the dynamics of a robot: bodies, drives and the efforts of its driver.
+
+Torques are linear in the unknowns theta: ten parameters of each body, armature, friction and offset
+of the efforts of each joint (`Unknowns`). What filtered efforts tell (`equations`) are base
+parameters, with intervals (`fit_efforts`); bodies that can exist and agree with them make the
+identified description (`fit_bodies`). Gains of efforts are estimated where a driver does not report
+torques.
+
+Source: Swevers, Verdonck and De Schutter 2007, IEEE Control Systems Magazine 27(5); Gautier and
+Briot 2014, *Global identification of joint drive gains and dynamic parameters of robots*, ASME J.
+Dyn. Sys. Meas. Control 136(5); Müller 2018b section 6 (D-43).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from screw_dynamics_ros.core.arguments import float_array
+from screw_dynamics_ros.core.errors import ArgumentError
+from screw_dynamics_ros.core.measurement.identification.dynamics.effort_check import check_efforts
+from screw_dynamics_ros.core.measurement.identification.dynamics.effort_equations import (
+    Equations,
+    divided,
+    equations,
+)
+from screw_dynamics_ros.core.measurement.identification.dynamics.effort_fit import EffortFit
+from screw_dynamics_ros.core.measurement.identification.dynamics.effort_problem import EffortProblem
+from screw_dynamics_ros.core.measurement.identification.dynamics.filtering import chosen_cutoff
+from screw_dynamics_ros.core.measurement.identification.dynamics.findings import all_findings
+from screw_dynamics_ros.core.measurement.identification.dynamics.identified_robot import (
+    identified_bodies,
+    identified_drive,
+)
+from screw_dynamics_ros.core.measurement.identification.dynamics.options import (
+    IdentificationOptions,
+    check_options,
+)
+from screw_dynamics_ros.core.measurement.identification.dynamics.physical_fit import fit_bodies
+from screw_dynamics_ros.core.measurement.identification.dynamics.recording import (
+    DynamicModel,
+    JointRecording,
+    checked,
+    measured,
+    moving,
+)
+from screw_dynamics_ros.core.measurement.identification.dynamics.result import (
+    DynamicIdentification,
+    Torques,
+)
+from screw_dynamics_ros.core.measurement.identification.dynamics.unknowns import Unknowns
+from screw_dynamics_ros.core.types import Array
+
+DEFAULT = IdentificationOptions()
+
+
+def identify_dynamics(
+    robot: DynamicModel,
+    t: ArrayLike,
+    q: ArrayLike,
+    v: ArrayLike | None,
+    tau: ArrayLike,
+    options: IdentificationOptions = DEFAULT,
+) -> DynamicIdentification:
+    """Return the dynamics that agree best with one recording.
+
+    Parameters
+    ----------
+    robot : Robot
+        The nominal one, with gravity as it is; its drives are the nominal ones.
+    t : (N,)
+        Times [s], increasing.
+    q : (N, n)
+        Positions in the order of `joint_names` [rad, m].
+    v : (N, n), optional
+        Velocities, to be compared with the derivatives of q; NaN throughout for joints without.
+    tau : (N, n)
+        Efforts as reported; NaN throughout for joints without.
+    options : IdentificationOptions
+
+    Raises
+    ------
+    ArgumentError
+        What `recording.checked` refuses, no motion, recordings that are too short or too coarse.
+    UnknownNameError
+        Joints, links or groups that do not exist.
+    """
+    speeds = None if v is None else float_array('v', v)
+    arrays = float_array('t', t), float_array('q', q), speeds, float_array('tau', tau)
+    return identify_recordings(robot, [JointRecording(*arrays)], options)
+
+
+def identify_recordings(
+    robot: DynamicModel,
+    recordings: Sequence[JointRecording],
+    options: IdentificationOptions = DEFAULT,
+) -> DynamicIdentification:
+    """Return the dynamics that agree best with several recordings, with known payloads or without.
+
+    Raises as `identify_dynamics`.
+    """
+    check_options(options, robot)
+    if not recordings:
+        raise ArgumentError('no recordings given')
+    runs = [checked(each, robot) for each in recordings]
+    moves, reports = moving(runs), measured(runs)
+    if not moves.any():
+        raise ArgumentError('no joint moves in the recordings; see `excite` for a motion')
+    cutoff = options.cutoff or chosen_cutoff(runs)
+    unknowns = Unknowns(robot, options.model)
+    columns, grouping = unknowns.base(moves, reports)
+    every = equations(runs, unknowns, columns, cutoff, options.measured_velocities)
+    fitted, held_out = divided(every, options.held_out, cutoff)
+    checks = check_efforts(fitted, robot.joint_names)
+    loaded = any(run.payloads for run in runs)
+    problem = EffortProblem(unknowns, columns, grouping, fitted, options, checks, loaded)
+    fit = problem.fit()
+    theta, success = fit_bodies(unknowns, grouping, fit.information, problem.L)
+    return _result(problem, fit, theta, success, (every, held_out), cutoff, moves)
+
+
+def _result(
+    problem: EffortProblem,
+    fit: EffortFit,
+    theta: Array,
+    success: bool,
+    rows: tuple[Equations, Equations],
+    cutoff: float,
+    moves: NDArray[np.bool_],
+) -> DynamicIdentification:
+    unknowns, grouping = problem.unknowns, problem.grouping
+    robot = unknowns.robot
+    every, held_out = rows
+    joints = robot.joint_names
+    seen: list[bool] = (grouping != 0.0).any(axis=0).tolist()
+    values = {name: x for name, x, known in zip(unknowns.names, theta.tolist(), seen) if known}
+    drives = {joint: identified_drive(unknowns, joint, values) for joint in joints}
+    payload, description = identified_bodies(unknowns, theta, drives)
+    offsets = np.array([values.get(f'{joint}/offset', 0.0) for joint in joints])
+    gain_deviation = np.zeros(len(joints))
+    gain_deviation[list(fit.free)] = np.sqrt(np.diag(fit.covariance))[len(fit.x) :]
+    identified = every.W @ (grouping @ theta) + every.known + offsets
+    reported = every.effort / fit.gains
+    torques = Torques(
+        every.t,
+        every.part,
+        np.isin(np.arange(len(every.t)), _rows_of(every, held_out)),
+        reported + offsets,
+        np.where(np.isnan(reported), np.nan, identified),
+        np.where(np.isnan(reported), np.nan, every.nominal),
+        reported,
+    )
+    samples = len(problem.fitted.t) / fit.correlation
+    return DynamicIdentification(
+        description=description,
+        drives=drives,
+        payload=payload,
+        joint_names=joints,
+        effort_scale=1.0 / fit.gains,
+        effort_offset=offsets,
+        scale_deviation=gain_deviation / fit.gains**2,
+        parameters=problem.names,
+        groups=tuple(
+            {unknowns.names[k]: float(row[k]) for k in np.flatnonzero(row)} for row in grouping
+        ),
+        units=tuple(map(unknowns.unit, problem.names)),
+        nominal=problem.nominal,
+        values=fit.x,
+        deviations=np.sqrt(np.diag(fit.covariance))[: len(fit.x)],
+        told=fit.told[: len(fit.x)],
+        physical=grouping @ theta,
+        held=fit.combinations,
+        degrees_of_freedom=float(np.nansum(samples)) - len(fit.x) - len(fit.free),
+        checks=problem.checks,
+        findings=all_findings(
+            unknowns, problem.fitted, problem.checks, fit, offsets, moves, problem.by_nominal_masses
+        ),
+        torques=torques,
+        noise=fit.noise,
+        correlation=fit.correlation,
+        condition=fit.condition,
+        cutoff=cutoff,
+        success=success,
+    )
+
+
+def _rows_of(every: Equations, chosen: Equations) -> Array:
+    """Return where the chosen instants stand."""
+    keys = {key: k for k, key in enumerate(zip(every.part.tolist(), every.t.tolist()))}
+    return np.array([keys[key] for key in zip(chosen.part.tolist(), chosen.t.tolist())], dtype=int)

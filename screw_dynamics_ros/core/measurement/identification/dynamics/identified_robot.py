@@ -1,0 +1,81 @@
+"""Drives and description of what was identified."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from screw_dynamics_ros.core.description.body_inertia import inertia_fault
+from screw_dynamics_ros.core.description.drives import Drive
+from screw_dynamics_ros.core.description.rigid_body import RigidBody
+from screw_dynamics_ros.core.description.robot_description import Joint, RobotDescription
+from screw_dynamics_ros.core.dynamics.regressor import inertial_parameters
+from screw_dynamics_ros.core.measurement.identification.dynamics.pseudo_inertia import (
+    inertia_of,
+    parameters_of,
+    physical,
+)
+from screw_dynamics_ros.core.measurement.identification.dynamics.unknowns import Unknowns
+from screw_dynamics_ros.core.tree.multibody_tree import GROUND
+from screw_dynamics_ros.core.types import Array
+
+
+def identified_drive(unknowns: Unknowns, joint: str, values: dict[str, float]) -> Drive:
+    """Return the identified drive of a joint; what was not estimated is as it was."""
+    nominal = unknowns.robot.drives[joint]
+    if f'{joint}/armature' in values:
+        nominal = replace(
+            nominal,
+            rotor_inertia=0.0,
+            rotor_axis=None,
+            carrier=None,
+            armature=values[f'{joint}/armature'],
+        )
+    if f'{joint}/coulomb' in values:
+        coulomb, speed = values[f'{joint}/coulomb'], unknowns.model.stribeck_speed
+        nominal = replace(
+            nominal,
+            damping=values.get(f'{joint}/damping', nominal.damping),
+            coulomb=coulomb,
+            breakaway=None if speed is None else coulomb + values.get(f'{joint}/stribeck', 0.0),
+            stribeck_speed=speed or nominal.stribeck_speed,
+            smoothing=unknowns.model.smoothing,
+        )
+    return nominal
+
+
+def identified_bodies(
+    unknowns: Unknowns, theta: Array, drives: dict[str, Drive]
+) -> tuple[RigidBody | None, RobotDescription]:
+    """Return the payload, if it was estimated, and the description with bodies and friction.
+
+    Links that do not move keep their inertias, or the nearest ones that can exist.
+    """
+    found = {name: inertia_of(theta[place]) for name, place in unknowns.bodies.items()}
+    payload = found.pop('payload', None) if unknowns.model.payload_link else None
+    nominal = unknowns.robot.description
+    frames = unknowns.robot.tree.frames
+    for link in nominal.links:  # of those that do not move, no torque tells anything
+        if frames[link.name].body != GROUND or link.inertia is None:
+            continue
+        if inertia_fault(link.inertia) is not None:
+            parameters = inertial_parameters(nominal, (link.name,))
+            found[link.name] = inertia_of(parameters_of(physical(parameters)))
+    links = [
+        replace(link, inertia=found[link.name]) if link.name in found else link
+        for link in nominal.links
+    ]
+    joints = [_with_friction(joint, drives, unknowns) for joint in nominal.joints]
+    return (
+        None if payload is None else RigidBody(payload.mass, payload.com, payload.matrix),
+        RobotDescription.from_parts(nominal.name, links, joints, check_inertias=False),
+    )
+
+
+def _with_friction(joint: Joint, drives: dict[str, Drive], unknowns: Unknowns) -> Joint:
+    """Return a joint with the friction found; that of mimic joints is in the joint they follow."""
+    if joint.name in drives:
+        drive = drives[joint.name]
+        return replace(joint, damping=drive.damping, friction=drive.coulomb)
+    if joint.mimic is not None and 'friction' in unknowns.model.estimate:
+        return replace(joint, damping=0.0, friction=0.0)
+    return joint

@@ -1,0 +1,99 @@
+"""Limits of motions that are designed for identification."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from screw_dynamics_ros.core.arguments import check_number
+from screw_dynamics_ros.core.errors import ArgumentError, UnknownNameError
+from screw_dynamics_ros.core.measurement.identification.dynamics.recording import DynamicModel
+from screw_dynamics_ros.core.types import Array
+
+#: For joints without limits: half range [rad, m], speed [rad/s, m/s].
+FREE_RANGE, FREE_SPEED = np.pi, 1.0
+
+#: Accelerations that are allowed if no limit is given: full speed within this time [s].
+RAMP = 0.5
+
+#: Share of the limits that is used.
+USED = 0.95
+
+
+@dataclass(frozen=True)
+class MotionLimits:
+    """How far, how fast.
+
+    Attributes
+    ----------
+    range : float
+        Share of the joint ranges that is used, about their middles, 0 to 1.
+    speed : float
+        Share of the velocity limits, 0 to 1.
+    acceleration : float, optional
+        Largest acceleration of each joint [rad/s^2, m/s^2]; full speed within half a second if not
+        given.
+    effort : bool
+        Whether efforts of the nominal robot must stay within their limits.
+    joints : collection of str, optional
+        Those that move; all if not given. Others stand still in the middle of their ranges.
+    """
+
+    range: float = 1.0
+    speed: float = 1.0
+    acceleration: float | None = None
+    effort: bool = True
+    joints: Collection[str] | None = None
+
+
+def moving_joints(robot: DynamicModel, limits: MotionLimits) -> NDArray[np.bool_]:
+    """Return which joints (n,) move."""
+    names = robot.joint_names
+    if robot.nq != robot.nv or robot.nv != len(names) or not names:
+        raise ArgumentError(
+            f'{robot.description.name!r}: a fixed base and joints of one freedom are needed'
+        )
+    if limits.joints is None:
+        return np.ones(len(names), dtype=bool)
+    unknown = [name for name in limits.joints if name not in names]
+    if unknown or not limits.joints:
+        raise UnknownNameError(
+            f'joints: no joint {unknown[0]!r}; there are {", ".join(names)}'
+            if unknown
+            else f'joints: none chosen of {", ".join(names)}'
+        )
+    return np.array([name in limits.joints for name in names])
+
+
+def bounds(robot: DynamicModel, limits: MotionLimits) -> tuple[Array, Array, Array, Array]:
+    """Return middles, half ranges, speeds and accelerations (n,)."""
+    for name in ('range', 'speed'):
+        value = getattr(limits, name)
+        check_number(name, value, positive=True)
+        if value > 1.0:
+            raise ArgumentError(f'{name} = {value} is a share of the limits, at most 1')
+    if limits.acceleration is not None:
+        check_number('acceleration', limits.acceleration, positive=True)
+    lower, upper = robot.limits.lower, robot.limits.upper
+    bounded = np.isfinite(lower) & np.isfinite(upper)
+    with np.errstate(invalid='ignore'):
+        middle = np.where(bounded, (lower + upper) / 2, np.clip(0.0, lower, upper))
+        half = np.where(bounded, (upper - lower) / 2, FREE_RANGE)
+    half = USED * limits.range * np.minimum(half, FREE_RANGE)
+    # A joint with a limit on one side only stays on the right one.
+    one_sided = ~bounded & (np.isfinite(lower) | np.isfinite(upper))
+    middle = middle + np.where(one_sided, np.where(np.isfinite(lower), half, -half), 0.0)
+    velocity = robot.limits.velocity
+    speed = USED * limits.speed * np.where(np.isfinite(velocity), velocity, FREE_SPEED)
+    still = [name for name, s, h in zip(robot.joint_names, speed, half) if s <= 0.0 or h <= 0.0]
+    still = [name for name in still if limits.joints is None or name in limits.joints]
+    if still:
+        raise ArgumentError(
+            f'limits of position or velocity of {", ".join(still)} leave no motion; choose other '
+            'joints'
+        )
+    acceleration = speed / RAMP if limits.acceleration is None else limits.acceleration
+    return middle, half, speed, np.broadcast_to(acceleration, speed.shape)

@@ -1,0 +1,64 @@
+"""How recordings are evaluated."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from screw_dynamics_ros.core.arguments import check_number
+from screw_dynamics_ros.core.errors import ArgumentError, UnknownNameError
+from screw_dynamics_ros.core.measurement.identification.dynamics.recording import DynamicModel
+from screw_dynamics_ros.core.measurement.identification.dynamics.unknowns import Model
+
+
+@dataclass(frozen=True)
+class IdentificationOptions:
+    """How recordings are evaluated.
+
+    Attributes
+    ----------
+    model : Model
+        What is estimated.
+    scale : 'auto', 'known' or sequence of str
+        Joints whose effort scale is estimated; 'auto': those whose efforts disagree with the
+        nominal model by more than a factor of two.
+    cutoff : float, optional
+        Of the filter [Hz]; from the bandwidth of the motion if not given.
+    held_out : float
+        Share of the recordings kept for validation, in blocks, 0 to 0.5.
+    robust : bool
+        Whether instants that disagree (contacts) count less.
+    measured_velocities : bool
+        Whether velocities are those recorded. Derivatives of positions, the default, are not late
+        and mostly less noisy.
+    """
+
+    model: Model = field(default_factory=Model)
+    scale: str | Sequence[str] = 'auto'
+    cutoff: float | None = None
+    held_out: float = 0.2
+    robust: bool = False
+    measured_velocities: bool = False
+
+
+def check_options(options: IdentificationOptions, robot: DynamicModel) -> None:
+    """Raise ArgumentError or UnknownNameError for options that a robot cannot have."""
+    if options.cutoff is not None:
+        check_number('cutoff', options.cutoff, positive=True)
+    check_number('held_out', options.held_out)
+    if options.held_out > 0.5:
+        raise ArgumentError(f'held_out = {options.held_out} must be between 0 and 0.5')
+    check_number('smoothing', options.model.smoothing, positive=True)
+    if options.model.stribeck_speed is not None:
+        check_number('stribeck_speed', options.model.stribeck_speed, positive=True)
+    if isinstance(options.scale, str):
+        if options.scale not in ('auto', 'known'):
+            raise ArgumentError(
+                f"scale = {options.scale!r}: give 'auto', 'known', or a sequence of joints"
+            )
+        return
+    unknown = [name for name in options.scale if name not in robot.joint_names]
+    if unknown:
+        raise UnknownNameError(
+            f'scale: no joint {unknown[0]!r}; the joints are {", ".join(robot.joint_names)}'
+        )

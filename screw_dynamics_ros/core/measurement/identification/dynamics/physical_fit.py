@@ -1,0 +1,141 @@
+r"""Bodies that can exist and agree with the base parameters that efforts tell.
+
+    minimize  1/2 |R G theta - z|^2 + 1/2 |L^-1 (theta - nominal)|^2
+              - mu (sum log det Sigma_b(theta) + sum log d(theta))
+
+over all parameters theta. R, z are the rows that all equations come to (`EffortFit.information`), G
+groups the parameters, and L is their likely size: what data do not tell stays near the nominal
+robot; what they tell is not moved by it, as R is larger by orders of magnitude there. Logarithms
+keep the pseudo-inertias Sigma_b positive definite and the armatures and frictions d positive. The
+problem is convex, so Newton's method with a falling mu finds the one minimum.
+
+Sources: Wensing, Kim and Slotine 2018, *Linear matrix inequalities for physically consistent
+inertial parameter identification*, IEEE RA-L 3(1); Boyd and Vandenberghe 2004, *Convex
+optimization*, 11.3 and 11.6 (barrier method, generalized inequalities).
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from screw_dynamics_ros.core.measurement.identification.dynamics.pseudo_inertia import (
+    BASIS,
+    parameters_of,
+    physical,
+    pseudo_inertia,
+)
+from screw_dynamics_ros.core.measurement.identification.dynamics.unknowns import Unknowns
+from screw_dynamics_ros.core.types import Array
+
+BARRIERS = (1.0, 1e-2, 1e-4, 1e-6)  # mu; the last one moves what is not told by a thousandth
+STEPS = 100  # of Newton, for each mu
+DECREMENT = 1e-9  # half the squared Newton decrement at which it has converged
+SMALLEST_STEP = 1e-10
+NONE = 1e-4  # armature and friction, by their likely size, that are taken for zero
+START = 1e-3  # armature and friction to start with, by their likely size
+
+
+def fit_bodies(
+    unknowns: Unknowns, grouping: Array, information: tuple[Array, Array], L: Array
+) -> tuple[Array, bool]:
+    """Return theta (P,) of bodies that can exist, and whether the iteration has converged.
+
+    Parameters
+    ----------
+    unknowns : Unknowns
+    grouping : (p, P) array
+    information : (R, z)
+        (k, p) and (k,).
+    L : (P, P) array
+        See `Unknowns.deviations`.
+    """
+    T = np.asarray(np.linalg.qr(np.column_stack(information), mode='r'))
+    problem = _Problem(unknowns, T[:, :-1] @ grouping, T[:, -1], L)
+    y, converged = problem.start, True
+    for mu in BARRIERS:
+        y, converged = problem.minimum(y, mu)
+    theta = problem.theta(y)
+    none = problem.positive[theta[problem.positive] < NONE * np.diag(L)[problem.positive]]
+    theta[none] = 0.0
+    return theta, converged
+
+
+class _Problem:
+    """The function of y, theta = nominal + L y."""
+
+    def __init__(self, unknowns: Unknowns, A: Array, z: Array, L: Array) -> None:
+        self.L, self.nominal = L, unknowns.nominal
+        self.A, self.z = A @ L, z - A @ unknowns.nominal
+        self.places = list(unknowns.bodies.values())
+        self.positive: NDArray[np.int64] = np.array(
+            [
+                k
+                for k, name in enumerate(unknowns.names)
+                if k >= 10 * len(self.places) and not name.endswith('/offset')
+            ],
+            dtype=np.int64,
+        )
+        theta = self.nominal.copy()
+        for place in self.places:
+            theta[place] = parameters_of(physical(theta[place]))
+        least = START * np.diag(L)[self.positive]
+        theta[self.positive] = np.maximum(theta[self.positive], least)
+        self.start = np.linalg.solve(L, theta - self.nominal)
+
+    def theta(self, y: Array) -> Array:
+        """Return the parameters."""
+        return np.asarray(self.nominal + self.L @ y)
+
+    def value(self, y: Array, mu: float) -> float:
+        """Return the function, infinite where bodies cannot exist."""
+        theta = self.theta(y)
+        d = theta[self.positive]
+        if (d <= 0.0).any():
+            return np.inf
+        barrier = float(np.log(d).sum())
+        for place in self.places:
+            try:
+                diagonal = np.diag(np.linalg.cholesky(pseudo_inertia(theta[place])))
+            except np.linalg.LinAlgError:
+                return np.inf
+            barrier += 2.0 * float(np.log(diagonal).sum())
+        e = self.A @ y - self.z
+        return 0.5 * float(e @ e + y @ y) - mu * barrier
+
+    def derivatives(self, y: Array, mu: float) -> tuple[Array, Array]:
+        """Return gradient and Hessian."""
+        theta = self.theta(y)
+        slope = np.zeros(len(theta))
+        curvature = np.zeros((len(theta), len(theta)))
+        slope[self.positive] = 1.0 / theta[self.positive]
+        curvature[self.positive, self.positive] = 1.0 / theta[self.positive] ** 2
+        for place in self.places:
+            relative = np.linalg.inv(pseudo_inertia(theta[place])) @ BASIS
+            slope[place] = np.trace(relative, axis1=1, axis2=2)
+            curvature[place, place] = np.einsum('iab,jba->ij', relative, relative)
+        gradient = self.A.T @ (self.A @ y - self.z) + y - mu * self.L.T @ slope
+        hessian = self.A.T @ self.A + np.eye(len(y)) + mu * self.L.T @ curvature @ self.L
+        return gradient, hessian
+
+    def minimum(self, y: Array, mu: float) -> tuple[Array, bool]:
+        """Return where the function is least, by Newton steps with backtracking from y."""
+        value = self.value(y, mu)
+        for _ in range(STEPS):
+            try:
+                gradient, hessian = self.derivatives(y, mu)
+                step = -np.linalg.solve(hessian, gradient)
+            except np.linalg.LinAlgError:  # bodies on the border of what can exist
+                return y, False
+            decrement = -float(gradient @ step)
+            if decrement < 2.0 * DECREMENT:
+                return y, True
+            length = 1.0
+            while (
+                not (new := self.value(y + length * step, mu)) <= value - 0.1 * length * decrement
+            ):
+                length /= 2.0
+                if length < SMALLEST_STEP:  # rounding
+                    return y, decrement < 1e-3
+            y, value = y + length * step, new
+        return y, False

@@ -1,0 +1,157 @@
+"""What recordings tell about the dynamics of a robot."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from screw_dynamics_ros.core.description.drives import Drive
+from screw_dynamics_ros.core.description.rigid_body import RigidBody
+from screw_dynamics_ros.core.description.robot_description import Finding, RobotDescription
+from screw_dynamics_ros.core.errors import ArgumentError
+from screw_dynamics_ros.core.measurement.identification.dynamics.effort_check import EffortCheck
+from screw_dynamics_ros.core.types import Array
+
+
+@dataclass(frozen=True, eq=False)
+class Torques:
+    """Torques of n joints at M instants, filtered [N m, N].
+
+    Attributes
+    ----------
+    t : (M,) array
+        [s]
+    part : (M,) array of int
+        Parts of recordings without gaps.
+    held_out : (M,) array of bool
+        Whether these instants were kept for validation.
+    measured, identified, nominal : (M, n) arrays
+        Reported efforts as torques (scale and offset applied), and those of the two models. NaN
+        where no effort is reported.
+    reported : (M, n) array
+        The same with the scale only: what the nominal model is compared with.
+    """
+
+    t: Array
+    part: NDArray[np.int64]
+    held_out: NDArray[np.bool_]
+    measured: Array
+    identified: Array
+    nominal: Array
+    reported: Array
+
+
+@dataclass(frozen=True, eq=False)
+class DynamicIdentification:
+    """The dynamics of a robot that agree best with recordings, and how well they are known.
+
+    Attributes
+    ----------
+    description : RobotDescription
+        The identified one: inertias that can exist, friction of the joints.
+    drives : {joint: Drive}
+        Armature and friction.
+    payload : RigidBody or None
+        The payload found, in the frame of its link, where one was looked for.
+    joint_names : tuple of n str
+    effort_scale, effort_offset : (n,) arrays
+        torque = scale * reported effort + offset, as the nodes have it [N m, N per unit; N m, N].
+    scale_deviation : (n,) array
+        Standard deviation of the scale; 0 where it was not estimated.
+    parameters : tuple of p str
+        Base parameters: 'link/mx', which stands for `groups[...]`, 'joint/damping' and so on.
+    groups : tuple of dict
+        What each of them is: {parameter: coefficient}.
+    units : tuple of str
+    nominal, values, deviations : (p,) arrays
+        Nominal values, those the efforts tell, and standard deviations. Where data do not decide
+        they hold what is likely.
+    told : (p,) array of bool
+        Whether data decide.
+    physical : (p,) array
+        Values of the identified description and drives: of bodies that can exist.
+    held : tuple of dict
+        What this motion does not tell: changes {parameter: relative to what is likely}.
+    degrees_of_freedom : float
+        Independent equations less parameters.
+    checks : tuple of EffortCheck
+        Efforts of each joint against the nominal model.
+    findings : tuple of Finding
+        Faults of the driver, and what the motion could not tell.
+    torques : Torques
+    noise, correlation : (n,) arrays
+        Residuals in fitted instants [reported units], and their autocorrelation time [instants].
+    condition : float
+        Of the equations, parameters scaled by their likely size.
+    cutoff : float
+        Of the filter [Hz].
+    success : bool
+        Whether the bodies have converged.
+    """
+
+    description: RobotDescription
+    drives: dict[str, Drive]
+    payload: RigidBody | None
+    joint_names: tuple[str, ...]
+    effort_scale: Array
+    effort_offset: Array
+    scale_deviation: Array
+    parameters: tuple[str, ...]
+    groups: tuple[dict[str, float], ...]
+    units: tuple[str, ...]
+    nominal: Array
+    values: Array
+    deviations: Array
+    told: NDArray[np.bool_]
+    physical: Array
+    held: tuple[dict[str, float], ...]
+    degrees_of_freedom: float
+    checks: tuple[EffortCheck, ...]
+    findings: tuple[Finding, ...]
+    torques: Torques
+    noise: Array
+    correlation: Array
+    condition: float
+    cutoff: float
+    success: bool
+
+    def intervals(self, probability: float = 0.95) -> Array:
+        """Return confidence intervals (p, 2) of `values`, each parameter by itself (Student's t).
+
+        Those of parameters that are not `told` hold as far as nominal values are likely.
+        """
+        half = self.deviations * self.quantile(probability)
+        return np.stack([self.values - half, self.values + half], axis=1)
+
+    def scale_intervals(self, probability: float = 0.95) -> Array:
+        """Return confidence intervals (n, 2) of `effort_scale`."""
+        half = self.scale_deviation * self.quantile(probability)
+        return np.stack([self.effort_scale - half, self.effort_scale + half], axis=1)
+
+    def quantile(self, probability: float) -> float:
+        """Return how many standard deviations a two-sided interval has on each side."""
+        if not 0.0 < probability < 1.0:
+            raise ArgumentError(f'probability = {probability} must be between 0 and 1')
+        from scipy.stats import t
+
+        return float(t.ppf(0.5 + probability / 2, max(self.degrees_of_freedom, 1.0)))
+
+    def errors(self, held_out: bool = True) -> tuple[Array, Array, Array]:
+        """Return root mean squares (n,): torque, error of the identified and the nominal model.
+
+        Over the instants held out, or over those fitted [N m, N]. The nominal model is compared
+        with efforts of the right scale and without offset.
+        """
+        rows = self.torques.held_out == held_out
+        measured = self.torques.measured[rows]
+        return (
+            _rms(measured),
+            _rms(measured - self.torques.identified[rows]),
+            _rms(self.torques.reported[rows] - self.torques.nominal[rows]),
+        )
+
+
+def _rms(x: Array) -> Array:
+    return np.sqrt(np.mean(x**2, axis=0)) if len(x) else np.full(x.shape[1], np.nan)

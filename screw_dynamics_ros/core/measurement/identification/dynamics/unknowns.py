@@ -1,0 +1,269 @@
+"""The unknowns of the dynamics, by name, and the columns in which torques are linear in them."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from screw_dynamics_ros.core.description.drives import Drive
+from screw_dynamics_ros.core.description.rigid_body import RigidBody
+from screw_dynamics_ros.core.dynamics.regressor import (
+    PARAMETERS,
+    independent_columns,
+    inertial_parameters,
+)
+from screw_dynamics_ros.core.errors import ArgumentError, UnknownNameError
+from screw_dynamics_ros.core.measurement.identification.dynamics.pseudo_inertia import (
+    metric,
+    parameters_of,
+)
+from screw_dynamics_ros.core.measurement.identification.dynamics.recording import DynamicModel
+from screw_dynamics_ros.core.tree.multibody_tree import GROUND
+from screw_dynamics_ros.core.types import Array
+
+#: What may be estimated.
+GROUPS = ('inertia', 'armature', 'friction', 'offset')
+
+#: Relative difference from nominal bodies that is taken for likely.
+LIKELY = 0.5
+
+#: A payload of which nothing is known: mass [kg], radius [m], and its relative difference.
+UNKNOWN_MASS, UNKNOWN_RADIUS, UNKNOWN = 1.0, 0.1, 10.0
+
+#: Columns below this share of the largest one are zero.
+ROUNDING = 1e-9
+
+#: Units of joint parameters: revolute, prismatic.
+JOINT_UNITS = {
+    'armature': ('kg m^2', 'kg'),
+    'damping': ('N m s/rad', 'N s/m'),
+    'coulomb': ('N m', 'N'),
+    'stribeck': ('N m', 'N'),
+    'offset': ('N m', 'N'),
+}
+
+
+@dataclass(frozen=True)
+class Model:
+    """Which terms the torques have, besides the inertias of the description.
+
+    Attributes
+    ----------
+    estimate : collection of str
+        Of `GROUPS`.
+    payload_link : str
+        If not empty, an unknown body on that link is estimated, and the inertias of the links are
+        held: together they cannot be told apart.
+    stribeck_speed : float or None
+        With it, friction has a part `stribeck` (breakaway less Coulomb) that falls with speed.
+    smoothing : float
+        Of dry friction, as in `Drive` [rad/s, m/s].
+    """
+
+    estimate: Collection[str] = GROUPS
+    payload_link: str = ''
+    stribeck_speed: float | None = None
+    smoothing: float = 0.01
+
+
+class Unknowns:
+    """The unknowns theta (P,) of a robot and the torques W theta + known.
+
+    Attributes
+    ----------
+    names : tuple of P str
+        'link/mx' and the other `PARAMETERS` of each body, then 'joint/armature', '/damping',
+        '/coulomb', '/stribeck', '/offset'. The offset is what is added to scaled efforts: effort
+        + offset = torque.
+    nominal : (P,) array
+    bodies : {name: slice}
+        Where the ten parameters of each estimated body stand; 'payload' is one.
+    """
+
+    def __init__(self, robot: DynamicModel, model: Model) -> None:
+        _check(robot, model)
+        self.robot, self.model = robot, model
+        frames = robot.tree.frames
+        phi = inertial_parameters(robot.description, tuple(frames))
+        self._phi = phi.reshape(-1, len(PARAMETERS))
+        links = {link: k for k, link in enumerate(frames)}
+        chosen: dict[str, int] = {}
+        if model.payload_link:
+            chosen['payload'] = links[model.payload_link]
+        elif 'inertia' in model.estimate:
+            chosen = {
+                link: k
+                for link, k in links.items()
+                if frames[link].body != GROUND and self._phi[k, 0] > 0.0
+            }
+        self._link_of_body = chosen
+        held = self._phi.copy()
+        if not model.payload_link:
+            held[list(chosen.values())] = 0.0
+        self._held = held.ravel()
+        self.bodies = {name: slice(10 * k, 10 * k + 10) for k, name in enumerate(chosen)}
+        self.kinds = self._kinds()
+        joints = robot.joint_names
+        self.names = (
+            *(f'{name}/{parameter}' for name in chosen for parameter in PARAMETERS),
+            *(f'{joint}/{kind}' for kind in self.kinds for joint in joints),
+        )
+        self.nominal = np.concatenate(
+            [
+                *(self._nominal_body(name, k) for name, k in chosen.items()),
+                *(self._nominal_drives(kind) for kind in self.kinds),
+            ]
+        )
+
+    def _kinds(self) -> tuple[str, ...]:
+        estimate = self.model.estimate
+        kinds = ['armature'] * ('armature' in estimate)
+        if 'friction' in estimate:
+            kinds += ['damping', 'coulomb']
+            kinds += ['stribeck'] * (self.model.stribeck_speed is not None)
+        return (*kinds, *(['offset'] * ('offset' in estimate)))
+
+    def _nominal_body(self, name: str, k: int) -> Array:
+        if name != 'payload':
+            return self._phi[k]
+        size = UNKNOWN_MASS * np.array([*(3 * [UNKNOWN_RADIUS**2]), 1.0])
+        return parameters_of(np.diag(size))
+
+    def _nominal_drives(self, kind: str) -> Array:
+        drives = [self.robot.drives[joint] for joint in self.robot.joint_names]
+        if kind == 'armature':
+            return np.array([drive.reflected_inertia for drive in drives])
+        if kind in ('damping', 'coulomb'):
+            return np.array([getattr(drive, kind) for drive in drives])
+        return np.zeros(len(drives))
+
+    def columns(self, q: Array, v: Array, a: Array) -> Array:
+        """Return W (N, n, P) of a motion."""
+        Y = np.asarray(self.robot.regressor(q, v, a))
+        blocks = [Y[:, :, 10 * k : 10 * k + 10] for k in self._link_of_body.values()]
+        blocks += [self.drive_columns(kind, v, a) for kind in self.kinds]
+        return np.concatenate(blocks, axis=2)
+
+    def drive_columns(self, kind: str, v: Array, a: Array) -> Array:
+        """Return the columns (N, n, n) of one kind of joint parameters."""
+        if kind == 'armature':
+            values = a
+        elif kind == 'damping':
+            values = v
+        elif kind == 'coulomb':
+            values = self.direction(v)
+        elif kind == 'stribeck':
+            speed = self.model.stribeck_speed or 1.0
+            values = self.direction(v) / (1.0 + (v / speed) ** 2)
+        else:
+            values = -np.ones_like(v)
+        return values[:, :, None] * np.eye(v.shape[1])
+
+    def direction(self, v: Array) -> Array:
+        """Return the smooth sign of velocities, as of `Drive.friction`."""
+        return np.asarray(v / np.sqrt(v**2 + self.model.smoothing**2))
+
+    def known_torques(
+        self, q: Array, v: Array, a: Array, payloads: Mapping[str, RigidBody]
+    ) -> Array:
+        """Return the torques (N, n) of what is not estimated: held bodies, known payloads, drives.
+
+        A rotor's spin (`Drive.rotor_axis`) is not in it.
+        """
+        Y = np.asarray(self.robot.regressor(q, v, a))
+        known = self._held.copy()
+        links = tuple(self.robot.tree.frames)
+        for link, payload in payloads.items():
+            if link not in links:
+                raise UnknownNameError(f'no link {link!r} to carry a payload: {", ".join(links)}')
+            k = 10 * links.index(link)
+            m, h, I = payload.mass, payload.first_moment, payload.inertia  # noqa: E741
+            entries = (I[0, 0], I[0, 1], I[1, 1], I[0, 2], I[1, 2], I[2, 2])
+            known[k : k + 10] += [m, *h, *entries]
+        torques = Y @ known
+        if 'armature' not in self.kinds:
+            torques = torques + self._nominal_drives('armature') * a
+        if 'damping' not in self.kinds:
+            torques = torques + self.friction(v)
+        return torques
+
+    def rigid_torques(
+        self, q: Array, v: Array, a: Array, payloads: Mapping[str, RigidBody]
+    ) -> Array:
+        """Return the torques (N, n) of the nominal bodies and known payloads alone."""
+        nominal = Unknowns(self.robot, Model(estimate=('armature', 'friction')))
+        return nominal.known_torques(q, v, a, payloads)
+
+    def friction(self, v: Array) -> Array:
+        """Return the nominal friction (N, n)."""
+        drives: list[Drive] = [self.robot.drives[joint] for joint in self.robot.joint_names]
+        return np.stack([drive.friction(x) for drive, x in zip(drives, v.T)], axis=1)
+
+    def deviations(self, torque: Array, v: Array, a: Array) -> Array:
+        """Return L (P, P): theta - nominal = L z has a likely size for z of unit variance.
+
+        Bodies by their metric; joint parameters such that each could make the whole torque.
+
+        Parameters
+        ----------
+        torque, v, a : (n,) arrays
+            Typical sizes of torques, velocities and accelerations.
+        """
+        L = np.zeros((len(self.names), len(self.names)))
+        for name, place in self.bodies.items():
+            D = metric(self.nominal[place])
+            wide = UNKNOWN if name == 'payload' else LIKELY
+            L[place, place] = wide * np.linalg.cholesky(np.linalg.inv(D.T @ D))
+        sizes = {
+            'armature': torque / np.maximum(a, 1e-3),
+            'damping': torque / np.maximum(v, 1e-3),
+        }
+        k = 10 * len(self.bodies)
+        for kind in self.kinds:
+            for size in sizes.get(kind, torque):
+                L[k, k] = size
+                k += 1
+        return L
+
+    def base(self, moves: NDArray[np.bool_], measured: NDArray[np.bool_]) -> tuple[Array, Array]:
+        """Return independent columns and their grouping G (p, P): W = W[:, columns] G.
+
+        For any motion of the joints that move, seen in the torques of those that are measured.
+        """
+        n, count = len(moves), len(self.names)
+        samples = 2 * -(-count // max(int(measured.sum()), 1)) + 10
+        rng = np.random.default_rng(0)
+        q = np.where(moves, rng.uniform(-np.pi, np.pi, (samples, n)), 0.3)
+        v, a = (np.where(moves, rng.normal(size=(samples, n)), 0.0) for _ in range(2))
+        W = self.columns(q, v, a)[:, measured].reshape(-1, count)
+        # Rounding of what is zero would count as a column.
+        sizes = np.linalg.norm(W, axis=0)
+        W[:, sizes < ROUNDING * sizes.max(initial=0.0)] = 0.0
+        return independent_columns(W)
+
+    def unit(self, name: str) -> str:
+        """Return the unit of a parameter."""
+        owner, _, kind = name.rpartition('/')
+        if kind in JOINT_UNITS:
+            kinds = {joint.name: joint.kind for joint in self.robot.description.joints}
+            return JOINT_UNITS[kind][not kinds[owner].turns]
+        return 'kg' if kind == 'm' else 'kg m' if kind[0] == 'm' else 'kg m^2'
+
+
+def _check(robot: DynamicModel, model: Model) -> None:
+    unknown = [group for group in model.estimate if group not in GROUPS]
+    if unknown:
+        raise UnknownNameError(f'estimate: no {unknown[0]!r}; choose from {", ".join(GROUPS)}')
+    if model.payload_link and model.payload_link not in robot.link_names:
+        raise UnknownNameError(
+            f'payload_link: no link {model.payload_link!r}; there are {", ".join(robot.link_names)}'
+        )
+    if model.payload_link and robot.tree.frames[model.payload_link].body == GROUND:
+        raise ArgumentError(
+            f'payload_link: {model.payload_link!r} does not move, no torque tells its payload'
+        )
+    if not model.estimate and not model.payload_link:
+        raise ArgumentError(f'nothing to estimate; choose from {", ".join(GROUPS)}')

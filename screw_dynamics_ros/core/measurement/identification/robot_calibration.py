@@ -1,0 +1,318 @@
+r"""Kinematic calibration of robot descriptions from measured poses, points or distances.
+
+The errors of the description (`ChainErrors`) are the unknowns of weighted nonlinear least squares,
+
+    minimize  sum_i | W e_i(P) |^2,    W = 1 / standard deviations of the instrument,
+
+solved by the Gauss-Newton method with the singular value decomposition of the stacked W J_P. What
+these measurements cannot tell is found before: for every dimension of the null space one parameter
+is held at its nominal value, and the combination is named that would have changed nothing.
+
+Source: Bruyninckx 2010 (5.30), section 5.6.1 (C-016 to C-019).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from screw_dynamics_ros.core.arguments import check_number, float_array
+from screw_dynamics_ros.core.description.robot_description import RobotDescription
+from screw_dynamics_ros.core.errors import ArgumentError
+from screw_dynamics_ros.core.measurement.identification.chain_errors import ChainErrors
+from screw_dynamics_ros.core.measurement.identification.least_squares import (
+    CUTOFF,
+    described,
+    progress,
+)
+from screw_dynamics_ros.core.measurement.identification.measurements import (
+    Measurements,
+    check_finite,
+)
+from screw_dynamics_ros.core.measurement.identification.weighted_problem import (
+    WeightedProblem,
+    registered_frames,
+)
+from screw_dynamics_ros.core.types import Array
+
+ESTIMATE = ('axes', 'base', 'target')
+
+LARGEST_DEVIATION = 0.02  # rad or m
+
+
+@dataclass(frozen=True, eq=False)
+class RobotCalibration:
+    """What measurements say about a robot description.
+
+    Attributes
+    ----------
+    description : RobotDescription
+        The corrected one.
+    origins : {joint: (4, 4) array}
+        The corrected <origin> of each joint that has another one now [m].
+    base, target : (4, 4) arrays
+        Poses of the root in the frame of the instrument, of the target in the frame of the link
+        [m], estimated or as given.
+    scales : {joint: float}
+        Where estimated: the joint moves by (1 + scale) q. A URDF has no place for it; it belongs
+        into the driver.
+    success : bool
+        Whether the corrections have converged. That the measurements agree is for `misfit` to say.
+    message : str
+        Why the iteration stopped, and what cannot be identified.
+    iterations : int
+        Gauss-Newton steps, without those that look for outliers.
+    parameters : tuple of k str
+        Those estimated: 'elbow_joint.rx', 'base.z' and the like (see `ChainErrors`).
+    values : (k,) array
+        Corrections of the nominal description [rad, m].
+    covariance : (k, k) array
+        To first order, for independent errors with the deviations given [rad, m].
+    singular_values : (k,) array
+        Falling, of the weighted J_P with columns of unit length.
+    held : tuple of dict
+        One combination {parameter: coefficient} for each parameter held, which comes first: changes
+        that these measurements do not show to first order.
+    residuals_before, residuals_after : (N, d) arrays
+        Of each measurement [rad, m], with the description given (and the base and the target that
+        fit it best) and with the corrected one.
+    used, held_out, outliers : tuple of int
+        Which measurements were fitted, kept for validation, and left out as too far off.
+    misfit : float
+        Root mean square of the weighted residuals of those used, for each degree of freedom: about
+        1 if the deviations given are right; NaN with as many equations as unknowns.
+    degrees_of_freedom : int
+        Equations less parameters.
+    """
+
+    description: RobotDescription
+    origins: dict[str, Array]
+    base: Array
+    target: Array
+    scales: dict[str, float]
+    success: bool
+    message: str
+    iterations: int
+    parameters: tuple[str, ...]
+    values: Array
+    covariance: Array
+    singular_values: Array
+    held: tuple[dict[str, float], ...]
+    residuals_before: Array
+    residuals_after: Array
+    used: tuple[int, ...]
+    held_out: tuple[int, ...]
+    outliers: tuple[int, ...]
+    misfit: float
+    degrees_of_freedom: int
+
+    @property
+    def deviations(self) -> Array:
+        """Standard deviations (k,) of `values` [rad, m]."""
+        return np.sqrt(np.diag(self.covariance))
+
+    def intervals(self, probability: float = 0.95, *, from_residuals: bool = False) -> Array:
+        """Return confidence intervals (k, 2) of `values` [rad, m], for each parameter by itself.
+
+        From the deviations of the instrument (normal distribution), or with `from_residuals` from
+        how well the measurements agree (Student's t), for when those are not known.
+        """
+        if not 0.0 < probability < 1.0:
+            raise ArgumentError(f'probability = {probability} must be between 0 and 1')
+        from scipy.stats import norm, t
+
+        half = self.deviations * norm.ppf(0.5 + probability / 2)
+        if from_residuals:
+            if self.degrees_of_freedom < 1:
+                raise ArgumentError('there are as many equations as parameters: no residuals left')
+            factor = t.ppf(0.5 + probability / 2, self.degrees_of_freedom)
+            half = self.deviations * self.misfit * factor
+        return np.stack([self.values - half, self.values + half], axis=1)
+
+
+def calibrate_robot(
+    description: RobotDescription,
+    link: str,
+    q: ArrayLike,
+    measured: Measurements,
+    *,
+    estimate: Collection[str] = ESTIMATE,
+    base: ArrayLike | None = None,
+    target: ArrayLike | None = None,
+    fixed: Collection[str] = (),
+    held_out: Sequence[int] = (),
+    robust: bool = False,
+    cutoff: float = CUTOFF,
+    largest_deviation: float = LARGEST_DEVIATION,
+    tolerance: float = 1e-10,
+    max_iterations: int = 30,
+) -> RobotCalibration:
+    """Return the description that agrees best with measurements of a target on a link (C-017).
+
+    Parameters
+    ----------
+    description : RobotDescription
+        The nominal one.
+    link : str
+        What carries the target.
+    q : (N, nq) array
+        Configurations as of `Robot` [rad, m], many times more than parameters, spread widely.
+    measured : Measurements
+        `MeasuredPoses`, `MeasuredPoints` or `MeasuredDistances`, with the deviations of the
+        instrument, which are the weights.
+    estimate : collection of str
+        What may be wrong: 'axes', 'offsets', 'scales', 'tool' (see `ChainErrors`) of the robot,
+        'base' and 'target' of the set-up.
+    base, target : (4, 4) arrays, optional
+        Pose of the root in the frame of the instrument, of the target in the frame of the link [m];
+        the identity if not given. Where they are to be estimated and not given, poses and points
+        find them from anywhere.
+    fixed : collection of str
+        Parameters that are known, 'elbow_joint.rx', or 'elbow_joint' for all of its own.
+    held_out : sequence of int
+        Measurements that are kept for validation: they have residuals, but are not fitted.
+    robust : bool
+        Whether to look for outliers and leave them out, by name (`outliers`).
+    cutoff : float
+        Singular values below this share of the largest count as zero.
+    largest_deviation : float
+        What would have a larger standard deviation than this [rad, m] is held, too: no nominal
+        value is that wrong.
+    tolerance : float
+        Largest correction [rad, m] at which the iteration has converged.
+    max_iterations : int
+
+    Raises
+    ------
+    ArgumentError
+        Wrong shapes, NaN, fewer equations than parameters, nothing to estimate, frames that cannot
+        be found, and what `ChainErrors` refuses.
+    UnknownNameError
+        No such link, group or parameter.
+
+    Examples
+    --------
+    >>> from screw_dynamics_ros.core.description import read_urdf
+    >>> from screw_dynamics_ros.core.measurement.identification import MeasuredPoints
+    >>> arm = read_urdf('''<robot name="arm"><link name="base"/><link name="arm"/><link name="tip"/>
+    ...   <joint name="turn" type="continuous"><parent link="base"/><child link="arm"/>
+    ...     <axis xyz="0 0 1"/></joint>
+    ...   <joint name="tip" type="fixed"><parent link="arm"/><child link="tip"/>
+    ...     <origin xyz="0.5 0 0"/></joint></robot>''')
+    >>> q = np.linspace(-2, 2, 20)[:, None]
+    >>> seen = np.stack([0.501 * np.cos(q[:, 0] + 0.01), 0.501 * np.sin(q[:, 0] + 0.01)], axis=1)
+    >>> points = MeasuredPoints(np.pad(seen, ((0, 0), (0, 1))), deviation=1e-4)
+    >>> result = calibrate_robot(arm, 'tip', q, points, estimate=('offsets', 'tool'))
+    >>> dict(zip(result.parameters, (result.values + 0.0).round(5).tolist()))
+    {'tool.x': 0.00097, 'tool.y': 0.00501, 'tool.z': 0.0}
+    >>> [{name: round(x, 9) for name, x in each.items()} for each in result.held]
+    [{'turn.offset': 1.0, 'tool.y': -0.5}]
+    >>> known = ('tool.y', 'tool.z')
+    >>> result = calibrate_robot(arm, 'tip', q, points, estimate=('offsets', 'tool'), fixed=known)
+    >>> dict(zip(result.parameters, result.values.round(9).tolist()))
+    {'turn.offset': 0.01, 'tool.x': 0.001}
+    """
+    for name, value in (
+        ('cutoff', cutoff),
+        ('largest_deviation', largest_deviation),
+        ('tolerance', tolerance),
+    ):
+        check_number(name, value, positive=True)
+    check_number('max_iterations', max_iterations, positive=True)
+    q = _configurations(q, measured)
+    kept = _kept(len(q), held_out)
+
+    def errors(base: ArrayLike | None, target: ArrayLike | None) -> ChainErrors:
+        return ChainErrors(
+            description, link, estimate, base, target, measured.of_base, measured.of_target
+        )
+
+    def problem_of(model: ChainErrors) -> WeightedProblem:
+        limits = cutoff, largest_deviation, tolerance, max_iterations
+        return WeightedProblem(model, q, measured, model.held(fixed), *limits)
+
+    model = errors(base, target)
+    seen = measured.part(kept)
+    start = registered_frames(model, q[kept], seen, estimate, base is None, target is None)
+    # What can be told depends on where base and target are, so these come first where unknown.
+    unknown = [owner for owner, given in (('base', base), ('target', target)) if given is None]
+    model = errors(*start)
+    P = problem_of(model).with_frames(kept, unknown)
+    model = errors(model.base(P), model.target(P))
+    problem = problem_of(model)
+    combinations = problem.hold_unidentifiable(kept, problem.start)
+    used, P = kept, problem.start
+    if robust:
+        used, P = problem.without_outliers(kept)
+    P, iterations, converged, fit = problem.solve(used, P)
+    # The corrected robot, or fewer measurements, may tell less than was seen before.
+    while converged and (more := problem.hold_unidentifiable(used, P)):
+        combinations += more
+        P[[k for k in range(len(P)) if k not in problem.free]] = 0.0
+        P, steps, converged, fit = problem.solve(used, P)
+        iterations += steps
+    after = problem.residuals(P)
+    freedoms = len(used) * measured.deviations.size - fit.rank
+    weighted = after[used] / measured.deviations
+    free = problem.free
+    return RobotCalibration(
+        model.corrected(P),
+        model.origins(P),
+        model.base(P),
+        model.target(P),
+        model.scales(P),
+        converged,
+        _message(converged, iterations, tolerance, combinations, measured.kind),
+        iterations,
+        tuple(model.names[k] for k in free),
+        P[free],
+        fit.covariance,
+        fit.s,
+        combinations,
+        problem.residuals(problem.with_frames(used, ('base', 'target'))),
+        after,
+        tuple(used),
+        tuple(sorted(set(held_out))),
+        tuple(sorted(set(kept) - set(used))),
+        float(np.sqrt(np.sum(weighted**2) / freedoms)) if freedoms > 0 else np.nan,
+        freedoms,
+    )
+
+
+def _configurations(q: ArrayLike, measured: Measurements) -> Array:
+    q = float_array('q', q)
+    if q.ndim != 2 or len(q) != len(measured):
+        raise ArgumentError(
+            f'{len(measured)} measured {measured.kind}, but q has shape {q.shape}; give one row '
+            'for each'
+        )
+    check_finite('q', q)
+    return q
+
+
+def _kept(count: int, held_out: Sequence[int]) -> list[int]:
+    """Return the measurements to fit."""
+    wrong = [row for row in held_out if not 0 <= row < count]
+    if wrong:
+        raise ArgumentError(f'held_out: there are {count} measurements, none is number {wrong[0]}')
+    return [row for row in range(count) if row not in set(held_out)]
+
+
+def _message(
+    converged: bool,
+    iterations: int,
+    tolerance: float,
+    combinations: tuple[dict[str, float], ...],
+    kind: str,
+) -> str:
+    parts = [progress(converged, iterations, tolerance)]
+    if combinations:
+        held = ', '.join(next(iter(combination)) for combination in combinations)
+        parts.append(
+            f'held at their nominal values: {held}, because these {kind} do not tell '
+            + ', nor '.join(map(described, combinations))
+        )
+    return '; '.join(parts)

@@ -1,0 +1,181 @@
+"""Weighted least squares of `calibrate_robot`: some measurements, some parameters, one minimum."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+
+import numpy as np
+
+from screw_dynamics_ros.core.errors import ArgumentError
+from screw_dynamics_ros.core.measurement.identification.chain_errors import ChainErrors
+from screw_dynamics_ros.core.measurement.identification.frame_registration import (
+    register_frames,
+    register_points,
+)
+from screw_dynamics_ros.core.measurement.identification.least_squares import Fit
+from screw_dynamics_ros.core.measurement.identification.measurements import (
+    MeasuredPoints,
+    MeasuredPoses,
+    Measurements,
+)
+from screw_dynamics_ros.core.measurement.identification.outliers import doubtful, huber_weights
+from screw_dynamics_ros.core.types import Array
+
+ROUNDS = 10  # of leaving out measurements
+
+
+class WeightedProblem:
+    """Residuals of measurements, divided by their deviations, as a function of parameters.
+
+    Attributes
+    ----------
+    free : list of int
+        The parameters of the model to be estimated; the others stay at zero.
+    start : (k,) array
+        All parameters zero: the nominal robot.
+    """
+
+    def __init__(
+        self,
+        model: ChainErrors,
+        q: Array,
+        measured: Measurements,
+        fixed: set[str],
+        cutoff: float,
+        largest_deviation: float,
+        tolerance: float,
+        max_iterations: int,
+    ) -> None:
+        self.model, self.q, self.measured = model, q, measured
+        self.cutoff, self.largest_deviation = cutoff, largest_deviation
+        self.tolerance, self.most = tolerance, max_iterations
+        self.free = [k for k, name in enumerate(model.names) if name not in fixed]
+        self.start = np.zeros(len(model.names))
+
+    def residuals(self, P: Array) -> Array:
+        """Return e (N, d) of all measurements."""
+        return self.measured.residuals(self.model.pose(self.q, P))
+
+    def linearized(self, P: Array, rows: Sequence[int], free: Sequence[int]) -> tuple[Array, Array]:
+        """Return weighted e (n, d) and A (n, d, k)."""
+        rows = list(rows)
+        T, J = self.model.predicted(self.q[rows], P)
+        e, A = self.measured.part(rows).linearized(T, J)
+        weights = 1.0 / self.measured.deviations
+        with np.errstate(over='ignore'):  # told by name below
+            e, A = weights * e, weights[:, None] * A[..., free]
+        if not (np.isfinite(e).all() and np.isfinite(A).all()):
+            raise ArgumentError(
+                'the corrections diverge: check names and units of joints and measurements, or '
+                'start nearer with base and target'
+            )
+        return e, A
+
+    def hold_unidentifiable(self, rows: Sequence[int], P: Array) -> tuple[dict[str, float], ...]:
+        """Take parameters out of `free` until, near P, no change of the others goes unseen.
+
+        Returns a combination for each of them, which comes first.
+        """
+        free = self.free
+        equations = len(rows) * self.measured.deviations.size
+        if not free or equations < len(free):
+            raise ArgumentError(
+                f'{len(rows)} {self.measured.kind} give {equations} equations for {len(free)} '
+                'parameters; measure more, many times as many equations as unknowns, and estimate '
+                'at least one parameter'
+            )
+        _, A = self.linearized(P, rows, free)
+        fit = Fit(A.reshape(equations, -1), self.cutoff, self.largest_deviation)
+        preference = self.model.preference[free]
+        names = [self.model.names[k] for k in free]
+        pivots, _ = fit.null_basis(preference)
+        found = fit.combinations(names, preference)
+        self.free = [k for i, k in enumerate(free) if i not in pivots]
+        if not self.free:
+            raise ArgumentError(
+                f'these {self.measured.kind} tell nothing about {", ".join(names)}; move the joints'
+            )
+        return tuple(
+            {names[p]: combination[names[p]]} | combination for p, combination in zip(pivots, found)
+        )
+
+    def solve(
+        self, rows: Sequence[int], P: Array, free: Sequence[int] | None = None
+    ) -> tuple[Array, int, bool, Fit]:
+        """Return P (k,), the Gauss-Newton steps from P, whether they converged, and the fit."""
+        chosen = self.free if free is None else list(free)
+        iterations, converged = 0, False
+        while not converged and iterations < self.most:
+            e, A = self.linearized(P, rows, chosen)
+            fit = Fit(A.reshape(e.size, -1), self.cutoff)
+            step = fit.solve(e.ravel())
+            P = P.copy()
+            P[chosen] += step
+            iterations += 1
+            converged = bool(np.abs(step).max() < self.tolerance)
+        return P, iterations, converged, fit
+
+    def with_frames(self, rows: Sequence[int], owners: Collection[str]) -> Array:
+        """Return P (k,) with base and target, those of them in `owners`, fitted to the robot."""
+        frames = [k for k in self.free if self.model.names[k].split('.')[0] in owners]
+        return self.solve(rows, self.start, frames)[0] if frames else self.start
+
+    def without_outliers(self, rows: Sequence[int]) -> tuple[list[int], Array]:
+        """Return the measurements that agree, and P fitted to them (see `outliers`)."""
+        P = self.start
+        for _ in range(self.most):
+            e, A = self.linearized(P, rows, self.free)
+            weights = np.sqrt(huber_weights(e))[:, None]
+            fit = Fit((weights[..., None] * A).reshape(e.size, -1), self.cutoff)
+            step = fit.solve((weights * e).ravel())
+            P = P.copy()
+            P[self.free] += step
+            if np.abs(step).max() < self.tolerance:
+                break
+        used = list(rows)
+        for _ in range(ROUNDS):
+            e = self.residuals(P)[list(rows)] / self.measured.deviations
+            agreeing = [row for row, wrong in zip(rows, doubtful(e)) if not wrong]
+            if agreeing == used:
+                break
+            used = agreeing
+            if len(used) * e.shape[1] < len(self.free):
+                raise ArgumentError(
+                    f'only {len(used)} of {len(rows)} {self.measured.kind} agree, too few for '
+                    f'{len(self.free)} parameters; check names and units of the joints, or raise '
+                    'the deviations'
+                )
+            P = self.solve(used, P)[0]
+        return used, P
+
+
+def registered_frames(
+    model: ChainErrors,
+    q: Array,
+    measured: Measurements,
+    estimate: Collection[str],
+    free_base: bool,
+    free_target: bool,
+) -> tuple[Array, Array]:
+    """Return base and target to start from, found where they are unknown and may be anywhere."""
+    P = np.zeros(len(model.names))
+    base, target = model.base(P), model.target(P)
+    if not ('base' in estimate and free_base):
+        return base, target
+    T = model.pose(q, P)
+    if isinstance(measured, MeasuredPoses) and 'target' in estimate and free_target:
+        return register_frames(T, measured.values)
+    if isinstance(measured, MeasuredPoses):
+        return register_points(*_tripods(T, measured.values)), target
+    if isinstance(measured, MeasuredPoints):
+        return register_points(T[:, :3, 3], measured.values), target
+    return base, target
+
+
+def _tripods(T: Array, measured: Array) -> tuple[Array, Array]:
+    """Return the points (4 N, 3) of frames: their origins and the ends of their axes of 1 m."""
+    first, second = (
+        np.concatenate([C[:, None, :3, 3], C[:, None, :3, 3] + np.swapaxes(C[:, :3, :3], 1, 2)], 1)
+        for C in (T, measured)
+    )
+    return first.reshape(-1, 3), second.reshape(-1, 3)

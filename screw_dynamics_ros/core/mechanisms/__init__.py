@@ -1,0 +1,1 @@
+"""Mechanisms: kinematic loops, absolute coordinates, platforms on legs."""

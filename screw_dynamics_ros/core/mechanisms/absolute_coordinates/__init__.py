@@ -1,0 +1,57 @@
+"""Multibody systems in absolute coordinates, constrained by joints; doc/absolute_coordinates.md."""
+
+from screw_dynamics_ros.core.mechanisms.absolute_coordinates.bodies import (
+    GROUND,
+    AbsoluteBody,
+    ConstraintJoint,
+    frame,
+)
+from screw_dynamics_ros.core.mechanisms.absolute_coordinates.body_equations import Coupling
+from screw_dynamics_ros.core.mechanisms.absolute_coordinates.groups import (
+    SE3,
+    ConfigurationGroup,
+    SO3xR3,
+    State,
+    StateGroup,
+)
+from screw_dynamics_ros.core.mechanisms.absolute_coordinates.lower_pairs import (
+    CYLINDRICAL,
+    PLANAR,
+    PRISMATIC,
+    REVOLUTE,
+    SPHERICAL,
+    WELD,
+    LowerPair,
+    lower_pair,
+)
+from screw_dynamics_ros.core.mechanisms.absolute_coordinates.system import AbsoluteSystem
+from screw_dynamics_ros.core.mechanisms.absolute_coordinates.system_values import (
+    Energy,
+    Stabilization,
+    Violation,
+)
+
+__all__ = [
+    'CYLINDRICAL',
+    'GROUND',
+    'PLANAR',
+    'PRISMATIC',
+    'REVOLUTE',
+    'SE3',
+    'SPHERICAL',
+    'WELD',
+    'AbsoluteBody',
+    'AbsoluteSystem',
+    'ConfigurationGroup',
+    'ConstraintJoint',
+    'Coupling',
+    'Energy',
+    'LowerPair',
+    'SO3xR3',
+    'Stabilization',
+    'State',
+    'StateGroup',
+    'Violation',
+    'frame',
+    'lower_pair',
+]

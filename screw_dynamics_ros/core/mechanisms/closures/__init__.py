@@ -1,0 +1,20 @@
+"""Robots with loops: a tree, the joints that close its loops, and which joints have motors."""
+
+from screw_dynamics_ros.core.mechanisms.closures.closed_robot import ClosedRobot, ClosedState
+from screw_dynamics_ros.core.mechanisms.closures.closure_mobility import Mobility
+from screw_dynamics_ros.core.mechanisms.closures.hybrid import HybridMotion
+from screw_dynamics_ros.core.mechanisms.closures.loop_closures import (
+    LoopClosures,
+    read_loop_closures,
+)
+from screw_dynamics_ros.core.mechanisms.closures.position_closure import Closing
+
+__all__ = [
+    'ClosedRobot',
+    'ClosedState',
+    'Closing',
+    'HybridMotion',
+    'LoopClosures',
+    'Mobility',
+    'read_loop_closures',
+]

@@ -1,0 +1,485 @@
+"""A robot with loops, in the coordinates of its actuated joints."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from screw_dynamics_ros.core.arguments import float_array, vector
+from screw_dynamics_ros.core.arms.inverse.position import InverseKinematicsResult
+from screw_dynamics_ros.core.errors import (
+    ArgumentError,
+    InfeasibleConstraintsError,
+    SingularClosureError,
+    UnknownNameError,
+)
+from screw_dynamics_ros.core.lie._arrays import finite_pose
+from screw_dynamics_ros.core.mechanisms.absolute_coordinates.bodies import GROUND
+from screw_dynamics_ros.core.mechanisms.closures import hybrid
+from screw_dynamics_ros.core.mechanisms.closures.closure_equations import (
+    closure_bias,
+    closure_jacobian,
+)
+from screw_dynamics_ros.core.mechanisms.closures.closure_mobility import Mobility, mobility
+from screw_dynamics_ros.core.mechanisms.closures.dependent_motion import Partition
+from screw_dynamics_ros.core.mechanisms.closures.inverse_kinematics import ClosedInverseKinematics
+from screw_dynamics_ros.core.mechanisms.closures.loop_closures import LoopClosures
+from screw_dynamics_ros.core.mechanisms.closures.position_closure import Closing, PositionClosure
+from screw_dynamics_ros.core.robot.robot import Robot
+from screw_dynamics_ros.core.tree.multibody_tree import JointLimits, mimic_map
+from screw_dynamics_ros.core.types import Array
+
+#: Independence of the passive joints below which a configuration counts as singular: their rates
+#: are some 1 / SINGULAR times those of the actuated joints there, and with a gap of the tolerance
+#: their positions are not known any better.
+SINGULAR = 1e-4
+
+
+@dataclass(frozen=True)
+class ClosedState:
+    """All joints of a closed mechanism.
+
+    Attributes
+    ----------
+    q, v : (n,) arrays
+        Positions and rates of the joints of the tree, in the order of `Robot.joint_names`.
+    G : (n, k) array
+        Rates of all joints for those of the actuated ones, v = G v_a.
+    d : (n,) array
+        Accelerations of all joints while the actuated ones do not accelerate, a = G a_a + d.
+    """
+
+    q: Array
+    v: Array
+    G: Array
+    d: Array
+
+
+class ClosedRobot:
+    """Kinematics and dynamics of a robot whose loops are closed.
+
+    Conventions are those of `Robot`; configurations, velocities, accelerations and torques are
+    those of the actuated joints, k of them, as many as the mechanism has freedoms. The closures are
+    ideal: they do no work, so that torques of all joints act like G^T tau in the actuated ones.
+
+    Every function takes `seed`, a configuration (n,) of all joints from which the loops are closed:
+    the last state of a motion. Without it they are closed from the assembly of `LoopClosures`, so
+    that no result depends on earlier calls. Functions take single samples.
+
+    Parameters
+    ----------
+    robot : Robot
+        The tree that is left when the cut joints are open; all its joints have one coordinate.
+    loops : LoopClosures
+    tolerance : float
+        Largest gap of closed loops, rotations [rad] and displacements [m] in one norm.
+
+    Attributes
+    ----------
+    joint_names : tuple of str
+        The actuated joints.
+    passive : tuple of str
+        The others.
+    places : list of int
+        Where the actuated joints stand among all.
+    partition : Partition
+        The closures, with the actuated joints given.
+    assembly : (n,) array
+        All joints in the configuration in which the loops were closed first.
+
+    Raises
+    ------
+    UnknownNameError
+        A link or joint that the robot does not have.
+    ArgumentError
+        A joint with several coordinates, or a mimic joint with a role of its own.
+    InfeasibleConstraintsError
+        The loops cannot be closed, or there are fewer or more actuated joints than freedoms.
+    SingularClosureError
+        The actuated joints, or the sensed ones, do not decide about the others.
+
+    Examples
+    --------
+    >>> from screw_dynamics_ros.core.mechanisms.closures.example_loops import golden_four_bar
+    >>> linkage = golden_four_bar()
+    >>> linkage.joint_names, linkage.mobility([np.pi / 3]).mobility
+    (('crank_joint',), 1)
+    >>> linkage.state([np.pi / 3], [1.0]).v.round(6)
+    array([ 1.      , -1.211458,  0.147301])
+    """
+
+    def __init__(self, robot: Robot, loops: LoopClosures, *, tolerance: float = 1e-10) -> None:
+        self.robot, self.loops, self.tolerance = robot, loops, tolerance
+        check_names(robot, loops)
+        self.joint_names = tuple(loops.actuated)
+        self.places = [robot.joint_names.index(name) for name in self.joint_names]
+        self.passive = tuple(name for name in robot.joint_names if name not in self.joint_names)
+        self.partition = self._partition(self.joint_names)
+        self._closure = self.closure_from(self.joint_names)
+        self._solvers: dict[str, ClosedInverseKinematics] = {}
+        start = np.zeros(robot.nq)
+        for joint, position in loops.positions.items():
+            start[robot.joint_names.index(joint)] = position
+        first = self._closure.close(start[self.places], start, tolerance)
+        if not first.success:
+            raise InfeasibleConstraintsError(
+                f'{first.message}; start nearer: positions of {", ".join(self.passive)}'
+            )
+        self.assembly = first.q
+        self._check_roles()
+
+    def closure_from(self, joints: Sequence[str]) -> PositionClosure:
+        """Return what closes the loops for given positions of other joints than the actuated."""
+        robot = self.robot
+        periodic = {j.name for j in robot.description.joints if j.kind.is_periodic}
+        return PositionClosure(
+            robot.regrouped_tree,
+            self._partition(joints),
+            np.array([name in periodic for name in joints], dtype=bool),
+            robot.backend,
+            redundant=len(joints) > self.nv,
+        )
+
+    def _partition(self, joints: Sequence[str]) -> Partition:
+        """Return the closures with these joints given."""
+        given = tuple(self.robot.joint_names.index(name) for name in joints)
+        others = tuple(k for k in range(self.robot.nq) if k not in given)
+        return Partition(tuple(self.loops.closures), given, others)
+
+    def _check_roles(self) -> None:
+        """Refuse joints with motors or sensors that are too few, too many or the wrong ones."""
+        J = self.closure_jacobian(self.assembly)
+        found = mobility(J, [k for k in range(self.robot.nv) if k not in self.places])
+        count = len(self.joint_names)
+        if found.mobility != count:
+            raise InfeasibleConstraintsError(
+                f'the mechanism has {found.mobility} freedoms ({found.joint_freedoms} joints, '
+                f'{found.rank} independent closure equations) and {count} actuated joints '
+                f'({", ".join(self.joint_names) or "none"}); name as many as there are freedoms'
+            )
+        for role, joints in (('actuated', self.joint_names), ('sensed', self.loops.sensed)):
+            rest = [k for k, name in enumerate(self.robot.joint_names) if name not in joints]
+            gained = mobility(J, rest).gained
+            if gained:
+                raise SingularClosureError(
+                    f'the {role} joints {", ".join(joints)} leave the others {gained} freedoms at '
+                    'the assembly: choose other joints, or other positions if it is singular there'
+                )
+
+    # --- what it is -------------------------------------------------------------------------------
+
+    def __repr__(self) -> str:
+        return (
+            f'ClosedRobot({self.robot.description.name!r}, nv={self.nv} of {self.robot.nv} joints, '
+            f'{len(self.loops.closures)} closures)'
+        )
+
+    @property
+    def nq(self) -> int:
+        """Number of actuated joints."""
+        return len(self.joint_names)
+
+    @property
+    def nv(self) -> int:
+        """Number of freedoms, the same."""
+        return len(self.joint_names)
+
+    @property
+    def link_names(self) -> tuple[str, ...]:
+        """All links."""
+        return self.robot.link_names
+
+    @property
+    def limits(self) -> JointLimits:
+        """Limits of the actuated joints."""
+        of_all = self.robot.limits
+        return JointLimits(
+            *(
+                getattr(of_all, field)[self.places]
+                for field in ('lower', 'upper', 'velocity', 'effort')
+            )
+        )
+
+    # --- closure ----------------------------------------------------------------------------------
+
+    def close(self, q: ArrayLike, seed: ArrayLike | None = None, **options: Any) -> Closing:
+        """Return all joints for positions q (k,) of the actuated ones, with status (C-008).
+
+        `options`: tolerance, max_iterations; see `PositionClosure.close`.
+        """
+        given = finite('q', vector('q', self.nq, q))
+        start = self.assembly if seed is None else vector('seed', self.robot.nq, seed)
+        return self._closure.close(
+            given, finite('seed', start), **{'tolerance': self.tolerance, **options}
+        )
+
+    def configuration(self, q: ArrayLike, seed: ArrayLike | None = None) -> Array:
+        """Return the positions (n,) of all joints; raises `InfeasibleConstraintsError`."""
+        closing = self.close(q, seed)
+        if not closing.success:
+            raise InfeasibleConstraintsError(f'at {named(self.joint_names, q)}: {closing.message}')
+        return closing.q
+
+    def state(
+        self, q: ArrayLike, v: ArrayLike | None = None, seed: ArrayLike | None = None
+    ) -> ClosedState:
+        """Return the motion of all joints for that of the actuated ones, (k,) each (C-009).
+
+        Raises
+        ------
+        InfeasibleConstraintsError
+            The loops do not close.
+        SingularClosureError
+            They do, but the passive joints are free to move, or nearly so.
+        """
+        rates = np.zeros(self.nv) if v is None else finite('v', vector('v', self.nv, v))
+        whole = self.configuration(q, seed)
+        G, speeds, d, independence = self._closure.motion(whole, rates)
+        if not independence > SINGULAR:
+            raise SingularClosureError(
+                f'at {named(self.joint_names, q)} the passive joints are not held by the actuated '
+                f'ones (independence {independence:.3g}): leave this singular configuration'
+            )
+        return ClosedState(whole, speeds, G, d)
+
+    def closure_jacobian(self, whole: ArrayLike) -> Array:
+        """Return the closure Jacobian (c, n) at a closed configuration (n,) of all joints."""
+        q = vector('whole', self.robot.nq, whole)
+        return closure_jacobian(self.robot.tree, q, self.loops.closures)
+
+    def closure_bias(self, whole: ArrayLike, rates: ArrayLike) -> Array:
+        """Return b (c,) of J q'' = -b, for positions and rates (n,) of all joints."""
+        q, v = vector('whole', self.robot.nq, whole), vector('rates', self.robot.nv, rates)
+        return closure_bias(self.robot.tree, q, v, self.loops.closures)
+
+    def mobility(self, q: ArrayLike, seed: ArrayLike | None = None) -> Mobility:
+        """Return freedoms, independent equations and gained freedoms of the passive joints (C-011).
+
+        Works in singular configurations, too.
+        """
+        J = self.closure_jacobian(self.configuration(q, seed))
+        return mobility(J, [k for k in range(self.robot.nv) if k not in self.places])
+
+    # --- kinematics -------------------------------------------------------------------------------
+
+    def link_pose(self, q: ArrayLike, link: str, seed: ArrayLike | None = None) -> Array:
+        """Return the pose of a link in the root frame, (4, 4)."""
+        return self.robot.link_pose(self.configuration(q, seed), link)
+
+    def link_poses(self, q: ArrayLike, seed: ArrayLike | None = None) -> Array:
+        """Return the poses of all links, (n_links, 4, 4)."""
+        return self.robot.link_poses(self.configuration(q, seed))
+
+    def jacobian(
+        self,
+        q: ArrayLike,
+        link: str,
+        representation: str = 'hybrid',
+        seed: ArrayLike | None = None,
+    ) -> Array:
+        """Return the active-joint Jacobian J G, (6, k): twist of a link for rates of the motors.
+
+        The loops stay closed (Bruyninckx 2010, (5.29), C-010).
+        """
+        state = self.state(q, seed=seed)
+        jacobian: Array = self.robot.jacobian(state.q, link, representation) @ state.G
+        return jacobian
+
+    def velocity(
+        self,
+        q: ArrayLike,
+        v: ArrayLike,
+        link: str,
+        representation: str = 'hybrid',
+        seed: ArrayLike | None = None,
+    ) -> Array:
+        """Return the twist of a link, (6,)."""
+        state = self.state(q, v, seed)
+        return self.robot.velocity(state.q, state.v, link, representation)
+
+    def inverse_kinematics(
+        self, target: ArrayLike, link: str, q0: ArrayLike | None = None, **options: Any
+    ) -> InverseKinematicsResult:
+        """Return positions of the actuated joints that bring a link to a target pose, (4, 4).
+
+        `options`: tolerance, max_iterations, restarts, seed; see `ClosedInverseKinematics.solve`.
+        A mechanism with k < 6 freedoms reaches only some poses: look at `success`. Raises
+        ArgumentError for a target that is no finite pose.
+        """
+        target = finite_pose('target', target)
+        if link not in self._solvers:
+            self._solvers[link] = ClosedInverseKinematics(
+                self.robot, self._closure, self.loops.closures, self.places, link
+            )
+        start = self.assembly if q0 is None else self.configuration(q0)
+        return self._solvers[link].solve(target, start, self.assembly, **options)
+
+    # --- dynamics ---------------------------------------------------------------------------------
+
+    def inverse_dynamics(
+        self,
+        q: ArrayLike,
+        v: ArrayLike,
+        a: ArrayLike,
+        external_wrenches: Mapping[str, ArrayLike] | None = None,
+        seed: ArrayLike | None = None,
+    ) -> Array:
+        """Return the torques of the actuated joints, (k,) [N m, N]: G^T of those of all joints."""
+        state = self.state(q, v, seed)
+        whole = state.G @ finite('a', vector('a', self.nv, a)) + state.d
+        tau: Array = state.G.T @ self.robot.inverse_dynamics(
+            state.q, state.v, whole, external_wrenches
+        )
+        return tau
+
+    def forward_dynamics(
+        self,
+        q: ArrayLike,
+        v: ArrayLike,
+        tau: ArrayLike,
+        external_wrenches: Mapping[str, ArrayLike] | None = None,
+        seed: ArrayLike | None = None,
+    ) -> Array:
+        """Return the accelerations of the actuated joints, (k,), under their torques."""
+        state = self.state(q, v, seed)
+        needed = self.robot.inverse_dynamics(state.q, state.v, state.d, external_wrenches)
+        given = finite('tau', vector('tau', self.nv, tau))
+        M = state.G.T @ self.robot.mass_matrix(state.q) @ state.G
+        a: Array = np.linalg.solve(M, given - state.G.T @ needed)
+        return a
+
+    def mass_matrix(self, q: ArrayLike, seed: ArrayLike | None = None) -> Array:
+        """Return G^T M G, (k, k)."""
+        state = self.state(q, seed=seed)
+        M: Array = state.G.T @ self.robot.mass_matrix(state.q) @ state.G
+        return M
+
+    def gravity_torques(self, q: ArrayLike, seed: ArrayLike | None = None) -> Array:
+        """Return the torques of the actuated joints that hold the mechanism still, (k,)."""
+        state = self.state(q, seed=seed)
+        tau: Array = state.G.T @ self.robot.gravity_torques(state.q)
+        return tau
+
+    def coriolis_torques(self, q: ArrayLike, v: ArrayLike, seed: ArrayLike | None = None) -> Array:
+        """Return G^T (M d + C v), (k,): Coriolis and centrifugal torques, also of the loops."""
+        state = self.state(q, v, seed)
+        of_all = self.robot.mass_matrix(state.q) @ state.d
+        tau: Array = state.G.T @ (of_all + self.robot.coriolis_torques(state.q, state.v))
+        return tau
+
+    def kinetic_energy(self, q: ArrayLike, v: ArrayLike, seed: ArrayLike | None = None) -> float:
+        """Return the kinetic energy [J]."""
+        state = self.state(q, v, seed)
+        return float(self.robot.kinetic_energy(state.q, state.v))
+
+    def potential_energy(self, q: ArrayLike, seed: ArrayLike | None = None) -> float:
+        """Return the potential energy [J], as `Robot.potential_energy`."""
+        return float(self.robot.potential_energy(self.configuration(q, seed)))
+
+    def center_of_mass(self, q: ArrayLike, seed: ArrayLike | None = None) -> Array:
+        """Return the center of mass in the root frame, (3,) [m]."""
+        return self.robot.center_of_mass(self.configuration(q, seed))
+
+    # --- motion of some joints, torques of the others ---------------------------------------------
+
+    def hybrid_dynamics(
+        self,
+        whole: ArrayLike,
+        rates: ArrayLike,
+        accelerations: Mapping[str, float],
+        torques: Mapping[str, float] | None = None,
+    ) -> hybrid.HybridMotion:
+        """Return the motion of all joints when some are moved and others driven (C-014).
+
+        Any joints may be moved or driven, actuated or not; see `hybrid.hybrid_motion`.
+
+        Parameters
+        ----------
+        whole, rates : (n,)
+            Positions and rates of all joints, closed: those of a `ClosedState`.
+        accelerations : {joint: acceleration}
+            Of the joints that are moved [rad/s^2, m/s^2].
+        torques : {joint: torque}
+            Of others [N m, N]; zero for those not named.
+        """
+        q, v = vector('whole', self.robot.nq, whole), vector('rates', self.robot.nv, rates)
+        moved, motion, tau = hybrid.roles(self.robot.joint_names, accelerations, torques or {})
+        return hybrid.hybrid_motion(
+            self.robot.mass_matrix(q),
+            self.closure_jacobian(q),
+            moved,
+            motion,
+            tau,
+            self.robot.inverse_dynamics(q, v, np.zeros(self.robot.nv)),
+            self.closure_bias(q, v),
+        )
+
+    def hybrid_kinematics(
+        self,
+        whole: ArrayLike,
+        displacements: Mapping[str, float],
+        stiffness: ArrayLike,
+        torques: Mapping[str, float] | None = None,
+    ) -> hybrid.HybridMotion:
+        """Return small displacements of all joints when some are moved and others loaded (C-014).
+
+        Quasi-static: joints resist with their `stiffness` (n,) [N m/rad, N/m], 0 for those without
+        springs. `torques` act besides what holds the mechanism in `whole`; else as in
+        `hybrid_dynamics`.
+        """
+        q = vector('whole', self.robot.nq, whole)
+        K = finite('stiffness', vector('stiffness', self.robot.nv, stiffness))
+        moved, motion, tau = hybrid.roles(self.robot.joint_names, displacements, torques or {})
+        J = self.closure_jacobian(q)
+        at_rest = np.zeros(len(K))
+        return hybrid.hybrid_motion(np.diag(K), J, moved, motion, tau, at_rest, np.zeros(len(J)))
+
+
+def check_names(robot: Robot, loops: LoopClosures) -> None:
+    """Raise unless all joints and links of some closures are there, and have one coordinate."""
+    for joint, (_, v) in zip(robot.joint_names, map(robot.joint_coordinates, robot.joint_names)):
+        if v.stop - v.start != 1:
+            raise ArgumentError(
+                f'joint {joint!r} has {v.stop - v.start} freedoms; closures are for joints with '
+                'one: take an AbsoluteSystem'
+            )
+    if robot.floating_base:
+        raise ArgumentError('closures are for robots with a fixed base: take an AbsoluteSystem')
+    if not loops.closures:
+        raise ArgumentError('there are no closures; a Robot needs none')
+    leaders = mimic_map(robot.description)
+    for joint in (*loops.actuated, *loops.sensed, *loops.positions):
+        leader = leaders[joint][0] if joint in leaders else joint
+        if leader != joint:
+            raise ArgumentError(
+                f'loop closures: joint {joint!r} mimics {leader!r}: it has no motor, sensor or '
+                f'position of its own; name {leader!r}'
+            )
+        if joint not in robot.joint_names:
+            raise UnknownNameError(
+                f'loop closures: no joint named {joint!r}; there are {", ".join(robot.joint_names)}'
+            )
+    for closure in loops.closures:
+        for link in (closure.parent, closure.child):
+            if link not in robot.link_names and link != GROUND:
+                raise UnknownNameError(
+                    f'closure {closure.name!r}: no link named {link!r}; there are '
+                    f'{", ".join(robot.link_names)}'
+                )
+
+
+def finite(name: str, values: Array) -> Array:
+    """Return an array; raises `ArgumentError` if it has elements that are not finite."""
+    if not np.isfinite(values).all():
+        raise ArgumentError(f'{name} must hold finite numbers, got {values}')
+    return values
+
+
+def named(joints: Sequence[str], q: ArrayLike) -> str:
+    """Return positions of joints as text."""
+    values = float_array('q', q).tolist()
+    return ', '.join(f'{joint} = {value:.6g}' for joint, value in zip(joints, values))

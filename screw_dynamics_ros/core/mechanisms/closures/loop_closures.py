@@ -1,0 +1,105 @@
+"""What closes the loops of a mechanism, and which of its joints have motors and sensors."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from screw_dynamics_ros.core.arguments import check_number, is_number
+from screw_dynamics_ros.core.errors import DescriptionError
+from screw_dynamics_ros.core.mechanisms.absolute_coordinates.bodies import ConstraintJoint
+from screw_dynamics_ros.core.mechanisms.absolute_coordinates.from_description import (
+    check_keys,
+    loop_closures,
+)
+
+
+@dataclass(frozen=True, eq=False)
+class LoopClosures:
+    """The cut joints of a mechanism, and the roles of the joints of its tree.
+
+    Attributes
+    ----------
+    closures : sequence of ConstraintJoint
+        Cut joints, between links of the description or `ground`, in the frames of the links.
+    actuated : sequence of str
+        Joints with motors, in the order in which their positions, rates and torques are given. The
+        others are passive.
+    sensed : sequence of str, optional
+        Joints with sensors; the actuated ones by default.
+    positions : {joint: position}
+        Near which joints stand in the assembly that is meant [rad, m], 0 by default: a loop can
+        often be closed in several ways.
+    tolerance : float
+        Largest gap at which positions measured by more sensors than there are freedoms are those of
+        closed loops, rotations [rad] and displacements [m] in one norm. No more sensors than
+        freedoms contradict nothing, and need none.
+    """
+
+    closures: Sequence[ConstraintJoint]
+    actuated: Sequence[str]
+    sensed: Sequence[str] = ()
+    positions: Mapping[str, float] = field(default_factory=dict)
+    tolerance: float = 1e-3
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, 'closures', tuple(self.closures))
+        object.__setattr__(self, 'actuated', tuple(self.actuated))
+        object.__setattr__(self, 'sensed', tuple(self.sensed) or self.actuated)
+        object.__setattr__(self, 'positions', dict(self.positions))
+        check_number('the tolerance of loop closures', self.tolerance, positive=True)
+
+
+def read_loop_closures(content: Any, where: str = 'loop closures') -> LoopClosures:
+    """Return what a file of loop closures says; `content` is what a parser returns.
+
+    A mapping with `closures` as `absolute_coordinates.from_description.loop_closures` reads them,
+    and
+
+    * `actuated`: names of the joints with motors,
+    * `sensed`: names of the joints with sensors, by default the actuated ones,
+    * `positions`: a mapping of joints to where they stand, about, in the assembly that is meant,
+    * `tolerance`: see `LoopClosures`.
+
+    Raises
+    ------
+    DescriptionError
+        Something else; names `where` it is and the key.
+    """
+    closures = loop_closures(content, where)
+    check_keys(where, content, {'closures', 'actuated'}, {'sensed', 'positions', 'tolerance'})
+    return LoopClosures(
+        closures,
+        names(where, 'actuated', content['actuated']),
+        names(where, 'sensed', content.get('sensed', [])),
+        read_positions(content, where),
+        read_tolerance(content, where),
+    )
+
+
+def read_tolerance(content: dict[str, Any], where: str) -> float:
+    """Return the tolerance of a file of loop closures."""
+    value = content.get('tolerance', LoopClosures.tolerance)
+    if not is_number(value) or not 0.0 < value < np.inf:
+        raise DescriptionError(f'{where}: tolerance must be a positive number, got {value!r}')
+    return float(value)
+
+
+def read_positions(content: Any, where: str) -> dict[str, float]:
+    """Return the positions of a file of loop closures, none if it has none."""
+    positions = content.get('positions', {}) if isinstance(content, dict) else {}
+    if not isinstance(positions, dict) or not all(map(is_number, positions.values())):
+        raise DescriptionError(f'{where}: positions must map joints to numbers, got {positions!r}')
+    return {str(joint): float(position) for joint, position in positions.items()}
+
+
+def names(where: str, key: str, value: Any) -> list[str]:
+    """Return a list of joint names."""
+    if not isinstance(value, list) or not all(isinstance(name, str) for name in value):
+        raise DescriptionError(f'{where}: {key} must be a list of joints, got {value!r}')
+    if len(set(value)) < len(value):
+        raise DescriptionError(f'{where}: {key} names a joint twice: {", ".join(value)}')
+    return value

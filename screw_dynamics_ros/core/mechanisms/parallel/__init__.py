@@ -1,0 +1,19 @@
+"""Parallel robots: a platform on legs with one motor each; doc/parallel_robots.md."""
+
+from screw_dynamics_ros.core.mechanisms.parallel.legs import PUS, RUS, UPS, Leg
+from screw_dynamics_ros.core.mechanisms.parallel.mechanism import Mechanism, classify
+from screw_dynamics_ros.core.mechanisms.parallel.parallel_robot import (
+    ForwardPositionResult,
+    ParallelRobot,
+)
+
+__all__ = [
+    'PUS',
+    'RUS',
+    'UPS',
+    'ForwardPositionResult',
+    'Leg',
+    'Mechanism',
+    'ParallelRobot',
+    'classify',
+]

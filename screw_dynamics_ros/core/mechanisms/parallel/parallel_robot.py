@@ -1,0 +1,412 @@
+"""Class `ParallelRobot`: kinematics and statics of a platform on legs."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from screw_dynamics_ros.core.arguments import check_count, check_number, vector
+from screw_dynamics_ros.core.errors import ArgumentError
+from screw_dynamics_ros.core.lie._arrays import finite_pose
+from screw_dynamics_ros.core.lie.screw_systems import TOLERANCE
+from screw_dynamics_ros.core.mechanisms.parallel import convexity, force_distribution
+from screw_dynamics_ros.core.mechanisms.parallel.assembly_modes import AssemblyModes, assembly_modes
+from screw_dynamics_ros.core.mechanisms.parallel.leg_functions import Functions
+from screw_dynamics_ros.core.mechanisms.parallel.mechanism import Mechanism, classify
+from screw_dynamics_ros.core.types import Array
+
+#: Length errors of a pose that is right, in sizes of the mechanism.
+ROUNDING = 1e-12
+#: Length errors of the rods of one leg that count as agreement, in sizes of the mechanism.
+AGREEMENT = 1e-6
+MAX_UPDATES = 50
+
+
+@dataclass(frozen=True)
+class ForwardPositionResult:
+    """The pose found for motor positions.
+
+    Attributes
+    ----------
+    pose : (4, 4) array
+        Of the platform in the base frame; the last iterate if there was no success.
+    success : bool
+        Whether all length errors are within tolerance, without crossing a singularity.
+    residual : float
+        Largest length error of a rod [m].
+    updates : int
+        Newton steps made.
+    message : str
+        Why the iteration ended.
+    """
+
+    pose: Array
+    success: bool
+    residual: float
+    updates: int
+    message: str
+
+
+class ParallelRobot:
+    """A platform on legs: the operations of `KinematicModel`, and what only platforms have.
+
+    Twists and wrenches are hybrid: at the origin of the platform, along the axes of the base,
+    angular part first. Wrenches are those that the robot exerts on its environment (E-54). Motor
+    positions leave several poses open (up to 40 for six legs); `seed`, a pose nearby, says which is
+    meant, by default `mechanism.home`.
+
+    Source: Bruyninckx 2010, chapter 8 (C-111 to C-120, C-127).
+
+    Parameters
+    ----------
+    mechanism : Mechanism
+    backend : {'auto', 'native', 'python', 'reference'}
+        As of `Robot`.
+
+    Examples
+    --------
+    Leg lengths of a Gough platform in a pose, and the pose again from these lengths:
+
+    >>> from screw_dynamics_ros.core.mechanisms.parallel.example_mechanisms import stewart_gough
+    >>> robot = ParallelRobot(stewart_gough(), backend='reference')
+    >>> pose = np.eye(4)
+    >>> pose[:3, 3] = 0.05, -0.03, 0.6
+    >>> q = robot.inverse_position(pose)
+    >>> q.round(4)
+    array([0.6596, 0.7157, 0.7043, 0.6755, 0.6998, 0.6725])
+    >>> bool(np.allclose(robot.forward_position(q), pose, atol=1e-12))
+    True
+    """
+
+    def __init__(self, mechanism: Mechanism, backend: str = 'auto') -> None:
+        self.mechanism = mechanism
+        self._functions = Functions(mechanism, backend)
+        self.backend = self._functions.backend
+        self._tolerance = ROUNDING * max(1.0, mechanism.size)
+
+    @property
+    def joint_names(self) -> tuple[str, ...]:
+        """Names of the motors' joints, in the order of q."""
+        return self.mechanism.joint_names
+
+    @property
+    def nv(self) -> int:
+        """Number of motors."""
+        return len(self.mechanism.legs)
+
+    @property
+    def home(self) -> Array:
+        """Pose (4, 4) where iterations start by default."""
+        return self.mechanism.home
+
+    @property
+    def design(self) -> str:
+        """What `classify` says."""
+        return classify(self.mechanism)
+
+    # --- position -------------------------------------------------------------------------------
+
+    def inverse_position(self, pose: ArrayLike, seed: ArrayLike | None = None) -> Array:
+        """Return the motor positions (n,) of a pose (4, 4) (C-112 to C-114).
+
+        Legs that slide or turn have two; `seed` (n,) takes the nearer one, the `branch` of the leg
+        counts otherwise. Angles are within half a turn of the seed, or of 0.
+
+        Raises
+        ------
+        ArgumentError
+            Naming the leg: one that cannot reach its pivot, whose two rods disagree (a Delta
+            cannot turn), or that would pass a limit of its motor.
+        """
+        T = self.checked_pose('pose', pose)
+        branches = self._branches(T)
+        own = np.array([leg.branch < 0 for leg in self.mechanism.legs], dtype=int)
+        if seed is None:
+            q = branches[np.arange(self.nv), own]
+        else:
+            near = self._numbers('seed', seed)
+            turning = np.array([leg.turning for leg in self.mechanism.legs])
+            turns = np.round((near[:, None] - branches) / (2 * np.pi)) * turning[:, None]
+            branches = branches + 2 * np.pi * turns
+            nearest = np.abs(branches - near[:, None]).argmin(axis=1)
+            q = branches[np.arange(self.nv), nearest]
+        self._check_rods(q, T)
+        self.check_limits(q)
+        return q
+
+    def inverse_positions(self, pose: ArrayLike) -> Array:
+        """Return the motor positions of branch 1 and -1 of each leg for a pose, (n, 2).
+
+        Any choice of one per leg is a solution; both are the same for legs that change length.
+        Limits are not looked at. Raises `ArgumentError` for a pose that a leg cannot reach.
+        """
+        return self._branches(self.checked_pose('pose', pose))
+
+    def forward_position(
+        self, q: ArrayLike, seed: ArrayLike | None = None, *, convex: bool = False
+    ) -> Array:
+        """Return the pose (4, 4) for motor positions (n,), near the pose `seed` (C-119).
+
+        If `convex`, the one pose in which the rods make a convex body with base and platform, on
+        the side of the base that `seed` is on (C-123); looked for among all poses, in about a tenth
+        of a second.
+
+        Raises
+        ------
+        ArgumentError
+            With the reason that `solve_forward_position` gives; if not exactly one is convex.
+        """
+        if convex:
+            numbers = self._numbers('q', q)
+            modes = self.all_forward_positions(numbers, seed)
+            return convexity.convex_pose(self.mechanism, numbers, modes, self._seed(seed))
+        result = self.solve_forward_position(q, seed)
+        if not result.success:
+            raise ArgumentError(f'{self.mechanism.name}: {result.message}')
+        return result.pose
+
+    def solve_forward_position(
+        self,
+        q: ArrayLike,
+        seed: ArrayLike | None = None,
+        *,
+        tolerance: float | None = None,
+        max_updates: int = MAX_UPDATES,
+    ) -> ForwardPositionResult:
+        """Return the pose for motor positions (n,) by Newton's method from `seed` (4, 4), a pose.
+
+        The determinant of the wrench basis changes its sign where the platform passes a
+        singularity. A solution with the other sign than `seed` is refused: it is another assembly
+        mode, which the robot cannot have come to from there without a singularity.
+
+        Parameters
+        ----------
+        tolerance : float, optional
+            Largest length error of a rod [m]; some rounding errors by default. With more than six
+            rods, whose measured lengths contradict each other a little, the pose is that of least
+            squares, and their errors must be allowed for.
+        max_updates : int
+            Newton steps before giving up.
+        """
+        q, T = self._numbers('q', q), self._seed(seed)
+        limit = self._tolerance if tolerance is None else tolerance
+        check_number('tolerance', limit, positive=True)
+        check_count('max_updates', max_updates)
+        side, redundant = self._side(q, T), len(self.mechanism.rod_legs) > 6
+        residual, updates = np.inf, 0
+        for updates in range(max_updates + 1):
+            moved, errors = self._functions.newton_step(q, T)
+            residual = float(np.abs(errors).max())
+            step = float(np.abs(moved - T).max())
+            done = step <= self._tolerance if redundant else residual <= limit
+            if done or not np.isfinite(step) or updates == max_updates:
+                break
+            T = moved
+        if not residual <= limit:
+            message = (
+                f'no pose near the seed has these motor positions: after {updates} Newton steps '
+                f'a rod is still {residual:.3g} m too long or too short; they contradict each '
+                'other, or the seed is too far away'
+            )
+            return ForwardPositionResult(T, False, residual, updates, message)
+        if self._side(q, T) * side < 0:
+            message = (
+                'the pose found is another assembly mode: a singularity lies between it and the '
+                'seed; give a seed that is nearer'
+            )
+            return ForwardPositionResult(T, False, residual, updates, message)
+        return ForwardPositionResult(T, True, residual, updates, 'solved')
+
+    def all_forward_positions(self, q: ArrayLike, seed: ArrayLike | None = None) -> AssemblyModes:
+        """Return all poses for motor positions (n,) of six rods, the nearest to `seed` first.
+
+        With a certificate; see `assembly_modes`. Limits of the motors are not looked at.
+
+        Examples
+        --------
+        >>> from screw_dynamics_ros.core.mechanisms.parallel.example_mechanisms import three_two_one
+        >>> robot = ParallelRobot(three_two_one(), backend='reference')
+        >>> modes = robot.all_forward_positions(robot.inverse_position(robot.home))
+        >>> modes.message, modes.complete
+        ('8 poses, of 8 complex solutions on 40 paths', True)
+        """
+        return assembly_modes(self.mechanism, self._numbers('q', q), self._seed(seed))
+
+    # --- velocity -------------------------------------------------------------------------------
+
+    def rod_wrenches(self, q: ArrayLike, pose: ArrayLike) -> Array:
+        """Return the wrench of each rod for unit force or torque of its motor, (6, rods).
+
+        Columns G_i of 8.8 with components (moment; force), hybrid; legs with one rod have one
+        column. Raises `ArgumentError` for a leg that is singular itself: its rod has no lever
+        about its motor, so that the motor moves nothing and the rod bears everything.
+        """
+        q, T = self._numbers('q', q), self.checked_pose('pose', pose)
+        G, lever = self._functions.wrench_basis(q, T)
+        small = np.abs(lever) <= TOLERANCE * max(1.0, float(np.abs(lever).max()))
+        if small.any() or not np.isfinite(G).all():
+            leg = self.mechanism.rod_legs[int(np.argmax(small))][0]
+            raise ArgumentError(
+                f'leg {self.joint_names[leg]!r} is singular: its rod has no lever about its motor; '
+                'leave this pose'
+            )
+        scaled: Array = G / lever
+        return scaled
+
+    def jacobian(self, q: ArrayLike, pose: ArrayLike) -> Array:
+        """Return J (6, n) with twist = J v at a pose (4, 4).
+
+        J = G^-T P with the wrenches of rods G and the matrix P of the motor that moves each rod;
+        for more than six rods the twist is that of least squares.
+
+        Raises
+        ------
+        ArgumentError
+            At a singular pose: the platform can move though all motors stand still.
+        """
+        G = self.rod_wrenches(q, pose)
+        force_distribution.check_regular(G, self.mechanism.size)
+        J: Array = np.linalg.lstsq(G.T, self.mechanism.motor_of_rod, rcond=None)[0]
+        return J
+
+    def forward_velocity(self, q: ArrayLike, v: ArrayLike, seed: ArrayLike | None = None) -> Array:
+        """Return the twist (6,) of the platform for motor rates v (n,) (8.23)."""
+        twist: Array = self.jacobian(q, self.forward_position(q, seed)) @ self._numbers('v', v)
+        return twist
+
+    def inverse_velocity(
+        self, q: ArrayLike, twist: ArrayLike, seed: ArrayLike | None = None
+    ) -> Array:
+        """Return motor rates (n,) = G^T t of a twist (6,) of the platform (C-118).
+
+        Raises
+        ------
+        ArgumentError
+            For a twist that the two rods of a leg do not admit: a Delta does not turn.
+        """
+        t = vector('twist', 6, twist)
+        rates = self.rod_wrenches(q, self.forward_position(q, seed)).T @ t
+        P = self.mechanism.motor_of_rod
+        v: Array = P.T @ rates / P.sum(axis=0)
+        difference = rates - P @ v
+        if np.abs(difference).max() > AGREEMENT * max(1.0, float(np.abs(rates).max())):
+            leg = self.mechanism.rod_legs[int(np.abs(difference).argmax())][0]
+            raise ArgumentError(
+                f'the two rods of leg {self.joint_names[leg]!r} do not admit the twist '
+                f'{t.tolist()}: a platform on parallelograms translates only'
+            )
+        return v
+
+    # --- force ----------------------------------------------------------------------------------
+
+    def forward_force(self, q: ArrayLike, tau: ArrayLike, seed: ArrayLike | None = None) -> Array:
+        """Return the wrench (6,) that motor forces tau (n,) exert, w = G tau (C-115).
+
+        Legs of two rods bear couples without their motors; those are not part of the wrench.
+        """
+        T, tau = self.forward_position(q, seed), self._numbers('tau', tau)
+        if len(self.mechanism.rod_legs) == self.nv:
+            w: Array = self.rod_wrenches(q, T) @ tau
+            return w
+        return np.asarray(np.linalg.lstsq(self.jacobian(q, T).T, tau, rcond=None)[0])
+
+    def inverse_force(
+        self,
+        q: ArrayLike,
+        wrench: ArrayLike,
+        seed: ArrayLike | None = None,
+        *,
+        stiffness: ArrayLike | None = None,
+        preload: ArrayLike | None = None,
+    ) -> Array:
+        """Return motor forces (n,) that exert a wrench (6,): tau = G^-1 w (C-115, C-126).
+
+        With more than six rods, those of least deformation energy for the `stiffness` (rods,) of
+        the rods [N/m or N m/rad at the motor], 1 by default, plus the part of `preload` (rods,)
+        that exerts no wrench; see `force_distribution`.
+        """
+        G = self.rod_wrenches(q, self.forward_position(q, seed))
+        w = vector('wrench', 6, wrench)
+        forces = force_distribution.rod_forces(
+            G, w, size=self.mechanism.size, stiffness=stiffness, preload=preload
+        )
+        tau: Array = self.mechanism.motor_of_rod.T @ forces
+        return tau
+
+    def wrench_of_weight(self, pose: ArrayLike, gravity: ArrayLike = (0.0, 0.0, -9.81)) -> Array:
+        """Return the wrench (6,) that the robot exerts to carry its platform in a pose.
+
+        `gravity` (3,) is the acceleration of free fall in the base frame [m/s^2].
+        """
+        T, g = self.checked_pose('pose', pose), vector('gravity', 3, gravity)
+        body = self.mechanism.inertia
+        f = -body.mass * g
+        return np.concatenate([np.cross(T[:3, :3] @ body.com, f), f])
+
+    # --- arguments ------------------------------------------------------------------------------
+
+    def _numbers(self, name: str, value: ArrayLike) -> Array:
+        x = vector(name, self.nv, value)
+        if not np.isfinite(x).all():
+            leg = self.joint_names[int(np.argmin(np.isfinite(x)))]
+            raise ArgumentError(f'{name} of leg {leg!r} is not a finite number')
+        return x
+
+    def checked_pose(self, name: str, value: ArrayLike) -> Array:
+        """Return a pose (4, 4) as an array; raises `ArgumentError` for what is none."""
+        return finite_pose(name, value)
+
+    def _seed(self, seed: ArrayLike | None) -> Array:
+        return self.mechanism.home if seed is None else self.checked_pose('seed', seed)
+
+    def _side(self, q: Array, T: Array) -> float:
+        """Return the sign of the determinant of the unit wrenches; 1 for more than six rods."""
+        if len(self.mechanism.rod_legs) > 6:
+            return 1.0
+        return float(np.sign(np.linalg.det(self._functions.wrench_basis(q, T)[0])))
+
+    def _branches(self, T: Array) -> Array:
+        x, discriminants = self._functions.motor_positions(T)
+        for leg, discriminant in zip(self.mechanism.legs, discriminants):
+            if not discriminant >= 0.0:
+                raise ArgumentError(
+                    f'leg {leg.name!r} cannot reach its pivot on the platform: its rod is too '
+                    'short or too long'
+                )
+        turning = np.array([leg.turning for leg in self.mechanism.legs])[:, None]
+        return np.where(turning, np.arctan2(x[..., 0], x[..., 1]), x[..., 0])
+
+    def check_closed(self, q: Array, T: Array) -> None:
+        """Raise `ArgumentError` unless motor positions (n,) and a pose (4, 4) belong together."""
+        errors = np.abs(self._functions.newton_step(q, T)[1])
+        if not errors.max() <= AGREEMENT * self.mechanism.size:
+            leg = self.joint_names[self.mechanism.rod_legs[int(errors.argmax())][0]]
+            raise ArgumentError(
+                f'motor positions and pose do not belong together: the rod of leg {leg!r} would '
+                f'be {errors.max():.3g} m too long or too short'
+            )
+
+    def _check_rods(self, q: Array, T: Array) -> None:
+        if len(self.mechanism.rod_legs) == self.nv:
+            return
+        errors = np.abs(self._functions.newton_step(q, T)[1])
+        if errors.max() > AGREEMENT * self.mechanism.size:
+            leg = self.joint_names[self.mechanism.rod_legs[int(errors.argmax())][0]]
+            raise ArgumentError(
+                f'the rods of leg {leg!r} disagree by {errors.max():.3g} m: a platform on '
+                'parallelograms cannot turn; give a pose with the orientation of `home`'
+            )
+
+    def check_limits(self, q: ArrayLike) -> None:
+        """Raise `ArgumentError` for the first motor position of q (n,) beyond its limits."""
+        for x, leg in zip(self._numbers('q', q), self.mechanism.legs):
+            if not leg.lower <= x <= leg.upper:
+                what = 'pass the limits of its motor'
+                if not leg.branched:
+                    what = f'be too {"short" if x > leg.upper else "long"}'
+                raise ArgumentError(
+                    f'leg {leg.name!r} would {what}: it would stand at {x:.6g}, between '
+                    f'{leg.lower:.6g} and {leg.upper:.6g} it can'
+                )

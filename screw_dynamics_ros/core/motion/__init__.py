@@ -1,0 +1,1 @@
+"""Motion: torques for controllers, and trajectories."""

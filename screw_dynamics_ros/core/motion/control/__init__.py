@@ -1,0 +1,21 @@
+"""Torques for a controller: enabled explicitly, limited, recent and continuous."""
+
+from screw_dynamics_ros.core.motion.control.command_report import ActedLimit, CommandReport, Mode
+from screw_dynamics_ros.core.motion.control.command_settings import (
+    ACTIONS,
+    CommandSettings,
+    command_limits,
+    rate_limits,
+)
+from screw_dynamics_ros.core.motion.control.torque_command import TorqueCommand
+
+__all__ = [
+    'ACTIONS',
+    'ActedLimit',
+    'CommandReport',
+    'CommandSettings',
+    'Mode',
+    'TorqueCommand',
+    'command_limits',
+    'rate_limits',
+]

@@ -1,0 +1,34 @@
+"""Requirements of joint motions: efforts, exceeded limits, largest speed and payload."""
+
+from screw_dynamics_ros.core.motion.trajectory.annotation import Annotation, annotate
+from screw_dynamics_ros.core.motion.trajectory.feasible_motion import (
+    FeasibleMotion,
+    feasible_motion,
+)
+from screw_dynamics_ros.core.motion.trajectory.feedforward_efforts import feedforward_efforts
+from screw_dynamics_ros.core.motion.trajectory.limits import Excess, exceeded_limits
+from screw_dynamics_ros.core.motion.trajectory.motion import Motion, sampled_motion
+from screw_dynamics_ros.core.motion.trajectory.payload_capacity import (
+    PayloadCapacity,
+    payload_capacity,
+)
+from screw_dynamics_ros.core.motion.trajectory.retiming import Retiming, retimed
+from screw_dynamics_ros.core.motion.trajectory.time_scaling import SpeedLimit, largest_speed_factor
+
+__all__ = [
+    'Annotation',
+    'Excess',
+    'FeasibleMotion',
+    'Motion',
+    'PayloadCapacity',
+    'Retiming',
+    'SpeedLimit',
+    'annotate',
+    'exceeded_limits',
+    'feasible_motion',
+    'feedforward_efforts',
+    'largest_speed_factor',
+    'payload_capacity',
+    'retimed',
+    'sampled_motion',
+]

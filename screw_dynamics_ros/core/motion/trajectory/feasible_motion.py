@@ -1,0 +1,127 @@
+"""A motion brought within the limits of a robot: slowed down, refused, or left as it is."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from screw_dynamics_ros.core.description.rigid_body import RigidBody
+from screw_dynamics_ros.core.errors import ArgumentError
+from screw_dynamics_ros.core.motion.trajectory.annotation import required_efforts
+from screw_dynamics_ros.core.motion.trajectory.limits import Excess, exceeded_limits
+from screw_dynamics_ros.core.motion.trajectory.motion import Motion
+from screw_dynamics_ros.core.motion.trajectory.retiming import retimed
+from screw_dynamics_ros.core.tree.joint_limits import of_velocities
+from screw_dynamics_ros.core.types import Array
+
+if TYPE_CHECKING:
+    from screw_dynamics_ros.core.robot.robot import Robot
+
+SLOW, REFUSE, PASS = REACTIONS = ('slow', 'refuse', 'pass')
+
+ROUNDING = 1e-6  # rad, m; what motions exceed limits of position by without meaning it
+SHARE = 1e-3  # of other limits that motions may exceed them by
+STANDING = 1e-3  # part of its velocity that a motion may lose at its start
+
+
+@dataclass(frozen=True, eq=False)
+class FeasibleMotion:
+    """A motion within the limits.
+
+    Attributes
+    ----------
+    motion : Motion
+    exceeded : list of Excess
+        Where the motion as given exceeds limits; empty if nowhere.
+    slowness : float
+        How many times as long as given it takes.
+    reason : str
+        Why it is slowed down, in words; empty if it is not.
+    """
+
+    motion: Motion
+    exceeded: list[Excess]
+    slowness: float = 1.0
+    reason: str = ''
+
+
+class ExceededLimitError(ArgumentError):
+    """A motion exceeds limits of joints."""
+
+
+def feasible_motion(
+    robot: Robot,
+    motion: Motion,
+    payloads: Mapping[str, RigidBody] | None = None,
+    *,
+    on_excess: str = SLOW,
+    effort_limit_factor: float = 1.0,
+    is_measured: bool = False,
+) -> FeasibleMotion:
+    """Return a motion within the limits of position, velocity and effort.
+
+    Parameters
+    ----------
+    robot : Robot
+        With `limits`.
+    motion : Motion
+        Dense enough for what happens between its samples.
+    payloads : {link: RigidBody}, optional
+        What the robot carries.
+    on_excess : str
+        Where limits of velocity or effort are exceeded: 'slow' it down along the same path, or
+        'refuse' it; beyond those of position a motion is always refused. With 'pass' it is
+        returned as it is.
+    effort_limit_factor : float
+        Part of the effort limits that the motion may use, (0, 1].
+    is_measured : bool
+        Whether the first sample is where the robot is: it need not be within the limits.
+
+    Raises
+    ------
+    ExceededLimitError
+        With the joint, the time, the value and the limit.
+    """
+    limits = of_velocities(robot, robot.limits.effort) * effort_limit_factor
+    exceeded = significant(robot, motion, payloads, limits, is_measured)
+    if on_excess == PASS or not exceeded:
+        return FeasibleMotion(motion, exceeded)
+    out_of_reach = [excess for excess in exceeded if excess.quantity == 'position']
+    if out_of_reach or on_excess == REFUSE or len(motion.time) == 1:
+        raise ExceededLimitError(str((out_of_reach or exceeded)[0]))
+    slow = retimed(robot, motion, payloads, effort_limits=limits)
+    if not slow.feasible:
+        raise ExceededLimitError(f'{exceeded[0]}; no speed is slow enough')
+    if motion.v[0].any() and slow.speed[0] < 1.0 - STANDING:
+        raise ExceededLimitError(
+            f'{exceeded[0]}; it cannot be slowed down from its start, where the robot moves already'
+        )
+    left = significant(robot, slow.motion, payloads, limits, is_measured)
+    if left:
+        raise ExceededLimitError(f'{left[0]}, also after it has been slowed down')
+    slowness = float(np.ptp(slow.motion.time) / np.ptp(motion.time))
+    return FeasibleMotion(slow.motion, exceeded, slowness, str(exceeded[0]))
+
+
+def significant(
+    robot: Robot,
+    motion: Motion,
+    payloads: Mapping[str, RigidBody] | None,
+    effort_limits: Array,
+    is_measured: bool,
+) -> list[Excess]:
+    """Return where a motion exceeds limits by more than rounding."""
+    efforts = required_efforts(robot, motion, payloads)
+    start = float(motion.time[0])
+
+    def counts(excess: Excess) -> bool:
+        if excess.quantity == 'position':
+            is_start = is_measured and excess.end == start
+            return excess.amount > ROUNDING and not is_start
+        return excess.amount > SHARE * abs(excess.limit)
+
+    found = exceeded_limits(robot, motion, efforts, effort_limits)
+    return [excess for excess in found if counts(excess)]

@@ -1,0 +1,133 @@
+"""Where a motion leaves the limits of the joints: which joint, when, and by how much."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from screw_dynamics_ros.core.motion.trajectory.motion import Motion
+from screw_dynamics_ros.core.tree.joint_limits import (
+    coordinate_names,
+    of_coordinates,
+    of_velocities,
+    velocity_names,
+)
+from screw_dynamics_ros.core.types import Array
+
+if TYPE_CHECKING:
+    from screw_dynamics_ros.core.robot.robot import Robot
+
+ROWS = 64  # taken as one, see `extreme`
+
+
+@dataclass(frozen=True)
+class Excess:
+    """One interval of consecutive samples in which a joint is beyond a limit.
+
+    Attributes
+    ----------
+    joint : str
+    quantity : {'position', 'velocity', 'effort'}
+    start, end : float
+        Times of its first and its last sample [s].
+    time, value : float
+        The sample furthest beyond [s], and what it has there [rad, m; 1/s; N m, N].
+    limit : float
+        The bound on that side, with its sign.
+    """
+
+    joint: str
+    quantity: str
+    start: float
+    end: float
+    time: float
+    value: float
+    limit: float
+
+    @property
+    def amount(self) -> float:
+        """By how much the limit is exceeded, positive."""
+        return abs(self.value - self.limit)
+
+    def __str__(self) -> str:
+        return (
+            f'{self.quantity} of joint {self.joint!r} beyond its limit {self.limit:g} from '
+            f'{self.start:g} s to {self.end:g} s: {self.value:g} at {self.time:g} s'
+        )
+
+
+def exceeded_limits(
+    robot: Robot, motion: Motion, efforts: Array, effort_limits: Array | None = None
+) -> list[Excess]:
+    """Return where a motion leaves the limits of the joints, in the order of time.
+
+    Parameters
+    ----------
+    robot : Robot
+        With `limits`. Of joints with several coordinates, which the description limits by one
+        number, each is held against it; a floating base has none.
+    motion : Motion
+    efforts : (N, nv) array
+        [N m, N].
+    effort_limits : (nv,) array, optional
+        Instead of those of the robot [N m, N].
+    """
+    limits, names = robot.limits, velocity_names(robot)
+    lower = of_coordinates(robot, limits.lower, -np.inf)
+    upper = of_coordinates(robot, limits.upper, np.inf)
+    speed = of_velocities(robot, limits.velocity)
+    effort = of_velocities(robot, limits.effort) if effort_limits is None else effort_limits
+    return sorted(
+        [
+            *stretches('position', coordinate_names(robot), motion.time, motion.q, lower, upper),
+            *stretches('velocity', names, motion.time, motion.v, -speed, speed),
+            *stretches('effort', names, motion.time, efforts, -effort, effort),
+        ],
+        key=lambda excess: excess.start,
+    )
+
+
+def stretches(
+    quantity: str, names: list[str], time: Array, values: Array, lower: Array, upper: Array
+) -> list[Excess]:
+    """Return the stretches in which values (N, n) are outside of their bounds (n,)."""
+    found = []
+    beyond = (extreme(np.maximum, values) > upper) | (extreme(np.minimum, values) < lower)
+    for k in np.flatnonzero(beyond):
+        x = np.ascontiguousarray(values[:, k])
+        edges = np.flatnonzero(
+            np.diff((x > upper[k]) | (x < lower[k]), prepend=False, append=False)
+        )
+        for start, end in edges.reshape(-1, 2):
+            part = x[start:end]
+            worst = start + int(np.argmax(np.maximum(part - upper[k], lower[k] - part)))
+            bound = upper[k] if x[worst] > upper[k] else lower[k]
+            found.append(
+                Excess(
+                    names[k],
+                    quantity,
+                    float(time[start]),
+                    float(time[end - 1]),
+                    float(time[worst]),
+                    float(x[worst]),
+                    float(bound),
+                )
+            )
+    return found
+
+
+def extreme(choose: np.ufunc, values: Array) -> Array:
+    """Return the largest or smallest of each column of an array (N, n), (n,).
+
+    Many rows are taken as one: NumPy reduces long rows ten times as fast as short ones.
+    """
+    count, size = values.shape
+    whole = count - count % ROWS
+    if not whole:
+        return choose.reduce(values)
+    found = choose.reduce(
+        choose.reduce(values[:whole].reshape(-1, ROWS * size)).reshape(ROWS, size)
+    )
+    return found if whole == count else choose(found, choose.reduce(values[whole:]))

@@ -1,0 +1,1 @@
+"""Functions that the source documents define and no node or command uses."""

@@ -1,0 +1,1 @@
+"""Kinematics of serial arms by hand."""

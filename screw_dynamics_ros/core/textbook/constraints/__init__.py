@@ -1,0 +1,1 @@
+"""Constraints: contact wrenches, projections."""

@@ -1,0 +1,93 @@
+"""The equations of kinematics and dynamics in other forms, as the papers have them.
+
+Each module is one formulation; doc/formulations.md compares them. What `Robot` compiles is in
+`core.kinematics` and `core.dynamics`.
+
+======================  =========================================================================
+module                  formulation
+======================  =========================================================================
+recursive_newton_euler  inverse dynamics, wrenches included, in four representations
+closed_forms            projection of the Newton-Euler equations, Kane's, Lagrange's
+first_order_forms       first-order equations in twists, momenta of bodies, generalized momenta
+christoffel             Christoffel symbols of the mass matrix
+articulated_torques     inverse dynamics by articulated inertias
+factorization           the system Jacobian J = A X with A^-1 = 1 - D
+joint_rates             joint rates and accelerations from measured motions of all bodies
+joint_axes              current joint axes, and Jacobians built from them
+======================  =========================================================================
+
+The straight arm of unit lengths and masses under g = 10: weights' torques 10 + 20 and 10.
+
+>>> import numpy as np
+>>> from screw_dynamics_ros.core.tree.examples import planar_arm
+>>> rest, gravity = np.zeros(2), np.array([0.0, -10.0, 0.0])
+>>> recursive_inverse_dynamics(planar_arm(), rest, rest, rest, gravity, None, 'spatial')
+array([30., 10.])
+
+Main functions are found here as well, `articulated_torques.articulated_torques` in its module only:
+a function of the same name would hide the module.
+"""
+
+from screw_dynamics_ros.core.textbook.formulations import articulated_torques
+from screw_dynamics_ros.core.textbook.formulations.christoffel import christoffel_symbols
+from screw_dynamics_ros.core.textbook.formulations.closed_forms import (
+    SystemMatrices,
+    coriolis_matrix,
+    kane_torques,
+    mass_matrix,
+    projected_torques,
+    system_matrices,
+)
+from screw_dynamics_ros.core.textbook.formulations.factorization import (
+    Factors,
+    factor_derivatives,
+    factors,
+    stacked_jacobian,
+    system_jacobian_derivative,
+)
+from screw_dynamics_ros.core.textbook.formulations.first_order_forms import (
+    body_momentum_form,
+    momentum_form,
+    twist_form,
+)
+from screw_dynamics_ros.core.textbook.formulations.joint_axes import (
+    current_axes,
+    geometric_jacobian,
+)
+from screw_dynamics_ros.core.textbook.formulations.joint_rates import (
+    joint_accelerations_of,
+    joint_rates_of,
+    least_squares_rates,
+)
+from screw_dynamics_ros.core.textbook.formulations.recursive_newton_euler import (
+    BodyDynamics,
+    body_dynamics,
+    recursive_inverse_dynamics,
+)
+
+__all__ = [
+    'BodyDynamics',
+    'Factors',
+    'SystemMatrices',
+    'articulated_torques',
+    'body_dynamics',
+    'body_momentum_form',
+    'christoffel_symbols',
+    'coriolis_matrix',
+    'current_axes',
+    'factor_derivatives',
+    'factors',
+    'geometric_jacobian',
+    'joint_accelerations_of',
+    'joint_rates_of',
+    'kane_torques',
+    'least_squares_rates',
+    'mass_matrix',
+    'momentum_form',
+    'projected_torques',
+    'recursive_inverse_dynamics',
+    'stacked_jacobian',
+    'system_jacobian_derivative',
+    'system_matrices',
+    'twist_form',
+]

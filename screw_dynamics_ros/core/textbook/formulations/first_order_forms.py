@@ -1,0 +1,112 @@
+"""Equations of motion as first-order systems in twists or momenta of the bodies.
+
+Besides (q, q'), a tree's state can be given redundantly by the twists or the momenta of all its
+bodies, or by the generalized momenta p = M(q) q'. Each function returns the joint rates v that go
+with the state (`q' = v`, or the body-fixed velocity of a free body) and the rate of the rest.
+
+==========================  =========================  =============================  ============
+function                    state                      rate                           Müller 2018b
+==========================  =========================  =============================  ============
+`twist_form`                V (n, 6), body-fixed       V' = J v' + J' v               (78)
+`body_momentum_form`        Pi (n, 6), spatial         Pi' = M V' - ad_V^T M V        (79)
+`momentum_form`             p (nv,)                    p' = Q + J^T W^app + J'^T Pi   (79)
+==========================  =========================  =============================  ============
+
+The arm of unit lengths and masses, elbow at a right angle, M = [[3, 1], [1, 1]]: p = (3, 1) belongs
+to v = (1, 0), and p_2' = dT/dq_2 = -sin(q_2) (v_1^2 + v_1 v_2) = -1.
+
+>>> from screw_dynamics_ros.core.tree.examples import planar_arm
+>>> q, p = np.array([0.0, np.pi / 2]), np.array([3.0, 1.0])
+>>> v, rate = momentum_form(planar_arm(), q, p, np.zeros(2), np.zeros(3))
+>>> v.round(3) + 0.0, rate.round(3) + 0.0
+(array([1., 0.]), array([ 0., -1.]))
+
+Source: Müller 2018b (78), (79) (D-33, D-34).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+
+from screw_dynamics_ros.core.dynamics.inverse_dynamics import friction_torques
+from screw_dynamics_ros.core.dynamics.mass_matrix import mass_matrix, reflected_inertias
+from screw_dynamics_ros.core.kinematics.twist_recursions import body_motions
+from screw_dynamics_ros.core.linear import solve_positive_definite
+from screw_dynamics_ros.core.textbook.formulations.closed_forms import (
+    SystemMatrices,
+    body_loads,
+    system_matrices,
+)
+from screw_dynamics_ros.core.textbook.formulations.joint_rates import joint_rates_of
+from screw_dynamics_ros.core.tree.multibody_tree import Tree
+from screw_dynamics_ros.core.types import Array
+
+Wrenches = Mapping[str, Array]
+
+
+def twist_form(
+    tree: Tree, q: Array, V: Array, tau: Array, gravity: Array, wrenches: Wrenches | None = None
+) -> tuple[Array, Array]:
+    """Return joint rates v (nv,) and V' (n, 6) from the body-fixed twists V (n, 6) (D-33).
+
+    The state has to be compatible, V = J v; the solution then stays so up to errors of integration.
+    Parameters as in `forward_dynamics`.
+    """
+    v = joint_rates_of(tree, q, V, 'body')
+    system, a = solved(tree, q, v, tau, gravity, wrenches, 'body')
+    return v, np.reshape(system.J @ a + system.dJ @ v, (-1, 6))
+
+
+def body_momentum_form(
+    tree: Tree, q: Array, Pi: Array, tau: Array, gravity: Array, wrenches: Wrenches | None = None
+) -> tuple[Array, Array]:
+    """Return v (nv,) and Pi' (n, 6) from the spatial momenta Pi (n, 6) of the bodies (D-34).
+
+    Pi' are the total wrenches on the bodies; without gravity and wrenches they add up to zero for a
+    robot on a free base.
+    """
+    rest = system_matrices(tree, q, np.zeros(tree.nv), 'spatial')
+    M = rest.J.T @ rest.M @ rest.J
+    v = solve_positive_definite(M, rest.J.T @ np.reshape(Pi, -1))
+    system, a = solved(tree, q, v, tau, gravity, wrenches, 'spatial')
+    rate = system.M @ (system.J @ a + system.dJ @ v) + system.B @ (system.J @ v)
+    return v, np.reshape(rate, (-1, 6))
+
+
+def momentum_form(
+    tree: Tree, q: Array, p: Array, tau: Array, gravity: Array, wrenches: Wrenches | None = None
+) -> tuple[Array, Array]:
+    """Return v and p', (nv,) each, from the generalized momenta p = M(q) v (D-34, reduced).
+
+    p_j = J_j^T sum Pi_i over the bodies beyond joint j, and J'_j = [V_j, J_j]: no accelerations are
+    needed, and no Coriolis terms. These are Hamilton's equations, J'^T Pi being dT/dq.
+    """
+    v = solve_positive_definite(mass_matrix(tree, q), p)
+    system = system_matrices(tree, q, v, 'spatial')
+    Pi = system.M @ (system.J @ v)
+    motions = body_motions(tree, q, [v], 'spatial')
+    W = body_loads(tree, motions, gravity, wrenches, 'spatial')
+    rate = tau + system.J.T @ W + system.dJ.T @ Pi
+    return v, rate - friction_torques(tree, v) if tree.with_friction else rate
+
+
+def solved(
+    tree: Tree,
+    q: Array,
+    v: Array,
+    tau: Array,
+    gravity: Array,
+    wrenches: Wrenches | None,
+    representation: str,
+) -> tuple[SystemMatrices, Array]:
+    """Return the system matrices and the accelerations of the projected equations (D-32)."""
+    system = system_matrices(tree, q, v, representation)
+    motions = body_motions(tree, q, [v], representation)
+    loads = body_loads(tree, motions, gravity, wrenches, representation)
+    bias = system.M @ (system.dJ @ v) + system.B @ (system.J @ v) - loads
+    M = system.J.T @ system.M @ system.J + reflected_inertias(tree)
+    if tree.with_friction:
+        tau = tau - friction_torques(tree, v)
+    return system, solve_positive_definite(M, tau - system.J.T @ bias)

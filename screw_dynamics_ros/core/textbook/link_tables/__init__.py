@@ -1,0 +1,1 @@
+"""Tables of links: Denavit-Hartenberg and Hayati-Roberts parameters."""

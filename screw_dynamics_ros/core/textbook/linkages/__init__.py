@@ -1,0 +1,1 @@
+"""Linkages: kinematic pairs, loops, mobility."""

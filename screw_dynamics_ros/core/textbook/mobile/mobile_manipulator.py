@@ -1,0 +1,300 @@
+r"""A platform in front of an arm as one robot.
+
+The root link of the arm moves on a planar joint (x, y, phi) of the tree, so that all functions of
+`Robot` know the base: frames, Jacobians, inverse and forward dynamics of a base that can move and
+be pushed in all directions. What drives it are wheels. The rates u = (wheel rates, joint rates)
+ give the velocity of the tree
+
+    v = H(q) u,      H = [R(phi) B  0; 0  1],
+
+B the twist of the platform for its wheel rates without slip (`rolling_map`), R(phi) the change to
+the axes of the ground. Then the Jacobian of any link is J H = [S E B | J_arm], and torques and
+accelerations of wheels and joints follow from those of the tree:
+
+    tau_u = H^T tau(q, H u, H u' + H' u).
+
+Source: Bruyninckx 2010, chapter 10, filled in (C-142).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from screw_dynamics_ros.core.arguments import check_number, float_array, vector
+from screw_dynamics_ros.core.arms.inverse.position import InverseKinematicsResult
+from screw_dynamics_ros.core.arms.inverse.velocity import InverseVelocityResult, inverse_velocity
+from screw_dynamics_ros.core.arms.inverse.weighted_inverse import WeightedInverse
+from screw_dynamics_ros.core.constraints.motion_constraint import MotionConstraint
+from screw_dynamics_ros.core.description.urdf import read_urdf
+from screw_dynamics_ros.core.errors import ArgumentError, DescriptionError
+from screw_dynamics_ros.core.mobile import planar
+from screw_dynamics_ros.core.mobile.wheeled_platform import WheeledPlatform
+from screw_dynamics_ros.core.robot.robot import Robot
+from screw_dynamics_ros.core.textbook.mobile.base_inverse_kinematics import (
+    weighted_inverse_kinematics,
+)
+from screw_dynamics_ros.core.textbook.mobile.platform_description import (
+    base_joints,
+    on_planar_joint,
+    platform_from,
+)
+from screw_dynamics_ros.core.types import Array
+
+Indices = NDArray[np.intp]
+
+
+class MobileManipulator:
+    """An arm on a wheeled platform.
+
+    Parameters
+    ----------
+    robot : Robot
+        With a planar joint between the ground and the platform, see
+        `description.on_planar_joint`; its child link is the frame of the platform. Wheels that are
+        joints of the robot, by name, turn with the platform.
+    platform : WheeledPlatform
+    joint : str
+        Name of the planar joint, or of the macro joint that takes its place.
+    wheel_inertia : float or (n,)
+        Of each driven wheel with its rotor, about its axle [kg m^2]: for wheels that are no
+        joints of the robot.
+
+    Attributes
+    ----------
+    robot, platform
+    nu : int
+        Number of rates: n driven wheels, then the other joints in the order of the robot.
+    """
+
+    def __init__(
+        self,
+        robot: Robot,
+        platform: WheeledPlatform,
+        joint: str = 'mobile_base',
+        wheel_inertia: ArrayLike = 0.0,
+    ) -> None:
+        base = base_joints(robot.description, joint)
+        self.robot, self.platform, self.link = robot, platform, base[-1].child
+        self._q, self._v = _places(robot, [each.name for each in base])
+        self._n = len(platform.driven)
+        spinning = {
+            _places(robot, [wheel.name])[1][0]: k
+            for k, wheel in enumerate(platform.driven)
+            if wheel.name in robot.joint_names
+        }
+        self._arm = np.delete(np.arange(robot.nv), [*self._v, *spinning])
+        self.nu = self._n + len(self._arm)
+        self._constant = np.zeros((robot.nv, self.nu))
+        self._constant[self._arm, np.arange(self._n, self.nu)] = 1.0
+        self._constant[list(spinning), list(spinning.values())] = 1.0
+        J = np.atleast_1d(float_array('wheel_inertia', wheel_inertia))
+        if J.shape not in ((1,), (self._n,)) or not (np.isfinite(J) & (J >= 0.0)).all():
+            raise ArgumentError(
+                f'wheel_inertia must be finite and >= 0, one number or {self._n}, got '
+                f'{wheel_inertia!r}'
+            )
+        J = np.broadcast_to(J, (self._n,))
+        self._rotors = np.concatenate([J, np.zeros(len(self._arm))])
+
+    @classmethod
+    def from_urdf(
+        cls,
+        text_or_path: str | Path,
+        content: Mapping[str, Any],
+        *,
+        where: str = 'the platform',
+        **options: Any,
+    ) -> MobileManipulator:
+        """Return the robot of a URDF on the platform of a small file.
+
+        Parameters
+        ----------
+        text_or_path : str or Path
+            URDF; its root link is the platform, unless it has the planar joint already.
+        content : mapping
+            What the file says: `platform` (see `description.platform_from`) and optionally `joint`
+            and `odom`, the names of the planar joint and of the link it moves in, and
+            `wheel_inertia` [kg m^2].
+        where : str
+            The file, for messages.
+        **options
+            Of `Robot`.
+        """
+        known = {'platform', 'joint', 'odom', 'wheel_inertia'}
+        if not isinstance(content, Mapping) or set(content) - known or 'platform' not in content:
+            raise DescriptionError(
+                f'{where}: expected platform, and optionally joint, odom and wheel_inertia, got '
+                f'{content!r}'
+            )
+        platform = platform_from(content['platform'], where)
+        description, joint = read_urdf(text_or_path), content.get('joint', 'mobile_base')
+        if not {joint, f'{joint}1'} & {each.name for each in description.joints}:
+            description = on_planar_joint(
+                description, joint=joint, odom=content.get('odom', 'odom')
+            )
+        robot = Robot(description, **options)
+        return cls(robot, platform, joint, content.get('wheel_inertia', 0.0))
+
+    # --- kinematics -----------------------------------------------------------------------------
+
+    def rates(self, q: ArrayLike, u: ArrayLike, steering: ArrayLike = ()) -> Array:
+        """Return the velocity v (nv,) of the tree for wheel and joint rates u (nu,)."""
+        return self.rate_map(q, steering) @ vector('u', self.nu, u)
+
+    def rate_map(self, q: ArrayLike, steering: ArrayLike = ()) -> Array:
+        """Return H(q), (nv, nu)."""
+        phi = vector('q', self.robot.nq, q)[self._q][2]
+        B, H = self.platform.rolling_map(steering), self._constant.copy()
+        H[self._v, : self._n] = np.concatenate([planar.rotation(phi) @ B[1:], B[:1]])
+        return H
+
+    def jacobian(
+        self,
+        q: ArrayLike,
+        link: str,
+        representation: str = 'hybrid',
+        steering: ArrayLike = (),
+    ) -> Array:
+        """Return [S E B | J_arm], (6, nu): the twist of a link for wheel and joint rates."""
+        return self.robot.jacobian(q, link, representation) @ self.rate_map(q, steering)
+
+    def inverse_velocity(
+        self,
+        q: ArrayLike,
+        twist: ArrayLike,
+        link: str,
+        *,
+        base_weight: float = 1.0,
+        steering: ArrayLike = (),
+        representation: str = 'hybrid',
+        rows: slice = slice(None),
+        **options: object,
+    ) -> InverseVelocityResult:
+        """Return wheel and joint rates for a twist (6,) of a link, as `Robot.inverse_velocity`.
+
+        Parameters
+        ----------
+        base_weight : float
+            What wheel rates count against joint rates, positive: large to leave the base at rest as
+            long as the arm can do it alone.
+        rows : slice
+            Of the twist that count: slice(3, 6) for the velocity of the link's origin.
+        **options
+            task_metric, damping, secondary, cutoff.
+        """
+        check_number('base_weight', base_weight, positive=True)
+        metric = np.concatenate([np.full(self._n, base_weight), np.ones(len(self._arm))])
+        J = self.jacobian(q, link, representation, steering)
+        target = vector('the twist', 6, twist)
+        return inverse_velocity(J[rows], target[rows], joint_metric=metric, **options)  # type: ignore[arg-type]
+
+    def inverse_kinematics(
+        self,
+        target: ArrayLike,
+        link: str,
+        q0: ArrayLike,
+        *,
+        base_weight: float = 1.0,
+        **options: int,
+    ) -> InverseKinematicsResult:
+        """Return where base and arm bring a link to a pose (4, 4), near to a configuration q0.
+
+        Of all displacements, steps take the one of least weighted size; `base_weight` is the weight
+        of the base (per rad and m) against that of a joint. The platform gets to its place by
+        `odometry.turn_drive_turn`, for instance. `max_iterations` is among the options.
+        """
+        check_number('base_weight', base_weight, positive=True)
+        weights = np.ones(self.robot.nv)
+        weights[self._v] = base_weight
+        return weighted_inverse_kinematics(self.robot, target, link, q0, weights, **options)
+
+    # --- dynamics -------------------------------------------------------------------------------
+
+    def inverse_dynamics(
+        self, q: ArrayLike, u: ArrayLike, du: ArrayLike, steering: ArrayLike = ()
+    ) -> Array:
+        """Return torques of wheels and joints (nu,) [N m, N] for rates u and their rates du.
+
+        Steering angles do not change. Wheel rates must be consistent; the torques then contain no
+        internal forces.
+        """
+        H, rate = self.rate_map(q, steering), self._rate_map_rate(q, u, steering)
+        u, du = vector('u', self.nu, u), vector('du', self.nu, du)
+        tau = self.robot.inverse_dynamics(q, H @ u, H @ du + rate @ u)
+        return H.T @ tau + self._rotors * du
+
+    def forward_dynamics(
+        self, q: ArrayLike, u: ArrayLike, tau: ArrayLike, steering: ArrayLike = ()
+    ) -> Array:
+        """Return du (nu,) for torques of wheels and joints (nu,), without slip.
+
+        Wheels that depend on one another turn as the platform does, and internal forces among their
+        torques have no effect.
+        """
+        H, S = self.rate_map(q, steering), self._consistent(steering)
+        M = H.T @ self.robot.mass_matrix(q) @ H + S.T @ (self._rotors[:, None] * S)
+        rest = self.inverse_dynamics(q, u, np.zeros(self.nu), steering)
+        return WeightedInverse(M).solve(S.T @ (vector('tau', self.nu, tau) - rest))
+
+    def _consistent(self, steering: ArrayLike) -> Array:
+        """Return the projector (nu, nu) on rates with which no wheel slips."""
+        platform, S = self.platform, np.eye(self.nu)
+        rolling = platform.drive_matrix(steering) @ platform.rolling_map(steering)
+        S[: self._n, : self._n] = rolling / platform.radii[:, None]
+        return S
+
+    def no_slip(self, steering: ArrayLike = (), **keywords: object) -> MotionConstraint | None:
+        """Return the constraint that no wheel slips, for `Robot.constrained_dynamics`.
+
+        None for a platform whose wheels hold nothing. Keywords are those of `MotionConstraint`, for
+        instance alpha, which brings a slip back to zero (C-070).
+        """
+        A = self.platform.slip_matrix(steering)
+        if not len(A):
+            return None
+        wrenches = planar.EMBEDDING @ A.T
+        return MotionConstraint(
+            self.link,
+            wrenches,
+            representation='body',
+            name='no slip',
+            **keywords,  # type: ignore[arg-type]
+        )
+
+    # --- the base and odometry ------------------------------------------------------------------
+
+    def configuration(self, pose: ArrayLike, arm: ArrayLike) -> Array:
+        """Return q (nq,) of a pose (phi, x, y) of the platform and positions of all others."""
+        phi, x, y = vector('the pose', 3, pose)
+        q = self.robot.neutral()
+        q[self._q] = x, y, phi
+        others = np.delete(np.arange(self.robot.nq), self._q)
+        q[others] = vector('arm', len(others), arm)
+        return q
+
+    def platform_pose(self, q: ArrayLike) -> Array:
+        """Return (phi, x, y) of the platform."""
+        x, y, phi = vector('q', self.robot.nq, q)[self._q]
+        return np.array([phi, x, y])
+
+    def _rate_map_rate(self, q: ArrayLike, u: ArrayLike, steering: ArrayLike) -> Array:
+        """Return H', (nv, nu): only R(phi) changes."""
+        phi = vector('q', self.robot.nq, q)[self._q][2]
+        B = self.platform.rolling_map(steering)
+        omega = B[0] @ vector('u', self.nu, u)[: self._n]
+        rate = np.zeros((self.robot.nv, self.nu))
+        turning = omega * planar.QUARTER_TURN @ planar.rotation(phi)
+        rate[self._v[:2], : self._n] = turning @ B[1:]
+        return rate
+
+
+def _places(robot: Robot, joints: Sequence[str]) -> tuple[Indices, Indices]:
+    """Return where the coordinates and the velocities of joints stand in q and v."""
+    both = [robot.joint_coordinates(name) for name in joints]
+    q, v = (np.concatenate([np.arange(s.start, s.stop) for s in part]) for part in zip(*both))
+    return q, v

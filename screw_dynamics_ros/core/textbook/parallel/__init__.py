@@ -1,0 +1,1 @@
+"""Platforms on legs: dynamics, joints of legs, passive sensors."""

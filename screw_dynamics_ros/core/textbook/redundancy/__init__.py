@@ -1,0 +1,1 @@
+"""Redundancy: cyclicity, dexterity, obstacles, optimal paths and torques."""

@@ -1,0 +1,185 @@
+r"""Cyclic motion: whether a closed path of the tool is a closed path of the joints.
+
+It is not for a pseudo-inverse, of any metric, in general; the book's claim that it is for the mass
+matrix is wrong (E-10). `drift` measures it. It is for joint rates that keep functions h(q) = 0 as
+many as the robot is redundant: a configuration then belongs to each pose. Baillieul's functions are
+the conditions for an extremum of a cost H among the configurations of the same pose,
+
+    h = Z^T grad H,      Z a basis of null J,
+
+whose derivatives, with dZ/dq_k = -J^+ (dJ/dq_k) Z, are
+
+    A[:, k] = Z^T (Hess H)[:, k] - Z^T (dJ/dq_k)^T J^+T grad H
+
+Another basis would add S h to that, with some matrix S, which is nothing where h = 0.
+
+Source: Bruyninckx 2010, section 5.9.5 (C-039); Baillieul 1985.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from screw_dynamics_ros.core.arguments import check_count, check_number
+from screw_dynamics_ros.core.arms.inverse.velocity import matrix, rate
+from screw_dynamics_ros.core.arms.inverse.weighted_inverse import WeightedInverse, finite
+from screw_dynamics_ros.core.errors import ArgumentError
+from screw_dynamics_ros.core.textbook.redundancy.extended_jacobian import extended_inverse
+from screw_dynamics_ros.core.types import Array
+
+#: Joint rates for a configuration and a twist, all (n,), (m,).
+Resolution = Callable[[Array, Array], Array]
+
+
+@dataclass(frozen=True)
+class Drift:
+    """What closed paths of the tool did to the joints.
+
+    Attributes
+    ----------
+    cycles : (N + 1, n) array
+        Configuration at the beginning, and after each cycle.
+    after_each : (N,) array
+        |q_k+1 - q_k|, how far each cycle moved the joints [rad, m].
+    total : float
+        |q_N - q_0|.
+    cyclic : bool
+        Whether the last cycle moved them by no more than the tolerance.
+    """
+
+    cycles: Array
+    after_each: Array
+    total: float
+    cyclic: bool
+
+
+def drift(
+    resolution: Resolution,
+    q: ArrayLike,
+    twist: Callable[[float], ArrayLike],
+    *,
+    period: float = 1.0,
+    cycles: int = 1,
+    steps: int = 200,
+    tolerance: float = 1e-6,
+) -> Drift:
+    """Return the drift of joints whose coordinates add, over repetitions of a closed path.
+
+    Integrated with the classical Runge-Kutta method; the tool itself leaves its path by the error
+    of that, which `steps` decides.
+
+    Parameters
+    ----------
+    resolution : callable
+        Joint rates (n,) for (q, twist); what is examined.
+    q : (n,)
+        Where to start.
+    twist : callable
+        Twist (m,) of the tool at time t [s], for one closed path from 0 to `period`.
+    period : float
+        [s]
+    cycles, steps : int
+        Repetitions, and integration steps in each.
+    tolerance : float
+        [rad, m]
+
+    Raises
+    ------
+    ArgumentError
+        If a number is not positive, or a shape is wrong.
+
+    Examples
+    --------
+    Two joints that push the same slide close any path, if both move alike.
+
+    >>> alike = lambda q, V: np.array([0.5, 0.5]) * V
+    >>> drift(alike, [0.1, 0.2], lambda t: [np.cos(2 * np.pi * t)]).cyclic
+    True
+    """
+    check_number('the period', period, positive=True)
+    check_number('the tolerance', tolerance)
+    for name, count in (('cycles', cycles), ('steps', steps)):
+        check_count(name, count)
+        if not count:
+            raise ArgumentError(f'{name} must be at least 1')
+    q = finite('q', q)
+    visited = [q]
+    h = period / steps
+    for _ in range(cycles):
+        for k in range(steps):
+            q = runge_kutta(resolution, q, twist, k * h, h)
+        visited.append(q)
+    moved = np.linalg.norm(np.diff(visited, axis=0), axis=1)
+    total = float(np.linalg.norm(q - visited[0]))
+    return Drift(np.array(visited), moved, total, bool(moved[-1] <= tolerance))
+
+
+def runge_kutta(
+    resolution: Resolution, q: Array, twist: Callable[[float], ArrayLike], t: float, h: float
+) -> Array:
+    """Return q after one step of the classical method."""
+
+    def v(x: Array, time: float) -> Array:
+        return resolution(x, finite('the twist', twist(time)))
+
+    k1 = v(q, t)
+    k2 = v(q + 0.5 * h * k1, t + 0.5 * h)
+    k3 = v(q + 0.5 * h * k2, t + 0.5 * h)
+    k4 = v(q + h * k3, t + h)
+    return q + h / 6.0 * (k1 + 2.0 * k2 + 2.0 * k3 + k4)
+
+
+def cyclic_velocity(
+    J: ArrayLike,
+    dJ: ArrayLike,
+    twist: ArrayLike,
+    gradient: ArrayLike,
+    hessian: ArrayLike,
+    gain: float = 10.0,
+) -> Array:
+    """Return the joint rates (n,) that follow a twist and keep a cost at its extremum.
+
+    Where it is not there, h decays with exp(-gain t).
+
+    Parameters
+    ----------
+    J : (m, n) array
+        Of full row rank.
+    dJ : (m, n, n) array
+        Its partial derivatives, dJ / dq_k at [..., k].
+    twist : (m,) array
+        [rad/s, m/s]
+    gradient, hessian : (n,), (n, n) array
+        Of the cost, as of `PostureSprings`.
+    gain : float
+        [1/s]
+
+    Raises
+    ------
+    ArgumentError
+        If J has lost rank, a shape is wrong, or the extremum is degenerate: then the rows A are not
+        transversal to J (`extended_inverse`).
+    """
+    J = matrix('the Jacobian', J)
+    m, n = J.shape
+    V, g = rate('the twist', m, twist), rate('the gradient', n, gradient)
+    partials, H = finite('dJ', dJ), matrix('the Hessian', hessian)
+    if partials.shape != (m, n, n) or H.shape != (n, n):
+        raise ArgumentError(
+            f'dJ must have shape {(m, n, n)} and the Hessian {(n, n)}, got {partials.shape} and '
+            f'{H.shape}'
+        )
+    check_number('the gain', gain)
+    inverse = WeightedInverse(J)
+    if inverse.rank < m:
+        raise ArgumentError(f'the Jacobian has lost rank: {inverse.rank} of {m}')
+    Z = inverse.null_space
+    forces = inverse.inverse().T @ g  # J^+T grad H
+    A = Z.T @ (H - np.einsum('ijk,i->jk', partials, forces))
+    B, E = extended_inverse(J, A)
+    rates: Array = B @ V - gain * (E @ (Z.T @ g))
+    return rates

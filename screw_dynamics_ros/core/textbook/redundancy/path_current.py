@@ -1,0 +1,133 @@
+r"""Criterion 10 of section 5.9.1: the least RMS motor current over a path, which is global.
+
+A path of the tool, sampled at equal times, leaves a redundant arm a function of time to choose.
+With a path q_k of the joints to start from and null-space bases Z_k of J(q_k), each choice of s_k
+is a path with the same tool poses,
+
+    pose(q_k + d_k) = pose(q_k),    Z_k^T d_k = s_k,        dq/ds = [J; Z_k^T]^-1 [0; 1]
+
+solved by Newton's method. s is a cubic spline through a few knots, so that the joints move
+smoothly; rates and accelerations are those of the quintic spline through the samples, linear in
+them. The mean square of the currents i = tau / k_t,
+
+    mean_k sum_j (tau_j(q_k, q'_k, q''_k) / k_t,j)^2,
+
+is minimized over the knots by sequential quadratic programming (scipy's SLSQP) with its exact
+gradient, within the limits of position and velocity at all samples. The coordinates s hold near q_k
+only: the knots are kept within a radius, and the search goes on from the path that is found there.
+
+What is found is a local minimum; other paths to start from may lead to better ones.
+
+Source: Bruyninckx 2010, section 5.9.1 item 10, which has no formula (C-038).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from numpy.typing import ArrayLike
+
+from screw_dynamics_ros.core.arguments import check_count, check_number
+from screw_dynamics_ros.core.textbook.redundancy.path_problem import DynamicModel, PathProblem
+from screw_dynamics_ros.core.types import Array
+
+#: Largest knots of one search [rad, m], and how many searches follow one another.
+RADIUS, SEARCHES = 0.4, 20
+
+
+@dataclass(frozen=True)
+class CurrentPath:
+    """A path of the joints and its currents.
+
+    Attributes
+    ----------
+    q, v, a, currents : (N, nv) array
+        At the samples; currents in A, or in N m and N without torque constants.
+    rms : float
+        sqrt(mean_k sum_j i_j^2).
+    initial_rms : float
+        The same of the path to start from.
+    success : bool
+        Whether the optimization ended at a minimum, within the limits.
+    message : str
+    """
+
+    q: Array
+    v: Array
+    a: Array
+    currents: Array
+    rms: float
+    initial_rms: float
+    success: bool
+    message: str
+
+
+def least_current_path(
+    robot: DynamicModel,
+    q: ArrayLike,
+    dt: float,
+    link: str,
+    *,
+    selection: ArrayLike | None = None,
+    torque_constants: ArrayLike | None = None,
+    knots: int = 6,
+    keep_ends: bool = False,
+    max_iterations: int = 60,
+) -> CurrentPath:
+    """Return the path of the joints with the same tool poses and the least RMS current near q.
+
+    Parameters
+    ----------
+    robot : Robot
+        With joints whose coordinates add (no free bodies); rotors and friction count.
+    q : (N, nv)
+        Path to start from, at equal times, N >= 6; for instance of a resolution by
+        `resolve_redundancy`.
+    dt : float
+        Time between samples [s].
+    link : str
+    selection : (m, 6), optional
+        Which components, of the body-fixed displacement of the link, matter; all by default.
+    torque_constants : (nv,), optional
+        Torque per current at the joint, gear included [N m/A, N/A]; 1 by default.
+    knots : int
+        Of the spline of each null-space coordinate, at least 4; they decide how fast it may vary.
+    keep_ends : bool
+        Whether the path starts and ends in the given configurations.
+    max_iterations : int
+        Of each search.
+
+    Raises
+    ------
+    ArgumentError
+        If a shape is wrong, a number not finite, the arm is not redundant, or the rank of the task
+        changes along the path.
+    """
+    check_number('dt', dt, positive=True)
+    check_count('max_iterations', max_iterations)
+    options = dt, link, selection, torque_constants, knots, keep_ends
+    best = problem = PathProblem(robot, q, *options)
+    initial, radius, success, message = problem.rms, RADIUS, False, 'too many searches'
+    for _ in range(SEARCHES):
+        found = problem.search(radius, max_iterations)
+        if found is None or not found.rms < best.rms:
+            radius *= 0.25  # too far for the coordinates of this path, or already there
+            if radius < 1e-4 * RADIUS:
+                success, message = found is not None, 'no better path is near'
+                break
+            continue
+        small = best.rms - found.rms < 1e-5 * best.rms
+        best = problem = PathProblem(robot, found.path, *options)
+        if small and found.success:
+            success, message = True, found.message
+            break
+    return result_of(best, initial, success, message)
+
+
+def result_of(problem: PathProblem, initial_rms: float, success: bool, message: str) -> CurrentPath:
+    """Return the path to start from as the result of all searches."""
+    v, a, currents = problem.motion(problem.start)
+    broken = problem.broken_limit()
+    if broken > 1e-6:
+        success, message = False, f'a limit is broken by {broken:.3g}; {message}'
+    return CurrentPath(problem.start, v, a, currents, problem.rms, initial_rms, success, message)

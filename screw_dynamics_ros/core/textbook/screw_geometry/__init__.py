@@ -1,0 +1,1 @@
+"""Screw geometry: lines, accelerations of bodies, impedances."""

@@ -1,0 +1,119 @@
+"""Arms with joints held at positions that are an input.
+
+Spec IDs: C-088, C-100, C-103.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from screw_dynamics_ros.core.arms.families.chain import SerialChain
+from screw_dynamics_ros.core.arms.families.chain_solutions import distances
+from screw_dynamics_ros.core.arms.families.elimination import PLACES
+from screw_dynamics_ros.core.arms.families.held_joints import HeldArm, HeldSixRevolute, generic
+from screw_dynamics_ros.core.arms.families.pieper import Pieper
+from screw_dynamics_ros.core.arms.families.serial_solver import SerialSolver
+from screw_dynamics_ros.core.lie import se3
+from support.arms import arm
+
+NOTHING = np.empty(0)
+
+
+def axes_anywhere(rng: np.random.Generator, joints: int) -> SerialChain:
+    e = rng.normal(size=(joints, 3))
+    e /= np.linalg.norm(e, axis=1)[:, None]
+    S = np.hstack([e, np.cross(0.5 * rng.normal(size=(joints, 3)), e)])
+    return SerialChain(tuple('abcdefgh'[:joints]), S, se3.exp(rng.normal(size=6)))
+
+
+def real_arm(name: str) -> SerialChain:
+    described = arm(name)
+    return SerialChain.of(described.robot('reference').tree, described.tool)
+
+
+@pytest.mark.parametrize('place', PLACES, ids=lambda place: f'{place.first}{place.behind}')
+@pytest.mark.parametrize('held', [(0,), (3,), (6,), (1, 5)])
+def test_constants_of_the_elimination(place, held):
+    """They are interpolated without an error but rounding."""
+    rng = np.random.default_rng(len(held))
+    chain = axes_anywhere(rng, 6 + len(held))
+    solver = HeldSixRevolute(chain, held, place, 'reference')
+    for positions in rng.uniform(-9.0, 9.0, (3, len(held))):
+        for own, other in zip(solver.constants(positions), solver._constants_at(positions)):
+            np.testing.assert_allclose(own, other, atol=1e-11 * np.abs(other).max())
+
+
+@pytest.mark.parametrize(
+    ('name', 'joint', 'is_closed'),
+    [
+        ('KUKA LBR iiwa 14 R820', 1, True),
+        ('KUKA LBR iiwa 14 R820', 2, True),
+        ('KUKA LBR iiwa 14 R820', 4, True),
+        ('KUKA LBR iiwa 14 R820', 5, True),
+        ('Franka Research 3', 1, False),
+        ('Franka Research 3', 2, False),
+        ('Franka Research 3', 3, True),
+        ('Franka Research 3', 4, False),
+        ('Franka Research 3', 5, True),
+    ],
+)
+def test_another_position_at_each_call(name, joint, is_closed):
+    """The short way finds what the solver made for the one position finds, and the way there."""
+    chain, rng = real_arm(name), np.random.default_rng(joint)
+    solver = SerialSolver(chain, (joint,), 'python')
+    assert (solver._closed_form_beside_held() is not None) == is_closed
+    reached = 0
+    for _ in range(6):
+        q = rng.uniform(-2.0, 2.0, 7)
+        C, held = chain.pose(q), q[[joint]]
+        found = solver.direct(C, held, NOTHING)
+        if found is None:  # in doubt
+            continue
+        reached += 1
+        assert (found.q[:, joint] == held).all()
+        assert distances(found.q, q).min() < 1e-8
+        other = SerialSolver(chain, (joint,), 'reference').solve(C, held, NOTHING)
+        assert len(other) == len(found)
+        for each in other.q:
+            assert distances(found.q, each).min() < 1e-8
+    assert reached >= 4
+
+
+def test_two_held_joints():
+    chain, rng = axes_anywhere(np.random.default_rng(5), 8), np.random.default_rng(6)
+    solver = SerialSolver(chain, (2, 4), 'python')
+    for _ in range(3):
+        q = rng.uniform(-2.0, 2.0, 8)
+        found = solver.direct(chain.pose(q), q[[2, 4]], NOTHING)
+        assert distances(found.q, q).min() < 1e-8
+        np.testing.assert_array_equal(found.q[:, [2, 4]], np.tile(q[[2, 4]], (len(found), 1)))
+
+
+def test_a_special_position():
+    """With joint 3 at zero, axes 2 and 4 of a Panda are parallel: the other way finds all."""
+    chain, rng = real_arm('Panda'), np.random.default_rng(3)
+    solver = SerialSolver(chain, (2,), 'python')
+    for _ in range(3):
+        q = rng.uniform(-1.0, 1.0, 7)
+        q[2] = 0.0
+        C, held = chain.pose(q), q[[2]]
+        found = solver.direct(C, held, NOTHING) or solver.solve(C, held, NOTHING)
+        assert distances(found.q, q).min() < 1e-8
+        assert not found.doubt
+
+
+def test_what_is_recognized():
+    """Positions of held joints that would make any arm a special one are none of `generic`."""
+    iiwa, panda = real_arm('KUKA LBR iiwa 14 R820'), real_arm('Panda')
+    assert HeldArm.recognized(Pieper, iiwa, (2,), 1e-8) is not None
+    assert HeldArm.recognized(Pieper, panda, (2,), 1e-8) is None
+    at_zero = panda.with_held({2: 0.0})
+    assert (np.abs(at_zero.screws[1, :3]) == np.abs(at_zero.screws[2, :3])).all()
+    one, other = generic((1, 2))
+    assert set(one) == set(other) == {1, 2}
+    assert not set(one.values()) & set(other.values())
+    sliding = SerialChain(tuple('abcdefg'), [*panda.screws[:6], [0, 0, 0, 0, 0, 1]], panda.home)
+    assert HeldSixRevolute.fits(sliding, (2,))
+    assert not HeldSixRevolute.fits(sliding, (6,))
+    assert not HeldSixRevolute.fits(panda, (1, 2, 3))

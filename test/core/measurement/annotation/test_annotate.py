@@ -1,0 +1,307 @@
+"""The model state along recorded motions, against single samples and loops over the samples."""
+
+import numpy as np
+import pytest
+
+from screw_dynamics_ros.core import (
+    ArgumentError,
+    Robot,
+    ScrewDynamicsError,
+    UnknownNameError,
+)
+from screw_dynamics_ros.core.arms.inverse.manipulability import dexterity
+from screw_dynamics_ros.core.description.rigid_body import RigidBody
+from screw_dynamics_ros.core.measurement.annotation import (
+    OUTPUTS,
+    AnnotationSettings,
+    annotate_arrays,
+)
+from screw_dynamics_ros.core.measurement.annotation.accelerations import accelerations
+from screw_dynamics_ros.core.measurement.annotation.annotate import Annotator
+from screw_dynamics_ros.core.measurement.annotation.first_order import first_order
+from screw_dynamics_ros.core.measurement.annotation.singularities import Sampler, dexterities
+from screw_dynamics_ros.core.measurement.estimation.observers.filtered_dynamics import filtered_step
+from screw_dynamics_ros.core.measurement.estimation.observers.generalized_momentum import (
+    momentum_step,
+)
+from screw_dynamics_ros.core.measurement.estimation.observers.kalman import (
+    Noise,
+    kalman_size,
+    kalman_step,
+)
+from support.robots import urdf_path
+
+START = 1_700_000_000_000_000_000
+TIP = 'panda_hand_tcp'
+T = 0.004  # s, time constant of the observers
+
+
+@pytest.fixture(scope='module')
+def robot():
+    return Robot.from_urdf(urdf_path('panda').read_text())
+
+
+def smooth_motion(robot, count, seed=1, dt=1e-3, jitter=0.2):
+    """Return stamps with jitter, positions, velocities, accelerations and efforts of a motion."""
+    random = np.random.default_rng(seed)
+    steps = dt * (1.0 + jitter * random.uniform(-1.0, 1.0, count))
+    t = START + np.round(np.cumsum(steps) * 1e9).astype(np.int64)
+    s = (t - START)[:, None] * 1e-9
+    rate, phase = random.uniform(1.0, 4.0, (2, robot.nv))
+    q, v = 0.5 * np.sin(rate * s + phase), 0.5 * rate * np.cos(rate * s + phase)
+    a = -0.5 * rate * rate * np.sin(rate * s + phase)
+    return t, q, v, a, robot.drive_torques(q, v, a)
+
+
+def test_outputs_are_those_of_single_samples(robot):
+    t, q, v, _, tau = smooth_motion(robot, 40)
+    load = {TIP: RigidBody(1.5, np.array([0.01, 0.0, 0.1]), 0.01 * np.eye(3))}
+    found = annotate_arrays(
+        robot, t, q, v, tau, outputs=OUTPUTS, frames=[TIP], payloads=load,
+        settings=AnnotationSettings(observer='static'),
+    )  # fmt: skip
+    for k in (0, 17, 39):
+        given, acceleration = q[k], found['acceleration'][k]
+        carried = robot.payload_torques(given, v[k], acceleration, load)
+        at_rest = robot.payload_torques(given, v[k], np.zeros(robot.nv), load)
+        gravity = robot.gravity_torques(given)
+        coriolis = robot.coriolis_torques(given, v[k])
+        M = robot.mass_matrix(given)
+        expected = {
+            'gravity': gravity,
+            'coriolis': coriolis,
+            'friction': robot.friction_torques(v[k]),
+            'inertia': M @ acceleration,
+            'payload': carried,
+            'energy': [robot.kinetic_energy(given, v[k]), robot.potential_energy(given)],
+            'momentum': robot.centroidal_momentum(given, v[k]),
+            'mass_matrix': M,
+            'transforms': robot.joint_transforms(given),
+            f'twist/{TIP}': robot.jacobian(given, TIP) @ v[k],
+            f'jacobian/{TIP}': robot.jacobian(given, TIP),
+            'external_torque': gravity + coriolis + robot.friction_torques(v[k]) + at_rest - tau[k],
+        }
+        for name, value in expected.items():
+            np.testing.assert_allclose(found[name][k], value, atol=1e-11, err_msg=name)
+    assert set(found) == {*expected, 'acceleration', f'singularity/{TIP}', f'wrench/{TIP}'}
+
+
+def test_accelerations_are_those_of_the_motion(robot):
+    t, _, v, a, _ = smooth_motion(robot, 400)
+    found = accelerations(t, v, np.zeros(len(t), bool))
+    np.testing.assert_allclose(found[1:-1], a[1:-1], atol=1e-4)  # h^2 / 6 times v'''
+    np.testing.assert_allclose(found, a, atol=2e-2)
+
+
+def test_accelerations_of_runs(robot):
+    """Nothing is differentiated across a start; a run of one sample has no acceleration."""
+    t = START + np.arange(6) * 10**6
+    v = np.array([0.0, 1.0, 5.0, 100.0, 200.0, 202.0])[:, None] * 1e-3
+    starts = np.array([True, False, False, True, True, False])
+    found = accelerations(t, v, starts)[:, 0]
+    np.testing.assert_allclose(found, [1.0, 2.5, 4.0, np.nan, 2.0, 2.0])
+
+
+def test_accelerations_do_not_depend_on_blocks(robot, monkeypatch):
+    t, _, v, _, _ = smooth_motion(robot, 100)
+    starts = np.random.default_rng(1).uniform(size=100) < 0.1
+    whole = accelerations(t, v, starts)
+    monkeypatch.setattr('screw_dynamics_ros.core.measurement.annotation.accelerations.BLOCK', 7)
+    np.testing.assert_array_equal(accelerations(t, v, starts), whole)
+
+
+def test_smoothed_accelerations_have_no_phase_lag():
+    """A vibration keeps 1 / (1 + (omega T)^2) of its amplitude and its phase."""
+    t = START + np.arange(8000) * 500_000
+    s, omega, constant = np.arange(8000) * 5e-4, 2 * np.pi * 10, 0.01
+    v = np.sin(omega * s)[:, None] / omega
+    found = accelerations(t, v, np.zeros(8000, bool), constant)[:, 0]
+    share = 1.0 / (1.0 + (omega * constant) ** 2)
+    middle = slice(1000, -1000)
+    np.testing.assert_allclose(found[middle], share * np.cos(omega * s)[middle], atol=1e-3)
+
+
+@pytest.mark.parametrize('count', [1, 2, 100, 40_000])
+def test_first_order_filter_is_the_loop(count):
+    random = np.random.default_rng(count)
+    decay, inputs = random.uniform(0.0, 1.0, count), random.normal(size=(count, 3))
+    starts = random.uniform(size=count) < 0.02
+    before = random.normal(size=3)
+    found = first_order(decay, inputs, starts, before)
+    y = before
+    for k in range(count):
+        y = inputs[k] if starts[k] else decay[k] * y + (1.0 - decay[k]) * inputs[k]
+        np.testing.assert_allclose(found[k], y, atol=1e-13)
+
+
+# --- observers ----------------------------------------------------------------------------------
+
+
+def stepped(robot, observer, t, q, v, tau, starts):
+    """Return the external torques by a loop over the samples, with the functions of the core."""
+    n, state, before, began = robot.nv, None, None, None
+    noise = Noise(*(np.full(n, x) for x in (0.002, 0.2, 20.0, 20.0)))
+    result = np.full((len(t), n), np.nan)
+    for k in range(len(t)):
+        if not (np.isfinite(v[k]).all() and np.isfinite(tau[k]).all()):
+            before = None
+            continue
+        is_first = before is None or starts[k] or not 0 < t[k] - before <= 500_000_000
+        h = 0.0 if is_first else (t[k] - before) * 1e-9
+        began = t[k] if is_first else began
+        before, M = t[k], robot.mass_matrix(q[k])
+        p, rates = robot.momenta_and_rates(q[k], v[k])
+        known = tau[k] + rates - robot.friction_torques(v[k])
+        decay = np.ones(n) if is_first else np.full(n, np.exp(-h / T))
+        rate = np.array([0.0 if is_first else 1.0 / h])
+        if observer == 'momentum':
+            state = momentum_step(np.zeros(3 * n) if is_first else state, p, known, decay, rate)
+            torque = state[2 * n :]
+        elif observer == 'filtered':
+            rest = robot.inverse_dynamics(q[k], v[k], np.zeros(n)) - tau[k]
+            rest = rest + robot.friction_torques(v[k])
+            state = filtered_step(np.zeros(4 * n) if is_first else state, v[k], rest, decay, rate)
+            torque = M @ state[2 * n : 3 * n] + state[3 * n :]
+        else:
+            old = np.zeros(kalman_size(n)) if is_first else state
+            state = kalman_step(old, p, known, M, noise, np.array([h]), np.array([float(is_first)]))
+            torque = state[2 * n : 3 * n]
+        if observer == 'kalman' or t[k] - began >= round(5e9 * T):
+            result[k] = torque
+    return result
+
+
+@pytest.mark.parametrize('observer', ['momentum', 'filtered', 'kalman'])
+@pytest.mark.parametrize('size', [7, 1000])
+def test_observers_are_the_loop(robot, observer, size):
+    """With pauses, missing efforts and velocities, and a clock that is set back, in all blocks."""
+    t, q, v, _, tau = smooth_motion(robot, 240, seed=3)
+    tau = tau + np.random.default_rng(4).normal(size=tau.shape)
+    t[60:] += 600_000_000
+    t[160:] -= 5_000_000_000
+    v[100, 2], tau[130:133, 0] = np.nan, np.nan
+    starts = np.zeros(len(t), bool)
+    starts[200] = True
+    settings = AnnotationSettings(observer=observer, observer_time_constant=T)
+    annotator = Annotator(robot, ['external_torque'], settings=settings)
+    motion = annotator.motion(t, q, v, tau, starts)
+    parts = [part['external_torque'] for _, part in annotator.blocks(motion, size)]
+    expected = stepped(robot, observer, t, q, v, tau, starts)
+    assert 0.1 < np.isnan(expected).mean() < 0.7 or observer == 'kalman'
+    np.testing.assert_allclose(np.concatenate(parts), expected, atol=1e-8)
+
+
+def test_a_push_is_found(robot):
+    """The wrench of a push on the tip, by its Jacobian; against its sign, too."""
+    t, q, v, _, tau = smooth_motion(robot, 300)
+    push = np.array([0.5, 0.0, -0.3, 4.0, -2.0, 7.0])  # moment, force on the robot in the tip
+    felt = np.einsum('kij,i->kj', robot.jacobian(q, TIP, 'body'), push)
+    settings = AnnotationSettings(observer='momentum', observer_time_constant=T, damping=0.0)
+    found = annotate_arrays(
+        robot, t, q, v, tau - felt, outputs=['wrench'], frames=[TIP], settings=settings
+    )[f'wrench/{TIP}']
+    told = np.isfinite(found).all(axis=1)
+    assert told.sum() > 200
+    later = found[told][20:]  # by then only the lag is left: T times the rate of J^T w
+    np.testing.assert_allclose(later, np.broadcast_to(push, later.shape), atol=0.1)
+
+
+def test_efforts_without_gravity(robot):
+    """Drivers that compensate gravity report efforts without it."""
+    t, q, v, _, tau = smooth_motion(robot, 5)
+    terms = ('coriolis', 'friction', 'inertia', 'payload')
+    settings = AnnotationSettings(effort_terms=terms)
+    short = annotate_arrays(
+        robot, t, q, v, tau - robot.gravity_torques(q), outputs=['external_torque'],
+        settings=settings,
+    )  # fmt: skip
+    whole = annotate_arrays(robot, t, q, v, tau, outputs=['external_torque'])
+    np.testing.assert_allclose(short['external_torque'], whole['external_torque'], atol=1e-12)
+
+
+# --- singularity measures -----------------------------------------------------------------------
+
+
+def test_dexterities_are_those_of_single_jacobians():
+    random = np.random.default_rng(5)
+    J = random.normal(size=(20, 6, 5))
+    J[3, :, 2] = J[3, :, 1]
+    J[4] = 0.0
+    for freedom in (0, 4, 5):
+        for one, row in zip(J, dexterities(J, freedom, 0.3)):
+            one = dexterity(one, freedom, 0.3)
+            expected = one.smallest, one.condition, one.rank, one.manipulability
+            np.testing.assert_allclose(row, expected, rtol=1e-9, atol=1e-14)
+
+
+def test_samples_do_not_depend_on_blocks():
+    random = np.random.default_rng(6)
+    t = np.cumsum(random.integers(1, 5, 500)) * 1_000_000
+    t[300:] -= 500_000_000
+    whole = Sampler(100.0).chosen(t)
+    assert (np.diff(t[whole])[t[whole][1:] > t[whole][:-1]] >= 10_000_000).all()
+    for size in (1, 7, 100):
+        sampler = Sampler(100.0)
+        parts = [k + sampler.chosen(t[k : k + size]) for k in range(0, 500, size)]
+        assert np.concatenate(parts).tolist() == whole.tolist()
+
+
+# --- what cannot be used ------------------------------------------------------------------------
+
+
+def test_missing_efforts_leave_the_rest(robot):
+    t, q, v, _, _ = smooth_motion(robot, 6)
+    v[2, 1] = np.nan
+    found = annotate_arrays(robot, t, q, v, frames=[TIP])
+    assert np.isfinite(found['gravity']).all()
+    assert np.isnan(found['external_torque']).all()
+    assert np.isnan(found[f'wrench/{TIP}']).all()
+    assert np.isnan(found['coriolis'][2]).any()
+    assert np.isfinite(np.delete(found['coriolis'], 2, axis=0)).all()
+
+
+@pytest.mark.parametrize(
+    ('change', 'error', 'text'),
+    [
+        ({'outputs': ['grafity']}, UnknownNameError, "no output 'grafity'"),
+        ({'frames': ['tip']}, UnknownNameError, "no link named 'tip'"),
+        ({'t': np.zeros(3)}, ArgumentError, 't must be stamps'),
+        ({'q': np.zeros((3, 2))}, ArgumentError, r'q must have shape \(3, 8\), got \(3, 2\)'),
+        ({'restarted': [True]}, ArgumentError, r'restarted must have shape \(3,\)'),
+        ({'t': np.zeros(0, int)}, ScrewDynamicsError, 'must have shape'),
+    ],
+)
+def test_bad_arguments_are_named(robot, change, error, text):
+    arguments = {'t': START + np.arange(3), 'q': np.zeros((3, 8)), 'v': np.zeros((3, 8)), **change}
+    with pytest.raises(error, match=text):
+        annotate_arrays(robot, **arguments)
+
+
+@pytest.mark.parametrize(
+    'setting',
+    [
+        {'observer': 'kalmann'},
+        {'effort_terms': ('weight',)},
+        {'observer_time_constant': 0.0},
+        {'damping': -1.0},
+        {'state_timeout': float('nan')},
+    ],
+)
+def test_bad_settings_are_named(setting):
+    (name,) = setting
+    with pytest.raises(ScrewDynamicsError, match=name):
+        AnnotationSettings(**setting)
+
+
+def test_a_free_base_is_refused():
+    floating = Robot.from_urdf(urdf_path('panda').read_text(), floating_base=True)
+    with pytest.raises(ArgumentError, match='free base'):
+        Annotator(floating)
+
+
+def test_poses_of_transforms(robot):
+    """Quaternions are (x, y, z, w), and the chain of transforms leads to the tip."""
+    t, q, v, _, _ = smooth_motion(robot, 2)
+    found = annotate_arrays(robot, t, q, v, outputs=['transforms'])['transforms']
+    assert found.shape == (2, len(robot.transform_joints), 7)
+    np.testing.assert_allclose(np.linalg.norm(found[..., 3:], axis=-1), 1.0)

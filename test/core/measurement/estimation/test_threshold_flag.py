@@ -1,0 +1,87 @@
+"""Flags with hysteresis and durations: random sequences against their definition."""
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from screw_dynamics_ros.core import ArgumentError
+from screw_dynamics_ros.core.measurement.estimation.threshold_flag import ThresholdFlag
+
+UPPER, LOWER = np.array([2.0, 5.0, math.inf]), np.array([1.0, 4.0, math.inf])
+LONGEST = 0.02  # s
+
+
+def stretch(samples, holds, duration):
+    """Whether something holds in all of the last samples of an uninterrupted stretch so long."""
+    first = None
+    for k in reversed(range(len(samples))):
+        stamp, x, restarted = samples[k]
+        if not holds(x):
+            break
+        first = stamp
+        step = stamp - samples[k - 1][0] if k else 0
+        if restarted or not 0 < step * 1e-9 <= LONGEST:
+            break
+    return first is not None and samples[-1][0] - first >= round(duration * 1e9)
+
+
+VECTORS = [(2.5, 0.0, 0.0)] * 6 + [(0.0, 0.5, 9.0)] * 4
+VECTORS += [(-1.5, 0.0, 0.0), (0.0, -4.5, 0.0), (-3.0, 6.0, 0.0), (math.nan, 0.0, 0.0)]
+steps = st.tuples(
+    st.sampled_from([1_000_000] * 6 + [3_000_000, 20_000_000, 20_000_001, 0, -5_000_000]),
+    st.sampled_from(VECTORS),
+    st.sampled_from([False] * 9 + [True]),
+)
+
+
+@given(
+    st.lists(steps, min_size=20, max_size=40),
+    st.sampled_from([0.0, 0.002, 0.005]),
+    st.sampled_from([0.0, 0.001, 0.006]),
+)
+@settings(max_examples=50, deadline=None, derandomize=True, database=None)
+def test_random_sequences(sequence, rise, fall):
+    flag, expected, stamp, samples = ThresholdFlag(UPPER, LOWER, rise, fall), False, 10**9, []
+    flag.lengths.longest = LONGEST
+    for step, x, restarted in sequence:
+        stamp += step
+        samples.append((stamp, np.array(x), restarted))
+        if any(stretch(samples, lambda x, i=i: abs(x[i]) > UPPER[i], rise) for i in range(3)):
+            expected = True
+        elif stretch(samples, lambda x: bool((np.abs(x) < LOWER).all()), fall):
+            expected = False
+        assert flag.take(stamp, samples[-1][1], restarted) == expected
+
+
+def test_the_cause_is_the_signal_that_was_above_long_enough():
+    flag = ThresholdFlag(UPPER, LOWER, 0.002, 0.0)
+    for k, x in enumerate([(0.0, 6.0), (3.0, 6.0), (3.0, 6.0)]):
+        raised = flag.take(k * 1_000_000, np.array([*x, 0.0]))
+    assert raised
+    assert flag.cause == 1
+    flag.reset()
+    assert not flag.is_raised
+    assert flag.cause is None
+
+
+@pytest.mark.parametrize(('upper', 'lower'), [(2.0, 2.0), (2.0, 3.0), (2.0, -1.0), (2.0, math.nan)])
+def test_thresholds_that_never_lower_or_raise_are_refused(upper, lower):
+    with pytest.raises(ArgumentError, match='lower threshold'):
+        ThresholdFlag(np.array([upper]), np.array([lower]), 0.0, 0.0)
+
+
+@pytest.mark.parametrize(('gap', 'restarted'), [(20_000_001, False), (-1, False), (1_000, True)])
+def test_gaps_interrupt_what_is_measured_and_keep_the_flag(gap, restarted):
+    flag = ThresholdFlag(UPPER, LOWER, 0.002, 0.002)
+    flag.lengths.longest = LONGEST
+    stamp = 10**9
+    for x, before, after in (([3.0, 0, 0], False, True), ([0.0, 0, 0], True, False)):
+        steps = [1_000_000, 1_000_000, gap, 1_000_000, 1_000_000]
+        found = []
+        for k, step in enumerate(steps):
+            stamp += step
+            found.append(flag.take(stamp, np.array(x), k == 0 or (k == 2 and restarted)))
+        assert found == [before] * 4 + [after]

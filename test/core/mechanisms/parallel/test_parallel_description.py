@@ -1,0 +1,94 @@
+"""Files of parallel robots: what they say, and what is refused by name."""
+
+import copy
+
+import numpy as np
+import pytest
+import yaml
+
+from screw_dynamics_ros.core.errors import ArgumentError, DescriptionError
+from screw_dynamics_ros.core.mechanisms.parallel import ParallelRobot, example_mechanisms
+from screw_dynamics_ros.core.mechanisms.parallel.mechanism_description import mechanism_of
+from screw_dynamics_ros.core.mechanisms.parallel.pose_tracking import PoseTracker
+from support.parallel_robots import moved
+from support.paths import CONFIG
+
+CONTENT = yaml.safe_load((CONFIG / 'parallel' / 'stewart_gough.yaml').read_text())
+
+
+def changed(change):
+    content = copy.deepcopy(CONTENT)
+    change(content)
+    return content
+
+
+def test_units():
+    """The same robot in millimeters."""
+    content = copy.deepcopy(CONTENT)
+    content['units'] = {'length': 'mm'}
+    content['home']['position'] = [1000 * x for x in content['home']['position']]
+    content['platform']['center_of_mass'] = [0, 0, 20]
+    for leg in content['legs']:
+        for key in ('base', 'platform'):
+            leg[key] = [1000 * x for x in leg[key]]
+        leg['lower'], leg['upper'] = 450, 900
+    found, wanted = mechanism_of(content), mechanism_of(CONTENT)
+    assert np.allclose(found.base_pivots, wanted.base_pivots)
+    assert np.allclose(found.home, wanted.home)
+    assert np.allclose(found.upper, wanted.upper)
+    assert np.allclose(found.inertia.com, [0.0, 0.0, 0.02])
+
+
+@pytest.mark.parametrize(
+    ('change', 'reason'),
+    [
+        (lambda c: c.pop('legs'), "lacks 'legs'"),
+        (lambda c: c.update(color='red'), "unknown key 'color'"),
+        (lambda c: c.update(units={'length': 'inch'}), 'length must be one of m, mm'),
+        (lambda c: c['legs'].pop(), 'at least six rods'),
+        (lambda c: c['legs'][1].update(type='SPS'), 'leg 2: type must be one of UPS, PUS, RUS'),
+        (lambda c: c['legs'][2].update(crank=1.0), "leg 3 has an unknown key 'crank'"),
+        (lambda c: c['legs'][2].update(base=[1, 2]), 'leg 3: .*base must be a point'),
+        (lambda c: c['legs'][3].update(upper=0.5), "'leg_4' would be too short"),
+        (lambda c: c['legs'][4].update(lower=-1.0), 'must not be negative'),
+        (lambda c: c['home'].update(position=[0, 0, 0]), 'leg_1'),
+        (lambda c: c['home'].update(quaternion=[0, 0, 0, 2]), 'must have length 1'),
+        (lambda c: c['platform'].update(mass=-1.0), 'negative'),
+        (lambda c: c['platform'].update(mass='heavy'), 'mass must be a number'),
+    ],
+)
+def test_what_is_wrong_is_named(change, reason):
+    with pytest.raises(DescriptionError, match=reason):
+        mechanism_of(changed(change), 'file')
+
+
+def test_singular_dimensions_are_named():
+    """Similar regular hexagons hold no platform."""
+    base = example_mechanisms.circle(0.5, range(0, 360, 60))
+
+    def singular(content):
+        for leg, b in zip(content['legs'], base):
+            leg.update(base=b.tolist(), platform=(0.6 * b).tolist())
+
+    with pytest.raises(DescriptionError, match='home is singular'):
+        mechanism_of(changed(singular))
+
+
+def test_tracking_ends_where_the_mode_is_uncertain():
+    """Near a singularity and after a jump: no pose until a reset (C-123)."""
+    robot = ParallelRobot(example_mechanisms.octahedron(), 'reference')
+    tracker = PoseTracker(robot)
+    for angle in np.linspace(0.0, 1.3, 40):
+        T = moved(robot.home, [0.0, 0.0, angle], np.zeros(3))
+        assert np.allclose(tracker.update(robot.inverse_position(T)), T, atol=1e-10)
+    T = moved(robot.home, [0.0, 0.0, 1.565], np.zeros(3))
+    with pytest.raises(ArgumentError, match='smallest singular value'):
+        tracker.update(robot.inverse_position(T))
+    back = moved(robot.home, [0.0, 0.0, 1.3], np.zeros(3))  # where it was certain
+    with pytest.raises(ArgumentError, match='assembly mode is lost: the smallest'):
+        tracker.update(robot.inverse_position(back))
+    tracker.reset()
+    tracker.update(robot.inverse_position(robot.home))
+    with pytest.raises(ArgumentError, match='has jumped'):
+        tracker.update(robot.inverse_position(moved(robot.home, np.zeros(3), [0.0, 0.0, 0.15])))
+    assert tracker.lost
