@@ -11,6 +11,7 @@ import pytest
 from screw_dynamics_ros.core import Robot, lie
 from screw_dynamics_ros.core.constraints import contact_models as constraints
 from screw_dynamics_ros.core.description import rigid_body
+from screw_dynamics_ros.core.textbook.screw_geometry import accelerations, impedances, lines
 from screw_dynamics_ros.ros.messages import conversions
 from support.paths import ROOT
 
@@ -18,6 +19,9 @@ TABLE = (ROOT / 'doc' / 'spec' / 'coverage_geometry.md').read_text()
 PAGE = ROOT / 'doc' / 'orientations_and_lines.md'
 HOMES = {
     **{name: getattr(lie, name) for name in lie.__all__},
+    'accelerations': accelerations,
+    'impedances': impedances,
+    'lines': lines,
     'Robot': Robot,
     'RigidBody': rigid_body.RigidBody,
     'rigid_body': rigid_body,

@@ -10,11 +10,11 @@ from pathlib import Path
 from support.paths import ROOT
 
 #: The modules of the core by the names that pages use; `robot` is a robot there, not a folder.
-MODULES = {
-    path.stem: '.'.join(path.relative_to(ROOT).with_suffix('').parts)
-    for path in (ROOT / 'screw_dynamics_ros' / 'core').rglob('[a-z]*.py')
-    if path.parent.name != 'robot'
-}
+MODULES: dict[str, list[str]] = {}
+for path in (ROOT / 'screw_dynamics_ros' / 'core').rglob('[a-z]*.py'):
+    if path.parent.name != 'robot':
+        name = '.'.join(path.relative_to(ROOT).with_suffix('').parts)
+        MODULES.setdefault(path.stem, []).append(name)
 
 
 def named_functions(page: Path) -> set[tuple[str, str]]:
@@ -28,7 +28,7 @@ def missing_functions(page: Path) -> list[str]:
     return [
         f'{module}.{name}'
         for module, name in sorted(named_functions(page))
-        if not hasattr(importlib.import_module(MODULES[module]), name)
+        if not any(hasattr(importlib.import_module(found), name) for found in MODULES[module])
     ]
 
 

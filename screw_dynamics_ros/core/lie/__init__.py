@@ -2,8 +2,8 @@
 
 Groups and algebra: `so3` rotations, `se3` rigid motions, `so3xr3` their direct-product rival,
 `quaternions`, and `screws`: axes, products, frame changes, representations of twists and wrenches.
-Geometry: `points`, `lines`, `orientations`, `euler` angles, `poses`, `accelerations`. Spaces of
-twists and wrenches: `screw_systems`, `impedances`.
+Geometry: `points`, `orientations`, `euler` angles, `poses`. Spaces of twists and wrenches:
+`screw_systems`. Lines, accelerations and impedances: `core.textbook.screw_geometry`.
 """
 
 from screw_dynamics_ros.core.lie import (

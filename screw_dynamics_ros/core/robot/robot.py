@@ -297,8 +297,8 @@ class Robot(FunctionEvaluator):
             One of the descriptions of `core.kinematics.product_of_exponentials`, with screws of any
             pitch, or a table of `core.kinematics.link_table`.
         name, links, inertias, limits
-            As in `core.kinematics.robot_geometry.description_of`: the bodies are 'body1', 'body2' and
-            so on, massless, and the joints unlimited if not given.
+            As in `core.kinematics.robot_geometry.description_of`: if not given, the bodies are
+            'body1', 'body2' and so on, massless, and the joints unlimited.
         floating_base, gravity, backend, drives, friction
             As in `from_urdf`.
         """

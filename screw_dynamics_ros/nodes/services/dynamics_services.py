@@ -2,7 +2,7 @@
 
 They answer for the robot as the description has it; friction and the payload of the parameters
 count where the service says so. For a robot with loops there are accelerations, efforts and mass
-matrices of its motors (`core.mechanisms.closures.ClosedRobot`); what is known of trees only is refused.
+matrices of its motors (`core.mechanisms.closures.ClosedRobot`); functions of trees are refused.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""External torques along a recorded motion, by the observers of `core.measurement.estimation.observers`.
+"""External torques along a recorded motion, by the observers of `core.measurement.estimation`.
 
 The steps are those of the node `wrench_estimator`: exact for any length, anew after pauses, where
 stamps do not advance and where velocities or efforts are missing; nothing is reported before the

@@ -67,7 +67,8 @@ def exactness(system: AbsoluteSystem, q: Array | None = None) -> dict[str, Exact
 
     Examples
     --------
-    >>> from screw_dynamics_ros.core.mechanisms.absolute_coordinates.example_systems import double_pendulum
+    >>> from screw_dynamics_ros.core.mechanisms.absolute_coordinates import example_systems
+    >>> double_pendulum = example_systems.double_pendulum
     >>> {name: what.exact for name, what in exactness(double_pendulum().system).items()}
     {'joint 1': True, 'joint 2': False}
     """

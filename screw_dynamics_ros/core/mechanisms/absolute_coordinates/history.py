@@ -94,7 +94,8 @@ def record(
     --------
     A spherical joint to the ground is kept to rounding, one between bodies is not:
 
-    >>> from screw_dynamics_ros.core.mechanisms.absolute_coordinates.example_systems import double_pendulum
+    >>> from screw_dynamics_ros.core.mechanisms.absolute_coordinates import example_systems
+    >>> double_pendulum = example_systems.double_pendulum
     >>> motion = record(*double_pendulum(), duration=0.1, dt=0.001, every=10)
     >>> {joint: bool(motion.largest(gap) < 1e-14) for joint, gap in motion.gaps.items()}
     {'joint 1': True, 'joint 2': False}

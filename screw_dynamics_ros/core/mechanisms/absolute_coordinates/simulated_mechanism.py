@@ -54,7 +54,8 @@ class SimulatedMechanism:
 
     Examples
     --------
-    >>> from screw_dynamics_ros.core.mechanisms.absolute_coordinates.example_systems import heavy_top
+    >>> from screw_dynamics_ros.core.mechanisms.absolute_coordinates import example_systems
+    >>> heavy_top = example_systems.heavy_top
     >>> top = SimulatedMechanism(*heavy_top())
     >>> top.step(0.001)
     >>> bool(top.system.violation(top.q, top.v)['pivot'].gap < 1e-15)

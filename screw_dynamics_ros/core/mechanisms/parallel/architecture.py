@@ -59,7 +59,8 @@ def architecture(mechanism: Mechanism) -> Architecture:
 
     Examples
     --------
-    >>> from screw_dynamics_ros.core.mechanisms.parallel.example_mechanisms import circle, home, lengthening
+    >>> from screw_dynamics_ros.core.mechanisms.parallel.example_mechanisms import circle
+    >>> from screw_dynamics_ros.core.mechanisms.parallel.example_mechanisms import home, lengthening
     >>> corners = range(0, 360, 60)
     >>> legs = lengthening(circle(0.5, corners), circle(0.3, corners))
     >>> architecture(Mechanism('hexagons', legs, home(0.5))).message

@@ -28,7 +28,8 @@ try:
     from jax.interpreters import ad, batching, mlir
 except ImportError as error:
     raise ImportError(
-        'screw_dynamics_ros.core.robot.autograd.jax needs JAX, 0.5 or newer, which cannot be imported: '
+        'screw_dynamics_ros.core.robot.autograd.jax needs JAX, 0.5 or newer, '
+        'which cannot be imported: '
         'install it with "pip install jax"'
     ) from error
 

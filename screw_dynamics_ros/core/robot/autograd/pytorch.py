@@ -21,7 +21,8 @@ try:
     from torch.autograd import Function
 except ImportError as error:
     raise ImportError(
-        'screw_dynamics_ros.core.robot.autograd.pytorch needs PyTorch, which cannot be imported: install '
+        'screw_dynamics_ros.core.robot.autograd.pytorch needs PyTorch, '
+        'which cannot be imported: install '
         'it with "pip install torch"'
     ) from error
 

@@ -96,9 +96,8 @@ def formulations_table() -> str:
 
 def test_the_page_shows_what_is_measured():
     assert formulations_table() in PAGE.read_text(), (
-        'run `PYTHONPATH=test python '
-        'test/core/textbook/formulations/test_operation_counts_of_formulations.py` and put its output '
-        'into doc/formulations.md'
+        'run `PYTHONPATH=test python test/core/textbook/formulations/'
+        'test_operation_counts_of_formulations.py` and put its output into doc/formulations.md'
     )
 
 
