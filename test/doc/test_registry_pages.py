@@ -1,59 +1,40 @@
 """Generated files are what the registry and the declarations say."""
 
-import importlib.util
-import re
-
 import pytest
 
 pytest.importorskip('rclpy')
 
 import yaml
 
-from support.paths import CONFIG, ROOT
+from screw_dynamics_ros.nodes.known_parameters import own_parameters
+from screw_dynamics_ros.registry import NODES
+from support.paths import CONFIG
+from support.tools import load_tool
 
-PAGE = ROOT / 'doc/parameters.md'
-
-
-@pytest.fixture(scope='module')
-def tool():
-    specification = importlib.util.spec_from_file_location(
-        'registry_pages', ROOT / 'tools/registry_pages.py'
-    )
-    module = importlib.util.module_from_spec(specification)
-    specification.loader.exec_module(module)
-    return module
+tool = load_tool('registry_pages')
 
 
-def test_files_are_what_the_registry_says(tool):
+def test_files_are_what_the_registry_says():
     for path, text in tool.pages().items():
         assert path.read_text() == text, f'{path}: run python tools/registry_pages.py'
 
 
-def test_check_finds_a_stale_file(tool, monkeypatch, capsys):
+def test_check_finds_a_stale_file(monkeypatch, capsys):
     monkeypatch.setitem(tool.EXECUTABLES, 'commands', lambda: '')
     monkeypatch.setattr('sys.argv', ['registry_pages', '--check'])
     assert tool.main() == 1
     assert 'doc/nodes.md is not what the registry says' in capsys.readouterr().err
 
 
-@pytest.mark.parametrize(
-    ('heading', 'file', 'section'),
-    [
-        ('Shared', 'model', '/**'),
-        ('bringup', 'model', '/**/bringup'),
-        ('kinematics', 'model', '/**/kinematics'),
-        ('dynamics', 'model', '/**/dynamics'),
-        ('wrench_estimator', 'model', '/**/wrench_estimator'),
-        ('trajectory_proxy', 'model', '/**/trajectory_proxy'),
-        ('simulator', 'simulator', '/**/simulator'),
-        ('mechanism_simulator', 'mechanism_simulator', '/**/mechanism_simulator'),
-        ('odometry', 'odometry', '/**/odometry'),
-        ('parallel_robot', 'parallel_robot', '/**/parallel_robot'),
-    ],
-)
-def test_page_has_the_parameters_of_each_node(heading, file, section):
-    """Those of the files in config/, which are compared with running nodes."""
-    (text,) = re.findall(rf'^## {heading}$(.*?)(?=^## |\Z)', PAGE.read_text(), re.M | re.S)
-    named = re.findall(r'^\| `([^`]+)`', text, re.M)
-    sections = yaml.safe_load((CONFIG / f'{file}.yaml').read_text())
-    assert sorted(named) == sorted(sections[section]['ros__parameters'])
+def test_parameter_files_have_the_defaults():
+    for name, row in NODES.items():
+        sections = yaml.safe_load((CONFIG / f'{row.config}.yaml').read_text())
+        values = sections[f'/**/{name}']['ros__parameters']
+        for each in own_parameters(name):
+            assert values[each.name] == each.default, (name, each.name)
+
+
+@pytest.mark.parametrize('value', [1e-6, 1.5e300, 0.1, [1e-6, 0.0], [], [''], 'off', True, 3])
+def test_yaml_reads_values_back(value):
+    """A number with an exponent and no decimal point would be a text."""
+    assert yaml.safe_load(tool.yaml_text(value)) == value
