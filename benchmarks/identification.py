@@ -69,18 +69,18 @@ class Count:
 
     def __init__(self) -> None:
         self.inside: Counter[str] = Counter()
-        self.told: Counter[str] = Counter()
+        self.identified: Counter[str] = Counter()
         self.totals: defaultdict[str, list[float]] = defaultdict(list)
 
     def add(self, result: DynamicIdentification, truth: Truth) -> None:
         """Count one seed."""
         true = np.array([truth.of(group) for group in result.groups])
         low, high = result.intervals().T
-        for name, told, inside in zip(
-            result.parameters, result.told, (low <= true) & (true <= high)
+        for name, identified, inside in zip(
+            result.parameters, result.identified, (low <= true) & (true <= high)
         ):
-            if told:
-                self.told[name] += 1
+            if identified:
+                self.identified[name] += 1
                 self.inside[name] += bool(inside)
         _, identified, nominal = result.errors()
         self.totals['ratio'].append(float(np.median(nominal / identified)))
@@ -93,9 +93,9 @@ class Count:
     def figures(self, case: str, seeds: int) -> Iterator[Figure]:
         """Yield what the table needs."""
         group = f'Identification, {CASES[case]}'
-        often = [name for name, times in self.told.items() if times > seeds // 2]
+        often = [name for name, times in self.identified.items() if times > seeds // 2]
         for name in often:
-            share = 100.0 * self.inside[name] / self.told[name]
+            share = 100.0 * self.inside[name] / self.identified[name]
             yield Figure(
                 group,
                 ARM,
@@ -105,7 +105,7 @@ class Count:
                 more=True,
                 required=90.0,
                 meaning='ours at least',
-                note=f'{self.inside[name]} of {self.told[name]} seeds',
+                note=f'{self.inside[name]} of {self.identified[name]} seeds',
             )
         yield Figure(group, ARM, RATIO, float(np.median(self.totals['ratio'])), unit='', more=True)
         for name in (HEALTHY, NAMED, SCALE):

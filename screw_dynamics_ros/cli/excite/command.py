@@ -120,7 +120,7 @@ def lines(found: Excitation, robot: Robot) -> Iterator[str]:
         f'{found.random_condition:.4g} (median)'
     )
     for combination in found.held:
-        yield f'HELD    not told by this motion: {described(combination, 5)}'
+        yield f'HELD    not identified by this motion: {described(combination, 5)}'
     t = np.linspace(0.0, motion.period, 400)
     q, v, a = motion.at(t)
     width = max(map(len, (*found.joint_names, 'joint')))

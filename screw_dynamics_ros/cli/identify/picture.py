@@ -96,10 +96,10 @@ def shade(axis: Any, result: DynamicIdentification) -> None:
 
 
 def draw_parameters(axis: Any, result: DynamicIdentification) -> None:
-    """Draw the parameters that are told, relative to their nominal or identified size."""
+    """Draw the identified parameters, relative to their nominal or physical size."""
     half = np.ptp(result.intervals(), axis=1) / 2
     size = np.maximum(np.maximum(np.abs(result.nominal), np.abs(result.values)), 1e-12)
-    chosen = np.flatnonzero(result.told)
+    chosen = np.flatnonzero(result.identified)
     place = np.arange(len(chosen))[::-1]
     values = result.values[chosen] / size[chosen]
     axis.errorbar(
@@ -110,7 +110,7 @@ def draw_parameters(axis: Any, result: DynamicIdentification) -> None:
         ms=2.5,
         lw=0.9,
         color=IDENTIFIED,
-        label='told by the data, 95 %',
+        label='estimated, 95 %',
     )
     axis.plot(
         result.nominal[chosen] / size[chosen], place, '|', color=NOMINAL, ms=6, label='nominal'

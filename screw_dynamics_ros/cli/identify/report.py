@@ -25,7 +25,7 @@ def lines(result: DynamicIdentification, notes: Sequence[str] = ()) -> Iterator[
     yield from error_table(result)
     yield from drive_table(result)
     yield from parameter_table(result)
-    yield from untold(result)
+    yield from held_combinations(result)
 
 
 def page(result: DynamicIdentification, notes: Sequence[str], picture: str) -> str:
@@ -36,7 +36,7 @@ def page(result: DynamicIdentification, notes: Sequence[str], picture: str) -> s
         parts.append('\n'.join(listed))
     if picture:
         parts.append(f'![torques, residuals and parameters]({picture})')
-    for section in (error_table, drive_table, parameter_table, untold, groups):
+    for section in (error_table, drive_table, parameter_table, held_combinations, groups):
         text = '\n'.join(section(result))
         if text:
             parts.append(f'```\n{text}\n```')
@@ -49,7 +49,7 @@ def heading(result: DynamicIdentification) -> str:
     return (
         f'robot {result.description.name}: {len(held_out)} instants below {result.cutoff:.3g} Hz, '
         f'{int(held_out.sum())} held out; {len(result.parameters)} base parameters, '
-        f'{int(result.told.sum())} told by the data, condition number {result.condition:.3g}'
+        f'{int(result.identified.sum())} identified, condition number {result.condition:.3g}'
     )
 
 
@@ -67,7 +67,7 @@ def error_table(result: DynamicIdentification) -> Iterator[str]:
 
 
 def drive_table(result: DynamicIdentification) -> Iterator[str]:
-    """Yield what the nodes are told about drives and efforts."""
+    """Yield the parameters of the nodes about drives and efforts."""
     width = max(map(len, (*result.joint_names, 'drive')))
     names = ('armature', 'damping', 'coulomb', 'breakaway', 'scale', '95 % +-', 'offset')
     yield f'  {"drive":<{width}}' + ''.join(f'{name:>11}' for name in names)
@@ -83,12 +83,13 @@ def drive_table(result: DynamicIdentification) -> Iterator[str]:
 def parameter_table(result: DynamicIdentification) -> Iterator[str]:
     """Yield each base parameter with its interval."""
     width = max(map(len, (*result.parameters, 'base parameter')))
-    head = ('nominal', 'told by data', '95 % +-', 'identified')
+    head = ('nominal', 'estimated', '95 % +-', 'physical')
     yield f'  {"base parameter":<{width}}' + ''.join(f'{name:>13}' for name in head)
     half = np.ptp(result.intervals(), axis=1) / 2
-    rows = zip(result.parameters, result.nominal, result.values, half, result.physical, result.told)
-    for (name, nominal, value, error, physical, told), unit in zip(rows, result.units):
-        data = f'{value:13.4g}{error:13.2g}' if told else f'{"no":>13}{"":>13}'
+    numbers = np.stack((result.nominal, result.values, half, result.physical), axis=1)
+    rows = zip(result.parameters, result.units, result.identified, numbers)
+    for name, unit, identified, (nominal, value, error, physical) in rows:
+        data = f'{value:13.4g}{error:13.2g}' if identified else f'{"no":>13}{"":>13}'
         yield f'  {name:<{width}}{nominal:13.4g}{data}{physical:13.4g}  {unit}'
 
 
@@ -99,9 +100,9 @@ def groups(result: DynamicIdentification) -> Iterator[str]:
             yield f'{name} stands for {described({name: group[name], **group}, 20)}'
 
 
-def untold(result: DynamicIdentification) -> Iterator[str]:
-    """Yield the combinations that this motion does not tell."""
+def held_combinations(result: DynamicIdentification) -> Iterator[str]:
+    """Yield the combinations that this motion does not identify."""
     for combination in result.held[:MOST]:
-        yield f'HELD    near nominal values, not told: {described(combination, 5)}'
+        yield f'HELD    near nominal values, not identified: {described(combination, 5)}'
     if len(result.held) > MOST:
         yield f'HELD    and {len(result.held) - MOST} more'

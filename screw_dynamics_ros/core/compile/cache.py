@@ -108,8 +108,8 @@ def _folder() -> Path | None:
 def _of_this_process(instead_of: Path, reason: str) -> Path:
     """Return a folder that ends with this process; a warning says why."""
     log.warning(
-        'the cache of compiled programs is not used, %s, so what is in it could be from others; '
-        'this process compiles anew. Choose a folder of your own by %s',
+        'the cache of compiled programs is not used, %s, so others could have written its files; '
+        'this process compiles again. Choose a folder of your own by %s',
         reason,
         ENVIRONMENT_VARIABLE,
     )

@@ -123,7 +123,7 @@ def check_pose(function: str, C: Array) -> None:
 
 
 def finite_pose(name: str, value: npt.ArrayLike) -> Array:
-    """Return one finite pose (4, 4) as float64; raises ArgumentError for what is none."""
+    """Return one finite pose (4, 4) as float64; raises ArgumentError for invalid ones."""
     C = float_array(name, value)
     if C.shape != (4, 4) or not np.isfinite(C).all():
         raise ArgumentError(f'{name} must be a finite (4, 4) matrix, got {C.tolist()}')
@@ -160,7 +160,7 @@ def by_angle(theta: Array, series: Sequence[float], closed_form: Callable[[Array
     """Value of an even function of the angle: sum series[k] theta^2k if small, else closed form.
 
     Recorded angles are not compared but clamped: above the limit the series keeps its value there,
-    which is taken off; below it the closed form does, whose rounding is harmless at small angles.
+    which is subtracted; below it the closed form does, whose rounding is harmless at small angles.
     """
     if theta.dtype == object:
         low, high = _clamped(theta, -np.inf, SERIES_LIMIT), _clamped(theta, SERIES_LIMIT, np.inf)

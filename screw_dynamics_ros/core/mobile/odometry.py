@@ -72,7 +72,7 @@ class Odometry:
     ----------
     platform : WheeledPlatform
     pose : (3,) array
-        (phi, x, y); phi counts whole turns.
+        (phi, x, y); phi is not wrapped.
     covariance : (3, 3) array
         Of the error (phi, x, y) in the body frame.
 

@@ -173,8 +173,8 @@ def steering_for(
     """Return steering angles (k,) with which the steered wheels roll without slip (C-139).
 
     A wheel may roll ahead or back: each takes the one of the two directions that is nearer to its
-    angle `before` (0 if not given), whole turns included. A wheel whose point does not move keeps
-    its angle. Raises `ArgumentError` for wrong shapes and numbers that are not finite.
+    angle `before` (0 if not given), multiples of 2 pi included. A wheel whose point does not move
+    keeps its angle. Raises `ArgumentError` for wrong shapes and numbers that are not finite.
     """
     omega, vx, vy = t = vector('twist', 3, twist)
     if not np.isfinite(t).all():

@@ -128,10 +128,10 @@ class JointSensor:
 
     @property
     def faults(self) -> SensorFaults:
-        """The faults in force; may be set.
+        """The active faults; may be set.
 
-        When delay or jitter change, what is under way arrives at once. Raises `ArgumentError` and
-        `UnknownNameError`, and then the faults of before stay in force.
+        When delay or jitter change, states under way arrive at once. Raises `ArgumentError` and
+        `UnknownNameError`, and then the previous faults stay active.
         """
         return self._model.faults
 

@@ -192,7 +192,7 @@ class SimulatedRobot:
         self.stepping.moved(self.q, still, self._memory, still, 1e-9)
 
     def set_state(self, q: ArrayLike, v: ArrayLike) -> None:
-        """Go on from another state; contacts and stops begin anew.
+        """Continue from another state; contacts and stops restart.
 
         Parameters
         ----------

@@ -97,7 +97,7 @@ class SimulatedStack:
 
     @property
     def q(self) -> Array:
-        """Configurations (N, nq) [rad, m]; contacts begin anew where they are set."""
+        """Configurations (N, nq) [rad, m]; contacts restart where they are set."""
         return self._q
 
     @q.setter

@@ -3,9 +3,9 @@
 The arm is classified by its joint screws. An arm with a closed form has its branches in one
 compiled function; any other arm of six revolute joints, or fewer, is solved by elimination, up to
 16 solutions. Each candidate is made exact by Newton-Raphson steps on the arm as it is described;
-what does not become a solution then is none. Near singular configurations, where two solutions
+candidates that do not converge are discarded. Near singular configurations, where two solutions
 almost coincide, the neighborhood is searched and a second elimination taken. Last come joint
-limits, and the images by whole turns within them.
+limits, and the images by multiples of 2 pi within them.
 
 Arms with seven joints have the swivel angle (S-R-S) or a locked joint as an argument; with more,
 several joints are locked.
@@ -48,10 +48,10 @@ class AllSolutions:
     branch_labels : tuple of str
     family : str
     bound : int
-        The most solutions that an arm of the family can have, whole turns not counted; 0 where that
+        The most solutions that an arm of the family can have, up to multiples of 2 pi; 0 where that
         is not known.
     found : int
-        Solutions without regard to limits and whole turns.
+        Solutions without regard to limits and multiples of 2 pi.
     doubt : str
         Why there may be further solutions; empty if there are certainly none.
     """
@@ -123,7 +123,7 @@ class AllSolutions:
         Raises
         ------
         ArgumentError
-            If there is no solution, or the configuration is none: wrong shape, not finite.
+            If there is no solution, or the configuration is invalid: wrong shape, not finite.
         """
         if not len(self.q):
             raise ArgumentError(f'there is no solution to choose from: {self.message}')
@@ -212,7 +212,7 @@ class AllInverseKinematics:
         inner = arm.inner_positions(positions)
         found = solver.direct(target, inner, swivel)
         if found is None:
-            check_elements(C)  # a solution would have told
+            check_elements(C)  # a solution would have validated it
             found = solver.solve(target, inner, swivel)
             if not len(found.q):
                 nearest = rigid(target)

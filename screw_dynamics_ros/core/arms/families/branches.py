@@ -1,4 +1,4 @@
-"""Choose among solutions: images by whole turns, the one next to a seed."""
+"""Choose among solutions: images by multiples of 2 pi, the one next to a seed."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ TURN = 2.0 * np.pi
 
 
 def nearest_image(q: ArrayLike, seed: ArrayLike, chain: SerialChain) -> Array:
-    """Return q (..., n) with each revolute joint turned by whole turns until it is next to a seed.
+    """Return q (..., n) with each revolute joint by multiples of 2 pi next to a seed.
 
     Of the images within the limits of the joint; a joint with none of them within is left outside,
     next to the seed.
@@ -34,7 +34,7 @@ def nearest_image(q: ArrayLike, seed: ArrayLike, chain: SerialChain) -> Array:
     if q.shape[-1:] != (n,) or seed.shape != (n,):
         raise ArgumentError(f'q and seed must hold {n} joints, got {q.shape} and {seed.shape}')
     turns = np.round((seed - q) / TURN)
-    # Whole turns that stay within the limits; rounding at a limit does not count as outside.
+    # Multiples of 2 pi that stay within the limits; rounding at a limit is not outside.
     slack = 1e-9
     least = np.ceil((chain.lower - q - slack) / TURN)
     most = np.floor((chain.upper - q + slack) / TURN)

@@ -1,6 +1,6 @@
 """A serial chain as its joint screws at zero and the pose of its tool there.
 
-That is all that families of arms are told apart by: not the frames of links, not how a description
+Families of arms differ in nothing else: not in frames of links, not in how a description
 distributes offsets between them.
 """
 

@@ -19,7 +19,7 @@ NONE_LOST: Lost = (np.empty((0, 0)), np.empty(0, dtype=int), np.empty((0, CHECKS
 
 @dataclass(eq=False, slots=True)
 class ChainSolutions:
-    """Solutions of a chain, limits and whole turns not regarded.
+    """Solutions of a chain, without regard to limits and multiples of 2 pi.
 
     Attributes
     ----------
@@ -73,6 +73,6 @@ def are_distinct(checks: Array) -> bool:
 
 
 def distances(q: Array, other: Array) -> Array:
-    """Return how far the joint furthest away is, whole turns not counted, (k,)."""
+    """Return the distances of the joint furthest away, up to multiples of 2 pi, (k,)."""
     away = q - other
     return np.asarray(np.abs(away - TURN * np.round(away / TURN)).max(axis=-1))

@@ -1,4 +1,4 @@
-"""Which family a chain is of, told by its joint screws; which three axes make it solvable.
+"""The family of a chain, by its joint screws; the three axes that make it solvable.
 
 Source: Bruyninckx 2010, sections 1.3 and 7.1 (B-005, C-087, C-088).
 """

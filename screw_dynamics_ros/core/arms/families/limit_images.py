@@ -1,4 +1,4 @@
-"""Images of solutions by whole turns, within the limits of the joints."""
+"""Images of solutions by multiples of 2 pi, within the limits of the joints."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ NONE_OUTSIDE = (np.empty((0, 0)), np.empty(0, dtype=int))
 
 
 class LimitImages:
-    """Which images of solutions by whole turns are within the limits of a chain.
+    """Which images of solutions by multiples of 2 pi are within the limits of a chain.
 
     Parameters
     ----------

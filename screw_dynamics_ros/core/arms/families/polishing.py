@@ -44,8 +44,8 @@ def polished(
     """Return q (n,) after some steps and what there is to say of it, (4,). May be recorded.
 
     That is the residual, 2 sin(angle / 2) [rad] and displacement [m] in one norm; det(J J^T); the
-    squared distance from the limits, `SLACK` within them; and a number that is the same after whole
-    turns, and another one for other configurations. Angles come back within half a turn.
+    squared distance from the limits, `SLACK` within them; and a number that identifies the
+    configuration up to multiples of 2 pi. Angles come back within half a turn.
 
     Parameters
     ----------

@@ -378,7 +378,7 @@ class SerialSolver:
         return len(self.free) == 7
 
     def solve(self, C: Array, held: Array, swivel: Array) -> ChainSolutions:
-        """Return the solutions for a pose, limits and whole turns not regarded.
+        """Return the solutions for a pose, without regard to limits and multiples of 2 pi.
 
         Parameters
         ----------
@@ -460,8 +460,8 @@ class SerialSolver:
         Special arms have real zeros that belong to no solution: if another elimination, which has
         other such zeros, finds nothing more, there is nothing more.
         """
-        told = False
-        # another place first, the short way; then all of them, crowded zeros told apart
+        separated = False
+        # another place first, without refinement; then all of them, with close zeros separated
         tries = [(1, False)] if len(method.places) > 1 else []
         tries += [(number, True) for number in range(len(method.places))]
         for number, refined in tries:
@@ -470,14 +470,14 @@ class SerialSolver:
             before, found = len(found), merged(found, more)
             if also < 0:
                 continue
-            told = told or refined
+            separated = separated or refined
             unchanged = refined and number > 0 and len(found) == before
             if not self._missing(found, 0 if unchanged else also):
                 return found, ''
-        if not told:
+        if not separated:
             found = merged(found, self._from_neighbors(C, positions, method))
         found = merged(found, self._searched(C, positions, 256))
-        return found, self._missing(found, 0 if told else -1)
+        return found, self._missing(found, 0 if separated else -1)
 
     def _from_neighbors(
         self, C: Array, positions: Mapping[int, float], method: GeneralSixRevolute
@@ -594,7 +594,8 @@ class SerialSolver:
         """Return solutions without those that rounding alone tells apart from another one.
 
         Near a singular configuration residuals stay small over some distance; two solutions are
-        different only if what is halfway between them is none, by far more than they deviate.
+        different only if the configuration halfway between them is not one, by far more than they
+        deviate.
         """
         kept: list[int] = []
         for k in np.argsort(found.checks[:, 0], kind='stable').tolist():

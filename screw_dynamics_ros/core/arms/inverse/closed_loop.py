@@ -13,10 +13,10 @@ the same way: the two frames of the cut are each other's target (`LoopClosure`).
 
 Latency: what `step` returns is for the end of the sample of its target. Without V_d the link lags
 behind a steadily moving target by V_d / K, with V_d by nothing. The law knows nothing of limits of
-acceleration: from an error e it brakes with up to K^2 e, and swings over where that is not to be
-had, so that jumps of the target ask for a smaller K. Cost: one compiled call for poses
-and Jacobians, one logarithm and one least-squares solution for each step; a bounded one only while
-a bound is active. The same inputs give the same outputs to the last bit.
+acceleration: from an error e it brakes with up to K^2 e, and overshoots if the limit is below that:
+choose a smaller K for targets that jump. Cost: one compiled call for poses and Jacobians, one
+logarithm and one least-squares solution for each step; a bounded one only while a bound is active.
+The same inputs give the same outputs to the last bit.
 
 Source: Bruyninckx 2010, sections 5.14 and 5.15 (C-048, C-049).
 """

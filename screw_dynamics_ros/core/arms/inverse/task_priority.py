@@ -121,7 +121,7 @@ class TaskPriorityResult:
 
 
 def checked(tasks: object) -> Sequence[Task]:
-    """Return a sequence of tasks as it is; raises `ArgumentError` if it is none."""
+    """Return a sequence of tasks as it is; raises `ArgumentError` if it is not one."""
     if not isinstance(tasks, Sequence) or not all(isinstance(task, Task) for task in tasks):
         raise ArgumentError(
             'tasks must be a sequence of Task(link, rate), the most important one first, '

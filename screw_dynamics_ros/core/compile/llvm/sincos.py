@@ -29,7 +29,7 @@ HALF_PI = (1.5707963267948966, 6.123233995736766e-17, -1.4973849048591833e-33)
 # Adding and subtracting this rounds to the nearest integer; the low bits of the sum are the
 # integer.
 ROUNDER = 6755399441055744.0
-# Above this angle [rad] the integer above is no longer exact enough and libm takes over.
+# Above this angle [rad] the integer above is no longer exact enough and libm is used.
 LARGEST_ANGLE = 2.0**30
 
 

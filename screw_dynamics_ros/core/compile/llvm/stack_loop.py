@@ -108,7 +108,7 @@ def _word(w: Writer, base: str, index: int) -> str:
 
 
 def _tiles(inputs: int, outputs: Sequence[int], lanes: int, opaque: bool) -> list[str]:
-    """Return IR of `tiles`, which computes some samples, and treats results as it is told to."""
+    """Return IR of `tiles`, which computes some samples, streams or fetches results on request."""
     w = Writer(opaque)
     arrays, fetch = inputs + len(outputs), 8 * lanes * sum(outputs) <= FETCHED_TILE
     P, W = w.pointer('double'), w.pointer('i64')

@@ -66,7 +66,7 @@ class Term:
 
     @property
     def sign(self) -> float:
-        """The sign of the constant, be it as small as zero."""
+        """The sign of the constant, also of zero."""
         return copysign(1.0, self.constant)
 
     def common(self) -> set[Factor]:

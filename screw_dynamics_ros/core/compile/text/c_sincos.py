@@ -1,7 +1,7 @@
 """Sine and cosine of several angles at once, in C.
 
 As the machine code of `compile.llvm.sincos`, but for the reduction of angles: C cannot ask for a
-fused multiply-add that is fast everywhere, so multiples of pi/2 are taken off in parts whose
+fused multiply-add that is fast everywhere, so multiples of pi/2 are subtracted in parts whose
 products with whole numbers are exact.
 """
 

@@ -73,7 +73,7 @@ def c_source(name: str, functions: Sequence[CFunction], comment: Iterable[str]) 
     Raises
     ------
     ArgumentError
-        If a name is none in C, or there twice.
+        If a name is not valid in C, or occurs twice.
     """
     check_names(name, functions)
     guard = f'{name.upper()}_H'
@@ -105,7 +105,7 @@ def c_source(name: str, functions: Sequence[CFunction], comment: Iterable[str]) 
 
 
 def check_names(name: str, functions: Sequence[CFunction]) -> None:
-    """Refuse names that are none in C, and arrays of one name."""
+    """Refuse names that are not valid in C, and arrays of the same name."""
     for function in functions:
         arrays = [array for array, _ in function.program.inputs] + list(function.results)
         for given in (name, function.name, *arrays):

@@ -39,7 +39,7 @@ class EffortScale:
 
 
 def effort_scale(torque: ArrayLike, effort: ArrayLike, least: float = 0.0) -> EffortScale | None:
-    """Return scale and offset of one joint by least squares, None where they are not told.
+    """Return scale and offset of one joint by least squares, None where they are not determined.
 
     Parameters
     ----------

@@ -237,7 +237,7 @@ def calibrate_robot(
     model = errors(base, target)
     seen = measured.part(kept)
     start = registered_frames(model, q[kept], seen, estimate, base is None, target is None)
-    # What can be told depends on where base and target are, so these come first where unknown.
+    # What is identifiable depends on the poses of base and target, so these come first if unknown.
     unknown = [owner for owner, given in (('base', base), ('target', target)) if given is None]
     model = errors(*start)
     P = problem_of(model).with_frames(kept, unknown)

@@ -62,7 +62,7 @@ class WeightedProblem:
         T, J = self.model.predicted(self.q[rows], P)
         e, A = self.measured.part(rows).linearized(T, J)
         weights = 1.0 / self.measured.deviations
-        with np.errstate(over='ignore'):  # told by name below
+        with np.errstate(over='ignore'):  # reported by name below
             e, A = weights * e, weights[:, None] * A[..., free]
         if not (np.isfinite(e).all() and np.isfinite(A).all()):
             raise ArgumentError(

@@ -1,10 +1,10 @@
 """Which constraints of joints follow from the others.
 
-Only joints in loops can have such: bodies that a single joint connects are taken off first, until
-what is left are loops and what connects them. The rows of J there are taken in the order of the
-joints; one that is a combination of earlier ones is redundant. Whether that holds in general, or
-only at this configuration, is seen at a second one nearby: if a row is independent there, the
-configuration is singular.
+Only joints in loops can have such: bodies that a single joint connects are removed first, until
+only loops and their connections remain. The rows of J there are taken in the order of the joints;
+one that is a combination of earlier ones is redundant. Whether that holds in general, or only at
+this configuration, is seen at a second one nearby: if a row is independent there, the configuration
+is singular.
 
 Source: Müller and Terze, section 3, where J must have full rank (I-29); the search is derived.
 """
@@ -76,7 +76,7 @@ def independent_rows(
 
 
 def joints_in_loops(ends: Numbers, n: int) -> Numbers:
-    """Return the joints that remain when open branches have been taken off.
+    """Return the joints that remain when open branches have been removed.
 
     Parameters
     ----------

@@ -1,8 +1,8 @@
 """Lower pairs: joints whose relative motions are a subgroup H of SE(3), and how far they gape.
 
 The joint frame S_i on the predecessor and S_j on the successor coincide but for a motion of H:
-C = S_i^-1 C_i^-1 C_j S_j in H, with the 3-axis as the axis of the joint. H is told by what turns
-and what slides:
+C = S_i^-1 C_i^-1 C_j S_j in H, with the 3-axis as the axis of the joint. H is identified by its
+rotations and translations:
 
 ============  ==========  =========  ====================================  ================
 pair          turns       slides     H                                     constraints

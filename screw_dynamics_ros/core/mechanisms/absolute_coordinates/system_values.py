@@ -1,4 +1,4 @@
-"""What a system in absolute coordinates is told, and what it tells, in a few numbers each."""
+"""Inputs and results of a system in absolute coordinates, in a few numbers each."""
 
 from __future__ import annotations
 

@@ -8,8 +8,8 @@ Motors that stand still leave rods of given lengths, six quadrics in Study's coo
 whose general member has 40 solutions that are poses. Those of one general complex member, found
 once in a process, are followed to the lengths that are asked for (`path_tracking`): all isolated
 poses are among the ends of the 40 paths, the others end where x . x = 0. That is coefficient-
-parameter continuation, which is certain for all members but a set of measure zero; what numbers can
-spoil is checked afterwards, and told by `AssemblyModes.complete`:
+parameter continuation, which is certain for all members but a set of measure zero; numerical
+failures are checked for afterwards, and reported by `AssemblyModes.complete`:
 
 * Each path has arrived at a regular solution, or goes to x . x = 0. Poses that are singular, where
   paths meet, are counted; they are not among the poses.

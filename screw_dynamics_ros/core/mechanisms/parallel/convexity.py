@@ -51,7 +51,7 @@ def is_convex(mechanism: Mechanism, q: Array, pose: Array) -> bool:
 def widest_gap(points: Array, axis: Array, near: float) -> float:
     """Return the widest angle about an axis (3,) through 0 without points (n, 3) [rad].
 
-    Points nearer to the axis than `near` do not count; it is 2 pi for one direction, and if there
+    Points nearer to the axis than `near` are ignored; it is 2 pi for one direction, and if there
     is none.
     """
     e = axis / np.linalg.norm(axis)

@@ -355,7 +355,7 @@ class ParallelRobot:
         return x
 
     def checked_pose(self, name: str, value: ArrayLike) -> Array:
-        """Return a pose (4, 4) as an array; raises `ArgumentError` for what is none."""
+        """Return a pose (4, 4) as an array; raises `ArgumentError` for invalid ones."""
         return finite_pose(name, value)
 
     def _seed(self, seed: ArrayLike | None) -> Array:

@@ -2,7 +2,7 @@
 
 Motor positions leave several poses open. Which one is meant follows from the pose before, unless
 the platform comes near a singularity, where assembly modes meet, or jumps. Then the mode is lost:
-no pose is given until somebody says where the platform is.
+no pose is given until the pose of the platform is set.
 """
 
 from __future__ import annotations

@@ -14,7 +14,7 @@ class Mode(Enum):
     """What is commanded at present."""
 
     DISABLED = 'disabled'
-    SILENT = 'silent'  # enabled; no usable state since the start or since torques were taken off
+    SILENT = 'silent'  # enabled; no usable state since the start or since torques were removed
     RAMPING_IN = 'ramping in'
     BLENDING = 'blending'
     ACTIVE = 'active'
@@ -108,7 +108,7 @@ class LimitLog:
             self._acted[joint, quantity] = ActedLimit(joint, quantity, value, limit, count)
 
     def take(self) -> tuple[ActedLimit, ...]:
-        """Return what was noted, and begin anew."""
+        """Return the recorded limits, and clear them."""
         acted = tuple(self._acted.values())
         self._acted.clear()
         return acted

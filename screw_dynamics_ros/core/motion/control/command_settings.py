@@ -103,7 +103,7 @@ def command_limits(
     Raises
     ------
     ArgumentError, UnknownNameError
-        A limit or factor that is none, a joint that is not among `joints`.
+        An invalid limit or factor, a joint that is not among `joints`.
 
     Examples
     --------
@@ -139,7 +139,7 @@ def rate_limits(
     Raises
     ------
     ArgumentError, UnknownNameError
-        A rate or factor that is none, a joint that is not among `joints`.
+        An invalid rate or factor, a joint that is not among `joints`.
 
     Examples
     --------

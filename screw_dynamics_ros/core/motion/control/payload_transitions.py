@@ -8,7 +8,7 @@ these from phi_0 to phi_1 along
 changes the torques of a robot at rest along the same line, without a step. Every body on the way is
 possible, because phi_0 and phi_1 are: the possible parameters form a convex cone.
 
-A change within a change starts from the parameters that are in force at that moment.
+A change within a change starts from the parameters at that moment.
 
 >>> box = RigidBody(2.0, [0.0, 0.0, 0.1], np.diag([0.01, 0.01, 0.01]))
 >>> carried = PayloadTransitions()

@@ -86,7 +86,7 @@ class TorqueCommand:
     Parameters
     ----------
     settings : CommandSettings
-        Changed ones are taken over by `continued`.
+        Changed ones are adopted by `continued`.
     """
 
     def __init__(self, settings: CommandSettings) -> None:
@@ -117,11 +117,11 @@ class TorqueCommand:
 
     @classmethod
     def continued(cls, previous: TorqueCommand, settings: CommandSettings) -> TorqueCommand:
-        """Return what takes over from `previous`, for other settings or another robot.
+        """Return the successor of `previous`, for other settings or another robot.
 
         Joints of the same name go on from their last command, new ones are ramped in from zero,
         nothing is sent to those that are no more. A request, a loss, a ramp and an end that is
-        under way stay in force; another `on_loss` replaces the one that is being carried out.
+        under way stay active; another `on_loss` replaces the one that is being carried out.
         `previous` must not be used any longer.
         """
         new = copy.copy(previous)
@@ -141,7 +141,7 @@ class TorqueCommand:
                 new._ramped[kept] = 0.0
             new._is_ramping, new._ramp_start = True, math.inf
         if settings.on_loss != previous.settings.on_loss:
-            new._is_lost = False  # a state is still missing: the next tick acts anew
+            new._is_lost = False  # a state is still missing: the next tick acts again
         new._has_new_limits = True
         return new
 
@@ -279,8 +279,8 @@ class TorqueCommand:
         """Begin the action `on_end`; return as `tick` does.
 
         Calls of `tick` and `step` continue it until `has_ended`; states that come meanwhile change
-        nothing. The last command of 'ramp_to_zero' is exactly zero. Torques that are being taken
-        off already go on to zero, or are stopped.
+        nothing. The last command of 'ramp_to_zero' is exactly zero. Torques that are already being
+        removed continue to zero, or are stopped.
         """
         now = self._checked(now)
         if not self._is_ending:
@@ -309,7 +309,7 @@ class TorqueCommand:
     # --- changes --------------------------------------------------------------------------------
 
     def _checked(self, now: float) -> float:
-        """Return the time of a call, never before that of the last one; NaN is none."""
+        """Return the time of a call, never before that of the last one; NaN is ignored."""
         if self._now < now < math.inf:
             self._now = now
         elif not math.isfinite(now):

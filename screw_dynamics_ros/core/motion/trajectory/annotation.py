@@ -54,7 +54,8 @@ def annotate(
     payloads : {link: RigidBody}, optional
         What the robot carries.
     friction : bool
-        Whether the friction of the drives counts, be it only that of the robot description.
+        Whether the friction of the drives is included (also if it comes from the robot
+        description).
     """
     efforts = required_efforts(robot, motion, payloads, friction=friction)
     return Annotation(motion, efforts, exceeded_limits(robot, motion, efforts))

@@ -159,7 +159,7 @@ def differentiable(robot: Robot, name: str, *options: str) -> DifferentiableFunc
     Raises
     ------
     ArgumentError
-        If `robot` is none.
+        If `robot` is not a robot.
     UnknownNameError
         There is no such function, link or representation.
     """

@@ -3,9 +3,9 @@
 Vectors are arrays (size,) or (..., size); leading axes are samples, and broadcast. `jit`, both
 modes of differentiation and `vmap` work; all samples are one call. Values are computed in float64
 on the CPU, where programs of JAX call machine code directly; from other devices, and without
-llvmlite, they call back to Python. JAX must be told to use float64; what comes in another precision
-is converted there and back. Derivatives of derivatives are refused. A change of `robot.gravity` is
-in force at once, also in functions that are compiled already.
+llvmlite, they call back to Python. JAX must be configured for float64; what comes in another
+precision is converted there and back. Derivatives of derivatives are refused. A change of
+`robot.gravity` takes effect at once, also in functions that are compiled already.
 
 Configurations with free bodies: see `partials`.
 """

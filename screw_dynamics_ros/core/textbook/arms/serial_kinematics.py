@@ -59,10 +59,10 @@ class SerialKinematics(Generic[F]):
     def inverse_position(self, pose: ArrayLike, seed: ArrayLike | None = None) -> Array:
         """Return joint positions (n,) for a pose (4, 4): the nearest to `seed` (n,), or to zero.
 
-        Images by whole turns count; limits are kept where any solution keeps them. Joints that the
-        pose does not determine stay where the seed has them (`Family.branches_near`): q4 of a
-        stretched wrist, q1 of a 321 arm with the wrist center on axis 1, the swivel angle of an
-        S-R-S arm (C-102).
+        Images by multiples of 2 pi are included; limits are kept where any solution keeps them.
+        Joints that the pose does not determine stay where the seed has them
+        (`Family.branches_near`): q4 of a stretched wrist, q1 of a 321 arm with the wrist center on
+        axis 1, the swivel angle of an S-R-S arm (C-102).
 
         Raises
         ------

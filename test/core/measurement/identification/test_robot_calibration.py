@@ -220,7 +220,7 @@ def test_distances_of_a_ballbar():
 
 
 def test_scales_of_gears_are_reported():
-    """C-017: a gear ratio that is wrong by 1e-3 is told from the offsets, and not written."""
+    """C-017: a gear ratio that is wrong by 1e-3 is separated from the offsets, and not written."""
     nominal, link = arm('UR5')
     q = configurations(nominal)
     real = q * (1.0 + 1e-3 * np.arange(6))

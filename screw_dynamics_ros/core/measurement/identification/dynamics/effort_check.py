@@ -6,7 +6,7 @@ and with or without an armature::
     u = k (rigid torque + J a + d v + c sign v - o)
 
 The gain k without armature has the right sign even if a rotor is most of the inertia; its size is
-told with an armature, by gravity and by what other joints do.
+determined with an armature, by gravity and by the motion of other joints.
 """
 
 from __future__ import annotations
@@ -28,8 +28,8 @@ FACTOR = 2.0
 #: Standard deviations that count as proof.
 PROOF = 3.0
 
-#: A gain is told if its standard deviation is below this share of it.
-TOLD = 0.2
+#: A gain is identified if its standard deviation is below this share of it.
+MAX_GAIN_DEVIATION = 0.2
 
 
 @dataclass(frozen=True)
@@ -41,8 +41,8 @@ class EffortCheck:
     joint : str
     gain, deviation : float
         Reported units per N m or N, and its standard deviation; NaN where no effort is reported.
-    told : bool
-        Whether the motion tells the gain.
+    identified : bool
+        Whether the motion determines the gain.
     sign : float
         -1 if the efforts certainly have the other sign, else 1.
     is_scaled : bool
@@ -52,7 +52,7 @@ class EffortCheck:
     joint: str
     gain: float
     deviation: float
-    told: bool
+    identified: bool
     sign: float
     is_scaled: bool
 
@@ -70,12 +70,12 @@ def _check(given: Equations, i: int, joint: str) -> EffortCheck:
     signed, its_deviation = _first_coefficient([rigid, *friction], u, given)
     gain, deviation = _first_coefficient([rigid, given.a[:, i], *friction], u, given)
     sign = -1.0 if signed + PROOF * its_deviation < 0.0 else 1.0
-    told = deviation < TOLD * abs(gain)
+    identified = deviation < MAX_GAIN_DEVIATION * abs(gain)
     size = abs(gain)
-    is_scaled = told and (
+    is_scaled = identified and (
         size - PROOF * deviation > FACTOR or size + PROOF * deviation < 1.0 / FACTOR
     )
-    return EffortCheck(joint, gain, deviation, told, sign, bool(is_scaled))
+    return EffortCheck(joint, gain, deviation, identified, sign, bool(is_scaled))
 
 
 def _first_coefficient(columns: list[Array], u: Array, given: Equations) -> tuple[float, float]:

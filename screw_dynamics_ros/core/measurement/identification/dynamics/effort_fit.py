@@ -39,7 +39,7 @@ GAUGE = 1e6  # weight of the equation that fixes the scale of all joints togethe
 #: Noise by the standard deviation of efforts, at least: filters and models are not more exact.
 LEAST_NOISE = 1e-4
 
-#: Terms of a combination that cannot be told, by the largest one, that are mentioned.
+#: Terms of an unidentifiable combination, relative to the largest one, that are mentioned.
 MENTIONED = 0.1
 
 #: Correlations below this end the sum of the autocorrelation time.
@@ -60,14 +60,14 @@ class EffortFit:
         Joints whose gain is estimated.
     covariance : (p + f, p + f) array
         Of x and the free gains.
-    told : (p + f,) array of bool
-        Whether data decide: the deviation is well below the likely size.
+    identified : (p + f,) array of bool
+        Whether the data determine them: the deviation is well below the likely size.
     combinations : tuple of dict
-        What cannot be told: changes by names, relative to likely ones.
+        Combinations that cannot be identified: changes by names, relative to likely ones.
     noise, correlation : (n,) arrays
         Standard deviation of residuals [reported units] and tau; NaN of joints without efforts.
     condition : float
-        Of the weighted columns, scaled by the likely sizes, without those not told.
+        Of the weighted columns, scaled by the likely sizes, without those not identified.
     information : (R, z)
         The rows R x = z of unit variance that all equations come to, with the gains found.
     weights : (M,) array
@@ -78,7 +78,7 @@ class EffortFit:
     gains: Array
     free: tuple[int, ...]
     covariance: Array
-    told: NDArray[np.bool_]
+    identified: NDArray[np.bool_]
     combinations: tuple[dict[str, float], ...]
     noise: Array
     correlation: Array
@@ -180,7 +180,7 @@ def fit_efforts(
     scale = np.concatenate([likely, gains[list(free)]])
     null = fit.V_T[fit.rank :]
     covariance = fit.covariance + null.T @ null
-    told = np.sqrt(np.diag(covariance)) < 0.3
+    identified = np.sqrt(np.diag(covariance)) < 0.3
     labels = [*names, *(f'gain {i}' for i in free)]
     combinations = tuple(
         {name: value for name, value in each.items() if abs(value) > MENTIONED}
@@ -192,7 +192,7 @@ def fit_efforts(
         gains,
         tuple(free),
         scale[:, None] * covariance * scale,
-        told,
+        identified,
         combinations,
         noise,
         correlation,

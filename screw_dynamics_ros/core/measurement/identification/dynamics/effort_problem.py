@@ -64,13 +64,14 @@ class EffortProblem:
         reporting = [i for i in range(len(joints)) if not np.isnan(self.fitted.effort[:, i]).any()]
         free = [i for i in reporting if joints[i] in scale]
         if scale == 'auto':
-            told = [check for check in self.checks if check.told]
+            identified = [check for check in self.checks if check.identified]
             free = [i for i in reporting if self.checks[i].is_scaled]
-            if 2 * len(free) > len(told):  # a driver that reports currents does so for all joints
+            # A driver that reports currents does so for all joints.
+            if 2 * len(free) > len(identified):
                 free = reporting
         for i in free:
             check = self.checks[i]
-            gains[i] = check.gain if check.told else check.sign
+            gains[i] = check.gain if check.identified else check.sign
         fit = self._solve(gains, free)
         if scale != 'auto':
             return fit

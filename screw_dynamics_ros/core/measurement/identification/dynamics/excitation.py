@@ -157,7 +157,7 @@ class _Search:
         everywhere: NDArray[np.bool_] = np.ones(len(self.moves), dtype=bool)
         self.columns, self.grouping = self.unknowns.base(self.moves, everywhere)
         if not len(self.columns):
-            raise ArgumentError('nothing can be told by any motion of these joints')
+            raise ArgumentError('no motion of these joints identifies any parameter')
         count = max(SAMPLES, PER_HARMONIC * series.harmonics)
         self.t = np.linspace(0.0, series.period, count, endpoint=False)
         self.holds = set(model.estimate) < set(GROUPS) or bool(model.payload_link)

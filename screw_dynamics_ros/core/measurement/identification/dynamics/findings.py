@@ -68,15 +68,17 @@ def _effort_findings(checks: tuple[EffortCheck, ...], fit: EffortFit) -> Iterato
         if i in fit.free:
             k = fit.free.index(i)
             scale, error = 1.0 / fit.gains[i], deviations[k] / fit.gains[i] ** 2
-            told = bool(fit.told[len(fit.x) + k])
+            identified = bool(fit.identified[len(fit.x) + k])
             yield Finding(
                 'warning',
                 subject,
                 'efforts are no torques (currents, or a gear ratio is missing): '
                 f'{abs(scale):.4g} +- {2 * error:.2g} N m or N per unit'
-                if told
-                else 'the scale of its efforts cannot be told from the inertia that it moves',
-                f'effort_scale {scale:.4g}' if told else 'load the joint by gravity, or --scale',
+                if identified
+                else 'the scale of its efforts cannot be separated from the inertia that it moves',
+                f'effort_scale {scale:.4g}'
+                if identified
+                else 'load the joint by gravity, or --scale',
             )
         elif check.is_scaled:
             yield Finding(
@@ -111,13 +113,14 @@ def _motion_findings(
             yield Finding(
                 'warning',
                 f'joint {joint}',
-                'never moved: its friction and armature, and what only it moves, are not told',
+                'never moved: its friction, armature and the bodies it alone moves are not '
+                'identified',
                 'let it move, see `excite`',
             )
         elif not (fitted.v[:, i].max() > level and fitted.v[:, i].min() < -level):
             yield Finding(
                 'warning',
                 f'joint {joint}',
-                'never reversed: dry friction and offset of its effort cannot be told apart',
+                'never reversed: dry friction and offset of its effort cannot be separated',
                 'let it move both ways, see `excite`',
             )

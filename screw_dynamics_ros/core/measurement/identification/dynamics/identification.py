@@ -169,7 +169,7 @@ def _result(
         nominal=problem.nominal,
         values=fit.x,
         deviations=np.sqrt(np.diag(fit.covariance))[: len(fit.x)],
-        told=fit.told[: len(fit.x)],
+        identified=fit.identified[: len(fit.x)],
         physical=grouping @ theta,
         held=fit.combinations,
         degrees_of_freedom=float(np.nansum(samples)) - len(fit.x) - len(fit.free),

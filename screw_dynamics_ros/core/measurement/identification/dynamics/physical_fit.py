@@ -28,7 +28,7 @@ from screw_dynamics_ros.core.measurement.identification.dynamics.pseudo_inertia 
 from screw_dynamics_ros.core.measurement.identification.dynamics.unknowns import Unknowns
 from screw_dynamics_ros.core.types import Array
 
-BARRIERS = (1.0, 1e-2, 1e-4, 1e-6)  # mu; the last one moves what is not told by a thousandth
+BARRIERS = (1.0, 1e-2, 1e-4, 1e-6)  # mu; the last one moves unidentified parameters by a thousandth
 STEPS = 100  # of Newton, for each mu
 DECREMENT = 1e-9  # half the squared Newton decrement at which it has converged
 SMALLEST_STEP = 1e-10

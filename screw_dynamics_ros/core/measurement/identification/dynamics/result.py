@@ -68,8 +68,8 @@ class DynamicIdentification:
     nominal, values, deviations : (p,) arrays
         Nominal values, those the efforts tell, and standard deviations. Where data do not decide
         they hold what is likely.
-    told : (p,) array of bool
-        Whether data decide.
+    identified : (p,) array of bool
+        Whether the data determine them.
     physical : (p,) array
         Values of the identified description and drives: of bodies that can exist.
     held : tuple of dict
@@ -104,7 +104,7 @@ class DynamicIdentification:
     nominal: Array
     values: Array
     deviations: Array
-    told: NDArray[np.bool_]
+    identified: NDArray[np.bool_]
     physical: Array
     held: tuple[dict[str, float], ...]
     degrees_of_freedom: float
@@ -120,7 +120,7 @@ class DynamicIdentification:
     def intervals(self, probability: float = 0.95) -> Array:
         """Return confidence intervals (p, 2) of `values`, each parameter by itself (Student's t).
 
-        Those of parameters that are not `told` hold as far as nominal values are likely.
+        Those of parameters that are not `identified` hold as far as nominal values are likely.
         """
         half = self.deviations * self.quantile(probability)
         return np.stack([self.values - half, self.values + half], axis=1)

@@ -56,7 +56,7 @@ class Model:
         Of `GROUPS`.
     payload_link : str
         If not empty, an unknown body on that link is estimated, and the inertias of the links are
-        held: together they cannot be told apart.
+        held: together they cannot be separated.
     stribeck_speed : float or None
         With it, friction has a part `stribeck` (breakaway less Coulomb) that falls with speed.
     smoothing : float

@@ -107,7 +107,7 @@ def same_torques(result, truth, motion, rel):
 def test_without_noise_the_truth_is_found(nominal, truth, clean, motion):
     result = identify_recordings(nominal, [clean], OPTIONS)
     assert result.success
-    assert result.told.all()
+    assert result.identified.all()
     assert same_torques(result, truth, motion, 2e-3)
     for joint, drive in truth.drives.items():
         assert result.drives[joint].coulomb == pytest.approx(drive.coulomb, rel=0.01)
@@ -258,7 +258,7 @@ def test_a_joint_that_never_reverses(nominal, truth):
     assert 'joint joint2: never reversed' in str(result.findings[-1])
     pair = next(each for each in result.held if 'joint2/coulomb' in each)
     assert set(pair) >= {'joint2/coulomb', 'joint2/offset'}
-    assert not result.told[result.parameters.index('joint2/offset')]
+    assert not result.identified[result.parameters.index('joint2/offset')]
 
 
 def test_a_joint_without_efforts(nominal, clean):
@@ -364,8 +364,8 @@ def test_a_simulated_pendulum():
     result = identify_recordings(limited, [recording], OPTIONS)
     low, high = result.intervals().T
     true = np.array([truth.of(group) for group in result.groups])
-    inside = ((low <= true) & (true <= high))[result.told]
-    assert result.told.sum() >= 12
+    inside = ((low <= true) & (true <= high))[result.identified]
+    assert result.identified.sum() >= 12
     assert inside.mean() >= 0.9
     _, identified, before = result.errors()
     assert np.all(identified < before / 5)
@@ -398,8 +398,8 @@ def test_an_arm_with_noise_of_all_sensors():
     result = identify_recordings(arm, [recording], OPTIONS)
     low, high = result.intervals().T
     true = np.array([truth.of(group) for group in result.groups])
-    inside = ((low <= true) & (true <= high))[result.told]
-    assert result.told.sum() > 45
+    inside = ((low <= true) & (true <= high))[result.identified]
+    assert result.identified.sum() > 45
     assert inside.mean() >= 0.9
     _, identified, before = result.errors()
     assert np.all(identified < before / 10)
