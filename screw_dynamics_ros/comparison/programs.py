@@ -58,6 +58,11 @@ def check(description: RobotDescription, tip: str) -> None:
     UnsupportedRobotError, UnknownNameError
     """
     for joint in description.joints:
+        if joint.kind.has_pitch:
+            raise UnsupportedRobotError(
+                f'joint {joint.name} is {joint.type}, which the programs do not read from a URDF: '
+                'make it fixed to compare the rest'
+            )
         if joint.kind.nv > 1:
             raise UnsupportedRobotError(
                 f'joint {joint.name} is {joint.type}; the programs have different coordinates for '

@@ -16,6 +16,7 @@ from scipy.spatial.transform import Rotation
 
 from screw_dynamics_ros.core import Robot
 from screw_dynamics_ros.core.description import (
+    JOINT_TYPES,
     Inertia,
     Joint,
     Limits,
@@ -26,6 +27,9 @@ from screw_dynamics_ros.core.description import (
 from screw_dynamics_ros.core.reproducible import unit
 
 ONE_FREEDOM = ('revolute', 'continuous', 'prismatic')
+
+#: Of helical joints, right-hand and left-hand threads in turn [m/rad].
+PITCH = 0.3
 
 
 def random_description(
@@ -54,19 +58,21 @@ def random_description(
     made: list[Joint] = []
     for i in range(1, joints + 1):
         parent = links[-1] if chain else links[rng.integers(max(0, i - 3), i)]
+        kind = str(rng.choice(kinds))
         made.append(
             Joint(
                 f'joint{i}',
-                str(rng.choice(kinds)),
+                kind,
                 parent.name,
                 f'link{i}',
                 random_pose(rng),
                 random_unit(rng),
                 Limits(-2.0, 2.0, 3.0, 100.0),
+                pitch=PITCH * (-1) ** i if JOINT_TYPES[kind].has_pitch else 0.0,
             )
         )
         links.append(Link(f'link{i}', random_inertia(rng)))
-    order = [k for k in rng.permutation(joints) if made[k].type in ONE_FREEDOM]
+    order = [k for k in rng.permutation(joints) if made[k].kind.is_scalar]
     for place in range(1, 1 + mimic):
         k, master = order[place], order[rng.integers(place)]
         made[k] = replace(

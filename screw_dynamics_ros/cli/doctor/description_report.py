@@ -120,7 +120,11 @@ def speed_section(robot: Robot) -> Section:
 def second_opinion(robot: Robot, urdf: str) -> Section:
     """Compare gravity and Coriolis torques in random states with Pinocchio, if it is installed."""
     section = Section('compared with Pinocchio')
-    kinds = {joint.type for joint in robot.description.joints if joint.kind.nv > 1}
+    kinds = {
+        joint.type
+        for joint in robot.description.joints
+        if joint.kind.nv > 1 or joint.kind.has_pitch
+    }
     if kinds or not robot.nv:
         section.lines.append(f'left out: {", ".join(kinds) or "no"} joints')
         return section

@@ -45,7 +45,7 @@ def by_pinocchio(
     tool : str
         The frame.
     joints : sequence of str
-        All its revolute, continuous and prismatic joints, except those that mimic another.
+        All its joints with one coordinate, except those that mimic another.
     q, v : (n, len(joints)) arrays, n > 0
         States [rad, m], [rad/s, m/s].
     """

@@ -119,7 +119,8 @@ class _Body:
             matrix = matrix - _parallel_axes(self.mass, self.first_moment / self.mass)
         if kind.is_free:
             return float(np.abs(np.linalg.eigvalsh(matrix)).min()) > nothing
-        return abs(float(axis @ matrix @ axis)) > nothing
+        felt = float(axis @ matrix @ axis) + self.joint.pitch**2 * self.mass
+        return abs(felt) > nothing
 
 
 def _parallel_axes(mass: float, com: NDArray[np.float64]) -> NDArray[np.float64]:

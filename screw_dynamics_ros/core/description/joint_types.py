@@ -33,6 +33,8 @@ class JointType:
         Whether there are limits of position.
     is_periodic : bool
         Whether positions a whole turn apart are the same.
+    has_pitch : bool
+        Whether the child advances along the axis as it turns; see `Joint.pitch`.
     """
 
     name: str
@@ -40,6 +42,7 @@ class JointType:
     pair: str = ''
     has_range: bool = False
     is_periodic: bool = False
+    has_pitch: bool = False
 
     @property
     def nv(self) -> int:
@@ -91,9 +94,15 @@ class JointType:
         """Unit of the effort of a scalar joint; effort times rate is power [W]."""
         return 'N m' if self.turns else 'N'
 
-    def screws(self) -> tuple[Array, ...]:
-        """Return the unit screws (6, k) of each body in a frame with its 3-axis along the axis."""
-        return tuple(np.eye(6)[:, list(body)] for body in self.freedoms)
+    def screws(self, pitch: float = 0.0) -> tuple[Array, ...]:
+        """Return the unit screws (6, k) of each body in a frame with its 3-axis along the axis.
+
+        A screw of pitch h [m/rad] about e is (e, h e). Source: Bruyninckx 2010, (2.14) (B-024).
+        """
+        screws = tuple(np.eye(6)[:, list(body)] for body in self.freedoms)
+        if self.has_pitch:
+            screws[0][_ALONG_AXIS] = pitch
+        return screws
 
 
 _TURN, _SLIDE = ((_ABOUT_AXIS,),), ((_ALONG_AXIS,),)
@@ -107,6 +116,7 @@ JOINT_TYPES = {
         JointType('fixed', ()),
         JointType('floating', (tuple(range(6)),)),
         JointType('planar', ((3,), (4,), (_ABOUT_AXIS,)), 'planar'),
+        JointType('helical', _TURN, 'helical', has_range=True, has_pitch=True),
     )
 }
 
@@ -115,7 +125,7 @@ def scalar_types(conjunction: str = 'and') -> str:
     """Return the names of the types with one coordinate, for messages.
 
     >>> scalar_types('or')
-    'revolute, continuous or prismatic'
+    'revolute, continuous, prismatic or helical'
     """
     *names, last = (row.name for row in JOINT_TYPES.values() if row.is_scalar)
     return f'{", ".join(names)} {conjunction} {last}'

@@ -137,11 +137,15 @@ class Joint:
         Viscous friction, N m s/rad or N s/m.
     friction : float
         Coulomb friction, N m or N.
+    pitch : float
+        Advance along the axis per angle of a helical joint [m/rad], positive for a right-hand
+        thread; 0 for all others. Its position is the angle, its effort the moment [N m].
 
     Raises
     ------
     DescriptionError
-        An unknown type, an origin that is no rigid motion, an axis that is no unit vector.
+        An unknown type, an origin that is no rigid motion, an axis that is no unit vector, a pitch
+        that is missing, not finite or out of place.
     ArgumentError
         Anything of another type than stated here, or that is not finite.
     """
@@ -156,6 +160,7 @@ class Joint:
     mimic: Mimic | None = None
     damping: float = 0.0
     friction: float = 0.0
+    pitch: float = 0.0
 
     def __post_init__(self) -> None:
         if self.type not in JOINT_TYPES:
@@ -182,6 +187,17 @@ class Joint:
             raise DescriptionError(
                 f'joint {self.name!r}: axis must be a unit vector, got {self.axis.tolist()}; '
                 'divide it by its length, or make the joint fixed'
+            )
+        if self.kind.has_pitch != (self.pitch != 0.0) or not (
+            is_number(self.pitch) and math.isfinite(self.pitch)
+        ):
+            needed = (
+                'give the advance per angle [m/rad], a finite number other than 0'
+                if self.kind.has_pitch
+                else 'only a helical joint has one'
+            )
+            raise DescriptionError(
+                f'joint {self.name!r} is {self.type} with pitch {self.pitch!r}; {needed}'
             )
         if not isinstance(self.limits, Limits) or not isinstance(self.mimic, Mimic | None):
             raise ArgumentError(

@@ -4,6 +4,8 @@ A URDF arrives by topic, from anybody: it is parsed safely (`xml_document`), eve
 checked.
 What other readers accept by custom is accepted here (unknown elements, undeclared namespaces, a
 missing <limit>); what would silently change the numbers is refused.
+
+One extension: `<joint type="helical" pitch="...">` is a screw joint, pitch in m/rad.
 """
 
 from __future__ import annotations
@@ -215,6 +217,7 @@ def _joint(element: Element, remarks: list[Finding]) -> Joint:
         mimic=mimic,
         damping=0.0 if dynamics is None else _number(dynamics, 'damping', owner, 0.0),
         friction=0.0 if dynamics is None else _number(dynamics, 'friction', owner, 0.0),
+        pitch=_number(element, 'pitch', owner, None if kind.has_pitch else 0.0),
     )
 
 

@@ -21,7 +21,7 @@ from screw_dynamics_ros.core.types import Array
 def write_urdf(description: RobotDescription, *, unlimited: float | None = None) -> str:
     r"""Return URDF text, numbers to the last digit: reading it gives the same links and joints.
 
-    Shapes are left out.
+    Shapes are left out. Helical joints are an extension of URDF, see `urdf`.
 
     Parameters
     ----------
@@ -68,6 +68,8 @@ def _inertial(link: ElementTree.Element, inertia: Inertia) -> None:
 
 def _joint(robot: ElementTree.Element, joint: Joint, unlimited: float | None) -> None:
     element = ElementTree.SubElement(robot, 'joint', name=joint.name, type=joint.type)
+    if joint.kind.has_pitch:
+        element.set('pitch', _number(joint.pitch))
     ElementTree.SubElement(element, 'origin', origin_attributes(joint.origin))
     ElementTree.SubElement(element, 'parent', link=joint.parent)
     ElementTree.SubElement(element, 'child', link=joint.child)

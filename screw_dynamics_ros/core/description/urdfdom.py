@@ -50,6 +50,15 @@ def urdfdom_findings(robot: Element, description: RobotDescription) -> Iterator[
         What this package reads there.
     """
     yield from _name_findings(robot, description.name)
+    for joint in description.joints:
+        if joint.kind.has_pitch:
+            yield Finding(
+                'warning',
+                f'joint {joint.name}',
+                f'a URDF has no {joint.type} joints; {READERS} refuses the whole description',
+                'for other programs make it revolute, with a prismatic joint behind it that mimics '
+                f'it with multiplier {joint.pitch:.6g}',
+            )
     inertias = {link.name: link.inertia for link in description.links}
     for link in children(robot, 'link'):
         inertial, inertia = child(link, 'inertial'), inertias.get(link.getAttribute('name'))

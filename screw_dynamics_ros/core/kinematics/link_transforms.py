@@ -54,6 +54,8 @@ def joint_transform(moving: MovingJoint, q: Array) -> Array:
             position = joint.axis * coordinate
         else:
             quaternion = quaternions.exp_unit_axis(joint.axis, coordinate)
+        if joint.pitch:
+            position = joint.axis * (joint.pitch * coordinate)
     return np.concatenate(
         [r + R @ position, quaternions.product(quaternions.from_matrix(R), quaternion)]
     )

@@ -1,10 +1,9 @@
 """Products of exponentials from and to robot descriptions and the trees the recursions run on.
 
-A `RobotDescription` (and so a URDF) has joint axes through the origin of the child link and knows
-revolute and prismatic joints; a product of exponentials (`geometry`) has unit screws anywhere, of
-any pitch. Both directions are exact: an axis off the origin becomes a joint to a massless link on
-the axis and a fixed joint from there, a helical joint a revolute one with a prismatic one that
-mimics it.
+A `RobotDescription` has joint axes through the origin of the child link; a product of exponentials
+(`geometry`) has unit screws anywhere. Both directions are exact: an axis off the origin becomes a
+joint to a massless link on the axis and a fixed joint from there, a helical joint a revolute one
+with a prismatic one that mimics it, as URDF itself has no helical joints.
 """
 
 from __future__ import annotations
@@ -83,7 +82,7 @@ class RobotGeometry:
 
 
 def geometry_of(description: RobotDescription) -> RobotGeometry:
-    """Return the geometry of a description: B_i = <origin>, X_i = (axis, 0) or (0, axis) (K-12).
+    """Return the geometry of a description (K-12): B_i = <origin>, X_i = (axis, h axis), (0, axis).
 
     Raises
     ------

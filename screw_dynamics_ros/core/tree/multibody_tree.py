@@ -263,7 +263,7 @@ def mimic_map(description: RobotDescription) -> dict[str, tuple[str, float, floa
 
 def unit_screws(joint: Joint) -> tuple[Array, ...]:
     """Return the screws X of the bodies that make up `joint`, one (6, k) array for each body."""
-    return joint.kind.screws()
+    return joint.kind.screws(joint.pitch)
 
 
 def build_tree(

@@ -17,10 +17,13 @@ from support.models import random_description
 PACKAGE = Path(screw_dynamics_ros.__file__).parent
 
 #: Attributes of a <joint> that a type needs besides its name.
-ATTRIBUTES: dict[str, str] = {}
+ATTRIBUTES = {'helical': 'pitch="0.01"'}
 
-#: Files with names of their own: rows of link tables are revolute or prismatic.
-OTHER_NAMES = {'core/kinematics/link_table.py'}
+#: Files with names of their own: rows of link tables, and lower pairs.
+OTHER_NAMES = {
+    'core/kinematics/link_table.py',
+    'core/mechanisms/absolute_coordinates/lower_pairs.py',
+}
 
 
 def single(kind: str) -> Robot:

@@ -201,8 +201,8 @@ class SerialChain:
         UnknownNameError
             If there is no such link.
         DescriptionError
-            If a joint in between has six freedoms or moves in a ratio to another one (mimic): then
-            the link is not the tool of a serial chain.
+            If a joint in between has six freedoms, is helical, or moves in a ratio to another one
+            (mimic): then the link is not the tool of a serial chain.
         """
         frame = reproducible(tree.frame(link))
         bodies = [reproducible(tree.bodies[i]) for i in tree.path(frame.body)]
@@ -219,8 +219,14 @@ class SerialChain:
                     f'joint {name!r}, which carries {link!r}, mimics another one: the chain to '
                     'that link is not serial; name a link before it'
                 )
+            X = body.X[:, 0]
+            if abs(X[:3] @ X[3:]) > 1e-9:
+                raise DescriptionError(
+                    f'joint {name!r}, which carries {link!r}, is helical: closed forms are for '
+                    'revolute and prismatic joints'
+                )
             C = C @ body.B
-            screw_list.append(screws.transform_twist(C, body.X[:, 0]))
+            screw_list.append(screws.transform_twist(C, X))
         places = [body.q.start for body in bodies]
         if len(set(places)) < len(places):
             raise DescriptionError(f'two joints that carry {link!r} share a coordinate')

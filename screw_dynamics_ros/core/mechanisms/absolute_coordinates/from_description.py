@@ -176,7 +176,7 @@ def tree_joint(joint: Joint, placements: Mapping[str, tuple[str, Array]]) -> Con
     along = frame(axis=joint.axis)
     return ConstraintJoint(
         joint.name,
-        lower_pair(joint.kind.pair),
+        lower_pair(joint.kind.pair, joint.pitch or None),
         parent,
         joint.child,
         C @ joint.origin @ along,
@@ -233,6 +233,7 @@ def link_poses(description: RobotDescription, positions: Mapping[str, float]) ->
         D = np.eye(4)
         if joint.kind.is_scalar and joint.kind.turns:
             D[:3, :3] = so3.exp(x * np.asarray(joint.axis))
+            D[:3, 3] = joint.pitch * x * joint.axis
         elif joint.kind.is_scalar:
             D[:3, 3] = x * joint.axis
         poses[joint.child] = poses[joint.parent] @ joint.origin @ D
