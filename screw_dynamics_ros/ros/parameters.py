@@ -18,6 +18,10 @@ from rclpy.node import Node
 from rclpy.parameter import Parameter
 
 from screw_dynamics_ros.core.errors import ArgumentError, ScrewDynamicsError
+from screw_dynamics_ros.ros.compatibility import (
+    call_after_parameters_are_set,
+    call_before_parameters_are_set,
+)
 from screw_dynamics_ros.ros.process.faults import FAULTS
 
 ATTRIBUTE = '_screw_dynamics_parameters'  # of a node: its tables
@@ -284,13 +288,11 @@ class NodeTables:
         self._node = node
         self._tables: list[Parameters] = []
         self.guards: list[Callable[[Collection[str]], None]] = []
-        if hasattr(node, 'add_pre_set_parameters_callback'):  # not in humble: 1 is no 1.0 there
-            node.add_pre_set_parameters_callback(self._typed)
+        call_before_parameters_are_set(node, self._typed)
         node.add_on_set_parameters_callback(self._on_set)
-        if hasattr(node, 'add_post_set_parameters_callback'):
-            node.add_post_set_parameters_callback(self._follow)
-            self._later = None
-        else:  # humble: as soon as the executor is free again
+        self._later = None
+        if not call_after_parameters_are_set(node, self._follow):
+            # As soon as the executor is free again.
             self._later = node.create_guard_condition(self._follow_all)
 
     @classmethod

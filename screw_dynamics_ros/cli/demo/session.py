@@ -195,12 +195,11 @@ def run(domain: int, duration: float, push: Push) -> Recording:
     from rclpy.signals import SignalHandlerOptions
 
     from screw_dynamics_ros.cli.demo.client import Client
+    from screw_dynamics_ros.ros.compatibility import stay_on_this_machine
     from screw_dynamics_ros.ros.process.executor import make_executor
 
     os.environ['ROS_DOMAIN_ID'] = str(domain)
-    os.environ['ROS_AUTOMATIC_DISCOVERY_RANGE'] = 'LOCALHOST'
-    if os.environ.get('ROS_DISTRO') == 'humble':
-        os.environ['ROS_LOCALHOST_ONLY'] = '1'
+    stay_on_this_machine()
     say(f'ROS_DOMAIN_ID={domain}, on this machine only')
     with Signals() as signals, Children() as children:
         start_nodes(children)

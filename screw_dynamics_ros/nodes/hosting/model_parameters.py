@@ -16,6 +16,7 @@ from screw_dynamics_ros.nodes.model.payloads import Payloads
 from screw_dynamics_ros.nodes.model.running_model import Model
 from screw_dynamics_ros.nodes.parameters import payload_parameters, shared_parameters
 from screw_dynamics_ros.nodes.parameters.gravity_parameters import PARAMETER
+from screw_dynamics_ros.ros.compatibility import can_call_after_parameters_are_set
 from screw_dynamics_ros.ros.joint_states.mapper import JointStateMapper
 from screw_dynamics_ros.ros.joint_states.policies import Policies
 from screw_dynamics_ros.ros.parameters import Parameters
@@ -87,8 +88,8 @@ class ModelParameters:
         result = self._node.set_parameters_atomically(
             [Parameter(name, value=value) for name, value in values.items()]
         )
-        if not result.successful or hasattr(self._node, 'add_post_set_parameters_callback'):
-            self._transition = 0.0  # in humble parameters are followed later
+        if not result.successful or can_call_after_parameters_are_set(self._node):
+            self._transition = 0.0  # otherwise parameters are followed later
         return str(result.reason)
 
     def _check(self, values: dict[str, Any]) -> None:

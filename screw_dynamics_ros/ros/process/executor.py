@@ -11,7 +11,6 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext, suppress
-from importlib import import_module
 from itertools import count
 from typing import Any, NoReturn, Protocol
 
@@ -21,6 +20,7 @@ from rclpy.node import Node
 from rclpy.signals import SignalHandlerOptions
 
 from screw_dynamics_ros.core.errors import ArgumentError
+from screw_dynamics_ros.ros.compatibility import events_executor
 from screw_dynamics_ros.ros.process.faults import FAULTS
 from screw_dynamics_ros.ros.process.middleware import use_profiles
 from screw_dynamics_ros.ros.process.start_parameters import check_arguments, reason
@@ -51,10 +51,9 @@ class Ending(Protocol):
 def make_executor(kind: str) -> Any:
     """Return an executor: 'events' (half the processor time of the other), 'single', or 'auto'."""
     if kind in ('auto', 'events'):
-        # Where it will be once it is no experiment any more, and where it is.
-        for module in ('rclpy.executors', 'rclpy.experimental'):
-            with suppress(ImportError, AttributeError):
-                return import_module(module).EventsExecutor()
+        executor = events_executor()
+        if executor is not None:
+            return executor
         if kind == 'events':
             raise ArgumentError(
                 'this rclpy has no EventsExecutor; set the parameter executor to auto or single'

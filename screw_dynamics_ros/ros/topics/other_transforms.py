@@ -10,13 +10,9 @@ from rclpy.node import Node
 from rclpy.qos import DurabilityPolicy, QoSProfile
 
 from screw_dynamics_ros.core.units import NANOSECONDS
+from screw_dynamics_ros.ros.compatibility import SubscriptionEventCallbacks
 from screw_dynamics_ros.ros.names import NO_NODE, NO_NODE_IN_WORDS, UNDISCOVERED
 from screw_dynamics_ros.ros.process.faults import FAULTS
-
-try:
-    from rclpy.event_handler import SubscriptionEventCallbacks
-except ImportError:  # its name in humble
-    from rclpy.qos_event import SubscriptionEventCallbacks
 
 STATE_PUBLISHER = 'robot_state_publisher'
 MOST_MESSAGES = 100  # of others, kept from /tf_static

@@ -9,6 +9,8 @@ from rclpy.node import Node
 from rclpy.qos import QoSProfile
 from rclpy.subscription import Subscription
 
+from screw_dynamics_ros.ros.compatibility import message_receiver, request_message_info
+
 
 def subscribe(
     node: Node,
@@ -20,17 +22,10 @@ def subscribe(
 ) -> Subscription:
     """Call ``callback(message, info)``; options as for `Node.create_subscription`.
 
-    `info` has what the middleware tells of the message, like 'source_timestamp' [ns]; it is empty
-    where rclpy does not pass it on (humble).
+    `info` is what the middleware reports of the message, like 'source_timestamp' [ns]; it is empty
+    where rclpy does not pass it on.
     """
-
-    def receive(received: Any, info: dict[str, Any] | None = None) -> None:
-        if info is None:  # the EventsExecutor of rclpy 7.1 passes both as one argument
-            received, info = received if isinstance(received, tuple) else (received, {})
-        callback(received, info)
-
+    receive = message_receiver(callback)
     subscription = node.create_subscription(kind, topic, receive, profile, **options)
-    if hasattr(Subscription, 'CallbackType'):
-        # Asking for both by the signature ends in a SystemError of that executor.
-        subscription._callback_type = Subscription.CallbackType.WithMessageInfo
+    request_message_info(subscription)
     return subscription

@@ -10,6 +10,7 @@ import numpy as np
 from sensor_msgs.msg import JointState
 
 from screw_dynamics_ros.core.types import Array
+from screw_dynamics_ros.ros.compatibility import joint_command_type
 from screw_dynamics_ros.ros.messages import templates
 from screw_dynamics_ros.ros.messages.serialized import Template
 
@@ -19,17 +20,16 @@ def joint_command(names: Sequence[str]) -> tuple[type, Template]:
 
     control_msgs/JointCommand where the distribution has it, sensor_msgs/JointState otherwise.
     """
-    try:
-        from control_msgs.msg import JointCommand
-    except ImportError:
+    kind = joint_command_type()
+    if kind is None:
         return JointState, templates.joint_efforts(names)
 
     def build(stamp: Any, numbers: list[float]) -> Any:
-        message = JointCommand(joint_names=list(names), interface_name='effort', values=numbers)
+        message = kind(joint_names=list(names), interface_name='effort', values=numbers)
         message.header.stamp = stamp
         return message
 
-    return JointCommand, Template(build, len(names))
+    return kind, Template(build, len(names))
 
 
 class CommandMessage:

@@ -1,0 +1,90 @@
+"""Differences between ROS 2 distributions: found by what rclpy has, and asked for here only."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from contextlib import suppress
+from importlib import import_module
+from typing import Any
+
+from rclpy.node import Node
+from rclpy.subscription import Subscription
+
+try:
+    from rclpy.event_handler import SubscriptionEventCallbacks
+except ImportError:  # its name in humble
+    from rclpy.qos_event import SubscriptionEventCallbacks
+
+__all__ = ['SubscriptionEventCallbacks']
+
+
+def stay_on_this_machine() -> None:
+    """Let processes that are started from now on find nodes of this machine only."""
+    os.environ['ROS_AUTOMATIC_DISCOVERY_RANGE'] = 'LOCALHOST'
+    if os.environ.get('ROS_DISTRO') == 'humble':
+        os.environ['ROS_LOCALHOST_ONLY'] = '1'
+
+
+def events_executor() -> Any:
+    """Return an EventsExecutor, None where rclpy has none (humble)."""
+    # Where it will be once it is no experiment any more, and where it is.
+    for module in ('rclpy.executors', 'rclpy.experimental'):
+        with suppress(ImportError, AttributeError):
+            return import_module(module).EventsExecutor()
+    return None
+
+
+# --- parameters ---------------------------------------------------------------------------------
+
+
+def call_before_parameters_are_set(node: Node, callback: Callable[[Any], Any]) -> None:
+    """Let a callback convert new values; not in humble, which refuses 1 for 1.0."""
+    if hasattr(node, 'add_pre_set_parameters_callback'):
+        node.add_pre_set_parameters_callback(callback)
+
+
+def call_after_parameters_are_set(node: Node, callback: Callable[[Any], None]) -> bool:
+    """Have a callback called with accepted values; return False where rclpy cannot (humble)."""
+    if can_call_after_parameters_are_set(node):
+        node.add_post_set_parameters_callback(callback)
+        return True
+    return False
+
+
+def can_call_after_parameters_are_set(node: Node) -> bool:
+    """Whether `call_after_parameters_are_set` has an effect."""
+    return hasattr(node, 'add_post_set_parameters_callback')
+
+
+# --- messages -----------------------------------------------------------------------------------
+
+
+def message_receiver(callback: Callable[[Any, dict[str, Any]], None]) -> Callable[..., None]:
+    """Return what a subscription calls, however rclpy passes a message and its info.
+
+    `info` is empty where rclpy does not pass it on (humble).
+    """
+
+    def receive(received: Any, info: dict[str, Any] | None = None) -> None:
+        if info is None:  # the EventsExecutor of rclpy 7.1 passes both as one argument
+            received, info = received if isinstance(received, tuple) else (received, {})
+        callback(received, info)
+
+    return receive
+
+
+def request_message_info(subscription: Subscription) -> None:
+    """Have a subscription pass on the info of messages, where rclpy can."""
+    if hasattr(Subscription, 'CallbackType'):
+        # Asking for it by the signature ends in a SystemError of the EventsExecutor.
+        subscription._callback_type = Subscription.CallbackType.WithMessageInfo
+
+
+def joint_command_type() -> Any:
+    """Return control_msgs/JointCommand, None where the distribution has none."""
+    with suppress(ImportError):
+        from control_msgs.msg import JointCommand
+
+        return JointCommand
+    return None
