@@ -20,6 +20,7 @@ import numpy as np
 from screw_dynamics_ros.cli.command_line import (
     UnusableError,
     add_arguments_of,
+    command_parser,
     own_arguments,
     read_description,
 )
@@ -72,9 +73,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def parse(arguments: Sequence[str]) -> argparse.Namespace:
     """Return the options of the command line."""
-    parser = argparse.ArgumentParser(
-        prog='bench', description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = command_parser('bench', __doc__)
     parser.add_argument('description', type=Path, metavar='FILE', help='a URDF or xacro file')
     add_arguments_of(parser, 'description', 'FILE')
     parser.add_argument(

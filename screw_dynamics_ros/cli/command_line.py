@@ -6,7 +6,8 @@ import argparse
 import math
 import signal
 import threading
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 
 from screw_dynamics_ros.core.errors import ArgumentError
@@ -14,6 +15,7 @@ from screw_dynamics_ros.ros.description_file import assignments, description_tex
 from screw_dynamics_ros.ros.xacro_expansion import ExpansionError
 
 LONGEST = 600.0  # s
+GRAVITY = (0.0, 0.0, -9.81)  # m/s^2
 
 
 class UnusableError(Exception):
@@ -24,6 +26,47 @@ def heed_interrupts() -> None:
     """Let SIGINT raise `KeyboardInterrupt` from now on: there is something to put away."""
     if threading.current_thread() is threading.main_thread():
         signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+@contextmanager
+def progress_bar(name: str) -> Iterator[Callable[..., None]]:
+    """Show progress on stderr within a `with` block, if that is a terminal; nothing is left there.
+
+    Parameters
+    ----------
+    name : str
+        What is done.
+
+    Yields
+    ------
+    callable
+        Shows a share from 0 to 1, and a detail: ``show(share, detail='')``.
+    """
+    from tqdm import tqdm
+
+    class Bar(tqdm):
+        monitor_interval = 0  # no thread: processes are forked meanwhile
+
+    line = '{desc} [{bar:40}] {percentage:3.0f}% {elapsed} {postfix}'
+    with Bar(total=1.0, desc=name, disable=None, leave=False, bar_format=line, ascii='.#') as bar:
+
+        def show(share: float, detail: str = '') -> None:
+            bar.set_postfix_str(detail, refresh=False)
+            bar.update(share - bar.n)
+
+        yield show
+
+
+def command_parser(
+    name: str, description: str | None, epilog: str | None = None
+) -> argparse.ArgumentParser:
+    """Return the parser of a command; its help has the texts with their line breaks."""
+    return argparse.ArgumentParser(
+        prog=name,
+        description=description,
+        epilog=epilog,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
 
 
 def own_arguments(arguments: Sequence[str]) -> list[str]:
@@ -65,6 +108,18 @@ def positive(text: str) -> float:
 def names(words: str) -> tuple[str, ...]:
     """Return words separated by commas."""
     return tuple(word.strip() for word in words.split(',') if word.strip())
+
+
+def add_gravity(parser: argparse.ArgumentParser) -> None:
+    """Add the option --gravity."""
+    parser.add_argument(
+        '--gravity',
+        type=number,
+        nargs=3,
+        default=GRAVITY,
+        metavar=('X', 'Y', 'Z'),
+        help='acceleration of free fall in the root frame [m/s^2] (default: 0 0 -9.81)',
+    )
 
 
 def add_arguments_of(parser: argparse.ArgumentParser, name: str, file: str) -> None:

@@ -19,6 +19,7 @@ from pathlib import Path
 from screw_dynamics_ros.cli.command_line import (
     UnusableError,
     add_arguments_of,
+    command_parser,
     own_arguments,
     read_description,
 )
@@ -91,12 +92,7 @@ def write(contents: dict[str, bytes], folder: Path) -> None:
 
 def parse(arguments: Sequence[str]) -> argparse.Namespace:
     """Return the options of the command line."""
-    parser = argparse.ArgumentParser(
-        prog='compile',
-        description=__doc__,
-        epilog=EXIT_STATUS,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
+    parser = command_parser('compile', __doc__, EXIT_STATUS)
     parser.add_argument('description', type=Path, metavar='FILE', help='a URDF or xacro file')
     add_arguments_of(parser, 'description', 'FILE')
     parser.add_argument(

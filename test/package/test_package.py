@@ -31,6 +31,7 @@ ROSDEP_KEYS = {
     'matplotlib': 'python3-matplotlib',
     'numpy': 'python3-numpy',
     'scipy': 'python3-scipy',
+    'tqdm': 'python3-tqdm',
     'yaml': 'python3-yaml',
 }
 # Used where they are: services (rosdep cannot see a package inside this one), a window on request,

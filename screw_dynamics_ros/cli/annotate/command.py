@@ -26,11 +26,12 @@ from screw_dynamics_ros.cli.annotate.annotation import Report, annotate_recordin
 from screw_dynamics_ros.cli.annotate.request import Request, parameter_values, read_text
 from screw_dynamics_ros.cli.command_line import (
     UnusableError,
+    command_parser,
     heed_interrupts,
     names,
     own_arguments,
+    progress_bar,
 )
-from screw_dynamics_ros.cli.progress import ProgressBar
 from screw_dynamics_ros.core import ScrewDynamicsError
 from screw_dynamics_ros.core.measurement.annotation.settings import DEFAULT, OUTPUTS
 from screw_dynamics_ros.entry import INTERRUPTED
@@ -54,9 +55,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
         request = request_of(options)
         if folders.is_folder_of_recordings(options.recording):
             return annotate_all(options, request)
-        with ProgressBar('annotate') as progress:
+        with progress_bar('annotate') as progress:
             report = annotate_recording(
-                options.recording, options.output, request, options.parquet, progress.show
+                options.recording, options.output, request, options.parquet, progress
             )
     except ScrewDynamicsError as error:
         print(f'refused: {error}', file=sys.stderr)
@@ -80,11 +81,9 @@ def annotate_all(options: argparse.Namespace, request: Request) -> int:
     every = folders.tasks(options.recording, options.output)
     todo = [task for task in every if not task.target.exists()]
     faults = []
-    with ProgressBar('annotate') as progress:
+    with progress_bar('annotate') as progress:
         for outcome in (
-            folders.annotate_folder(
-                todo, request, options.workers, options.scheduler, progress.show
-            )
+            folders.annotate_folder(todo, request, options.workers, options.scheduler, progress)
             if todo
             else ()
         ):
@@ -166,12 +165,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 
 def parse(arguments: Sequence[str]) -> argparse.Namespace:
     """Return the options of the command line."""
-    parser = argparse.ArgumentParser(
-        prog='annotate',
-        description=__doc__,
-        epilog=EXIT_STATUS,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
+    parser = command_parser('annotate', __doc__, EXIT_STATUS)
     parser.add_argument('recording', type=Path, metavar='RECORDING')
     parser.add_argument('-o', '--output', type=Path, metavar='NAME', help='NAME.mcap or a folder')
     parser.add_argument('--parquet', type=Path, metavar='FILE', help='a table of the outputs')

@@ -23,6 +23,7 @@ from screw_dynamics_ros.cli.calibrate.measurement_file import MeasurementFile, r
 from screw_dynamics_ros.cli.command_line import (
     UnusableError,
     add_arguments_of,
+    command_parser,
     names,
     number,
     own_arguments,
@@ -165,12 +166,7 @@ def draw(path: Path, result: RobotCalibration, kind: str) -> None:
 
 def parse(arguments: Sequence[str]) -> argparse.Namespace:
     """Return the options of the command line."""
-    parser = argparse.ArgumentParser(
-        prog='calibrate',
-        description=__doc__,
-        epilog=EXIT_STATUS,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
+    parser = command_parser('calibrate', __doc__, EXIT_STATUS)
     add = parser.add_argument
     add('description', type=Path, metavar='FILE', help='a URDF or xacro file')
     add_arguments_of(parser, 'description', 'FILE')

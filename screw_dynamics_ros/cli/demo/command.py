@@ -15,7 +15,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from screw_dynamics_ros import __version__
-from screw_dynamics_ros.cli.command_line import own_arguments
+from screw_dynamics_ros.cli.command_line import command_parser, own_arguments
 from screw_dynamics_ros.cli.demo.node_processes import ChildError, free_domain
 from screw_dynamics_ros.cli.demo.picture import save_picture
 from screw_dynamics_ros.cli.demo.push import Push
@@ -58,12 +58,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def parse(arguments: Sequence[str]) -> argparse.Namespace:
     """Return the options of the command line."""
-    parser = argparse.ArgumentParser(
-        prog='demo',
-        description=__doc__,
-        epilog=EXIT_STATUS,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
+    parser = command_parser('demo', __doc__, EXIT_STATUS)
     parser.add_argument(
         '--duration',
         type=duration,

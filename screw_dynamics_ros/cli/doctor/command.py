@@ -16,6 +16,7 @@ from screw_dynamics_ros.cli.command_line import (
     LONGEST,
     UnusableError,
     add_arguments_of,
+    command_parser,
     own_arguments,
     read_description,
     seconds,
@@ -73,12 +74,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def parse(arguments: Sequence[str]) -> argparse.Namespace:
     """Return the options of the command line."""
-    parser = argparse.ArgumentParser(
-        prog='doctor',
-        description=__doc__,
-        epilog=EXIT_STATUS,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
+    parser = command_parser('doctor', __doc__, EXIT_STATUS)
     parser.add_argument(
         'description',
         nargs='?',

@@ -19,8 +19,9 @@ import numpy as np
 from screw_dynamics_ros.cli.command_line import (
     UnusableError,
     add_arguments_of,
+    add_gravity,
+    command_parser,
     names,
-    number,
     own_arguments,
     positive,
     read_description,
@@ -148,12 +149,7 @@ def writer(path: Path) -> Callable[[Sequence[str], Array, Array], str]:
 
 def parse(arguments: Sequence[str]) -> argparse.Namespace:
     """Return the options of the command line."""
-    parser = argparse.ArgumentParser(
-        prog='excite',
-        description=__doc__,
-        epilog=EXIT_STATUS,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
+    parser = command_parser('excite', __doc__, EXIT_STATUS)
     add = parser.add_argument
     add('description', type=Path, metavar='FILE', help='a URDF or xacro file')
     add_arguments_of(parser, 'description', 'FILE')
@@ -183,14 +179,7 @@ def parse(arguments: Sequence[str]) -> argparse.Namespace:
     add('--rate', type=positive, default=20.0, metavar='HZ', help='of the points written (20)')
     add('--restarts', type=count, default=24, metavar='N', help='random motions to begin with (24)')
     add('--seed', type=int, default=0, help='of the search (0)')
-    add(
-        '--gravity',
-        type=number,
-        nargs=3,
-        default=(0.0, 0.0, -9.81),
-        metavar=('X', 'Y', 'Z'),
-        help='in the root frame [m/s^2]',
-    )
+    add_gravity(parser)
     return parser.parse_args(own_arguments(arguments))
 
 

@@ -21,6 +21,8 @@ import numpy as np
 from screw_dynamics_ros.cli.command_line import (
     UnusableError,
     add_arguments_of,
+    add_gravity,
+    command_parser,
     names,
     number,
     own_arguments,
@@ -163,12 +165,7 @@ def write(
 
 def parse(arguments: Sequence[str]) -> argparse.Namespace:
     """Return the options of the command line."""
-    parser = argparse.ArgumentParser(
-        prog='identify',
-        description=__doc__,
-        epilog=EXIT_STATUS,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
+    parser = command_parser('identify', __doc__, EXIT_STATUS)
     add = parser.add_argument
     add('recordings', type=Path, nargs='+', metavar='RECORDING')
     add('--urdf', type=Path, metavar='FILE', help='the nominal robot (default: as recorded)')
@@ -213,14 +210,7 @@ def parse(arguments: Sequence[str]) -> argparse.Namespace:
         action='store_true',
         help='take velocities as recorded instead of derivatives of positions',
     )
-    add(
-        '--gravity',
-        type=number,
-        nargs=3,
-        default=(0.0, 0.0, -9.81),
-        metavar=('X', 'Y', 'Z'),
-        help='in the root frame [m/s^2]',
-    )
+    add_gravity(parser)
     return parser.parse_args(own_arguments(arguments))
 
 

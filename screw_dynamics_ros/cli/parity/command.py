@@ -18,8 +18,9 @@ import numpy as np
 from screw_dynamics_ros.cli.command_line import (
     UnusableError,
     add_arguments_of,
+    add_gravity,
+    command_parser,
     names,
-    number,
     own_arguments,
     positive,
     read_description,
@@ -57,12 +58,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def parse(arguments: Sequence[str]) -> argparse.Namespace:
     """Return the options of the command line."""
-    parser = argparse.ArgumentParser(
-        prog='parity',
-        description=__doc__,
-        epilog=EXIT_STATUS,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
+    parser = command_parser('parity', __doc__, EXIT_STATUS)
     add = parser.add_argument
     add('description', type=Path, metavar='FILE', help='a URDF or xacro file')
     add_arguments_of(parser, 'description', 'FILE')
@@ -91,14 +87,7 @@ def parse(arguments: Sequence[str]) -> argparse.Namespace:
         metavar='X',
         help=f'largest relative difference that is none (default: {TOLERANCE:g})',
     )
-    add(
-        '--gravity',
-        type=number,
-        nargs=3,
-        default=(0.0, 0.0, -9.81),
-        metavar=('X', 'Y', 'Z'),
-        help='acceleration of free fall in the root frame [m/s^2] (default: 0 0 -9.81)',
-    )
+    add_gravity(parser)
     add('--tip', default='', metavar='LINK', help='end of the chain that KDL computes')
     add('--json', action='store_true', help='print the report as JSON')
     return parser.parse_args(own_arguments(arguments))

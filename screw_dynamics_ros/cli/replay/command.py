@@ -22,11 +22,12 @@ from typing import TYPE_CHECKING
 
 from screw_dynamics_ros.cli.command_line import (
     UnusableError,
+    command_parser,
     heed_interrupts,
     names,
     own_arguments,
+    progress_bar,
 )
-from screw_dynamics_ros.cli.progress import ProgressBar
 from screw_dynamics_ros.core import ScrewDynamicsError
 from screw_dynamics_ros.entry import INTERRUPTED
 from screw_dynamics_ros.registry import NODES, load
@@ -85,7 +86,7 @@ def replay(options: argparse.Namespace, ros_arguments: Sequence[str]) -> dict[st
         with (
             Nodes(options, text, ros_arguments, lambda topic, data: put(topic, data)) as nodes,
             open_output(options.output, reader, options.compression, str(os.getpid())) as output,
-            ProgressBar('replay') as progress,
+            progress_bar('replay') as progress,
         ):
             topics = nodes.topics()
             if not topics:
@@ -113,7 +114,7 @@ def replay(options: argparse.Namespace, ros_arguments: Sequence[str]) -> dict[st
                     now = received
                     nodes.receive(block.message(k), received)
                 done += len(block.sizes)
-                progress.show(done / total)
+                progress(done / total)
             output.finish()
     return counts
 
@@ -196,12 +197,7 @@ def description(options: argparse.Namespace, reader: RecordingReader) -> str:
 
 def parse(arguments: Sequence[str]) -> argparse.Namespace:
     """Return the options of the command line."""
-    parser = argparse.ArgumentParser(
-        prog='replay',
-        description=__doc__,
-        epilog=EXIT_STATUS,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
+    parser = command_parser('replay', __doc__, EXIT_STATUS)
     add = parser.add_argument
     add('recording', type=Path, metavar='RECORDING')
     add('-o', '--output', type=Path, required=True, metavar='NAME', help='NAME.mcap or a folder')

@@ -23,7 +23,7 @@ from rclpy.executors import ExternalShutdownException
 from rclpy.node import Node
 from std_msgs.msg import String
 
-from screw_dynamics_ros.cli.command_line import own_arguments
+from screw_dynamics_ros.cli.command_line import command_parser, own_arguments
 from screw_dynamics_ros.cli.rviz.configuration import configuration
 from screw_dynamics_ros.core import DescriptionError, Robot, ScrewDynamicsError
 from screw_dynamics_ros.ros.share import share_folder
@@ -101,12 +101,7 @@ def run(made: str, namespace: str) -> int:
 
 def parse(arguments: Sequence[str]) -> argparse.Namespace:
     """Return the options of the command line."""
-    parser = argparse.ArgumentParser(
-        prog='rviz',
-        description=__doc__,
-        epilog=EXIT_STATUS,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
+    parser = command_parser('rviz', __doc__, EXIT_STATUS)
     parser.add_argument(
         '--print', action='store_true', help='print the configuration, and start nothing'
     )

@@ -7,10 +7,10 @@ split into several files with a metadata.yaml, or a single file.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import contextmanager
 from importlib import import_module
 from itertools import islice, pairwise
 from pathlib import Path
-from types import TracebackType
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -99,12 +99,7 @@ class RecordingReader:
     def __enter__(self) -> RecordingReader:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         if self.mcap is not None:
             self.mcap.close()
         self._reader.close()
@@ -204,31 +199,19 @@ class RecordingReader:
         return found
 
 
-class readable:
-    """Turns what goes wrong while a file is read into a `RecordingError` that names the file."""
-
-    def __init__(self, path: Path) -> None:
-        self._path = path
-
-    def __enter__(self) -> None:
-        return None
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        if error is None or not isinstance(error, Exception):
-            return
-        if isinstance(error, RecordingError):
-            return
-        if not self._path.exists():
-            reason = 'there is no such file'
-        else:
+@contextmanager
+def readable(path: Path) -> Iterator[None]:
+    """Turn what goes wrong while a file is read into a `RecordingError` that names the file."""
+    try:
+        yield
+    except RecordingError:
+        raise
+    except Exception as error:
+        reason = 'there is no such file'
+        if path.exists():
             reason = ' '.join(str(error).split()) or type(error).__name__
         raise RecordingError(
-            f'cannot read the recording {self._path}: {reason}; name a .mcap or .db3 file, or a '
+            f'cannot read the recording {path}: {reason}; name a .mcap or .db3 file, or a '
             'folder with metadata.yaml'
         ) from error
 

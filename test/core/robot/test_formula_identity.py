@@ -265,7 +265,7 @@ def test_programs_depend_on_the_core_and_on_the_files_of_their_formulas(tmp_path
         ('core/compile/cache.py', {0, 1}),
         ('core/arms/inverse/force.py', {1}),
         ('nodes/hosting/host.py', set()),
-        ('cli/progress.py', set()),
+        ('cli/command_line.py', set()),
         ('nodes/model/torque_terms.py', {2}),
         ('nodes/model/closed_loops.py', {3}),
         ('ros/messages/conversions.py', {4}),  # `wrench_there` calls a function of it
