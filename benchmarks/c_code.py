@@ -122,7 +122,7 @@ def compiled(code: CSource, compiler: str, folder: Path) -> dict[str, ctypes.CDL
 
 
 def run(command: Sequence[str], folder: Path) -> None:
-    """Run a compiler; what it says is told if it fails."""
+    """Run a compiler; if it fails, its output is reported."""
     done = subprocess.run(command, cwd=folder, capture_output=True, text=True)
     if done.returncode:
         raise RuntimeError(f'{" ".join(command)}:\n{done.stderr[:2000]}')

@@ -1,11 +1,11 @@
 """Joint states at 500 Hz beside requests that take long, and beside rviz: `bringup`, one robot.
 
 The time from the joint state to the last of the outputs made of it, while nothing else happens,
-while a client asks for poses out of reach without pause, and while somebody looks at markers and
-singularity measures. The times are those at which the middleware sent the messages, so that only
-the node counts and not who listens. The conditions take turns on the same running processes: what
-else the machine does meets all of them. Driver, node and recorder have real-time priority where
-that is permitted, as next to a controller manager; who asks and who looks at markers have not.
+while a client asks for poses out of reach without pause, and while markers and singularity measures
+have subscribers. The times are those at which the middleware sent the messages, so that only the
+node counts and not who listens. The conditions take turns on the same running processes: what else
+the machine does meets all of them. Driver, node and recorder have real-time priority where that is
+permitted, as next to a controller manager; who asks and who looks at markers have not.
 """
 
 from __future__ import annotations

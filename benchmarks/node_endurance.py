@@ -46,7 +46,7 @@ GROWTH = 1000.0  # kB: pages that threads touch for the first time
 EXCUSED = 1.0  # percent of the states that may be late because the machine paused
 GROUP = 'A driver at 500 Hz'
 
-# On processor argv[1], until told to end; then prints begin and end of its pauses [s]: sleeps that
+# On processor argv[1], until asked to end; then prints begin and end of its pauses [s]: sleeps that
 # took twice as long as asked.
 SLEEPER = """
 import json, os, signal, sys, time

@@ -48,7 +48,7 @@ RATE_OF_LOOKS = 0.1  # s between looks for subscribers
 
 
 class ModelNode:
-    """Computes and publishes, for each joint state, what somebody listens to."""
+    """Computes and publishes, for each joint state, the outputs with subscribers."""
 
     def __init__(self, node: Any, urdf: str) -> None:
         self.model = pin.buildModelFromXML(urdf)
@@ -70,7 +70,7 @@ class ModelNode:
         node.create_timer(RATE_OF_LOOKS, self.look)
 
     def look(self) -> None:
-        """Determine what somebody listens to."""
+        """Determine the outputs with subscribers."""
         self.heard = [each for each in self.outputs if each[0].get_subscription_count()]
 
     def receive(self, message: JointState) -> None:

@@ -4,7 +4,7 @@ Prints tables with what is required beside each figure and a mark where a peer i
 writes its figures, with what they depend on, to benchmarks/results/<part>.json, which is committed;
 `python tools/pages.py` makes the tables of pages from these files. With `--quick` they
 go to results/ instead, as the picture does. Times are medians, 99th percentiles beside them, and
-ratios are medians of turns. A time that misses what is required is told and nothing else; the
+ratios are medians of turns. A time that misses its limit is only reported; the
 benchmark ends with status 1 if a count is beyond its limit: lost and excused states.
 """
 

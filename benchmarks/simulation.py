@@ -113,7 +113,7 @@ def single(robot: Robot, name: str, ours: str, theirs: str, quick: bool) -> Iter
     peer = Peer(robot, theirs, 1)
     if peer.found:
         runs[ONE] = loop('step(model, data)', step=peer.step, model=peer.model, data=peer.data[0])
-    yield from told(f'one arm, {theirs}', name, ours, measure(runs, repeats=5 if quick else 25), 1)
+    yield from lines(f'one arm, {theirs}', name, ours, measure(runs, repeats=5 if quick else 25), 1)
 
 
 def stacked(robot: Robot, name: str, ours: str, theirs: str, quick: bool) -> Iterator[Figure]:
@@ -131,10 +131,10 @@ def stacked(robot: Robot, name: str, ours: str, theirs: str, quick: bool) -> Ite
         runs[LOOP] = loop('for d in data: step(model, d)', **names)
         runs[ROLLOUT] = loop('rollout()', rollout=peer.rollout)
     times = measure(runs, repeats=5 if quick else 25, seconds=TURN)
-    yield from told(f'{COUNT} arms, {theirs}', name, ours, times, COUNT)
+    yield from lines(f'{COUNT} arms, {theirs}', name, ours, times, COUNT)
 
 
-def told(
+def lines(
     what: str, name: str, integrator: str, times: dict[str, Times], count: int
 ) -> Iterator[Figure]:
     """Yield times per step and arm; without a peer, ours alone."""

@@ -1,9 +1,9 @@
 """Files, read up to a size and never from a device or a pipe; private ones, and writing as a whole.
 
 What is loaded without being asked for must be from this user. A folder is private if it belongs to
-the user, nobody else may write in it, and nobody else can put another one in its place: each folder
-above it belongs to the user or to root, and others may write there at most where the sticky bit
-keeps what is not theirs.
+the user, no other user may write in it, and no other user can replace it: each folder above it
+belongs to the user or to root, and others may write there at most where the sticky bit keeps what
+is not theirs.
 """
 
 from __future__ import annotations

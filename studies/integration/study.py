@@ -1,4 +1,4 @@
-"""Everything the study computes, in the order in which it is told."""
+"""Everything the study computes, in the order of the page."""
 
 from __future__ import annotations
 
@@ -129,7 +129,7 @@ class Study(NamedTuple):
 
 
 def carry_out(extent: Extent = FULL, say: Callable[[str], object] = lambda _: None) -> Study:
-    """Compute everything; `say` is told what comes next."""
+    """Compute everything; `say` gets the name of each step."""
     examples: dict[str, dict[str, History]] = {}
     for case in CASES:
         say(f'{case}: {CASES[case].title}, {extent.duration:g} s in steps of {1e3 * STEP:g} ms')
@@ -145,18 +145,18 @@ def carry_out(extent: Extent = FULL, say: Callable[[str], object] = lambda _: No
             for form in (INERTIAL, CONSTANT_ARM, ACTUAL_ARM)
         },
         [frame_result(place, group) for place in body_frames.PLACES for group in GROUPS],
-        told(say, 'a slowly moving base', lambda: heavy_bases(extent.factors)),
-        told(say, 'all lower pairs', lambda: lower_pairs.all_pairs(extent.pairs)),
-        told(say, 'stabilization', lambda: all_ways(extent.baumgarte, extent.projection)),
+        announced(say, 'a slowly moving base', lambda: heavy_bases(extent.factors)),
+        announced(say, 'all lower pairs', lambda: lower_pairs.all_pairs(extent.pairs)),
+        announced(say, 'stabilization', lambda: all_ways(extent.baumgarte, extent.projection)),
         {group: deviation_from_line(group, 1.0) for group in GROUPS},
-        told(say, 'orders of convergence', lambda: orders.all_tableaus(extent.tableaus)),
+        announced(say, 'orders of convergence', lambda: orders.all_tableaus(extent.tableaus)),
         orders.of_the_paper(extent.long_steps),
         all_methods(extent.methods),
-        told(say, 'cost', all_costs),
+        announced(say, 'cost', all_costs),
     )
 
 
-def told(say: Callable[[str], object], what: str, compute: Callable[[], Result]) -> Result:
+def announced(say: Callable[[str], object], what: str, compute: Callable[[], Result]) -> Result:
     """Return a result, after saying what is computed."""
     say(what)
     return compute()

@@ -57,7 +57,7 @@ def number(value: float, digits: int = 3) -> str:
 
 
 def times_of(study: Study) -> list[float]:
-    """Return the times up to which maxima are told [s]."""
+    """Return the times up to which maxima are reported [s]."""
     return [t for t in TIMES if t <= study.extent.duration]
 
 

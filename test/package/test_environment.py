@@ -238,7 +238,7 @@ libc.pthread_mutex_unlock(mutex)
 
 @where_wheels_exist
 def test_a_wait_until_the_end_of_time(tool, tmp_path):
-    """It lets others have the mutex; ordinary deadlines are as before; told to each process."""
+    """It lets others have the mutex; ordinary deadlines are as before; set for each process."""
     module, console = tool['condition_wait'], tool['__main__'].Console(tmp_path / 'log')
     (tmp_path / 'lib').mkdir()
     module.install(tmp_path, tmp_path, os.environ, console)

@@ -29,30 +29,34 @@ PHRASES = {
 }
 PAGE_PHRASES = {r'peers?': 'other libraries', r'nobody': 'no node, no user, no subscribers'}
 PAGES = ('*.md', '*.rst', 'doc/**/*.md', 'package.xml', 'screw_dynamics_msgs/**/*.[ms][sr][gv]')
-CORE = (  # folders of the core
-    'absolute_coordinates',
-    'autograd',
-    'compile',
-    'constraints',
-    'control',
-    'families',
-    'formulations',
-    'identification',
-    'integration',
-    'inverse',
-    'lie',
-    'mobile',
-    'parallel',
-    'simulation',
-    'trajectory',
-)
+SOURCES = ('benchmarks', 'examples', 'launch', 'screw_dynamics_ros', 'studies', 'test', 'tools')
 FILES = (
     *PAGES,
     'screw_dynamics_msgs/package.xml',
-    *(f'screw_dynamics_ros/core/{folder}/**/*.py' for folder in CORE),
+    '*.py',
+    *(f'{folder}/**/*.py' for folder in SOURCES),
 )
 # The only places that name the phrases.
 EXEMPT = ('CONTRIBUTING.md', 'test/package/test_language.py')
+# Folders that have such phrases still: reword them, and delete the line.
+PENDING = (
+    'screw_dynamics_ros/cli/annotate/',
+    'screw_dynamics_ros/cli/doctor/',
+    'screw_dynamics_ros/comparison/',
+    'screw_dynamics_ros/core/description/',
+    'screw_dynamics_ros/core/dynamics/',
+    'screw_dynamics_ros/core/errors.py',
+    'screw_dynamics_ros/core/measurement/annotation/',
+    'screw_dynamics_ros/core/measurement/estimation/',
+    'screw_dynamics_ros/core/robot/',
+    'screw_dynamics_ros/core/tree/',
+    'screw_dynamics_ros/nodes/',
+    'screw_dynamics_ros/ros/',
+    'test/conftest.py',
+    'test/endurance/',
+    'test/nodes/',
+    'test/support/',
+)
 PAGE_WIDTH = 120  # columns of prose
 
 
@@ -97,7 +101,7 @@ def test_standard_terms(globs, phrases):
     found = [
         finding
         for path in files(globs)
-        if str(path.relative_to(ROOT)) not in EXEMPT
+        if not str(path.relative_to(ROOT)).startswith((*EXEMPT, *PENDING))
         for finding in findings(path, phrases)
     ]
     assert not found, '\n'.join(found)

@@ -1,4 +1,4 @@
-"""Descriptions are turned into models in the background; the last one counts, a bad one is told."""
+"""Descriptions become models in the background; the last one is used, faults are reported."""
 
 import threading
 import time
@@ -161,7 +161,7 @@ def source(topic=None, parameter='', in_force=None):
     ],
 )
 def test_what_is_tried_one_after_the_other(made, texts):
-    """What the parameter says, then the topic unless a parameter is in force, then what there is.
+    """The parameter, then the topic unless a parameter is active, then the current one.
 
     The old robot is built again only where the one that is wanted cannot be.
     """

@@ -154,7 +154,7 @@ class TestUnknownNames:
         assert check.unknown(LAUNCH_FILE, mapped, DECLARED, command) == ''
 
     def test_as_a_launch_file_asks_for_it(self, monkeypatch):
-        """Refused, or told by the logger of launch, which need not be installed here."""
+        """Refused, or reported by the logger of launch, which need not be installed here."""
         warnings = []
         logging = SimpleNamespace(get_logger=lambda name: SimpleNamespace(warning=warnings.append))
         monkeypatch.setitem(sys.modules, 'launch', SimpleNamespace(logging=logging))

@@ -1,4 +1,4 @@
-"""Parameter files: what they are for, and what is told of those that ROS 2 refuses or ignores."""
+"""Parameter files: their purpose, and reports on those that ROS 2 refuses or ignores."""
 
 from __future__ import annotations
 

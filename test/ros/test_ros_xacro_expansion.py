@@ -33,7 +33,7 @@ def test_xacro_is_expanded(tmp_path):
     robot = read_urdf(read_description(path, {'prefix': 'left_', 'mass': '7'}))
     assert robot.root == 'left_base'
     assert robot.links[0].inertia.mass == 7.0
-    other = tmp_path / 'arm.urdf'  # told by what is in it
+    other = tmp_path / 'arm.urdf'  # recognized by its content
     other.write_text(path.read_text())
     assert read_urdf(read_description(other, {'prefix': 'a_'})).root == 'a_base'
 

@@ -220,7 +220,7 @@ def test_methods(study):
 
 
 def test_cost(study):
-    """I-42: more operations in SE(3); times are told, not judged."""
+    """I-42: more operations in SE(3); times are reported, not judged."""
     counted = [c for c in study.costs if c.unit == 'operations']
     assert len(counted) == 2
     assert all(c.ratio > 1.5 for c in counted)
@@ -245,11 +245,11 @@ def test_verdicts(study):
 def test_page_tells_these_verdicts(study):
     """doc/choice_of_configuration_space.md has the numbers of the full study, and its verdicts."""
     text = (DOC / 'choice_of_configuration_space.md').read_text(encoding='utf-8')
-    told = dict(
+    printed = dict(
         re.findall(r'^\| (S\d|Fig\. \d+|Sec\. 5\.1) \|.*\| ([\w ]+) \|$', text, re.MULTILINE)
     )
-    assert told.pop('S5') in (REPRODUCED, PARTLY)
-    assert told == {c.name: c.verdict for c in all_claims(study) if c.name != 'S5'}
+    assert printed.pop('S5') in (REPRODUCED, PARTLY)
+    assert printed == {c.name: c.verdict for c in all_claims(study) if c.name != 'S5'}
 
 
 def test_verdicts_follow_the_numbers(study):
@@ -268,7 +268,7 @@ def test_command(study, tmp_path, capsys, monkeypatch):
     pytest.importorskip('matplotlib')
     asked = []
     monkeypatch.setattr(command, 'carry_out', lambda extent, say: asked.append(extent) or study)
-    monkeypatch.setattr(pictures, 'RESOLUTION', 20)  # nobody looks at them here
+    monkeypatch.setattr(pictures, 'RESOLUTION', 20)  # not checked here
     assert command.main(['--quick', '--out', str(tmp_path)]) == 0
     assert asked == [QUICK]
     numbers = (2, 3, 5, 6, 7, 9, 10, 12, 13, 14, 15)

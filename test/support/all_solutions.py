@@ -35,7 +35,7 @@ class Subject:
 
     arm: Arm
     backend: str = 'auto'
-    #: Whether solutions that differ by whole turns count as different ones.
+    #: Whether solutions that differ by multiples of 2 pi are different.
     images: bool = True
 
     @cached_property
@@ -71,7 +71,7 @@ class Subject:
     def apart(self, q: np.ndarray, others: np.ndarray) -> np.ndarray:
         """Return largest differences (k,) [rad] of q (nq,) and others (k, nq).
 
-        Whole turns count, but not of joints without limits.
+        Multiples of 2 pi are distinguished, but not for joints without limits.
         """
         difference = others - q
         turns = np.round(difference / (2 * np.pi)) * (self.endless | (not self.images))
@@ -186,7 +186,8 @@ def joined(subject: Subject, q: np.ndarray, others: np.ndarray, pose: np.ndarray
 def owners_of_equal(subject: Subject, owner: np.ndarray, q: np.ndarray) -> np.ndarray:
     """Return the poses of which some configurations (k, nq) may be equal.
 
-    By one number of each configuration; whole turns change it, but not of joints without limits.
+    By one number of each configuration; multiples of 2 pi change it, but not for joints without
+    limits.
     """
     weights = np.cos(np.arange(3.0 * q.shape[1])).reshape(3, -1)
     weights[2, subject.endless | (not subject.images)] = 0.0

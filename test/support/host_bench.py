@@ -111,7 +111,7 @@ class Bench:
             node.destroy_node()
 
     def finish(self):
-        """Let everything be compiled, and take it over."""
+        """Let everything be compiled and adopted."""
         end = real_time.monotonic() + DEADLINE
         while self.host.source.compiling:
             assert real_time.monotonic() < end
@@ -130,7 +130,7 @@ class Bench:
             real_time.sleep(0.01)
 
     def build(self):
-        """Let one description be compiled, if any waits; it is not taken over yet."""
+        """Let one description be compiled, if any waits; it is not adopted yet."""
         if not self.host.source.compiling or self.host.source.loader.outcome is not None:
             return
         thread = self.host.source.loader.thread

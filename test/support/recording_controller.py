@@ -12,7 +12,7 @@ from screw_dynamics_ros.nodes.trajectory.goal_relay import (
 
 
 class RecordingController:
-    """Goals run until they are told to end; a new one ends the one before, as in ros2_controllers.
+    """Goals run until asked to end; a new one ends the one before, as in ros2_controllers.
 
     Attributes
     ----------

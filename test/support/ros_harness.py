@@ -2,7 +2,7 @@
 
 Everything stays on this machine, in a domain of its own, and is decided by what comes, never by how
 long it takes: deadlines only end a test whose event never comes. Outputs carry the stamps of their
-inputs, so that each one can be told apart: that nothing was published for a bad message is known as
+inputs, so that each one is identifiable: that nothing was published for a bad message is known as
 soon as the output of a later good one is there on the same topic.
 """
 
@@ -180,7 +180,7 @@ class Client:
             if value:
                 return value
             if time.monotonic() > end:
-                told = [
+                report = [
                     f'waited {deadline} s for {what or condition}',
                     *(f'{name}: {text[:2]}' for name, text in self.diagnostics.items()),
                     *(
@@ -188,7 +188,7 @@ class Client:
                         for node in NodeProcess.running
                     ),
                 ]
-                raise AssertionError('\n'.join(told))
+                raise AssertionError('\n'.join(report))
             self.executor.spin_once(timeout_sec=min(0.05, max(0.0, end - time.monotonic())))
 
     # --- topics ---------------------------------------------------------------------------------
@@ -259,7 +259,7 @@ class Client:
         """Send a state until ``condition(stamps)`` holds of the stamps sent; return its value.
 
         It is sent once, and again when a node has reported meanwhile: states and outputs are lost
-        as long as somebody has not heard of a publisher or of a subscription yet.
+        as long as a node has not discovered a publisher or a subscription yet.
         """
         stamps, reports = [], None
 

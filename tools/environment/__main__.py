@@ -8,7 +8,7 @@ comes from the sourced installation when there is one, else from Python wheels.
 Each step leaves a stamp with a hash of what it was made from, written last: a step whose stamp is
 current is skipped, so a second run ends at once and an interrupted one goes on. A pip command that
 was interrupted may have left half a package behind, which pip would take for installed; the
-environment is then made anew.
+environment is then made again.
 """
 
 import fcntl
@@ -142,8 +142,8 @@ class Environment:
                 ('develop', self._install_develop, _digest(packages, *self._requirements('all')))
             )
 
-        anew = self._stamp('environment') != environment or self._pip_runs.exists()
-        due = steps if anew else [step for step in steps if self._stamp(step[0]) != step[2]]
+        is_rebuilt = self._stamp('environment') != environment or self._pip_runs.exists()
+        due = steps if is_rebuilt else [step for step in steps if self._stamp(step[0]) != step[2]]
         if not due:
             return False
         if self.venv.exists() and not self.state.exists():
@@ -152,7 +152,7 @@ class Environment:
                 'Move it away, or name another place: make VENV=.venv-ros ...'
             )
         require(self.distribution)
-        if anew:
+        if is_rebuilt:
             self._clear()
         try:
             for name, step, key in due:

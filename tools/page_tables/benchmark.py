@@ -351,12 +351,14 @@ def nodes(folder: Path, brief: bool = False) -> str:
         lines.append(f'Excused: {note(excused)}.\n')
     beside = [f for f in results.figures if f['name'].startswith('beside ')]
     if beside:
-        told = '; '.join(f'{f["name"]}, {note(f)}' for f in beside)
-        lines.append(f'Without an output, which counts as the longest time of all: {told}.\n')
+        notes = '; '.join(f'{f["name"]}, {note(f)}' for f in beside)
+        lines.append(f'Without an output, which counts as the longest time of all: {notes}.\n')
     counted = [f for f in results.figures if f['group'] == '1 kHz' and 'states' in f['name']]
     if counted:
-        told = '; '.join(f'{f["name"]} {f["ours"]:g} beside {f["peer"]} {note(f)}' for f in counted)
-        lines.append(f'At 1 kHz one node after the other, best effort, depth 5: {told}.\n')
+        notes = '; '.join(
+            f'{f["name"]} {f["ours"]:g} beside {f["peer"]} {note(f)}' for f in counted
+        )
+        lines.append(f'At 1 kHz one node after the other, best effort, depth 5: {notes}.\n')
     return text + ''.join(lines) + verdict(results)
 
 

@@ -147,7 +147,7 @@ def rows(forces: Sequence[float] = FORCES) -> Iterator[str]:
         joints = len(next(each for each in segments if each.link == case.link).joints)
         for force in forces:
             found, nothing, alone, wrong = errors(case, force)
-            told = TRIALS - nothing
+            reported = TRIALS - nothing
             figures = ['-'] * 3
             if len(found) >= TRIALS // 20:
                 e, d = 1e3 * np.array(found).T
@@ -164,8 +164,8 @@ def rows(forces: Sequence[float] = FORCES) -> Iterator[str]:
                         f'{force:.0f} N',
                         f'{100 * nothing / TRIALS:.0f} %',
                         f'{100 * alone / TRIALS:.0f} %',
-                        f'{100 * (told - alone) / TRIALS:.0f} %',
-                        f'{100 * (1 - wrong / told):.1f} %' if told else '-',
+                        f'{100 * (reported - alone) / TRIALS:.0f} %',
+                        f'{100 * (1 - wrong / reported):.1f} %' if reported else '-',
                         *figures,
                     ]
                 )

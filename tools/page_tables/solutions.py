@@ -43,7 +43,7 @@ class Figures:
         """Return a measured number."""
         return float(self._found[arm, name, kind]['ours'])
 
-    def told(self, arm: str, name: str, kind: str) -> str:
+    def remark(self, arm: str, name: str, kind: str) -> str:
         """Return what a note says after the kind of poses."""
         return note(self._found.get((arm, name, kind))).partition(': ')[2]
 
@@ -53,12 +53,12 @@ def random_poses(folder: Path, brief: bool = False) -> str:
     figures = Figures(folder)
     rows = []
     for arm in figures.results.names('robot'):
-        histogram = figures.told(arm, 'solutions', 'random')
+        histogram = figures.remark(arm, 'solutions', 'random')
         counts = [int(part.split(':')[0]) for part in histogram.split(', ')]
         rows.append(
             (
                 arm,
-                figures.told(arm, 'lost', 'random').removesuffix(' poses'),
+                figures.remark(arm, 'lost', 'random').removesuffix(' poses'),
                 *(
                     number(figures.value(arm, name, 'random'))
                     for name in ('lost', 'equal pairs', 'beyond limits', 'residual', 'certified')
@@ -94,7 +94,7 @@ def hard_poses(folder: Path, brief: bool = False) -> str:
         worst = max(figures.value(arm, 'residual', kind) for kind in KINDS)
         pairs = sum(figures.value(arm, 'equal pairs', kind) for kind in KINDS)
         empty = sum(figures.value(arm, 'no answer', kind) for kind in KINDS)
-        poses = figures.told(arm, 'lost', 'singular').removesuffix(' poses')
+        poses = figures.remark(arm, 'lost', 'singular').removesuffix(' poses')
         rows.append((arm, poses, *cells, number(empty), number(pairs), number(worst)))
     heads = ('arm', 'poses each', *KINDS, 'no answer', 'equal pairs', 'residual [m, 1]')
     return table(heads, rows, 'configurations that were not found (share of answers certified)')
@@ -104,7 +104,7 @@ def path_tracking(folder: Path, brief: bool = False) -> str:
     """Return the table of sets compared with path tracking."""
     figures = Figures(folder)
     rows = [
-        (arm, *(figures.told(arm, 'sets that agree', kind) for kind in BORDERS))
+        (arm, *(figures.remark(arm, 'sets that agree', kind) for kind in BORDERS))
         for arm in figures.results.names('robot')
     ]
     return table(('arm', *BORDERS), rows, 'sets of solutions that agree') + verdict(figures.results)

@@ -11,7 +11,7 @@ from screw_dynamics_ros.cli.calibrate.report import parts
 from screw_dynamics_ros.core.measurement.identification.robot_calibration import RobotCalibration
 from screw_dynamics_ros.core.types import Array
 
-BEFORE, AFTER, GRAY = '#d55e00', '#0072b2', '#b0b0b0'  # told apart by the color-blind
+BEFORE, AFTER, GRAY = '#d55e00', '#0072b2', '#b0b0b0'  # distinguishable by the color-blind
 STYLE = {
     'font.size': 9,
     'axes.titlesize': 10,

@@ -76,7 +76,7 @@ class DemoError(Exception):
 
 
 class Interruption(Exception):
-    """Somebody asked the demo to end, by this signal."""
+    """A signal asked the demo to end."""
 
     def __init__(self, number: int) -> None:
         super().__init__(signal.Signals(number).name)

@@ -85,7 +85,7 @@ def parse(arguments: Sequence[str]) -> argparse.Namespace:
         type=positive,
         default=TOLERANCE,
         metavar='X',
-        help=f'largest relative difference that is none (default: {TOLERANCE:g})',
+        help=f'relative difference below which models agree (default: {TOLERANCE:g})',
     )
     add_gravity(parser)
     add('--tip', default='', metavar='LINK', help='end of the chain that KDL computes')

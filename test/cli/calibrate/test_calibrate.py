@@ -197,7 +197,7 @@ def test_unusable_yaml(tmp_path, text, message, status, capsys):
 
 
 def test_degrees_are_suspected(tmp_path, table, capsys):
-    """Positions beyond the limits are told before anything else."""
+    """Positions beyond the limits are reported before anything else."""
     q, seen = table
     rows = np.hstack([np.degrees(q), seen])
     path = write_csv(tmp_path / 'degrees.csv', [*JOINTS, *SEEN], rows)

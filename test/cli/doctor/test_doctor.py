@@ -360,7 +360,7 @@ class TestRunningRobot:
         start('simulator', {'rate': 1.0}, ['-r', '__ns:=/named'])
         topic = '/named/joint_states'
         for _ in range(6):
-            client = connect()  # discovers everything anew
+            client = connect()  # discovers everything again
             client.wait(partial(client.node.get_publishers_info_by_topic, topic))
             turns = iter(partial(client.spin, 0.02), object())
             assert senders(client.node, topic, turns) == ['/named/simulator']

@@ -1,4 +1,4 @@
-"""What `doctor` is told by running nodes: late, after lost answers, or not at all."""
+"""Parameters that `doctor` gets from running nodes: late, after lost answers, or never."""
 
 from __future__ import annotations
 

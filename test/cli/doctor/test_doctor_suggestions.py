@@ -1,4 +1,4 @@
-"""`doctor --suggest`: what can be told is written, what cannot be told is left and named."""
+"""`doctor --suggest`: known parameters are written, unknown ones are left out and named."""
 
 import os
 import subprocess
@@ -96,7 +96,7 @@ def test_torques_of_motors(panda):
 
 
 def test_efforts_without_gravity(panda):
-    """What they lack is told; whether they are external torques is not."""
+    """The missing terms are reported; whether they are external torques is unknown."""
     made = suggested(panda, lambda g: 0.0 * g)
     found = parameters(made)
     assert found['/**']['effort_terms'] == ['coriolis', 'friction', 'inertia']

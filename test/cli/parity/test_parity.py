@@ -293,7 +293,7 @@ def test_fixed_joint_without_its_rotation(module):
 
 
 def test_other_compiler_options_are_named():
-    """MuJoCo, told to balance inertias, takes an impossible one and changes it."""
+    """MuJoCo, configured to balance inertias, takes an impossible one and changes it."""
     text = tool_robot().replace('ixx="0.03"', 'ixx="0.09"', 1)
     with pytest.raises(RefusalError, match='inertia must satisfy A \\+ B >= C'):
         peer_of('mujoco', text, read_urdf(text))

@@ -107,7 +107,7 @@ def start(folder, domain, *arguments, has_rviz=True):
 
 
 def test_it_waits_for_a_robot_and_passes_signals_on(ros_domain, connect, tmp_path):
-    """A description that is none is told; the file is gone when rviz2 has ended."""
+    """An invalid description is reported; the file is gone when rviz2 has ended."""
     arguments = ('--ros-args', '-r', '__ns:=/v', '-p', 'frame_prefix:=left_')
     process = start(tmp_path, ros_domain, *arguments)
     try:

@@ -245,7 +245,7 @@ def test_a_file_that_others_may_have_written_is_compiled_anew(folder, attack, tm
 
 @needs_llvmlite
 def test_a_parent_with_a_sticky_bit_is_safe(folder, caplog):
-    """As /tmp is: nobody else can put another folder in place of this one."""
+    """As /tmp is: no other user can put another folder in place of this one."""
     folder.parent.chmod(0o1777)
     torques()
     assert kinds(folder) == ['.name', '.program']

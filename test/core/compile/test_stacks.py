@@ -580,7 +580,7 @@ def test_large_results_are_all_there(monkeypatch):
 @pytest.mark.skipif(not result_memory.AVAILABLE, reason='no such memory here')
 @pytest.mark.parametrize('name', ['mass_matrix', 'inverse_dynamics_derivatives'])
 def test_large_results_of_compiled_calls(name, monkeypatch):
-    """They are new each time, owned by nobody else, and errors of the system come through."""
+    """They are new each time, owned by no other array, and errors of the system come through."""
     for of in (result_memory, stack_runs):
         monkeypatch.setattr(of, 'LARGE', 2**12)
     monkeypatch.setattr(result_memory, '_kept', {})

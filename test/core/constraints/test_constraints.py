@@ -82,7 +82,7 @@ def test_vertex_on_face():
 def test_rolling_wheel_is_not_holonomic():
     """B-103: it bears a force across, at every moment, and yet reaches a place beside it.
 
-    The bracket of its two motions, roll and turn, is a sideways motion that is none of them.
+    The bracket of its two motions, roll and turn, is a sideways motion, which is neither.
     """
     roll, turn = np.array([0, 0, 0, 1.0, 0, 0]), np.array([0, 0, 1.0, 0, 0, 0])
     planar = np.eye(6)[:, [0, 1, 5]]  # the plane bears these

@@ -51,7 +51,7 @@ def test_what_is_no_inertia(arguments, error, message):
     ],
 )
 def test_what_no_body_has(matrix, message):
-    """D-17: refused, unless whoever reads a file decides."""
+    """D-17: refused, unless the caller decides."""
     links = [Link('a', Inertia(1.0, ORIGIN, matrix))]
     with pytest.raises(InertiaError, match=message):
         RobotDescription.from_parts('r', links, [])

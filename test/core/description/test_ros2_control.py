@@ -112,7 +112,7 @@ def unevaluated(component):
 
 
 def test_expressions_that_are_left():
-    """Those of one text are told once, with all who have it."""
+    """Equal ones are reported once, with all places."""
     limited = ''.join(
         f'<joint name="{name}"><command_interface name="position"><param name="min">{low}</param>'
         '<param name="max">3</param></command_interface></joint>'

@@ -253,7 +253,7 @@ def test_friction_of_the_description_counts_if_drives_are_given():
 
 
 def test_friction_may_be_left_to_a_term_of_its_own():
-    """Felt inertias count, friction does not: for whoever adds `friction_torques` himself."""
+    """Reflected inertias are included, friction is not: for callers that add `friction_torques`."""
     drives = {'j1': Drive(armature=0.3, coulomb=1.0)}
     whole = Robot.from_urdf(friction_urdf(), backend='reference', drives=drives)
     without = Robot.from_urdf(friction_urdf(), backend='reference', drives=drives, friction=False)

@@ -72,7 +72,7 @@ def test_residuals_and_reactions(group):
 
 @ALL_GROUPS
 def test_steps_without_memory(group):
-    """I-47: `step`, which starts anew each time, has order 2 and keeps to the constraint."""
+    """I-47: `step`, which restarts each time, has order 2 and keeps to the constraint."""
     runs = [heavy_top.run(GeneralizedAlpha(HeavyTop(group), 0.5), steps) for steps in (100, 200)]
     errors = np.array([np.abs(q[:3] - heavy_top.COM_AT_100_MS).max() for q, _, _ in runs])
     np.testing.assert_allclose(orders(errors), 2, atol=0.25)

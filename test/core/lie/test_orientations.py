@@ -78,7 +78,7 @@ def test_nearest_rotation(noise):
 
 
 def test_nearest_rotation_of_hopeless_matrices():
-    """B-035: a reflected matrix has one while its axes are told apart; ranks 0 and 1 have many."""
+    """B-035: a reflected matrix has one while its axes are distinct; ranks 0 and 1 have many."""
     R = orientations.nearest_rotation(np.diag([3.0, 2, -1]))
     close(R, np.eye(3))
     for M in (np.zeros((3, 3)), np.ones((3, 3)), np.diag([3.0, 1, -1]), -np.eye(3)):

@@ -136,7 +136,7 @@ def test_power_needs_the_right_order():
 
 
 def test_bad_systems_are_refused():
-    """Stacks, NaN and lengths that are none."""
+    """Stacks, NaN and invalid lengths."""
     for bad, message in (
         (np.zeros((2, 6, 3)), 'one system'),
         (np.full((6, 2), np.nan), 'NaN'),

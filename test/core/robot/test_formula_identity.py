@@ -489,7 +489,7 @@ def test_without_sources_nothing_is_kept(folder, monkeypatch):
 
 @needs_llvmlite
 def test_formulas_of_the_nodes_are_recorded_once(folder, monkeypatch):
-    """Made anew they are equal, and a program of them is found without recording it."""
+    """Made again they are equal, and a program of them is found without recording it."""
     pytest.importorskip('rclpy')
     from screw_dynamics_ros.nodes.force_torque import wrist_sensor_outputs
     from screw_dynamics_ros.nodes.model import torque_terms

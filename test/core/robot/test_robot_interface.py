@@ -199,8 +199,8 @@ def test_another_layout_is_noticed_and_told_once(
             np.testing.assert_array_equal(robot.mass_matrix(q), expected)
         robot.gravity_torques(q)
     assert not inspect.isbuiltin(robot.mass_matrix)
-    (told,) = (record.getMessage() for record in caplog.records)
-    assert words in told
+    (message,) = (record.getMessage() for record in caplog.records)
+    assert words in message
     for cached in (layout.is_usable, layout.c_api):
         cached.cache_clear()
 

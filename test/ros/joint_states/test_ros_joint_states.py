@@ -485,7 +485,7 @@ def test_repeated_stamp_is_refused():
 
 
 def test_stamp_of_a_message_with_a_missing_position_is_not_free_again():
-    """Its other joints may have been told, with that stamp."""
+    """Its other joints may have been published, with that stamp."""
     states = mapper()
     assert feed(states, message(stamp=1.0))
     assert not feed(states, message(position=[1, NAN, 3], stamp=1.1))
@@ -618,7 +618,7 @@ def test_every_stamp_a_message_can_carry_is_that_of_the_state(first):
 
 @pytest.mark.parametrize('now', [2**31 * SECOND, -(2**31) * SECOND - 1])
 def test_time_of_arrival_that_no_message_can_carry_is_refused(now):
-    """Outputs carry the stamp of the state: one they cannot have is told before anything else."""
+    """Outputs carry the stamp of the state: an impossible one is reported first."""
     states = mapper()
     states.now = now
     assert not states.update(dataclasses.replace(message(), stamp=0), arrival=0.0)

@@ -1,4 +1,4 @@
-"""Exceptions nobody expected: told on /diagnostics, and the process goes on."""
+"""Unexpected exceptions: reported on /diagnostics, and the process continues."""
 
 import threading
 

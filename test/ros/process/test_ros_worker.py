@@ -136,7 +136,7 @@ def test_large_arguments_and_results(worker):
 
 @pytest.mark.parametrize('number', [signal.SIGKILL, signal.SIGTERM])
 def test_killed_in_the_middle_of_a_call(worker, in_call, monkeypatch, number):
-    """The caller is told how it ended; the next call starts another process."""
+    """The caller learns how it ended; the next call starts another process."""
     now = [0.0]
     monkeypatch.setattr(workers, 'time', SimpleNamespace(monotonic=lambda: now[-1]))
     pid = worker.call(os.getpid)
@@ -154,7 +154,7 @@ def test_killed_in_the_middle_of_a_call(worker, in_call, monkeypatch, number):
 
 
 def test_killed_between_two_calls(worker):
-    """Nobody is told but the diagnostics."""
+    """Only the diagnostics report it."""
     pid = worker.call(os.getpid)
     os.kill(pid, signal.SIGKILL)
     os.waitid(os.P_PID, pid, os.WEXITED | os.WNOWAIT)

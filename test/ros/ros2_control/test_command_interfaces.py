@@ -59,7 +59,7 @@ def test_refusals(panda, choice, reason):
 
 
 def test_robots_without_such_joints():
-    """Planar and floating joints are none of ros2_control."""
+    """Planar and floating joints do not exist in ros2_control."""
     text = robot(links('a b c'), joint('j', 'a', 'b', kind='floating'))
     text = text.replace('</robot>', joint('k', 'b', 'c', kind='planar') + '</robot>')
     with pytest.raises(ArgumentError, match='no joint can be commanded'):

@@ -36,7 +36,7 @@ def node(ros_domain):
 
 @pytest.fixture
 def others(node):
-    """Return the watch of a node that has seen the frame `tool` of somebody else."""
+    """Return the watch of a node that has seen the frame `tool` of another node."""
     others = OtherTransforms(node, TFMessage)
     others.watch(['tool'], 1)
     others.receive_static(frames('tool'))

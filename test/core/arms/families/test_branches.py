@@ -1,4 +1,4 @@
-"""Images by whole turns, and the solution next to a seed (C-102)."""
+"""Images by multiples of 2 pi, and the solution next to a seed (C-102)."""
 
 from __future__ import annotations
 

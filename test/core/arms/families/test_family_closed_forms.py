@@ -129,7 +129,7 @@ def test_models_become_robots(family):
 
 
 def test_what_is_out_of_reach_gives_numbers(family):
-    """Every branch is there, finite, and its forward kinematics shows that it is none."""
+    """Every branch is there, finite, and its forward kinematics shows that it is not a solution."""
     for arm, chain, q in random_cases(family):
         C = chain.pose(q)
         far = C.copy()

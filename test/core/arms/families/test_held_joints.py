@@ -104,7 +104,7 @@ def test_a_special_position():
 
 
 def test_what_is_recognized():
-    """Positions of held joints that would make any arm a special one are none of `generic`."""
+    """`generic` has no positions of held joints that would make any arm a special one."""
     iiwa, panda = real_arm('KUKA LBR iiwa 14 R820'), real_arm('Panda')
     assert HeldArm.recognized(Pieper, iiwa, (2,), 1e-8) is not None
     assert HeldArm.recognized(Pieper, panda, (2,), 1e-8) is None

@@ -47,7 +47,7 @@ SHAPES = [(6, 6, 6), (6, 7, 6), (6, 9, 4), (6, 3, 3), (6, 3, 2), (6, 4, 0)]
 
 @pytest.mark.parametrize('shape', SHAPES)
 def test_penrose_conditions(rng, shape):
-    """C-021: the four conditions, and scipy's pseudo-inverse; E-03: U S^-1 V^T is none."""
+    """C-021: the four conditions, and scipy's pseudo-inverse; E-03: U S^-1 V^T is not one."""
     A = of_rank(rng, *shape)
     inverse = WeightedInverse(A)
     B = inverse.inverse()

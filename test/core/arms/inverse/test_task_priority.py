@@ -71,7 +71,7 @@ def test_lexicographic_optimum(rng, ranks):
 
 
 def test_projectors_say_the_same_while_there_is_freedom(rng):
-    """C-029: the formula with (J_k N)^+; its rounding takes over where no freedom is left."""
+    """C-029: the formula with (J_k N)^+; its rounding dominates where no freedom is left."""
     levels = [TaskLevel(rng.normal(size=(r, 8)), rng.normal(size=r)) for r in (2, 3, 2)]
     np.testing.assert_allclose(task_priority(levels).v, projectors(levels, 8), atol=1e-8)
     levels = [TaskLevel(rng.normal(size=(r, 8)), rng.normal(size=r)) for r in (4, 6, 1)]

@@ -200,9 +200,9 @@ def test_a_push_is_found(robot):
     found = annotate_arrays(
         robot, t, q, v, tau - felt, outputs=['wrench'], frames=[TIP], settings=settings
     )[f'wrench/{TIP}']
-    told = np.isfinite(found).all(axis=1)
-    assert told.sum() > 200
-    later = found[told][20:]  # by then only the lag is left: T times the rate of J^T w
+    estimated = np.isfinite(found).all(axis=1)
+    assert estimated.sum() > 200
+    later = found[estimated][20:]  # by then only the lag is left: T times the rate of J^T w
     np.testing.assert_allclose(later, np.broadcast_to(push, later.shape), atol=0.1)
 
 

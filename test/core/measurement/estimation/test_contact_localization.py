@@ -73,24 +73,24 @@ def direction(rng):
 )
 def test_without_noise_link_place_and_force_are_exact(panda, link, point):
     exact, rng = Arm(panda.robot, 1e-3, THIN, only_joints=True), np.random.default_rng(1)
-    told = 0
+    reported = 0
     for _ in range(20):
         q, force = panda.configuration(rng), 40.0 * direction(rng)
         contact = exact.touched(q, link, np.array(point), force).contact
         if contact is None:
             continue
-        told += 1
+        reported += 1
         R = panda.robot.link_pose(q, link)[:3, :3]
         assert contact.segment.link == link
         np.testing.assert_allclose(contact.point, point, atol=1e-5 + 0.1 * contact.deviation)
         error = np.abs(contact.force - R.T @ force)
         assert (error < 1e-3 + 0.1 * np.sqrt(contact.force_covariance.diagonal())).all()
-    assert told >= 15
+    assert reported >= 15
 
 
 @pytest.mark.parametrize(('link', 'least'), [('panda_link7', 300), ('panda_link4', 150)])
 def test_errors_are_as_large_as_stated_and_the_link_is_right(panda, link, least):
-    """Pushes of 60 N: what is told is the right link in 99 %, and within its deviation."""
+    """Pushes of 60 N: the reported link is right in 99 %, the place within its deviation."""
     rng = np.random.default_rng(2)
     segment = next(each for each in panda.locator.segments if each.link == link)
     normalized, wrong = [], 0
@@ -122,7 +122,7 @@ def test_surface_of_a_cylinder():
         if (each.link, each.part) == ('panda_link7', 'cylinder')
     )
     axis = (segment.end - segment.start) / segment.length
-    inside = told = 0
+    inside = reported = 0
     for _ in range(150):
         out = np.cross(axis, direction(rng))
         out /= np.linalg.norm(out)
@@ -134,13 +134,13 @@ def test_surface_of_a_cylinder():
         found = arm.touched(q, 'panda_link7', point, force, rng)
         if found.contact is None:
             continue
-        told += 1
+        reported += 1
         assert found.contact.segment.link == 'panda_link7'
         error = found.contact.point - point
         P = found.contact.covariance
         inside += error @ np.linalg.solve(P, error) < 16.0
-    assert told > 50
-    assert inside > 0.95 * told
+    assert reported > 50
+    assert inside > 0.95 * reported
 
 
 def test_planar_arm_tells_the_place_on_its_third_link(planar):
@@ -265,7 +265,7 @@ def test_a_covariance_that_is_none(panda):
 
 
 def test_correlated_errors_count(panda):
-    """A common error of all torques is none of a contact, if it is stated."""
+    """A common error of all torques is not taken for a contact, if it is stated."""
     jacobians = [panda.robot.jacobian(np.full(8, 0.3), k, 'body') for k in panda.locator.links]
     common = 4.0 * np.ones(8)
     covariance = 0.01 * np.eye(8) + np.outer(common, common)

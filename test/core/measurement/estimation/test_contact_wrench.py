@@ -63,7 +63,7 @@ def test_sign_is_that_of_the_environment_on_the_robot(robot, rng):
 
 @pytest.mark.parametrize('shares', [[1, 1, 1], [1, 1, 0], [0, 1, 1], [0, 0, 1], [0, 0, 0]])
 def test_terms_that_are_not_measured_are_no_contact(rng, shares):
-    """Each is in what is measured just if it is in the model; with none of them only contact is."""
+    """Each is measured if and only if it is in the model; with none of them only contact is."""
     terms, contact, offset = rng.normal(size=(3, 7)), rng.normal(size=7), rng.normal(size=7)
     measured = np.array(shares) @ terms - contact
     external = external_torques(terms, shares, measured, offset)

@@ -87,6 +87,6 @@ def test_starts():
     steps.set_cutoff(0.0)
     assert steps.weights.tolist() == list(PASS)
     assert steps.advance(10**9 + 6)
-    steps.set_cutoff(5.0)  # starts anew
+    steps.set_cutoff(5.0)  # restarts
     assert steps.advance(10**9 + 7)
     assert not steps.advance(10**9 + 8)

@@ -1,4 +1,4 @@
-"""Payloads from efforts: known truth by Pinocchio, what cannot be told, honest intervals."""
+"""Payloads from efforts: known truth by Pinocchio, what is not estimable, honest intervals."""
 
 import numpy as np
 import pytest
@@ -132,7 +132,7 @@ def test_intervals_hold_the_truth(loaded, stated):
 
 
 def test_offsets_of_efforts(loaded):
-    """Constant errors spoil the estimate, and are told if they are looked for."""
+    """Constant errors spoil the estimate, and are estimated on request."""
     rng = np.random.default_rng(5)
     records = poses(loaded, rng, 20, 0.05)
     wrong = np.zeros(ROBOT.nv)

@@ -44,8 +44,8 @@ def test_mean_and_variance_against_their_definition(recorded, found):
     variances = np.einsum('ij,ij->j', y, np.linalg.solve(noisy, y)) / len(q)
     for x in np.random.default_rng(0).uniform(-1.0, 1.0, (20, 3)):
         k = np.array([kernel(x, a, found.length, scale) for a in q])
-        told = r.mean(axis=0) + k @ np.linalg.solve(noisy, y)
-        np.testing.assert_allclose(found.residual(x), told, atol=1e-7)
+        expected = r.mean(axis=0) + k @ np.linalg.solve(noisy, y)
+        np.testing.assert_allclose(found.residual(x), expected, atol=1e-7)
         confidence = k @ np.linalg.solve(noisy, k)
         assert found.confidence(x) == pytest.approx(confidence, abs=1e-7)
         np.testing.assert_allclose(
@@ -86,7 +86,7 @@ def test_whole_turns_do_not_matter(recorded, found):
 
 
 def test_wrong_masses_of_an_arm():
-    """What 10 % heavier links add is told to a quarter, in the middle third of the ranges."""
+    """It maps the effect of 10 % heavier links to a quarter, in the middle third of the ranges."""
     robot, rng = Robot.from_urdf(urdf_path('panda')), np.random.default_rng(2)
     low, high = robot.limits.lower[:7], robot.limits.upper[:7]
     middle, half = 0.5 * (low + high), 0.16 * (high - low)

@@ -61,7 +61,7 @@ def test_confidence_is_what_it_says():
 
 
 def test_same_minimum_as_another_solver():
-    """C-017: scipy's trust region on central differences, with residuals written anew, ends at the
+    """C-017: scipy's trust region on central differences, with residuals of its own, ends at the
     same parameters."""
     nominal, link = arm('UR5')
     q = configurations(nominal, 20)

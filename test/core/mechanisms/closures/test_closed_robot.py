@@ -246,7 +246,7 @@ def test_compiled_closures_are_those_of_the_reference() -> None:
 
 
 def test_least_squares_by_orthogonalization() -> None:
-    """Against NumPy, with redundant rows; columns that depend on others are told."""
+    """Against NumPy, with redundant rows; columns that depend on others are reported."""
     rng = np.random.default_rng(2)
     A, B = rng.standard_normal((7, 4)), rng.standard_normal((7, 2))
     X, independence = least_squares(A, B)

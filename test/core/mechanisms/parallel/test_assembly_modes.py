@@ -72,7 +72,7 @@ def test_paths_of_a_system_with_known_solutions():
     signs = np.array([[1, a, b] for a in (1, -1) for b in (1, -1)], dtype=complex)
     start = path_tracking.unit(signs * [1.0, 1.0j, 1.0])
     paths = path_tracking.follow(system(-1.0 + 0.5j, 1.0) * (1 + 0.2j), system(1, 4), start)
-    assert not paths.arrived.all()  # the start is none of the solutions of that system
+    assert not paths.arrived.all()  # the start does not solve that system
     exact = path_tracking.unit(signs * [1.0, np.sqrt(-1.0 + 0.5j), 1.0])
     paths = path_tracking.follow(system(-1.0 + 0.5j, 1.0) * (1 + 0.2j), system(1, 4), exact)
     assert paths.arrived.all()

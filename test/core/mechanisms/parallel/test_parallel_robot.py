@@ -181,7 +181,7 @@ def test_a_pose_handed_on_stays_a_rotation():
 
 
 def test_branch_by_seed():
-    """Cranks near given positions, whole turns included; the other branch is another posture."""
+    """Cranks near given positions, modulo 2 pi; the other branch is another posture."""
     robot = made('hexa')
     both = robot.inverse_positions(robot.home)
     q = robot.inverse_position(robot.home)

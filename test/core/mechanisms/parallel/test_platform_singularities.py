@@ -133,7 +133,7 @@ def test_stretched_legs_are_singular_themselves():
 
 @pytest.mark.parametrize('name', ['hexaglide', 'hexa'])
 def test_levers_of_either_sign_are_regular(name):
-    """C-125: rods that move against their motors are none the worse."""
+    """C-125: rods that move against their motors are no worse."""
     mechanism = getattr(example_mechanisms, name)()
     found = report(mechanism, mechanism.home)
     assert (found.singular_legs, found.message) == ((), 'regular')

@@ -28,7 +28,7 @@ def body(seed):
 
 EVENTS = st.tuples(
     st.sampled_from(NAMES),
-    st.sampled_from((*LINKS, None)),  # None: taken off
+    st.sampled_from((*LINKS, None)),  # None: removed
     st.integers(0, 20),
     st.sampled_from([0.0, 0.5, 2.0]),
     st.floats(0.0, 1.5),  # s until the next one

@@ -136,7 +136,7 @@ def test_lines_of_the_partial_wrenches():
 
 
 def test_nearest_branch():
-    """C-102: each branch is found from a seed beside it, images by whole turns included."""
+    """C-102: each branch is found from a seed beside it, images by multiples of 2 pi included."""
     C = arm_321.POSE_EXACT
     for solution in ARM.branches(C):
         seed = solution + 0.1 * np.array([1, -1, 1, -1, 1, -1])

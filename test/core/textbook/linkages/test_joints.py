@@ -342,7 +342,7 @@ def test_passive_joints_follow_the_active_one():
 
 
 def test_jacobian_of_the_active_joints_is_that_of_the_closed_mechanism():
-    """B-128: A G against differences of poses with the loop closed anew at each crank angle."""
+    """B-128: A G against differences of poses with the loop closed again at each crank angle."""
     loop, q, _ = four_bar()
     h = 1e-4
     around = [loop.closed(q + [s * h, 0, 0, 0], [0]).q for s in (-2, -1, 1, 2)]
