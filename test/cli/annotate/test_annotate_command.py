@@ -292,7 +292,7 @@ def test_outputs_are_not_overwritten(tmp_path, recorded, capsys):
     [
         (['--outputs', 'grafity'], 'grafity: choose of gravity'),
         (['--set', 'observer=kalmann'], "no observer 'kalmann'"),
-        (['--set', 'observr=kalman'], 'no NAME=VALUE with one of effort_terms'),
+        (['--set', 'observr=kalman'], 'no NAME=VALUE with one of '),
         (['--set', 'gravity=0,0'], '3 numbers separated by commas'),
         (['--set', 'payload_mass=heavy'], 'is not a number'),
         (['--urdf', '/none.urdf'], 'cannot read /none.urdf'),

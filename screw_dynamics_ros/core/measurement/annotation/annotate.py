@@ -48,6 +48,7 @@ from screw_dynamics_ros.core.robot.robot import Robot
 from screw_dynamics_ros.core.types import Array
 
 BLOCK = 8192  # samples that are computed at once
+READ = 'read: '  # before names of what observers read: 'momentum' is an output, too
 
 
 class MotionArrays(NamedTuple):
@@ -237,7 +238,7 @@ class Annotator:
         return self.robot.substitute(function, payload=load, **sources)
 
     def _observed(self) -> dict[str, Source]:
-        """Return the quantities that the observer reads, by name."""
+        """Return the quantities that the observer reads, by name after `READ`."""
         contained = tuple(int(term in self.settings.effort_terms) for term in TERMS)
         efforts = Efforts(
             Formula('shares', (), as_numbers, (contained,)),
@@ -254,7 +255,7 @@ class Annotator:
         static = static_torque(efforts, terms)
         given = quantities(efforts, 'v', static, self._of_load)
         observer = OBSERVERS[self.settings.observer]
-        return {name: given[name] for name in (*observer.reads, *observer.torques_read)}
+        return {READ + name: given[name] for name in (*observer.reads, *observer.torques_read)}
 
     def _wrench_kernel(self) -> ResultKernel | None:
         """Return the program for contact wrenches, given external torques."""
@@ -350,7 +351,8 @@ class Annotator:
             if self._is_observed:
                 one = np.ones(self.robot.nv)
                 complete = np.isfinite(v @ one) & np.isfinite(tau @ one)
-                torques, covariance = observer.torques(t, starts, complete, found)
+                read = {name[len(READ) :]: found[name] for name in found if name.startswith(READ)}
+                torques, covariance = observer.torques(t, starts, complete, read)
                 if 'external_torque' in self.outputs:
                     results['external_torque'] = torques
                     if covariance is not None:
