@@ -34,13 +34,17 @@ class Base:
     """A platform at rest that turns its wheels as it is told."""
 
     def __init__(self, bench):
-        self.bench, self.wheels, self.stamp = bench, np.zeros(2), 10**18
+        self.bench, self.wheels, self.stamp = bench, np.zeros(2), bench.clock.time_ns()
         self.poses = bench.sent['odom']
         self.turn([0.0, 0.0])
 
     def send(self, names, position, step=0.01):
         """Send a joint state `step` seconds after the one before; return its stamp."""
-        self.stamp += round(step * 1e9)
+        if step > 0.0:
+            self.bench.go_on(step)
+            self.stamp = self.bench.clock.time_ns()
+        else:
+            self.stamp += round(step * 1e9)
         message = JointState(name=names, position=[float(x) for x in position])
         message.header.stamp.sec, message.header.stamp.nanosec = divmod(self.stamp, 10**9)
         self.bench.hear('joint_states', message)
@@ -50,6 +54,12 @@ class Base:
         """Turn the wheels by some angles; return the stamp."""
         self.wheels = self.wheels + wheels
         return self.send(NAMES, self.wheels, step)
+
+    def recover(self):
+        """Send good states until nothing of before is reported."""
+        for _ in range(35):
+            self.turn([0.0, 0.0])
+        self.check(0)
 
     def after(self, wheels):
         """Return the pose published for the state after the wheels have turned."""
@@ -139,25 +149,76 @@ def test_lost_path_is_not_published_until_a_reset(base, wheels, step, reason):
     assert len(base.poses) == count > 0
     base.reset()
     np.testing.assert_allclose(planar(base.after([1.0, 1.0])), [0.0, 0.1, 0.0], atol=1e-12)
+    base.recover()
+
+
+def test_wheels_of_two_publishers_are_merged(base):
+    """Each reports one side; joints of others on the same topic do not matter."""
+    left, right = 0.0, 0.0
+    for _ in range(10):
+        right += 1.0
+        base.send(['right', 'arm'], [right, 7.0])
+        left += 1.0
+        base.send(['left'], [left], 1e-4)
+        base.send(['gripper'], [0.1], 1e-4)
+    base.check(0)
+    np.testing.assert_allclose(planar(base.poses[-1]), [0.0, 1.0, 0.0], atol=1e-12)
+    assert len(base.poses) == 10
+    for k in range(1, 4):  # the same stamp for both: the second one shows with the next state
+        base.send(['right'], [10.0 + 0.1 * k])
+        base.send(['left'], [10.0 + 0.1 * k], 0.0)
+    np.testing.assert_allclose(planar(base.after([10.3, 10.3])), [0.0, 1.03, 0.0], atol=1e-3)
     base.check(0)
 
 
-def test_messages_that_cannot_be_used_are_reported(base):
-    base.send(['right'], [0.0])
-    base.check(1, "no joint 'left'")
+def test_states_in_doubt_are_refused_and_counted(base):
+    """By the policies of all nodes: NaN, a stamp that is late, one that is too old."""
     base.turn([0.0, 0.0])
-    base.check(0)
+    count = len(base.poses)
+    for _ in range(3):
+        base.send(NAMES, [float('nan'), 0.0])
+    base.check(1, 'a position is missing or not a finite number: right (position_policy: reject)')
+    assert base.bench.status().values['position_missing count'] == '3'
+    base.send(NAMES, [0.0, 0.0], -0.2)
+    base.check(1, 'the stamp is older than that of the previous message: by 0.200000 s')
+    assert len(base.poses) == count
+    assert base.bench.set(max_stamp_age=1.0).successful
+    base.send(NAMES, [0.0, 0.0], -2.0)
+    base.check(1, 'the stamp is older than max_stamp_age: 2.2')
+    assert len(base.poses) == count
+    base.recover()
+    assert not base.bench.set(velocity_policy='guess').successful
+
+
+def test_velocities_need_no_positions(make):
+    """With position_feedback: false, as in diff_drive_controller; without either it says so."""
+    bench = make(position_feedback=False)
+
+    def send(**fields):
+        bench.go_on(0.1)
+        message = JointState(name=NAMES, **fields)
+        message.header.stamp.sec, message.header.stamp.nanosec = divmod(
+            bench.clock.time_ns(), 10**9
+        )
+        bench.hear('joint_states', message)
+
+    for _ in range(3):
+        send(velocity=[1.0, 1.0])
+    np.testing.assert_allclose(planar(bench.sent['odom'][-1]), [0.0, 0.02, 0.0], atol=1e-9)
+    send(position=[1.0, 1.0])
+    assert len(bench.sent['odom']) == 2
+    assert 'a velocity is missing or not a finite number: right, left' in bench.status().summary
 
 
 def test_joint_states_that_end_are_reported(base):
     """An error without them, gone with the next step."""
+    base.bench.set(max_gap=60.0)
     base.turn([0.0, 0.0])
     base.bench.go_on(0.4)
     base.check(0)
     base.bench.go_on(0.2)
     base.check(2, 'no step of right, left in joint_states for 0.6')
-    base.turn([0.0, 0.0])
-    base.check(0)
+    base.recover()
 
 
 def test_pose_is_set(base):
@@ -184,6 +245,7 @@ def test_pose_is_set(base):
 def test_commands_are_filtered_and_end(base):
     """Sideways and too fast: taken out, limited; zero at the end of cmd_vel_timeout (C-134)."""
     bench, message = base.bench, TwistStamped()
+    bench.set(max_gap=60.0, state_timeout=60.0)
     received = bench.sent['cmd_vel_out']
     message.twist.linear.x, message.twist.linear.y, message.twist.angular.z = 2.0, 0.3, 0.4
     bench.go_on(0.01)

@@ -11,11 +11,12 @@ pytest.importorskip('rclpy')
 import numpy as np
 import rclpy
 from rclpy.parameter import Parameter
-from rclpy.serialization import deserialize_message
+from rclpy.serialization import deserialize_message, serialize_message
 from rclpy.time import Time
 from std_msgs.msg import Float64MultiArray
 from std_srvs.srv import SetBool, Trigger
 
+from screw_dynamics_ros.nodes.hosting import state_input
 from screw_dynamics_ros.nodes.mechanism import simulator as mechanism_simulator
 from screw_dynamics_ros.nodes.mobile_base import odometry_node
 from screw_dynamics_ros.nodes.parallel import platform_node
@@ -42,7 +43,7 @@ class NodeBench:
     def __init__(self, domain, patch, kind=simulator.Simulator, **parameters):
         self.clock, self.sent, self._timers = Clock(), defaultdict(list), []
         nodes = simulator, mechanism_simulator, odometry_node, platform_node
-        for module in (*nodes, status, time_control):
+        for module in (*nodes, state_input, status, time_control):
             patch.setattr(module, 'time', self.clock)
         for module in nodes:
             patch.setattr(module, 'every', self._every)
@@ -106,7 +107,8 @@ class NodeBench:
 
     def hear(self, topic, message):
         """Let a message come, on a topic without its namespace."""
-        self._heard[topic].callback(message)
+        heard = self._heard[topic]
+        heard.callback(serialize_message(message) if heard.raw else message)
 
     def command(self, *efforts):
         self.hear('effort_commands', Float64MultiArray(data=[float(each) for each in efforts]))

@@ -14,7 +14,11 @@ from screw_dynamics_ros.core.measurement.estimation.effort_terms import TERMS
 from screw_dynamics_ros.nodes.model.closed_loops import measured_joints
 from screw_dynamics_ros.nodes.model.payloads import Payloads
 from screw_dynamics_ros.nodes.model.running_model import Model
-from screw_dynamics_ros.nodes.parameters import payload_parameters, shared_parameters
+from screw_dynamics_ros.nodes.parameters import (
+    payload_parameters,
+    shared_parameters,
+    state_parameters,
+)
 from screw_dynamics_ros.nodes.parameters.gravity_parameters import PARAMETER
 from screw_dynamics_ros.ros.compatibility import can_call_after_parameters_are_set
 from screw_dynamics_ros.ros.joint_states.mapper import JointStateMapper
@@ -95,7 +99,7 @@ class ModelParameters:
     def _check(self, values: dict[str, Any]) -> None:
         """Refuse what cannot be; raises `ScrewDynamicsError`."""
         model = self._model()
-        shared_parameters.policies(self.declared, values)
+        state_parameters.policies(self.declared, values)
         robot: Robot | None = None
         if model is not None:
             robot = model.robot
@@ -107,7 +111,7 @@ class ModelParameters:
         if self.declared['gravity_source'] == PARAMETER:
             self.gravity[:] = self.declared['gravity']
         self.effort_shares[:] = shared_parameters.effort_shares(self.declared)
-        self.policies = shared_parameters.policies(self.declared)
+        self.policies = state_parameters.policies(self.declared)
 
     def _apply(self, values: dict[str, Any]) -> None:
         self._follow()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 from rclpy.node import Node
 from rclpy.qos import DurabilityPolicy
@@ -150,6 +150,13 @@ def joint_state_status(
             'positions or velocities too large to compute with: '
             f'{load.overflows} states without results so far',
         )
+    report_messages(status, load, now, remedy(model))
+    report_records(status, mapper, needs(channels), now)
+    return status
+
+
+def report_messages(status: Status, load: Load, now: float, remedy: str = '') -> None:
+    """Report messages that came late, not at all, or could not be read."""
     status.values['late, skipped'] = str(load.late)
     status.values['lost or merged'] = str(load.lost)
     if now - load.last_late < RECENT:
@@ -157,18 +164,23 @@ def joint_state_status(
             Level.WARN,
             f'a joint state was received {load.delay:.3f} s after it was sent, later than '
             f'max_delay: {load.late} skipped so far; this process was stopped or is overloaded'
-            + remedy(model),
+            + remedy,
         )
     if load.loses:
         status.report(
             Level.WARN,
             f'{load.lost} joint states so far were lost in transport or merged into newer ones: '
-            'they arrive faster than they can be transported and processed' + remedy(model),
+            'they arrive faster than they can be transported and processed' + remedy,
         )
     if now - load.last_unreadable < RECENT:
         status.report(Level.WARN, f'unreadable message: {printable(load.unreadable_reason)}')
-    report_records(status, mapper, channels, now)
-    return status
+
+
+def needs(channels: Sequence[Channel]) -> set[str]:
+    """Return which fields of joint states some topics wait for: 'velocity', 'effort'."""
+    return {
+        field for field in SHORT_OF_FIELD.values() if any(getattr(each, field) for each in channels)
+    }
 
 
 def remedy(model: Model) -> str:
@@ -179,16 +191,23 @@ def remedy(model: Model) -> str:
 def report_records(
     status: Status,
     mapper: JointStateMapper,
-    channels: Sequence[Channel],
+    needs: Collection[str],
     now: float,
+    *,
+    only_needs: bool = False,
 ) -> None:
-    """Add what the mapper has recently refused or substituted."""
+    """Add what the mapper has recently refused or substituted.
+
+    `needs` as `needs` returns it; with `only_needs` other fields are counted and not mentioned.
+    """
     for reason, record in mapper.records.items():
         status.values[f'{reason.name.lower()} count'] = str(record.count)
         if now - record.last >= RECENT:
             continue
         field = SHORT_OF_FIELD.get(reason)
-        is_missed = field is None or any(getattr(channel, field) for channel in channels)
+        is_missed = field is None or field in needs
+        if only_needs and not is_missed:
+            continue
         status.report(
             Level.WARN if is_missed else Level.OK,
             reason.value + (f': {record.detail}' if record.detail else ''),

@@ -4,25 +4,29 @@ from __future__ import annotations
 
 import math
 import time
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 from geometry_msgs.msg import PoseWithCovarianceStamped, Twist, TwistStamped
 from rclpy.node import Node
-from sensor_msgs.msg import JointState
 from std_msgs.msg import Header
 
 from screw_dynamics_ros.core.errors import ArgumentError, ScrewDynamicsError
+from screw_dynamics_ros.core.mobile.followed_path import FollowedPath
 from screw_dynamics_ros.core.mobile.odometry import Odometry, WheelNoise
+from screw_dynamics_ros.core.mobile.wheel_readings import WheelReadings
 from screw_dynamics_ros.core.units import NANOSECONDS
+from screw_dynamics_ros.nodes.hosting.state_input import TOPIC, state_input
 from screw_dynamics_ros.nodes.mobile_base import messages
 from screw_dynamics_ros.nodes.mobile_base.assembly import make_base
 from screw_dynamics_ros.nodes.mobile_base.command_filter import CommandFilter
-from screw_dynamics_ros.nodes.mobile_base.followed_path import FollowedPath
 from screw_dynamics_ros.nodes.mobile_base.parameters import TABLE
 from screw_dynamics_ros.nodes.mobile_base.pose_outputs import PoseOutputs
-from screw_dynamics_ros.nodes.mobile_base.wheel_readings import WheelReadings
+from screw_dynamics_ros.nodes.parameters.state_parameters import policies
 from screw_dynamics_ros.ros.diagnostics import Diagnostics, Level, Status
+from screw_dynamics_ros.ros.joint_states.mapper import JointStateMapper
+from screw_dynamics_ros.ros.joint_states.policies import NEVER, Policies
 from screw_dynamics_ros.ros.names import shorten
 from screw_dynamics_ros.ros.parameters import Parameters
 from screw_dynamics_ros.ros.process.faults import FAULTS
@@ -30,8 +34,9 @@ from screw_dynamics_ros.ros.process.timers import every
 from screw_dynamics_ros.ros.standard_services import serve_trigger
 from screw_dynamics_ros.ros.topics import qos
 
-STATES, SET_POSE = 'joint_states', '~/set_pose'
+SET_POSE = '~/set_pose'
 COMMANDS, UNSTAMPED = '~/cmd_vel', '~/cmd_vel_unstamped'
+HOUSEKEEPING = 0.1  # s
 
 
 class OdometryNode:
@@ -50,9 +55,11 @@ class OdometryNode:
         self.parameters = values = Parameters(node, TABLE, self._check, self._adapt)
         self._base = base = make_base(values.values)
         noise = WheelNoise(values['wheel_noise_along'], values['wheel_noise_across'])
-        readings = WheelReadings(base, values['position_feedback'])
+        readings = WheelReadings(base.wheels, values['position_feedback'])
+        self._states = state_input(node, base.joints, self._policies())
         self._path = FollowedPath(Odometry(base.platform, noise), readings)
         self._commands = CommandFilter(base.platform, lambda: values.values)
+        self._read = np.full(len(base.joints), NEVER)
         self._ticked, self._moved = math.nan, time.monotonic()
         self._refused: dict[str, str] = {}
 
@@ -77,7 +84,8 @@ class OdometryNode:
             )
 
         if not open_loop:
-            listen(JointState, STATES, self._on_states, qos.JOINT_STATES)
+            self._states.subscribe_to_states(self._on_state)
+            every(node, HOUSEKEEPING, self._states.look_for_drivers)
         listen(PoseWithCovarianceStamped, SET_POSE, self._on_pose, qos.COMMAND)
         if open_loop or self._limited is not None:
             listen(TwistStamped, COMMANDS, self._on_stamped, qos.COMMAND)
@@ -89,30 +97,35 @@ class OdometryNode:
     def _check(self, changes: dict[str, Any]) -> None:
         """Refuse values that do not fit the others."""
         make_base({**self.parameters.values, **changes})
+        self._policies(changes)
 
     def _adapt(self, changes: dict[str, Any]) -> None:
+        self._states.policies = self._policies()
         if any('.max_' in name or '.min_' in name for name in changes):
             self._commands.adapt()
 
+    def _policies(self, changes: dict[str, Any] | None = None) -> Policies:
+        """Return the policies of joint states; who measures velocities only needs no positions."""
+        found = policies(self.parameters, changes)
+        is_measured_by_velocity = not self.parameters['position_feedback']
+        if is_measured_by_velocity and not self._base.steering:
+            return replace(found, position='zero')
+        return found
+
     # --- odometry -------------------------------------------------------------------------------
 
-    def _on_states(self, message: JointState) -> None:
-        stamp = message.header.stamp
-        try:
-            step = self._path.follow(
-                message.name,
-                message.position,
-                message.velocity,
-                stamp.sec * NANOSECONDS + stamp.nanosec,
-                self.parameters['max_gap'],
-                self.parameters['max_wheel_velocity'],
-            )
-        except ScrewDynamicsError as error:
-            self._refused[STATES] = f'{STATES}: {error}'
+    def _on_state(self, mapper: JointStateMapper) -> None:
+        if not (mapper.has_velocity or self.parameters['position_feedback']):
+            return  # the status of the joint states says so
+        # Of several publishers each brings some wheels: a step is one in which all have been read.
+        stamps = mapper.stamps
+        if not (mapper.restarted or (stamps > self._read).all()):
             return
+        self._read = stamps
+        gap, rate = self.parameters['max_gap'], self.parameters['max_wheel_velocity']
+        step = self._path.follow(mapper.q, mapper.v, mapper.stamp, gap, rate)
         if step is not None:
             self._moved = time.monotonic()
-            self._refused.pop(STATES, None)
             self._outputs.publish(self._path, step.dt, step.steering, step.stamp)
 
     def _on_pose(self, message: PoseWithCovarianceStamped) -> None:
@@ -208,9 +221,13 @@ class OdometryNode:
             )
         elif not self.parameters['open_loop']:
             age = time.monotonic() - self._moved
-            if age > self.parameters['state_timeout']:
+            if age > (self.parameters['state_timeout'] or math.inf):
                 joints = shorten(self._base.joints)
-                status.report(Level.ERROR, f'no step of {joints} in {STATES} for {age:.3g} s')
+                status.report(Level.ERROR, f'no step of {joints} in {TOPIC} for {age:.3g} s')
+        if not self.parameters['open_loop']:
+            self._states.report(
+                status, () if self.parameters['position_feedback'] else ['velocity']
+            )
         for refusal in list(self._refused.values()):
             status.report(Level.WARN, f'refused {refusal}')
         return status

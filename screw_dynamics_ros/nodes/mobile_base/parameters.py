@@ -8,6 +8,7 @@ from typing import Any
 
 from screw_dynamics_ros.core.mobile.command_limits import AxisLimits
 from screw_dynamics_ros.nodes.parameters.shared_parameters import PROCESS
+from screw_dynamics_ros.nodes.parameters.state_parameters import AS_MEASURED
 from screw_dynamics_ros.ros.parameters import Specification
 
 #: Axes of commands in the order of twists (omega, v_x, v_y), and their units.
@@ -199,13 +200,6 @@ ODOMETRY = (
         maximum=60.0,
     ),
     Specification(
-        'state_timeout',
-        0.5,
-        'Time without a step of the wheels in joint states after which that is reported [s].',
-        minimum=0.001,
-        maximum=3600.0,
-    ),
-    Specification(
         'max_wheel_velocity',
         200.0,
         'A wheel cannot turn faster [rad/s]: larger steps are faults of the encoder.',
@@ -254,7 +248,9 @@ COMMANDS = (
     ),
 )
 
-TABLE = (*PLATFORM, *ODOMETRY, *COMMANDS, *PROCESS)
+STATES = tuple(row for row in AS_MEASURED if row.name != 'effort_policy')
+
+TABLE = (*PLATFORM, *ODOMETRY, *STATES, *COMMANDS, *PROCESS)
 
 
 def axis_limits(values: Mapping[str, Any]) -> list[AxisLimits]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from typing import NamedTuple
 
 import numpy as np
 from geometry_msgs.msg import PoseStamped, TwistStamped, WrenchStamped
@@ -12,7 +13,6 @@ from sensor_msgs.msg import JointState
 from screw_dynamics_ros.core.lie import quaternions, screws
 from screw_dynamics_ros.core.mechanisms.parallel.parallel_robot import ParallelRobot
 from screw_dynamics_ros.core.types import Array
-from screw_dynamics_ros.nodes.parallel.motor_states import MotorState
 from screw_dynamics_ros.ros.messages import templates
 from screw_dynamics_ros.ros.messages.conversions import swap_linear_angular
 from screw_dynamics_ros.ros.parameters import Parameters
@@ -23,6 +23,25 @@ try:
     from tf2_msgs.msg import TFMessage
 except ImportError:
     TFMessage = None
+
+
+class MotorState(NamedTuple):
+    """A state of the motors.
+
+    Attributes
+    ----------
+    stamp : int
+        [ns].
+    q : (n,) array
+    v, tau : (n,) array or None
+        None where they are not known of all motors.
+    """
+
+    stamp: int
+    q: Array
+    v: Array | None
+    tau: Array | None
+
 
 #: Numbers of a message for a state and its pose (4, 4); None if the state does not give them.
 Numbers = Callable[[MotorState, Array], Array | None]
@@ -65,15 +84,19 @@ class ParallelOutputs:
             template = templates.transforms([(base, platform)])
             yield Channel(publishers.get(TFMessage, '/tf'), template), self._pose
         yield Channel(publishers.get(PoseStamped, '~/pose'), templates.pose(base)), self._pose
-        yield Channel(publishers.get(TwistStamped, '~/twist'), templates.twist(base)), self._twist
+        publisher, template = publishers.get(TwistStamped, '~/twist'), templates.twist(base)
+        yield Channel(publisher, template, velocity=True), self._twist
         efforts = templates.joint_efforts(joints)
         yield Channel(publishers.get(JointState, '~/gravity'), efforts), self._gravity
         efforts = templates.joint_efforts(joints)
         yield Channel(publishers.get(JointState, '~/leg_forces'), efforts), self._leg_forces
-        yield (
-            Channel(publishers.get(WrenchStamped, '~/wrench'), templates.wrench(platform)),
-            self._wrench,
-        )
+        publisher, template = publishers.get(WrenchStamped, '~/wrench'), templates.wrench(platform)
+        yield Channel(publisher, template, effort=True), self._wrench
+
+    @property
+    def channels(self) -> list[Channel]:
+        """All topics."""
+        return [channel for channel, _ in self._topics]
 
     def count_listeners(self) -> None:
         """Look for the subscribers of all topics."""

@@ -11,6 +11,7 @@ from screw_dynamics_ros.core.mechanisms.parallel.mechanism import Mechanism
 from screw_dynamics_ros.core.mechanisms.parallel.mechanism_description import mechanism_of
 from screw_dynamics_ros.core.mechanisms.parallel.parallel_robot import ParallelRobot
 from screw_dynamics_ros.nodes.parameters.shared_parameters import PROCESS
+from screw_dynamics_ros.nodes.parameters.state_parameters import AS_MEASURED
 from screw_dynamics_ros.ros.parameters import Parameters, Specification, Value
 from screw_dynamics_ros.ros.yaml_text import read_yaml_file
 
@@ -87,13 +88,6 @@ CERTAINTY = (
         maximum=1.0,
     ),
     Specification(
-        'state_timeout',
-        0.5,
-        'Time without a usable joint state after which that is reported [s].',
-        minimum=0.001,
-        maximum=3600.0,
-    ),
-    Specification(
         'wrench_timeout',
         0.1,
         'Time for which a message on ~/external_wrench counts [s].',
@@ -102,7 +96,7 @@ CERTAINTY = (
     ),
 )
 
-TABLE = (*ROBOT, *CERTAINTY, *PROCESS)
+TABLE = (*ROBOT, *CERTAINTY, *AS_MEASURED, *PROCESS)
 
 
 def check(values: dict[str, Value]) -> None:

@@ -2,21 +2,23 @@
 
 from __future__ import annotations
 
+import math
 import time
 
 import numpy as np
 from geometry_msgs.msg import WrenchStamped
 from rclpy.node import Node
-from sensor_msgs.msg import JointState
 
-from screw_dynamics_ros.core.errors import ArgumentError, ScrewDynamicsError
+from screw_dynamics_ros.core.errors import ScrewDynamicsError
 from screw_dynamics_ros.core.mechanisms.parallel.pose_tracking import PoseTracker
 from screw_dynamics_ros.core.types import Array
-from screw_dynamics_ros.core.units import NANOSECONDS
-from screw_dynamics_ros.nodes.parallel.motor_states import MotorState, motor_state
-from screw_dynamics_ros.nodes.parallel.outputs import ParallelOutputs
+from screw_dynamics_ros.nodes.hosting import statuses
+from screw_dynamics_ros.nodes.hosting.state_input import TOPIC, state_input
+from screw_dynamics_ros.nodes.parallel.outputs import MotorState, ParallelOutputs
 from screw_dynamics_ros.nodes.parallel.parameters import TABLE, check, make_robot
+from screw_dynamics_ros.nodes.parameters.state_parameters import policies
 from screw_dynamics_ros.ros.diagnostics import Diagnostics, Level, Status
+from screw_dynamics_ros.ros.joint_states.mapper import JointStateMapper
 from screw_dynamics_ros.ros.messages.conversions import swap_linear_angular
 from screw_dynamics_ros.ros.names import shorten, shown
 from screw_dynamics_ros.ros.parameters import Parameters, Value
@@ -25,7 +27,7 @@ from screw_dynamics_ros.ros.process.timers import every
 from screw_dynamics_ros.ros.standard_services import serve_trigger
 from screw_dynamics_ros.ros.topics import qos
 
-STATES, WRENCH = 'joint_states', '~/external_wrench'
+WRENCH = '~/external_wrench'
 HOUSEKEEPING = 0.1  # s
 
 
@@ -48,19 +50,13 @@ class PlatformNode:
         self._outputs = ParallelOutputs(node, robot, parameters, self._external)
         self._refused: dict[str, str] = {}
         self._wrench, self._wrench_time = np.zeros(6), -np.inf
-        self._stamp, self._heard = -(2**63), time.monotonic()
-        self._has_velocity = self._has_effort = True
+        self._heard = time.monotonic()
+        self._states = state_input(node, robot.joint_names, policies(parameters))
         self._follow({})
         self._prepare()
 
         guarded = FAULTS.guarded
-        node.create_subscription(
-            JointState,
-            STATES,
-            guarded(f'a message on {STATES}', self._on_state),
-            qos.JOINT_STATES,
-            qos_overriding_options=qos.OVERRIDABLE,
-        )
+        self._states.subscribe_to_states(self._on_state)
         node.create_subscription(
             WrenchStamped, WRENCH, guarded(f'a message on {WRENCH}', self._on_wrench), qos.COMMAND
         )
@@ -68,7 +64,7 @@ class PlatformNode:
         diagnostics = Diagnostics(node)
         diagnostics.add(self.status)
         diagnostics.add(FAULTS.status)
-        every(node, HOUSEKEEPING, self._outputs.count_listeners)
+        every(node, HOUSEKEEPING, self._look_around)
 
     def _prepare(self) -> None:
         """Compile what states need."""
@@ -79,34 +75,36 @@ class PlatformNode:
 
     def _check(self, values: dict[str, Value]) -> None:
         check({**self.parameters.values, **values})
+        policies(self.parameters, values)
 
     def _follow(self, changes: dict[str, Value]) -> None:
         """Put the limits of certainty in force."""
         tracker, parameters = self._tracker, self.parameters
+        self._states.policies = policies(parameters)
         tracker.smallest_singular_value = parameters['smallest_singular_value']
         tracker.largest_turn = parameters['largest_turn']
         tracker.largest_shift = parameters['largest_shift']
         redundant = len(self._robot.mechanism.rod_legs) > 6
         tracker.tolerance = parameters['length_tolerance'] if redundant else None
 
+    def _look_around(self) -> None:
+        """Look for subscribers and drivers."""
+        self._outputs.count_listeners()
+        self._states.look_for_drivers()
+
     # --- messages and requests ------------------------------------------------------------------
 
-    def _on_state(self, message: JointState) -> None:
+    def _on_state(self, mapper: JointStateMapper) -> None:
         try:
-            state = motor_state(message, self._robot.joint_names)
-            if state.stamp <= self._stamp:
-                raise ArgumentError(
-                    f'its stamp is not later than that of the one before '
-                    f'({self._stamp / NANOSECONDS:.9f} s); after a step of the clock call ~/reset'
-                )
-            pose = self._tracker.update(state.q)
+            pose = self._tracker.update(mapper.q)
         except ScrewDynamicsError as error:
-            self._refused[STATES] = f'{STATES}: {error}'
+            self._refused[TOPIC] = f'{TOPIC}: {error}'
             return
-        self._refused.pop(STATES, None)
-        self._stamp, self._heard = state.stamp, time.monotonic()
-        self._has_velocity, self._has_effort = state.v is not None, state.tau is not None
-        self._outputs.publish(state, pose)
+        self._refused.pop(TOPIC, None)
+        self._heard = time.monotonic()
+        v = mapper.v if mapper.has_velocity else None
+        tau = mapper.tau if mapper.has_effort else None
+        self._outputs.publish(MotorState(mapper.stamp, mapper.q, v, tau), pose)
 
     def _on_wrench(self, message: WrenchStamped) -> None:
         frame, f, n = message.header.frame_id, message.wrench.force, message.wrench.torque
@@ -127,8 +125,7 @@ class PlatformNode:
 
     def _reset(self) -> str:
         self._tracker.reset()
-        self._stamp = -(2**63)
-        self._refused.pop(STATES, None)
+        self._refused.pop(TOPIC, None)
         return 'the platform is taken to be near its home'
 
     # --- report ---------------------------------------------------------------------------------
@@ -153,13 +150,11 @@ class PlatformNode:
                 f'assembly mode lost, nothing is published: {tracker.lost}; move the platform '
                 'near its home and call ~/reset',
             )
-        elif age > self.parameters['state_timeout']:
+        elif age > (self.parameters['state_timeout'] or math.inf):
             motors = shorten(self._robot.joint_names)
-            status.report(Level.ERROR, f'no state of {motors} in {STATES} for {age:.3g} s')
+            status.report(Level.ERROR, f'no state of {motors} in {TOPIC} for {age:.3g} s')
         for refusal in list(self._refused.values()):
             status.report(Level.WARN, f'refused {refusal}')
-        if not self._has_velocity:
-            status.report(Level.WARN, 'no velocities of all motors: ~/twist is not published')
-        if not self._has_effort:
-            status.report(Level.WARN, 'no efforts of all motors: ~/wrench is not published')
+        statuses.report_channels(status, self._outputs.channels, self._states.mapper)
+        self._states.report(status, statuses.needs(self._outputs.channels))
         return status

@@ -37,8 +37,9 @@ class JointStateMapper:
         The joints whose state is wanted; gives the order of the results.
     continuous : collection of str
         Those among them whose positions are equal modulo 2 pi.
-    known : collection of str
+    known : collection of str or None
         Further joints of the robot that may be named but need no state: mimic and fixed joints.
+        None: any names.
     policies : Policies
     calibration : pair of (n,) arrays or None
         As for `calibrate`.
@@ -83,7 +84,7 @@ class JointStateMapper:
         joints: Sequence[str],
         *,
         continuous: Collection[str] = (),
-        known: Collection[str] = (),
+        known: Collection[str] | None = (),
         policies: Policies | None = None,
         calibration: tuple[Array | None, Array | None] = (None, None),
         clock: Callable[[], int] = time.time_ns,
@@ -127,6 +128,13 @@ class JointStateMapper:
     def age(self) -> float:
         """Clock minus stamp when the last message came [s]."""
         return self._age * 1e-9
+
+    @property
+    def stamps(self) -> NDArray[np.int64]:
+        """Stamps of the messages that reported each of `measured_joints` last, (n,) [ns]."""
+        if self._whole > NEVER:
+            return np.full(len(self.measured_joints), self._whole)
+        return self._seen.copy()
 
     @property
     def policies(self) -> Policies:
@@ -177,6 +185,8 @@ class JointStateMapper:
             return self._accept(message.stamp)
         if names.refusal is not None:
             return self._refuse(*names.refusal)
+        if not names.joints:
+            return False  # of others, who share the topic
         if names.unknown:
             self._note(Reason.UNKNOWN_JOINTS, names.unknown)
         stamp = self._check_age(message.stamp)

@@ -47,8 +47,10 @@ class NameMap:
     whole: NDArray[np.intp] | None = None
 
     @classmethod
-    def of(cls, layout: JointStateLayout, joints: Sequence[str], known: Collection[str]) -> NameMap:
-        """Return the map of a layout; the names `known` may occur in it besides `joints`."""
+    def of(
+        cls, layout: JointStateLayout, joints: Sequence[str], known: Collection[str] | None
+    ) -> NameMap:
+        """Return the map of a layout; names `known` may occur besides `joints`, all with None."""
         names = layout.names
         index = {joint: i for i, joint in enumerate(joints)}
         pairs = [(i, index[name]) for i, name in enumerate(names) if name in index]
@@ -67,9 +69,11 @@ class NameMap:
             refusal = Reason.EMPTY, ''
         elif twice:
             refusal = Reason.DUPLICATE_JOINT, shorten(list(twice))
-        elif not pairs:
+        elif not pairs and known is not None:
             refusal = Reason.FOREIGN, f'got {shorten(names)}; expected {shorten(joints)}'
-        unknown = [name for name in names if name not in index and name not in known]
+        unknown = [
+            name for name in names if known is not None and name not in index and name not in known
+        ]
         named = tuple(joints[k] for k in target)
         whole = None
         if complete and not refusal and layout.is_complete:
@@ -87,13 +91,14 @@ class NameMaps(dict[JointStateLayout, NameMap]):
     Parameters
     ----------
     joints : sequence of str
-    known : collection of str
+    known : collection of str, optional
         As for `NameMap.of`.
     """
 
-    def __init__(self, joints: Sequence[str], known: Collection[str]) -> None:
+    def __init__(self, joints: Sequence[str], known: Collection[str] | None) -> None:
         super().__init__()
-        self._joints, self._known = tuple(joints), frozenset(known)
+        self._joints = tuple(joints)
+        self._known = None if known is None else frozenset(known)
 
     def __missing__(self, layout: JointStateLayout) -> NameMap:
         if len(self) >= CACHED_LAYOUTS:

@@ -3,23 +3,22 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from screw_dynamics_ros.core.errors import ScrewDynamicsError
 from screw_dynamics_ros.core.mobile.odometry import Odometry
-from screw_dynamics_ros.core.types import Array
-from screw_dynamics_ros.nodes.mobile_base.wheel_readings import (
+from screw_dynamics_ros.core.mobile.wheel_readings import (
     PathLostError,
     Step,
     WheelReadings,
 )
+from screw_dynamics_ros.core.types import Array
 
 
 class FollowedPath:
-    """Moves an odometry by what wheels do between two messages.
+    """Moves an odometry by what wheels do between two states.
 
     Parameters
     ----------
@@ -44,26 +43,19 @@ class FollowedPath:
         self.restart()
 
     def restart(self) -> None:
-        """Go on from the pose that the odometry has been given; the next message begins."""
+        """Go on from the pose that the odometry has been given; the next state begins."""
         self.lost, self.twist, self.distance, self.slip = '', np.zeros(3), 0.0, 0.0
         self._readings.forget()
 
     def follow(
-        self,
-        names: Sequence[str],
-        positions: ArrayLike,
-        velocities: ArrayLike,
-        stamp: int,
-        max_gap: float,
-        max_rate: float,
+        self, q: ArrayLike, v: ArrayLike, stamp: int, max_gap: float, max_rate: float
     ) -> Step | None:
-        """Move by a message; return the step, None if there is none or the path is lost.
+        """Move by a state; return the step, None if there is none or the path is lost.
 
-        Parameters as of `WheelReadings.read`. Raises `ArgumentError` for a message that cannot be
-        used; it changes nothing.
+        Parameters as of `WheelReadings.read`.
         """
         try:
-            step = self._readings.read(names, positions, velocities, stamp, max_gap, max_rate)
+            step = self._readings.read(q, v, stamp, max_gap, max_rate)
         except PathLostError as error:
             self.lost = self.lost or str(error)
             return None

@@ -1,0 +1,167 @@
+"""From messages on joint_states to states of joints: one way for all nodes."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Collection
+from typing import Any
+
+from rclpy.node import Node
+from sensor_msgs.msg import JointState
+
+from screw_dynamics_ros.nodes.hosting import statuses
+from screw_dynamics_ros.nodes.hosting.load import Load
+from screw_dynamics_ros.ros.joint_states.contents import JointStateMessage
+from screw_dynamics_ros.ros.joint_states.mapper import JointStateMapper
+from screw_dynamics_ros.ros.joint_states.policies import Policies
+from screw_dynamics_ros.ros.joint_states.reader import JointStateReader
+from screw_dynamics_ros.ros.process.faults import FAULTS
+from screw_dynamics_ros.ros.status import Status
+from screw_dynamics_ros.ros.topics import qos
+from screw_dynamics_ros.ros.topics.subscriptions import subscribe
+from screw_dynamics_ros.ros.topics.transport import SequenceGaps, TransportDelay
+
+TOPIC = 'joint_states'
+
+
+class StateInput:
+    """The joint states of a node: read, merged by name, and counted.
+
+    Parameters
+    ----------
+    node : rclpy.node.Node
+    mapper : JointStateMapper, optional
+        May be set later: without one messages are only counted.
+
+    Attributes
+    ----------
+    mapper : JointStateMapper or None
+        The state of the joints.
+    load : Load
+        Counts and times for diagnostics.
+    """
+
+    def __init__(self, node: Node, mapper: JointStateMapper | None = None) -> None:
+        self._node, self.mapper, self.load = node, mapper, Load()
+        self.policies = Policies()
+        self._reader, self._delay, self._gaps = JointStateReader(), TransportDelay(), SequenceGaps()
+        self._has_one_driver = False
+
+    @property
+    def policies(self) -> Policies:
+        """How joint states are treated that are incomplete, invalid or late."""
+        return self._policies
+
+    @policies.setter
+    def policies(self, policies: Policies) -> None:
+        self._policies = policies
+        if self.mapper is not None:
+            self.mapper.policies = policies
+
+    def use(self, mapper: JointStateMapper) -> None:
+        """Use a mapper from now on, with the present policies."""
+        self.mapper, mapper.policies = mapper, self.policies
+
+    def subscribe(self, receive: Callable[[bytes, dict[str, Any]], None]) -> None:
+        """Call ``receive(data, info)`` with each serialized message from now on."""
+        subscribe(
+            self._node,
+            JointState,
+            TOPIC,
+            receive,
+            qos.JOINT_STATES,
+            raw=True,
+            qos_overriding_options=qos.OVERRIDABLE,
+        )
+
+    def subscribe_to_states(self, use: Callable[[JointStateMapper], None]) -> None:
+        """Call ``use(mapper)`` with each state from now on that is not late."""
+
+        def receive(data: bytes, info: dict[str, Any]) -> None:
+            arrival = time.monotonic()
+            try:
+                delay = self.take(data, info, arrival)
+                if delay is None or self.mapper is None:
+                    return
+                if self.policies.is_late(delay):
+                    self.load.was_late(arrival, delay)
+                    return
+                use(self.mapper)
+            except Exception as error:
+                self.give_up(error)
+
+        self.subscribe(receive)
+
+    def look_for_drivers(self) -> None:
+        """Determine whether there is a single driver: lost messages can be counted then."""
+        topic = self._node.resolve_topic_name(TOPIC)
+        self._has_one_driver = self._node.count_publishers(topic) == 1
+
+    def take(
+        self,
+        data: bytes,
+        info: dict[str, Any],
+        arrival: float,
+        use_refused: Callable[[JointStateMapper, JointStateMessage], None] | None = None,
+    ) -> float | None:
+        """Merge a serialized message; return its delay [s] if it makes a state, else None.
+
+        Parameters
+        ----------
+        data : bytes
+        info : dict
+            As of `subscribe`.
+        arrival : float
+            On the monotonic clock [s].
+        use_refused : callable, optional
+            Called with mapper and message if the message is refused, but not late.
+        """
+        policies, mapper, load = self._policies, self.mapper, self.load
+        delay = self._delay.of(
+            info.get('source_timestamp', 0), time.time_ns(), policies.longest_delay
+        )
+        load.arrived(arrival)
+        load.lost += self._gaps.before(
+            info.get('publication_sequence_number'), self._has_one_driver
+        )
+        if mapper is None or not mapper.joints:
+            return None
+        try:
+            message = self._reader.read(data)
+        except Exception as error:  # rclpy has no class of its own for it
+            load.unreadable(arrival, error)
+            return None
+        with mapper.lock:  # services read the state in another thread
+            if mapper.update(message, arrival):
+                return delay
+        if use_refused is not None and mapper.refused is not None and not policies.is_late(delay):
+            use_refused(mapper, message)
+        return None
+
+    def give_up(self, error: Exception) -> None:
+        """Discard a state that may have been stored only partially."""
+        FAULTS.record('a joint state', error)
+        if self.mapper is not None:
+            self.mapper.reset()
+
+    def report(self, status: Status, needs: Collection[str]) -> None:
+        """Report rates, and what was refused, late or substituted.
+
+        `needs` are the fields, 'velocity' and 'effort', that outputs wait for.
+        """
+        now = time.monotonic()
+        status.values.update(self.load.take(now))
+        statuses.report_messages(status, self.load, now)
+        if self.mapper is not None:
+            statuses.report_records(status, self.mapper, needs, now, only_needs=True)
+
+
+def state_input(node: Node, joints: Collection[str], policies: Policies) -> StateInput:
+    """Return the joint states of some joints; others may stand on the same topic."""
+
+    def clock() -> int:
+        return int(node.get_clock().now().nanoseconds)
+
+    made = StateInput(node, JointStateMapper(tuple(joints), known=None, clock=clock))
+    made.policies = policies
+    return made

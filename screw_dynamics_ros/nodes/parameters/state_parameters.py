@@ -1,0 +1,88 @@
+"""Parameters of every node that follows joint states: what becomes of imperfect ones."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+from screw_dynamics_ros.ros.joint_states.policies import (
+    EFFORT_POLICIES,
+    POSITION_POLICIES,
+    VELOCITY_POLICIES,
+    Policies,
+)
+from screw_dynamics_ros.ros.parameters import Parameters, Specification, Value
+
+TABLE = (
+    Specification(
+        'position_policy',
+        'reject',
+        'Position missing or not finite. reject: refuse the message; hold: keep the last value '
+        'for at most state_timeout; zero: hold, and 0 for joints never reported.',
+        choices=POSITION_POLICIES,
+    ),
+    Specification(
+        'velocity_policy',
+        'differentiate',
+        'Velocity missing or not finite. reject: outputs that need it pause; differentiate the '
+        'positions; zero; hold.',
+        choices=VELOCITY_POLICIES,
+    ),
+    Specification(
+        'effort_policy',
+        'reject',
+        'Effort missing or not finite. reject: outputs that need it pause; zero; hold.',
+        choices=EFFORT_POLICIES,
+    ),
+    Specification(
+        'velocity_cutoff',
+        0.0,
+        'Cut-off frequency of the low-pass filter on differentiated velocities [Hz]. 0: no filter.',
+        minimum=0.0,
+    ),
+    Specification(
+        'state_timeout',
+        0.5,
+        'Age at which a joint state is out of date [s]: outputs stop, an error is reported, and it '
+        'is no longer merged, held or differentiated. 0: never.',
+        minimum=0.0,
+    ),
+    Specification(
+        'max_stamp_age',
+        0.0,
+        'Largest difference between the stamp of a joint state and the clock of the node [s]; '
+        'others are refused. 0: any, with a warning.',
+        minimum=0.0,
+    ),
+    Specification(
+        'max_delay',
+        0.02,
+        'Largest time from the sending of a joint state to its processing [s]; later ones are '
+        'skipped, so that outputs after a pause begin with the newest state. 0: any, for '
+        'recordings.',
+        minimum=0.0,
+    ),
+)
+
+DEFAULTS: dict[str, Value] = {'velocity_policy': 'reject', 'max_delay': 0.0}
+
+#: The same for nodes that answer every state, and use velocities as they are measured.
+AS_MEASURED = tuple(replace(row, default=DEFAULTS.get(row.name, row.default)) for row in TABLE)
+
+
+def policies(parameters: Parameters, changes: dict[str, Any] | None = None) -> Policies:
+    """Return the joint-state policies of the parameters, with some values changed."""
+    values = changes or {}
+
+    def value(name: str) -> Any:
+        return values.get(name, parameters[name])
+
+    return Policies(
+        position=value('position_policy'),
+        velocity=value('velocity_policy'),
+        effort=values.get('effort_policy', parameters.values.get('effort_policy', 'reject')),
+        state_timeout=value('state_timeout'),
+        max_stamp_age=value('max_stamp_age'),
+        max_delay=value('max_delay'),
+        velocity_cutoff=value('velocity_cutoff'),
+    )
