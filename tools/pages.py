@@ -1,9 +1,10 @@
-"""Write the generated tables of README.md and doc/: `python tools/pages.py [--check] [PAGE ...]`.
+"""Write generated tables and files: `python tools/pages.py [--check] [PAGE ...]`.
 
 Each table stands between two comments, `<!-- table: NAME -->` (or `NAME in brief`) and
 `<!-- end of table -->`; what is between them is replaced. Measured figures come from
-benchmarks/results/*.json, which `make bench` writes. `--check` changes nothing and ends with
-status 1 if a page would change.
+benchmarks/results/*.json, which `make bench` writes; parameters and executables from their
+declarations, which need ROS 2. `--check` changes nothing and ends with status 1 if a page would
+change.
 """
 
 from __future__ import annotations
@@ -19,13 +20,17 @@ ROOT = Path(__file__).resolve().parents[1]
 RESULTS = ROOT / 'benchmarks' / 'results'
 sys.path += [str(ROOT / folder) for folder in ('', 'tools', 'benchmarks', 'test')]
 
+from screw_dynamics_ros.registry import NODES  # noqa: E402
+
 BLOCK = re.compile(r'(<!-- table: (\w+)( in brief)? -->\n).*?(<!-- end of table -->)', re.DOTALL)
 NUMBER = re.compile(r'\d+(?:\.\d+)?')
 
 #: Makes a table from the folder of results, all of it or in brief.
 Table = Callable[[Path, bool], str]
 
-#: Each page, and the module whose TABLES it shows.
+REGISTRY = 'page_tables.registry'
+
+#: Each page, and the module whose TABLES it shows, or among whose FILES it is.
 PAGES = {
     'README.md': 'page_tables.benchmark',
     'doc/performance.md': 'page_tables.benchmark',
@@ -34,6 +39,9 @@ PAGES = {
     'doc/identification.md': 'identification',
     'doc/contact_localization.md': 'page_tables.contacts',
     'doc/operation_counts.md': 'page_tables.operation_counts',
+    'doc/nodes.md': REGISTRY,
+    'doc/parameters.md': REGISTRY,
+    **{f'config/{row.config}.yaml': REGISTRY for row in NODES.values()},
 }
 
 #: By how much numbers may differ: those of simulations are rounded differently by each processor.
@@ -42,7 +50,10 @@ TOLERANCES = {'doc/contact_localization.md': 1.01}
 
 def updated(page: str, text: str, folder: Path = RESULTS) -> str:
     """Return the text of a page with its tables of now; raises `ValueError` like `with_tables`."""
-    tables: Mapping[str, Table] = importlib.import_module(PAGES[page]).TABLES
+    module = importlib.import_module(PAGES[page])
+    if page in getattr(module, 'FILES', ()):
+        return str(module.FILES[page]())
+    tables: Mapping[str, Table] = module.TABLES
     to_root = '../' * page.count('/')
     return with_tables(text, tables, folder).replace('](benchmarks/', f']({to_root}benchmarks/')
 
