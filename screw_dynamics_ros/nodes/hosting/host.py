@@ -233,7 +233,7 @@ class ModelHost:
         priority = self.parameters['realtime_priority']
         self.scheduling_fault = use_real_time(priority) if priority else ''
         self.source.subscribe(self.node)
-        self.states.subscribe()
+        self.states.subscribe(self.states.receive)
 
     # --- diagnostics ----------------------------------------------------------------------------
 

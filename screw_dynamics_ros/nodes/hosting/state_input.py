@@ -58,10 +58,6 @@ class StateInput:
         if self.mapper is not None:
             self.mapper.policies = policies
 
-    def use(self, mapper: JointStateMapper) -> None:
-        """Use a mapper from now on, with the present policies."""
-        self.mapper, mapper.policies = mapper, self.policies
-
     def subscribe(self, receive: Callable[[bytes, dict[str, Any]], None]) -> None:
         """Call ``receive(data, info)`` with each serialized message from now on."""
         subscribe(

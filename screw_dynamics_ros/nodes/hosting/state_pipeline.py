@@ -12,30 +12,25 @@ from collections.abc import Sequence
 from typing import Any
 
 from rclpy.node import Node
-from sensor_msgs.msg import JointState
 
 from screw_dynamics_ros.nodes.hosting import statuses
-from screw_dynamics_ros.nodes.hosting.load import Load
 from screw_dynamics_ros.nodes.hosting.output_group import Stage
+from screw_dynamics_ros.nodes.hosting.state_input import StateInput
 from screw_dynamics_ros.nodes.model.running_model import Model
+from screw_dynamics_ros.ros.joint_states.contents import JointStateMessage
 from screw_dynamics_ros.ros.joint_states.mapper import JointStateMapper
-from screw_dynamics_ros.ros.joint_states.policies import Policies
-from screw_dynamics_ros.ros.joint_states.reader import JointStateReader
 from screw_dynamics_ros.ros.messages.cdr import packed
 from screw_dynamics_ros.ros.process.deferred_work import DeferredWork
 from screw_dynamics_ros.ros.process.faults import FAULTS
 from screw_dynamics_ros.ros.status import Status
-from screw_dynamics_ros.ros.topics import qos
 from screw_dynamics_ros.ros.topics.channel import Channel
-from screw_dynamics_ros.ros.topics.subscriptions import subscribe
-from screw_dynamics_ros.ros.topics.transport import SequenceGaps, TransportDelay
 
 IDLE = 2e-4  # s after an answer from which the next state need not wait its turn
 CATCH_UP = 2e-3  # s for which waiting states are processed, and not merged into newer ones
 TURN_LOST = 0.1  # s after which nothing waits for its turn any more
 
 
-class StatePipeline:
+class StatePipeline(StateInput):
     """Publishes, for each joint state, the messages that have subscribers.
 
     Parameters
@@ -47,35 +42,25 @@ class StatePipeline:
     ----------
     model : Model or None
         The robot, with the kernel that computes everything.
-    mapper : JointStateMapper or None
-        The state of the joints of that robot.
     channels : sequence of Channel
         All topics.
     model_since : float
         When this robot was taken over, on the monotonic clock [s].
     suspended : bool
         Whether nothing is computed and published, as if no states came.
-    load : Load
-        Counts and times for diagnostics.
     deferred_work : DeferredWork
         Work between joint states.
     """
 
     def __init__(self, node: Node) -> None:
-        self._node = node
+        super().__init__(node)
         self.model: Model | None = None
-        self.mapper: JointStateMapper | None = None
         self.channels: Sequence[Channel] = ()
         self.model_since = -math.inf
         self.suspended = False
-        self.load = Load()
         self.deferred_work = DeferredWork(node)
         self._listened: list[Channel] = []
-        self.stages, self.policies = (), Policies()
-        self._reader = JointStateReader()
-        self._delay = TransportDelay()
-        self._gaps = SequenceGaps()
-        self._has_one_driver = False
+        self.stages = ()
         self._waiting: float | None = None  # when the state that is to be answered was sent
         self._free_since = self._turn = -math.inf
 
@@ -91,29 +76,6 @@ class StatePipeline:
         self._consume = [stage.consume for stage in stages if stage.consume]
         self._observe = [stage.observe for stage in stages if stage.observe]
         self._use_refused = [stage.use_refused for stage in stages if stage.use_refused]
-
-    @property
-    def policies(self) -> Policies:
-        """How joint states are treated that are incomplete, invalid or late."""
-        return self._policies
-
-    @policies.setter
-    def policies(self, policies: Policies) -> None:
-        self._policies = policies
-        if self.mapper is not None:
-            self.mapper.policies = policies
-
-    def subscribe(self) -> None:
-        """Receive joint states from now on."""
-        subscribe(
-            self._node,
-            JointState,
-            'joint_states',
-            self.receive,
-            qos.JOINT_STATES,
-            raw=True,
-            qos_overriding_options=qos.OVERRIDABLE,
-        )
 
     def use(self, model: Model, mapper: JointStateMapper) -> None:
         """Use a model from now on; a waiting state of another robot is discarded."""
@@ -131,8 +93,7 @@ class StatePipeline:
             (channel for channel in self.channels if channel.listened),
             key=lambda channel: channel.rank,
         )
-        topic = self._node.resolve_topic_name('joint_states')
-        self._has_one_driver = self._node.count_publishers(topic) == 1
+        self.look_for_drivers()
 
     def status(self, timeout: float, scheduling_fault: str) -> Status:
         """Report whether states arrive, and the problems found in them."""
@@ -160,16 +121,13 @@ class StatePipeline:
         arrival = time.monotonic()
         if self._waiting is not None and arrival - self._turn < CATCH_UP:
             self._answer(self._waiting)
-        policies = self._policies
-        delay = self._delay.of(
-            info.get('source_timestamp', 0), time.time_ns(), policies.longest_delay
-        )
         load = self.load
-        load.arrived(arrival)
-        load.lost += self._gaps.before(
-            info.get('publication_sequence_number'), self._has_one_driver
-        )
-        if not self._take_in(data, arrival, delay):
+        try:
+            delay = self.take(data, info, arrival, self._pass_on_refused)
+        except Exception as error:
+            self.give_up(error)
+            return
+        if delay is None:
             return
         sent = arrival - delay
         waits = self._waiting is not None
@@ -177,7 +135,7 @@ class StatePipeline:
             load.lost += 1
         if (
             arrival - self._free_since > (TURN_LOST if waits else IDLE)
-            or not policies.may_merge
+            or not self.policies.may_merge
             or self._node.executor is None
         ):
             self._turn = arrival
@@ -194,34 +152,16 @@ class StatePipeline:
         if self._waiting is not None:
             self._answer(self._waiting)
 
-    def _take_in(self, data: bytes, arrival: float, delay: float) -> bool:
-        """Store a joint state; return whether there is one to process."""
-        mapper = self.mapper
-        if mapper is None or not mapper.joints:
-            return False
-        try:
-            try:
-                message = self._reader.read(data)
-            except Exception as error:  # rclpy has no class of its own for it
-                self.load.unreadable(arrival, error)
-                return False
-            with mapper.lock:  # services read the state in another thread
-                if mapper.update(message, arrival):
-                    return True
-            if mapper.refused is not None and not self._policies.is_late(delay):
-                for use in self._use_refused:
-                    use(mapper, message)
-            return False
-        except Exception as error:
-            self._give_up(error)
-            return False
+    def _pass_on_refused(self, mapper: JointStateMapper, message: JointStateMessage) -> None:
+        for use in self._use_refused:
+            use(mapper, message)
 
     def _answer(self, sent: float) -> None:
         """Publish the results for the state of the robot, sent at `sent`, monotonic [s]."""
         start = time.monotonic()
         self._waiting = None
         try:
-            if self._policies.is_late(start - sent):
+            if self.policies.is_late(start - sent):
                 self.load.was_late(start, start - sent)
                 return
             self._evaluate(sent)
@@ -229,15 +169,9 @@ class StatePipeline:
             with FAULTS.caught('work between joint states'):
                 self.deferred_work.use()
         except Exception as error:
-            self._give_up(error)
+            self.give_up(error)
         finally:
             self._free_since = time.monotonic()
-
-    def _give_up(self, error: Exception) -> None:
-        """Discard a state that may have been stored only partially."""
-        FAULTS.record('a joint state', error)
-        if self.mapper is not None:
-            self.mapper.reset()
 
     def _evaluate(self, sent: float) -> None:
         """Compute all messages that have subscribers from the state of the robot."""
