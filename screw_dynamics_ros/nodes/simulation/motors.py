@@ -8,7 +8,7 @@ import numpy as np
 
 from screw_dynamics_ros.core.simulation.joint_servo import JointServo
 from screw_dynamics_ros.core.simulation.reference_motion import ReferenceMotion
-from screw_dynamics_ros.core.simulation.reference_profile import ReferenceProfile
+from screw_dynamics_ros.core.simulation.servo_reference import ServoReference
 from screw_dynamics_ros.core.types import Array
 from screw_dynamics_ros.nodes.model.scalar_joints import ScalarJoints
 from screw_dynamics_ros.nodes.simulation.joint_targets import (
@@ -18,14 +18,6 @@ from screw_dynamics_ros.nodes.simulation.joint_targets import (
     Wanted,
 )
 
-#: Part of the torque left by gravity that steps of targets may take to accelerate a joint: the
-#: others, which move it too, and the servo need the rest.
-SHARE = 0.3
-#: Part that the servo may ask for against an error: the reference gives way to larger ones.
-YIELDING = 0.8
-TINY = 1e-9
-LEAST_LEFT = 0.1  # of the limit, where gravity takes nearly all of it
-
 #: Returns a slow motion that begins at given positions (n,).
 MakeReference = Callable[[Array], ReferenceMotion]
 
@@ -34,10 +26,8 @@ class Motors:
     """The motors of the joints with one coordinate; nothing else is driven.
 
     While a command is in force, joints with efforts get exactly these, and servos move the others
-    to their targets, or hold them. Targets that jump are approached with the velocity limit and an
-    acceleration that takes a part of the effort limit, and give way to a joint that is pushed away
-    (`ReferenceProfile`): saturated servos would make an arm swing widely. Without any command soft
-    servos follow a slow motion.
+    to their targets, or hold them. `ServoReference` leads to targets that jump. Without any command
+    soft servos follow a slow motion.
 
     Parameters
     ----------
@@ -69,8 +59,7 @@ class Motors:
         limits = [robot.limits.effort[robot.joint_names.index(name)] for name in joints.joints]
         self._limit = np.zeros(robot.nv)
         self._limit[joints.v_places] = limits
-        velocity = [robot.limits.velocity[robot.joint_names.index(name)] for name in joints.joints]
-        self._profile = ReferenceProfile(np.array(velocity))
+        self._profile = ServoReference(servo, joints.joints)
         self._scalar = [robot.joint_names.index(name) for name in joints.joints]
 
     def hold(self, q: Array) -> None:
@@ -81,39 +70,19 @@ class Motors:
 
     def prepare(self, q: Array) -> None:
         """Compile what commands will need."""
-        self._accelerations(q)
+        self._profile.accelerations(q)
 
     def advance(self, now: int, dt: float, q: Array, v: Array) -> None:
         """Let the references of the servos move on by dt [s], to a time [ns] and a state there."""
         targets, joints, profile = self._targets, self._joints, self._profile
-        present, rates = joints.positions_of_joints(q), joints.of_joints(v)
         interfaces, positions, velocities, _ = targets.at(now)
         is_effort = np.array([interface == EFFORT for interface in interfaces])
         if targets.is_idle or is_effort.all():
-            profile.start(present, rates)
+            profile.start(joints.positions_of_joints(q), joints.of_joints(v))
             self._elapsed += dt
             return
-        is_position = np.array([interface == POSITION for interface in interfaces])
-        # A joint that turns with a velocity has no position to go to.
-        profile.start(
-            np.where(is_position, profile.q, present), np.where(is_effort, rates, profile.v)
-        )
-        possible = self._accelerations(q)
-        profile.stay_near(present, rates, *self._largest_errors(possible))
-        profile.approach(
-            np.where(is_position, positions, present), velocities, SHARE * possible, dt
-        )
-
-    def _accelerations(self, q: Array) -> Array:
-        """Return what each joint can do alone with the torque left by gravity, (n,) [1/s^2]."""
-        robot, limit = self._joints.robot, self._limit
-        left = np.maximum(limit - np.abs(robot.gravity_torques(q)), LEAST_LEFT * limit)
-        return self._joints.of_joints(left / np.diag(robot.mass_matrix(q)))
-
-    def _largest_errors(self, possible: Array) -> tuple[Array, Array]:
-        """Return the errors of position and velocity (n,) against which the servo has torque."""
-        w, zeta, most = self._servo.frequency, self._servo.damping_ratio, YIELDING * possible
-        return most / w**2, most / max(2.0 * zeta * w, TINY)
+        to_position = np.array([interface == POSITION for interface in interfaces])
+        profile.advance(q, v, dt, positions, velocities, to_position=to_position, is_free=is_effort)
 
     def torques(self, now: int, timeout: float, q: Array, v: Array) -> Array:
         """Return the torques (nv,) in a state, within their limits [N m, N].
