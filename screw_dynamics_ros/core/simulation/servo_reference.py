@@ -35,19 +35,19 @@ class ServoReference(ReferenceProfile):
 
     Examples
     --------
-    The arm of unit lengths and masses with its elbow at a right angle, M = [[3, 1], [1, 1]], limits
-    of 100 and 50 N m and no gravity; a step of the elbow begins with 0.3 of its acceleration:
+    The arm of urdf/planar_2r.urdf stretched out, with inertias of 4.25 and 0.25 kg m^2 and limits
+    of 100 and 50 N m; a step of the elbow begins with 0.3 of the acceleration that it can have:
 
     >>> from screw_dynamics_ros.core import Robot
     >>> robot = Robot.from_urdf('urdf/planar_2r.urdf', gravity=(0, 0, 0), backend='reference')
     >>> reference = ServoReference(JointServo(robot), robot.joint_names)
     >>> zero, both = np.zeros(2), np.array([True, True])
     >>> reference.accelerations(zero).round(3)
-    array([33.333, 50.   ])
+    array([ 23.529, 200.   ])
     >>> target = np.array([0.0, 1.0])
     >>> reference.advance(zero, zero, 0.001, target, zero, to_position=both, is_free=~both)
     >>> reference.v
-    array([0.   , 0.015])
+    array([0.  , 0.06])
     """
 
     def __init__(self, servo: JointServo, joints: Sequence[str]) -> None:
