@@ -14,7 +14,6 @@ from screw_dynamics_ros.core.mechanisms.closures.example_loops import golden_fou
 from screw_dynamics_ros.nodes.model.closed_loops import (
     LoopCompletion,
     RobotWithLoops,
-    measured_joints,
 )
 from screw_dynamics_ros.nodes.model.running_model import joint_state_mapper
 from screw_dynamics_ros.ros.joint_states.contents import JointStateMessage
@@ -142,7 +141,7 @@ def test_more_sensors_than_freedoms():
     mapper, closed = mapper_of(robot), robot.closed
     q, rates = np.array([np.pi / 3, 1.795774973]), [1.0, 0.147301188]
     measured = q + [1e-4, -1e-4]
-    assert measured_joints(robot) == (CRANK, ROCKER)
+    assert robot.closed.sensed == (CRANK, ROCKER)
     assert mapper.update(message(0, sensed, measured, rates, [0.0, 0.0]))
     found = dict(zip(mapper.joints, mapper.q))
     assert [found[CRANK], found[ROCKER]] == pytest.approx(measured)

@@ -8,12 +8,11 @@ from support.robots import example_robots, robot_id, urdf_path
 pytest.importorskip('rclpy')
 
 from screw_dynamics_ros.core import Robot
+from screw_dynamics_ros.nodes.model.actuated import actuated, joints_that_move
 from screw_dynamics_ros.nodes.model.running_model import (
     Model,
-    joints_that_move,
     leaf_links,
     of_joints,
-    velocity_labels,
 )
 from screw_dynamics_ros.ros.joint_states.mapper import JointStateMapper
 
@@ -111,7 +110,7 @@ def test_planar_and_floating_joints_are_held_at_zero():
     columns = [6, 10]
     np.testing.assert_array_equal(model.results[own[0]], model.results['gravity_torques'][columns])
     np.testing.assert_array_equal(model.results[own[1]], model.results[outputs[2]][:, columns])
-    assert velocity_labels(robot) == [
+    assert actuated(robot).velocity_labels == [
         *(f'swim.{i}' for i in range(6)),
         'boom',
         *(f'slide.{i}' for i in range(3)),

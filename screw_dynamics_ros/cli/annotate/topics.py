@@ -12,7 +12,7 @@ from screw_dynamics_ros.core import Robot
 from screw_dynamics_ros.core.description import Joint
 from screw_dynamics_ros.core.measurement.annotation.singularities import LABELS
 from screw_dynamics_ros.core.types import Array
-from screw_dynamics_ros.nodes.model.running_model import velocity_labels
+from screw_dynamics_ros.nodes.model.actuated import actuated
 from screw_dynamics_ros.nodes.model.scalar_joints import ScalarJoints
 from screw_dynamics_ros.ros.messages.labels import MOMENTUM_ROWS, TWIST_ROWS
 from screw_dynamics_ros.ros.names import topic_tokens, twist_frame
@@ -73,7 +73,7 @@ class Topics:
 
     def __init__(self, robot: Robot, outputs: Sequence[str], namespace: str = '') -> None:
         self._scalar, self._root = ScalarJoints(robot), robot.description.root
-        self._labels = velocity_labels(robot)
+        self._labels = actuated(robot).velocity_labels
         self._space = '/' + namespace.strip('/') if namespace.strip('/') else ''
         tokens = topic_tokens(
             dict.fromkeys(name.split('/', 1)[1] for name in outputs if '/' in name)

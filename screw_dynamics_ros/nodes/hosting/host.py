@@ -33,7 +33,7 @@ from screw_dynamics_ros.nodes.hosting.output_group import (
 from screw_dynamics_ros.nodes.hosting.payload_topics import PayloadTopics
 from screw_dynamics_ros.nodes.hosting.robot_source import RobotSource
 from screw_dynamics_ros.nodes.hosting.state_pipeline import StatePipeline
-from screw_dynamics_ros.nodes.model.closed_loops import measured_joints
+from screw_dynamics_ros.nodes.model.actuated import actuated
 from screw_dynamics_ros.nodes.model.link_inertias import LinkInertias
 from screw_dynamics_ros.nodes.model.payloads import Payloads
 from screw_dynamics_ros.nodes.model.running_model import Model, joint_state_mapper
@@ -279,7 +279,7 @@ class ModelHost:
         mapper = joint_state_mapper(
             robot,
             calibration=shared_parameters.effort_calibration(
-                self.parameters, measured_joints(robot)
+                self.parameters, actuated(robot).sensed
             ),
             clock=self._clock,
         )

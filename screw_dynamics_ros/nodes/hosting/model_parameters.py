@@ -11,7 +11,7 @@ from rclpy.parameter import Parameter
 
 from screw_dynamics_ros.core import Robot
 from screw_dynamics_ros.core.measurement.estimation.effort_terms import TERMS
-from screw_dynamics_ros.nodes.model.closed_loops import measured_joints
+from screw_dynamics_ros.nodes.model.actuated import actuated
 from screw_dynamics_ros.nodes.model.payloads import Payloads
 from screw_dynamics_ros.nodes.model.running_model import Model
 from screw_dynamics_ros.nodes.parameters import (
@@ -103,7 +103,7 @@ class ModelParameters:
         robot: Robot | None = None
         if model is not None:
             robot = model.robot
-            shared_parameters.effort_calibration(self.declared, measured_joints(robot), values)
+            shared_parameters.effort_calibration(self.declared, actuated(robot).sensed, values)
         payload_parameters.check(self.declared, values, robot)
         self._check_elsewhere(values)
 

@@ -3,20 +3,20 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
 from screw_dynamics_ros.core import FusedKernel, Robot
+from screw_dynamics_ros.core.mechanisms.closures.actuated_robot import elements
 from screw_dynamics_ros.core.robot.functions import Output
 from screw_dynamics_ros.core.robot.fused_kernel import INERTIA_CHANGES, Formula
 from screw_dynamics_ros.core.types import Array
+from screw_dynamics_ros.nodes.model.actuated import actuated
 from screw_dynamics_ros.nodes.model.closed_loops import (
     LoopCompletion,
     RobotWithLoops,
-    closed_of,
-    measured_joints,
 )
 from screw_dynamics_ros.nodes.model.scalar_joints import ScalarJoints, coordinates, scalar_joints
 from screw_dynamics_ros.ros.joint_states.mapper import JointStateMapper
@@ -146,17 +146,7 @@ def of_joints(robot: Robot, output: Output | Formula) -> Output | Formula:
     joints = scalar_joints(robot)
     if joints == robot.joint_names:
         return output
-    return elements(output, coordinates(robot, joints)[1])
-
-
-def elements(output: Output | Formula, indices: Iterable[int]) -> Formula:
-    """Return some elements of a vector, or columns of a matrix, in the order of `indices`."""
-    return Formula('elements', (output,), chosen, (tuple(int(index) for index in indices),))
-
-
-def chosen(values: Array, indices: tuple[int, ...]) -> Array:
-    """Return some elements of a vector, or columns of a matrix."""
-    return values[..., list(indices)]
+    return elements(output, coordinates(robot, joints)[1].tolist())
 
 
 def sum_of_all(*arrays: Array) -> Array:
@@ -164,49 +154,19 @@ def sum_of_all(*arrays: Array) -> Array:
     return np.array(sum(np.sum(array) for array in arrays))
 
 
-def velocity_labels(robot: Robot) -> list[str]:
-    """Return names for the nv velocities: the joint, with a number where it has several.
-
-    With loops only the joints with motors, for which the other velocities are not free.
-    """
-    closed = closed_of(robot)
-    if closed is not None:
-        return list(closed.joint_names)
-    labels = []
-    for name in robot.joint_names:
-        where = robot.joint_coordinates(name)[1]
-        size = where.stop - where.start
-        labels += [name] if size == 1 else [f'{name}.{i}' for i in range(size)]
-    return labels
-
-
 def joint_state_mapper(robot: Robot, **settings: Any) -> JointStateMapper:
     """Return a mapper for the `scalar_joints` of a robot; settings as for `JointStateMapper`."""
-    joints, closed = robot.description.joints, closed_of(robot)
+    joints = robot.description.joints
     names = [joint.name for joint in joints]
-    if closed is not None:
-        names += [cut.name for cut in closed.loops.closures]
+    if isinstance(robot, RobotWithLoops):
+        names += [cut.name for cut in robot.closed.loops.closures]
     return JointStateMapper(
-        measured_joints(robot),
+        actuated(robot).sensed,
         continuous={joint.name for joint in joints if joint.kind.is_periodic},
         known=set(names),
         completion=LoopCompletion(robot) if isinstance(robot, RobotWithLoops) else None,
         **settings,
     )
-
-
-def joints_that_move(robot: Robot, link: str) -> set[str]:
-    """Return the joints with one coordinate whose positions decide where a link is."""
-    by_child = {joint.child: joint for joint in robot.description.joints}
-    by_name = {joint.name: joint for joint in robot.description.joints}
-    found = set()
-    while link in by_child:
-        joint = by_child[link]
-        link = joint.parent
-        while joint.mimic is not None:
-            joint = by_name[joint.mimic.joint]
-        found.add(joint.name)
-    return found & set(scalar_joints(robot))
 
 
 def leaf_links(robot: Robot, most: int = 8) -> list[str]:

@@ -7,7 +7,6 @@ motion: the reference for the joints it names, the measured state for the others
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -22,16 +21,12 @@ from screw_dynamics_ros.core.measurement.estimation.effort_terms import (
     INERTIA,
     PAYLOAD,
 )
-from screw_dynamics_ros.core.mechanisms.closures import ClosedRobot
-from screw_dynamics_ros.core.robot.functions import Output
+from screw_dynamics_ros.core.mechanisms.closures.actuated_robot import REST, Source, inertial
 from screw_dynamics_ros.core.robot.fused_kernel import Formula
 from screw_dynamics_ros.core.types import Array
-from screw_dynamics_ros.nodes.model import closed_loops
-from screw_dynamics_ros.nodes.model.closed_loops import closed_of
+from screw_dynamics_ros.nodes.model.actuated import actuated
 from screw_dynamics_ros.nodes.model.running_model import of_joints
 from screw_dynamics_ros.nodes.model.scalar_joints import coordinates, scalar_joints
-
-Source = Output | Formula
 
 #: Rows of the parameter 'reference': 1 for the joints it names, 0 for others; positions and rates.
 GIVEN, Q, V, A = range(4)
@@ -65,123 +60,53 @@ def torque_terms(robot: Robot) -> TorqueTerms:
     """Return the formulas, which read the parameters 'reference', 'shares' and 'payload'.
 
     'reference' has 4 rows (see `GIVEN`), 'shares' is 1 for each of `TERMS` that the robot does not
-    add by itself and 0 for the others, 'payload' is made by `Robot.payload_parameters`.
+    add by itself and 0 for the others, 'payload' is made by `Robot.payload_parameters`. With loops
+    torques are those of the motors, which all joints follow: positions and velocities are the
+    measured ones, which close the loops; of the reference, accelerations and the velocities for
+    friction are used.
     """
-    if closed_of(robot) is not None:
-        return torque_terms_of_motors(robot)
-    places_q, places_v = coordinates(robot, scalar_joints(robot))
+    motors, joints = actuated(robot), scalar_joints(robot)
+    places_q, places_v = coordinates(robot, joints)
+
+    def of_motors(output: Source) -> Source:
+        return motors.torques_of_motors(of_joints(robot, output))
+
     asked = Formula(
         'reference acceleration',
         ('reference',),
         reference_acceleration,
         (tuple(places_v.tolist()), robot.nv),
     )
-    accelerated = Formula('acceleration counted', (asked, 'shares'), counted_acceleration)
-    moved = {
-        'q': followed('q', Q, places_q),
-        'v': followed('v', V, places_v),
-        'a': accelerated,
-    }
-    inertia = Formula('inertial torques', ('mass_matrix', asked), inertial)
-    friction = Formula(
-        'friction of the reference',
-        (of_joints(robot, robot.substitute('friction_torques', v=moved['v'])), 'reference'),
-        given_only,
-    )
-    gravity, coriolis = (of_joints(robot, f'{name}_torques') for name in ('gravity', 'coriolis'))
-    rigid, payload = (
-        of_joints(robot, robot.substitute(name, **moved))
-        for name in ('inverse_dynamics', 'payload_torques')
-    )
-    rest = Formula('rest', ('v',), at_rest)
-    carried = of_joints(robot, robot.substitute('payload_torques', v=rest, a=rest))
-    weight = Formula('weight', (gravity, carried, 'shares'), weighed)
-    return TorqueTerms(
-        gravity,
-        coriolis,
-        of_joints(robot, 'friction_torques'),
-        payload,
-        of_joints(robot, inertia),
-        weight,
-        Formula('feedforward', (rigid, payload, friction, gravity, coriolis, 'shares'), added),
-    )
-
-
-def torque_terms_of_motors(robot: Robot) -> TorqueTerms:
-    """Return the same for a robot with loops: torques of its motors, zero in joints without one.
-
-    All joints follow the motors. Positions and velocities are the measured ones, which close the
-    loops; of the reference, accelerations and the velocities for friction are used.
-    """
-    closed = closed_of(robot)
-    assert closed is not None
-    everywhere = tuple(range(robot.nv))
-    asked = Formula(
-        'reference acceleration', ('reference',), reference_acceleration, (everywhere, robot.nv)
-    )
     counted = Formula('acceleration counted', (asked, 'shares'), counted_acceleration)
-    rest = Formula('rest', ('v',), at_rest)
-
-    def in_motors(name: str, **sources: Source) -> Source:
-        torques = robot.substitute(name, **sources) if sources else name
-        return closed_loops.in_motors(robot, torques)
-
-    moving = {'a': along_loops(closed, closed_loops.accelerated, counted)}
-    gravity = in_motors('gravity_torques')
-    coriolis = closed_loops.in_motors(robot, coriolis_of_all(robot))
-    rates = followed('v', V, np.array(everywhere))
+    rates = followed('v', V, places_v)
+    moved: dict[str, Source] = {'a': motors.accelerations_along(counted)}
+    if not motors.has_loops:
+        moved |= {'q': followed('q', Q, places_q), 'v': rates}
+    inertia = Formula('inertial torques', ('mass_matrix', motors.rates_along(asked)), inertial)
     friction = Formula(
         'friction of the reference',
         (
-            in_motors('friction_torques', v=along_loops(closed, closed_loops.moved_along, rates)),
+            of_motors(robot.substitute('friction_torques', v=motors.rates_along(rates))),
             'reference',
         ),
         given_only,
     )
-    rigid = in_motors('inverse_dynamics', **moving)
-    payload = in_motors('payload_torques', **moving)
-    carried = in_motors('payload_torques', v=rest, a=rest)
-    forced = Formula(
-        'inertial torques',
-        ('mass_matrix', along_loops(closed, closed_loops.moved_along, asked)),
-        inertial,
+    gravity = of_motors('gravity_torques')
+    coriolis = of_motors(motors.coriolis_torques_of_all())
+    rigid, payload = (
+        of_motors(robot.substitute(name, **moved))
+        for name in ('inverse_dynamics', 'payload_torques')
     )
+    carried = of_motors(robot.substitute('payload_torques', v=REST, a=REST))
     return TorqueTerms(
         gravity,
         coriolis,
-        in_motors('friction_torques'),
+        of_motors('friction_torques'),
         payload,
-        closed_loops.in_motors(robot, forced),
+        of_motors(inertia),
         Formula('weight', (gravity, carried, 'shares'), weighed),
         Formula('feedforward', (rigid, payload, friction, gravity, coriolis, 'shares'), added),
     )
-
-
-def along_loops(closed: ClosedRobot, function: Callable[..., Array], motors: Source) -> Formula:
-    """Return the motion (n,) of all joints for that of the motors, the elements of a vector (n,).
-
-    `function` is `closed_loops.moved_along` or `accelerated`.
-    """
-    sources = (motors, closed_loops.dependent(closed))
-    return Formula('motion of all joints', sources, function, (tuple(closed.places),))
-
-
-def drift(robot: Robot) -> Formula:
-    """Return the accelerations (n,) of all joints while the motors do not accelerate."""
-    closed = closed_of(robot)
-    assert closed is not None
-    return along_loops(closed, closed_loops.accelerated, Formula('rest', ('v',), at_rest))
-
-
-def coriolis_of_all(robot: Robot) -> Formula:
-    """Return M d + C v, (n,), of a robot with loops."""
-    forced = Formula('M d', ('mass_matrix', drift(robot)), inertial)
-    return Formula('sum', ('coriolis_torques', forced), sum_of_torques)
-
-
-def sum_of_torques(a: Array, b: Array) -> Array:
-    """Return a + b."""
-    return a + b
 
 
 def added(
@@ -190,11 +115,6 @@ def added(
     """Return feedforward (n,): torques of the followed motion, less what the robot adds."""
     needed = rigid + shares[PAYLOAD] * payload + shares[FRICTION] * friction
     return feedforward(needed, (gravity, coriolis), shares[[GRAVITY, CORIOLIS]])
-
-
-def at_rest(v: Array) -> Array:
-    """Return no velocity, of the same shape."""
-    return np.zeros_like(v)
 
 
 def weighed(gravity: Array, carried: Array, shares: Array) -> Array:
@@ -241,11 +161,6 @@ def reference_acceleration(reference: Array, places: tuple[int, ...], size: int)
 def counted_acceleration(a: Array, shares: Array) -> Array:
     """Return an acceleration, or zero where the robot adds inertial torques by itself."""
     return shares[INERTIA] * a
-
-
-def inertial(M: Array, a: Array) -> Array:
-    """Return the torques of an acceleration."""
-    return M @ a
 
 
 def rows(reference: Array) -> Array:

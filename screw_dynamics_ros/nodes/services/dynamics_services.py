@@ -28,7 +28,7 @@ from screw_dynamics_ros.core.motion.trajectory.payload_capacity import (
 )
 from screw_dynamics_ros.core.types import Array
 from screw_dynamics_ros.core.units import NANOSECONDS
-from screw_dynamics_ros.nodes.model.running_model import velocity_labels
+from screw_dynamics_ros.nodes.model.actuated import actuated
 from screw_dynamics_ros.nodes.model.scalar_joints import coordinates
 from screw_dynamics_ros.nodes.services.comparison_service import compare_model
 from screw_dynamics_ros.nodes.services.requests import (
@@ -70,7 +70,7 @@ def inverse_dynamics(queried: QueriedRobot, request: Any, response: Any) -> None
     )
     torques = queried.model.inverse_dynamics(state.q, state.v, state.a, **state.options)
     torques = torques - contact_torques(queried, state, request.external_wrenches)
-    response.joint_names = velocity_labels(queried.robot)
+    response.joint_names = actuated(queried.robot).velocity_labels
     response.effort = finite('effort', torques).tolist()
 
 
@@ -79,7 +79,7 @@ def forward_dynamics(queried: QueriedRobot, request: Any, response: Any) -> None
     state = requested_state(queried, request.joint_state, ('position', 'velocity', 'effort'))
     driven = state.tau + contact_torques(queried, state, request.external_wrenches)
     a = queried.model.forward_dynamics(state.q, state.v, driven, **state.options)
-    response.joint_names = velocity_labels(queried.robot)
+    response.joint_names = actuated(queried.robot).velocity_labels
     response.acceleration = finite('acceleration', a).tolist()
 
 
@@ -94,7 +94,7 @@ def hybrid_dynamics(queried: QueriedRobot, request: Any, response: Any) -> None:
     a, tau = robot.hybrid_dynamics(
         state.q, state.v, state.a, state.tau + contact, list(request.prescribed)
     )
-    response.joint_names = velocity_labels(robot)
+    response.joint_names = actuated(robot).velocity_labels
     response.acceleration = finite('acceleration', a).tolist()
     response.effort = finite('effort', tau - contact).tolist()
 
@@ -105,7 +105,7 @@ def linearize(queried: QueriedRobot, request: Any, response: Any) -> None:
     robot = queried.robot
     state = requested_state(queried, request.joint_state, ('position', 'velocity', 'effort'))
     of = state.q, state.v, state.tau
-    response.joint_names = velocity_labels(robot)
+    response.joint_names = actuated(robot).velocity_labels
     response.acceleration = finite('acceleration', robot.forward_dynamics(*of)).tolist()
     response.da_dq, response.da_dv, response.da_dtau = (
         finite('a derivative', matrix).reshape(-1).tolist()
@@ -116,7 +116,7 @@ def linearize(queried: QueriedRobot, request: Any, response: Any) -> None:
 def mass_matrix(queried: QueriedRobot, request: Any, response: Any) -> None:
     """Answer a MassMatrix request."""
     state = requested_state(queried, request.joint_state)
-    response.joint_names = velocity_labels(queried.robot)
+    response.joint_names = actuated(queried.robot).velocity_labels
     M = queried.model.mass_matrix(state.q, **state.options)
     response.mass_matrix = finite('mass_matrix', M).reshape(-1).tolist()
 

@@ -16,7 +16,7 @@ from screw_dynamics_ros.core import FusedKernel, Robot
 from screw_dynamics_ros.core.kinematics.jacobians import check_representation
 from screw_dynamics_ros.core.lie import se3
 from screw_dynamics_ros.core.types import Array
-from screw_dynamics_ros.nodes.model.running_model import velocity_labels
+from screw_dynamics_ros.nodes.model.actuated import actuated
 from screw_dynamics_ros.nodes.services.calibration_service import calibrate
 from screw_dynamics_ros.nodes.services.inverse_kinematics import inverse_kinematics
 from screw_dynamics_ros.nodes.services.requests import (
@@ -113,7 +113,7 @@ def jacobian(queried: QueriedRobot, request: Any, response: Any) -> None:
         representation, queried.frame_id(robot.description.root), queried.frame_id(link)
     )
     J = queried.model.jacobian(state.q, link, representation, **state.options)
-    response.joint_names = velocity_labels(robot)
+    response.joint_names = actuated(robot).velocity_labels
     response.jacobian = finite('jacobian', swap_linear_angular(J)).reshape(-1).tolist()
 
 

@@ -20,7 +20,7 @@ from screw_dynamics_ros.core.description.rigid_body import RigidBody
 from screw_dynamics_ros.core.errors import NotFiniteError, UnsupportedRobotError
 from screw_dynamics_ros.core.mechanisms.closures import ClosedRobot
 from screw_dynamics_ros.core.types import Array
-from screw_dynamics_ros.nodes.model.closed_loops import closed_of
+from screw_dynamics_ros.nodes.model.closed_loops import RobotWithLoops
 from screw_dynamics_ros.nodes.model.scalar_joints import ScalarJoints
 from screw_dynamics_ros.ros.joint_states.requested_state import JointState, read_requested_state
 from screw_dynamics_ros.ros.messages.conversions import time_message
@@ -72,7 +72,7 @@ class QueriedRobot(ScalarJoints):
 
     def __init__(self, situation: Situation) -> None:
         super().__init__(robot_of(situation.robot))
-        self.closed = closed_of(self.robot)
+        self.closed = self.robot.closed if isinstance(self.robot, RobotWithLoops) else None
         self.model: Robot | ClosedRobot = self.robot if self.closed is None else self.closed
         self.robot.gravity = situation.gravity
         self.prefix, self.measured, self.stamp = situation.prefix, situation.measured, 0

@@ -21,7 +21,7 @@ from screw_dynamics_ros.core.constraints.contact_models import Constraint
 from screw_dynamics_ros.core.errors import NotFiniteError, UnsupportedRobotError
 from screw_dynamics_ros.core.lie import screws, se3
 from screw_dynamics_ros.core.types import Array
-from screw_dynamics_ros.nodes.model.running_model import velocity_labels
+from screw_dynamics_ros.nodes.model.actuated import actuated
 from screw_dynamics_ros.nodes.services.requests import (
     QueriedRobot,
     finite,
@@ -126,7 +126,7 @@ def fill_in(queried: QueriedRobot, response: Any, status: PolicyStatus) -> None:
     """Write the status of a policy into the response."""
     response.state, response.message = status.state, status.message
     response.rates = JointState(
-        name=velocity_labels(queried.robot), velocity=finite('a rate', status.v).tolist()
+        name=actuated(queried.robot).velocity_labels, velocity=finite('a rate', status.v).tolist()
     )
     response.scale, response.limiting = float(status.scale), list(status.limiting)
     response.smallest_singular_value = float(status.smallest)

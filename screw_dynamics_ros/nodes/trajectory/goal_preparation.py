@@ -23,7 +23,7 @@ from screw_dynamics_ros.core.motion.trajectory.feedforward_efforts import held_a
 from screw_dynamics_ros.core.motion.trajectory.joint_path import JointPath
 from screw_dynamics_ros.core.motion.trajectory.motion import Motion
 from screw_dynamics_ros.core.units import NANOSECONDS
-from screw_dynamics_ros.nodes.model.closed_loops import closed_of
+from screw_dynamics_ros.nodes.model.actuated import actuated
 from screw_dynamics_ros.nodes.model.scalar_joints import coordinates
 from screw_dynamics_ros.nodes.services.dynamics_services import resting_configuration
 from screw_dynamics_ros.nodes.services.requests import QueriedRobot, Situation, robot_of
@@ -104,7 +104,7 @@ def prepare(situation: Situation, settings: Settings, data: bytes, now: int) -> 
 def warm_up(data: bytes) -> None:
     """Compile what goals of a pickled robot need."""
     robot = robot_of(data)
-    if closed_of(robot) is not None:
+    if actuated(robot).has_loops:
         return
     q = robot.neutral()
     rest = np.zeros((3, robot.nv))

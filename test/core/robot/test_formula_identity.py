@@ -246,11 +246,11 @@ def test_the_torques_of_a_version_before_are_not_loaded(tmp_path, upgrade):
 IDENTITIES = """
     from screw_dynamics_ros.core.compile import sources
     from screw_dynamics_ros.core.arms.inverse import position
-    from screw_dynamics_ros.nodes.model import closed_loops, torque_terms
+    from screw_dynamics_ros.nodes.model import actuated, torque_terms
     from screw_dynamics_ros.nodes.outputs.external_wrenches.contacts import wrench_there
     print(sources.COMPILING)
     print(sources.RECORDING.split()[0], sources.origin(position.program))
-    for formula in (torque_terms.added, closed_loops.projected, wrench_there):
+    for formula in (torque_terms.added, actuated.block, wrench_there):
         print(sources.origin(formula))
 """
 
@@ -267,7 +267,7 @@ def test_programs_depend_on_the_core_and_on_the_files_of_their_formulas(tmp_path
         ('nodes/hosting/host.py', set()),
         ('cli/command_line.py', set()),
         ('nodes/model/torque_terms.py', {2}),
-        ('nodes/model/closed_loops.py', {3}),
+        ('nodes/model/actuated.py', {3}),
         ('ros/messages/conversions.py', {4}),  # `wrench_there` calls a function of it
     ):
         module = path / 'screw_dynamics_ros' / file
@@ -493,6 +493,7 @@ def test_formulas_of_the_nodes_are_recorded_once(folder, monkeypatch):
     pytest.importorskip('rclpy')
     from screw_dynamics_ros.nodes.force_torque import wrist_sensor_outputs
     from screw_dynamics_ros.nodes.model import torque_terms
+    from screw_dynamics_ros.nodes.model.actuated import actuated
     from screw_dynamics_ros.nodes.model.running_model import Model, of_joints, scalar_joints
     from screw_dynamics_ros.nodes.outputs.external_wrenches import (
         contact_localization,
@@ -520,7 +521,7 @@ def test_formulas_of_the_nodes_are_recorded_once(folder, monkeypatch):
             Formula('body Jacobians', jacobians, contact_localization.stacked),
             wrist_sensor_outputs.motion_of(robot, 'link5', ['link3']),
             kinematics_outputs.in_ros_order('velocity', 'link5', 'hybrid'),
-            kinematics_outputs.inertia_of_joints(robot),
+            actuated(robot).inertia_of_joints(),
             of_joints(robot, 'mass_matrix'),
             Formula('row', ('joint_transforms',), transforms.row, (1,)),
         ]

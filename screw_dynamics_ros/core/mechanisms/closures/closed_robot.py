@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -19,7 +20,9 @@ from screw_dynamics_ros.core.errors import (
 )
 from screw_dynamics_ros.core.lie._arrays import finite_pose
 from screw_dynamics_ros.core.mechanisms.absolute_coordinates.bodies import GROUND
+from screw_dynamics_ros.core.mechanisms.closures import actuated_robot as formulas
 from screw_dynamics_ros.core.mechanisms.closures import hybrid
+from screw_dynamics_ros.core.mechanisms.closures.actuated_robot import Source
 from screw_dynamics_ros.core.mechanisms.closures.closure_equations import (
     closure_bias,
     closure_jacobian,
@@ -29,6 +32,7 @@ from screw_dynamics_ros.core.mechanisms.closures.dependent_motion import Partiti
 from screw_dynamics_ros.core.mechanisms.closures.inverse_kinematics import ClosedInverseKinematics
 from screw_dynamics_ros.core.mechanisms.closures.loop_closures import LoopClosures
 from screw_dynamics_ros.core.mechanisms.closures.position_closure import Closing, PositionClosure
+from screw_dynamics_ros.core.robot.fused_kernel import Formula
 from screw_dynamics_ros.core.robot.robot import Robot
 from screw_dynamics_ros.core.tree.multibody_tree import JointLimits, mimic_map
 from screw_dynamics_ros.core.types import Array
@@ -203,6 +207,65 @@ class ClosedRobot:
                 for field in ('lower', 'upper', 'velocity', 'effort')
             )
         )
+
+    # --- formulas, see `ActuatedRobot` ------------------------------------------------------------
+
+    has_loops = True
+
+    @property
+    def sensed(self) -> tuple[str, ...]:
+        """Joints with sensors, in the order of the tree."""
+        return tuple(name for name in self.robot.joint_names if name in self.loops.sensed)
+
+    @property
+    def velocity_labels(self) -> list[str]:
+        """Names of the actuated joints: the other velocities are not free."""
+        return list(self.joint_names)
+
+    def freedoms_of(self, link: str) -> int:
+        """Return the number of motors: any of them may move a link."""
+        return self.nv
+
+    def elements_of_motors(self, values: Source) -> Source:
+        """Return the elements of a vector (n,) that belong to motors."""
+        return formulas.elements(values, self.places)
+
+    def torques_of_motors(self, torques: Source) -> Source:
+        """Return G^T tau, (n,), zero in joints without a motor."""
+        return self._along('G^T tau', formulas.projected, torques)
+
+    def columns_of_motors(self, jacobian: Source) -> Source:
+        """Return J G."""
+        return Formula('J G', (jacobian, self._dependent), formulas.columns)
+
+    def mass_matrix_of_motors(self) -> Source:
+        """Return G^T M G, (k, k)."""
+        return self.inertia_of_joints()
+
+    def inertia_of_joints(self) -> Formula:
+        """Return G^T M G, (k, k)."""
+        return Formula('G^T M G', ('mass_matrix', self._dependent), formulas.reduced)
+
+    def rates_along(self, rates: Source) -> Source:
+        """Return G x for the elements x of a vector (n,) that belong to the motors."""
+        return self._along('motion of all joints', formulas.moved_along, rates)
+
+    def accelerations_along(self, accelerations: Source) -> Source:
+        """Return G x + d likewise."""
+        return self._along('motion of all joints', formulas.accelerated, accelerations)
+
+    def coriolis_torques_of_all(self) -> Source:
+        """Return M d + C v, (n,)."""
+        drift = self.accelerations_along(formulas.REST)
+        forced = Formula('M d', ('mass_matrix', drift), formulas.inertial)
+        return Formula('sum', ('coriolis_torques', forced), formulas.sum_of_torques)
+
+    @cached_property
+    def _dependent(self) -> Formula:
+        return formulas.dependent(self.robot.regrouped_tree, self.partition)
+
+    def _along(self, name: str, function: Callable[..., Array], vector: Source) -> Formula:
+        return Formula(name, (vector, self._dependent), function, (tuple(self.places),))
 
     # --- closure ----------------------------------------------------------------------------------
 

@@ -30,7 +30,7 @@ from screw_dynamics_ros.core.motion.control import (
 )
 from screw_dynamics_ros.core.types import Array
 from screw_dynamics_ros.nodes.hosting.host import ModelHost
-from screw_dynamics_ros.nodes.model.closed_loops import motor_joints
+from screw_dynamics_ros.nodes.model.actuated import actuated
 from screw_dynamics_ros.nodes.model.running_model import Model
 from screw_dynamics_ros.nodes.outputs.dynamics.command_message import CommandMessage, joint_command
 from screw_dynamics_ros.nodes.outputs.dynamics.command_parameters import (
@@ -119,7 +119,7 @@ class Commands:
             Whether it is another robot than before.
         """
         self._wanted, self._weight = wanted, weight
-        self._joints, self._motors = model.joints, motor_joints(model.robot)
+        self._joints, self._motors = model.joints, actuated(model.robot).joint_names
         self._efforts = dict(zip(model.robot.joint_names, model.robot.limits.effort.tolist()))
         if is_new and self.torque is not None:
             self._react_to_description(model)

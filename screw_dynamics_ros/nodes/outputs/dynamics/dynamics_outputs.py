@@ -25,12 +25,8 @@ from screw_dynamics_ros.nodes.hosting import statuses
 from screw_dynamics_ros.nodes.hosting.host import ModelHost
 from screw_dynamics_ros.nodes.hosting.output_group import Plan, Stage
 from screw_dynamics_ros.nodes.model import torque_terms
-from screw_dynamics_ros.nodes.model.closed_loops import (
-    closed_of,
-    mass_matrix_of_motors,
-    motor_joints,
-)
-from screw_dynamics_ros.nodes.model.running_model import Model, velocity_labels
+from screw_dynamics_ros.nodes.model.actuated import actuated
+from screw_dynamics_ros.nodes.model.running_model import Model
 from screw_dynamics_ros.nodes.model.scalar_joints import scalar_joints
 from screw_dynamics_ros.nodes.model.torque_terms import TorqueTerms
 from screw_dynamics_ros.nodes.outputs.dynamics import constraint_wrenches
@@ -137,11 +133,12 @@ class Dynamics:
     def plan(self, robot: Robot) -> DynamicsPlan:
         """Choose the order of the commands."""
         wanted, joints = tuple(self._parameters['joints']), scalar_joints(robot)
+        motors = actuated(robot)
         absent = tuple(name for name in wanted if name not in joints)
-        order = () if absent else wanted or motor_joints(robot)
+        order = () if absent else wanted or motors.joint_names
         terms = torque_terms.torque_terms(robot)
         chosen = constraint_parameters.choose(self._parameters['constraints'], robot)
-        if closed_of(robot) is not None and self._parameters['constraints']:
+        if motors.has_loops and self._parameters['constraints']:
             raise ArgumentError(
                 'constraints cannot be combined with loop_closures; leave one of them empty'
             )
@@ -161,7 +158,7 @@ class Dynamics:
                 terms.payload,
                 terms.weight,
                 terms.feedforward,
-                mass_matrix_of_motors(robot),
+                motors.mass_matrix_of_motors(),
                 ENERGIES,
                 MOMENTUM,
             ],
@@ -193,12 +190,13 @@ class Dynamics:
                 self._add(
                     JointState, topic, templates.joint_efforts(model.joints), output, velocity
                 )
-            labels = velocity_labels(model.robot)
+            motors = actuated(model.robot)
+            labels = motors.velocity_labels
             self._add(
                 Float64MultiArray,
                 '~/mass_matrix',
                 templates.matrix(labels, labels),
-                mass_matrix_of_motors(model.robot),
+                motors.mass_matrix_of_motors(),
                 False,
             )
             self._add(

@@ -9,7 +9,7 @@ import numpy as np
 
 from screw_dynamics_ros.core import UnknownNameError
 from screw_dynamics_ros.core.types import Array
-from screw_dynamics_ros.nodes.model.closed_loops import motor_joints
+from screw_dynamics_ros.nodes.model.actuated import actuated
 from screw_dynamics_ros.nodes.model.running_model import Model
 from screw_dynamics_ros.ros.messages.reference import Limits, Reference, check_limits
 from screw_dynamics_ros.ros.names import shorten
@@ -44,7 +44,7 @@ class ReferenceJoints:
         return cls(
             model.joints,
             tuple(joint.name for joint in robot.description.joints),
-            motor_joints(robot),
+            actuated(robot).joint_names,
             dict(zip(robot.joint_names, zip(*(values.tolist() for values in limits)))),
         )
 

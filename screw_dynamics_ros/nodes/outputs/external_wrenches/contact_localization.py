@@ -22,7 +22,7 @@ from screw_dynamics_ros.core.measurement.estimation.link_segments import link_se
 from screw_dynamics_ros.core.robot.fused_kernel import Formula
 from screw_dynamics_ros.core.types import Array
 from screw_dynamics_ros.nodes.hosting.host import ModelHost
-from screw_dynamics_ros.nodes.model.closed_loops import closed_of
+from screw_dynamics_ros.nodes.model.actuated import actuated
 from screw_dynamics_ros.nodes.model.running_model import Model, of_joints
 from screw_dynamics_ros.nodes.model.scalar_joints import scalar_joints
 from screw_dynamics_ros.nodes.outputs.external_wrenches.torque_observer import (
@@ -149,7 +149,7 @@ class ContactLocation:
     def plan(self, robot: Robot) -> LocationPlan:
         """Compile what is needed for a robot."""
         joints = scalar_joints(robot)
-        if closed_of(robot) is not None:
+        if actuated(robot).has_loops:
             return LocationPlan('it is not for robots with loops')
         segments = link_segments(robot.description, joints)
         if not segments:

@@ -10,8 +10,8 @@ from screw_dynamics_ros.core.measurement.estimation import contact_wrench, obser
 from screw_dynamics_ros.core.robot.functions import Output
 from screw_dynamics_ros.core.robot.fused_kernel import Formula
 from screw_dynamics_ros.core.types import Array
-from screw_dynamics_ros.nodes.model.closed_loops import closed_of, of_motors
-from screw_dynamics_ros.nodes.model.running_model import elements, joints_that_move, of_joints
+from screw_dynamics_ros.nodes.model.actuated import actuated
+from screw_dynamics_ros.nodes.model.running_model import of_joints
 from screw_dynamics_ros.nodes.outputs.external_wrenches.output_filters import (
     BANDS,
     Signal,
@@ -50,10 +50,9 @@ def contact_at(robot: Robot, link: str, external: Formula, before: Sequence[Sign
 
     `before` are the signals that are filtered in the same program so far.
     """
-    jacobian = of_motors(robot, of_joints(robot, ('jacobian', link, 'body')))
-    closed, torques = closed_of(robot), external
-    if closed is not None:
-        torques = elements(torques, closed.places)
+    motors = actuated(robot)
+    jacobian = motors.columns_of_motors(of_joints(robot, ('jacobian', link, 'body')))
+    torques = motors.elements_of_motors(external)
     estimate = Formula('contact wrench', (jacobian, torques, 'contact'), wrench_there)
     signal = filtered('wrench', estimate, 6, before)
     return Contact(
@@ -61,7 +60,7 @@ def contact_at(robot: Robot, link: str, external: Formula, before: Sequence[Sign
         Formula('wrench outside bands', (signal.value, BANDS), wrench_outside_bands),
         Formula('observability pivots', (jacobian, 'contact'), pivots_there),
         signal,
-        closed.nv if closed is not None else len(joints_that_move(robot, link)),
+        motors.freedoms_of(link),
     )
 
 

@@ -12,12 +12,12 @@ from screw_dynamics_ros.core.measurement.estimation.effort_terms import (
 from screw_dynamics_ros.core.measurement.estimation.observers import quantities
 from screw_dynamics_ros.core.measurement.estimation.observers.quantities import Efforts, Observation
 from screw_dynamics_ros.core.measurement.estimation.observers.table import OBSERVERS
+from screw_dynamics_ros.core.mechanisms.closures.actuated_robot import REST
 from screw_dynamics_ros.core.robot.functions import Output
 from screw_dynamics_ros.core.robot.fused_kernel import Formula
-from screw_dynamics_ros.nodes.model.closed_loops import closed_of, in_motors
+from screw_dynamics_ros.nodes.model.actuated import actuated
 from screw_dynamics_ros.nodes.model.running_model import of_joints
 from screw_dynamics_ros.nodes.model.scalar_joints import coordinates, scalar_joints
-from screw_dynamics_ros.nodes.model.torque_terms import at_rest, coriolis_of_all, drift
 
 
 def effort_terms(robot: Robot) -> dict[int, Output | Formula]:
@@ -26,16 +26,13 @@ def effort_terms(robot: Robot) -> dict[int, Output | Formula]:
     Of the joints with one coordinate, in the measured state and unaccelerated: the estimate is
     static, so that there are no inertial torques among them.
     """
-    unaccelerated = Formula('rest', ('v',), at_rest)
-    coriolis: Output | Formula = 'coriolis_torques'
-    if closed_of(robot) is not None:
-        unaccelerated, coriolis = drift(robot), coriolis_of_all(robot)
-    payload = robot.substitute('payload_torques', a=unaccelerated)
+    motors = actuated(robot)
+    payload = robot.substitute('payload_torques', a=motors.accelerations_along(REST))
     return {
-        term: in_motors(robot, of_joints(robot, output))
+        term: motors.torques_of_motors(of_joints(robot, output))
         for term, output in (
             (GRAVITY, 'gravity_torques'),
-            (CORIOLIS, coriolis),
+            (CORIOLIS, motors.coriolis_torques_of_all()),
             (FRICTION, 'friction_torques'),
             (PAYLOAD, payload),
         )
@@ -59,7 +56,7 @@ def observation(robot: Robot, name: str) -> Observation:
     Raises `ArgumentError` for robots with loops, unless the observer has no state.
     """
     static, n = external_torque(robot), len(scalar_joints(robot))
-    if closed_of(robot) is not None and OBSERVERS[name].state_size(n):
+    if actuated(robot).has_loops and OBSERVERS[name].state_size(n):
         raise ArgumentError(
             f'observer {name!r} is not for robots with loops: set observer to static'
         )

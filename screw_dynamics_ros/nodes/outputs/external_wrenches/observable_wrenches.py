@@ -11,7 +11,7 @@ from screw_dynamics_ros.core.measurement.estimation.wrench_observability import 
 )
 from screw_dynamics_ros.core.robot.fused_kernel import Formula
 from screw_dynamics_ros.core.types import Array
-from screw_dynamics_ros.nodes.model.closed_loops import closed_of
+from screw_dynamics_ros.nodes.model.actuated import actuated
 from screw_dynamics_ros.nodes.model.running_model import Model
 from screw_dynamics_ros.nodes.outputs.external_wrenches.contacts import Contact
 from screw_dynamics_ros.nodes.outputs.external_wrenches.output_filters import wrench_outside_bands
@@ -66,8 +66,9 @@ class ObservableWrench:
         self._model, self._mapper, self._contact, self._torques = model, mapper, contact, torques
         self._covariance, self._parameters, self._bands = covariance, parameters, bands
         self._freedoms = freedoms
-        closed = closed_of(model.robot)
-        self._places = slice(None) if closed is None else list(closed.places)
+        motors = actuated(model.robot).joint_names
+        places = [model.joints.index(name) for name in motors]
+        self._places = slice(None) if motors == model.joints else places
         self._seen: WrenchObservability | None = None
         self._seen_at = self._reduced_at = -1
         self._filter, self._filtered = LowPassSteps(), np.zeros(12)

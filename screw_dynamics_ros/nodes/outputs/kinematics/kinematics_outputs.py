@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 from geometry_msgs.msg import TwistStamped
-from numpy.typing import NDArray
 from rclpy.node import Node
 from std_msgs.msg import Float64MultiArray
 
@@ -20,13 +19,8 @@ from screw_dynamics_ros.core.types import Array
 from screw_dynamics_ros.nodes.hosting import statuses
 from screw_dynamics_ros.nodes.hosting.host import ModelHost
 from screw_dynamics_ros.nodes.hosting.output_group import Plan, Stage
-from screw_dynamics_ros.nodes.model.closed_loops import (
-    closed_of,
-    mass_matrix_of_motors,
-    of_motors,
-)
-from screw_dynamics_ros.nodes.model.running_model import Model, of_joints, velocity_labels
-from screw_dynamics_ros.nodes.model.scalar_joints import coordinates, scalar_joints
+from screw_dynamics_ros.nodes.model.actuated import actuated
+from screw_dynamics_ros.nodes.model.running_model import Model, of_joints
 from screw_dynamics_ros.nodes.outputs import marker_topic
 from screw_dynamics_ros.nodes.outputs.kinematics import kinematics_markers, singularity_measures
 from screw_dynamics_ros.nodes.outputs.kinematics.description_topic import DescriptionTopic
@@ -156,28 +150,27 @@ class Kinematics:
 
     def plan(self, robot: Robot) -> KinematicsPlan:
         """Choose the frames."""
-        chosen = Frames.choose(self._parameters['frames'], robot)
+        chosen, motors = Frames.choose(self._parameters['frames'], robot), actuated(robot)
         transforms = self._transforms.outputs(robot)
         links = {
             link: LinkOutputs(
                 Formula(
                     'linear first',
                     (
-                        of_motors(
-                            robot,
-                            ('jacobian', link, self._parameters['jacobian_representation']),
+                        motors.columns_of_motors(
+                            ('jacobian', link, self._parameters['jacobian_representation'])
                         ),
                     ),
                     swap_linear_angular,
                 ),
                 in_ros_order('velocity', link, self._parameters['twist_representation']),
-                of_motors(robot, of_joints(robot, ('jacobian', link, 'body'))),
+                motors.columns_of_motors(of_joints(robot, ('jacobian', link, 'body'))),
                 ('velocity', link, 'body'),
             )
             for link in chosen.tokens
         }
         inertia = (
-            inertia_of_joints(robot) if self._parameters['joint_metric'] == 'inertia' else None
+            motors.inertia_of_joints() if self._parameters['joint_metric'] == 'inertia' else None
         )
         outputs = [output for link in links.values() for output in link.outputs]
         return KinematicsPlan(
@@ -218,7 +211,7 @@ class Kinematics:
         assert self._singularities is not None
         get, token = self._publishers.get, self._frames.tokens[name]
         prefix, root = self._host.parameters['frame_prefix'], model.robot.description.root
-        columns = velocity_labels(model.robot)
+        columns = actuated(model.robot).velocity_labels
         jacobian = templates.matrix(TWIST_ROWS, columns)
         twist = templates.twist(
             twist_frame(self._parameters['twist_representation'], prefix + root, prefix + name)
@@ -312,18 +305,3 @@ class Kinematics:
 def in_ros_order(what: str, link: str, representation: str) -> Formula:
     """Return the 'jacobian' or 'velocity' of a link, linear part first."""
     return Formula('linear first', ((what, link, representation),), swap_linear_angular)
-
-
-def inertia_of_joints(robot: Robot) -> Formula:
-    """Return the mass matrix of the joints with one coordinate, with loops of the motors."""
-    if closed_of(robot) is not None:
-        return cast(Formula, mass_matrix_of_motors(robot))
-    _, where = coordinates(robot, scalar_joints(robot))
-    return Formula(
-        'mass matrix of scalar joints', ('mass_matrix',), block, (tuple(where.tolist()),)
-    )
-
-
-def block(M: NDArray[np.float64], indices: tuple[int, ...]) -> NDArray[np.float64]:
-    """Return some rows of a matrix, and the same columns."""
-    return M[np.ix_(indices, indices)]

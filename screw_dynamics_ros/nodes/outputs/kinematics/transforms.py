@@ -10,7 +10,7 @@ from rclpy.node import Node
 
 from screw_dynamics_ros.core import Robot
 from screw_dynamics_ros.core.robot.fused_kernel import Formula
-from screw_dynamics_ros.nodes.model.closed_loops import closed_of
+from screw_dynamics_ros.nodes.model.actuated import actuated
 from screw_dynamics_ros.nodes.model.running_model import Model
 from screw_dynamics_ros.nodes.outputs.kinematics.reported_transforms import (
     ReportedTransforms,
@@ -79,7 +79,7 @@ class TransformPublisher:
         """Return the transforms of all joints that move, each by itself."""
         if TFMessage is None or not self._parameters['publish_tf']:
             return []
-        if closed_of(robot) is None:
+        if not actuated(robot).has_loops:
             robot.joint_transforms(robot.neutral())  # compiled here, in another thread
         # Joint states cannot say where joints of several freedoms are.
         scalar = {joint.name for joint in robot.description.joints if joint.kind.is_scalar}
@@ -109,7 +109,7 @@ class TransformPublisher:
                 {output: template.array(7 * i, 7) for i, output in enumerate(outputs)},
                 is_valid=self._is_due,
             )
-            if closed_of(model.robot) is None:
+            if not actuated(model.robot).has_loops:
                 self._reported = ReportedTransforms(model, self._prefix, self._frequency)
             self._publishers.get(TFMessage, '/tf_static', qos.LATCHED)  # known by it to others
         fixed = [joint for joint in joints if joint.kind.is_fixed]

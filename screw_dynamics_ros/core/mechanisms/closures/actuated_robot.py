@@ -1,0 +1,149 @@
+"""What programs ask a robot, with loops or without: formulas in the coordinates of its motors.
+
+Loops leave fewer freedoms than the tree has joints: with the map G from the rates of the motors to
+those of all joints, v = G v_a and a = G a_a + d, Jacobians are J G, mass matrices G^T M G and
+torques G^T tau. Without loops all of them are what they are. Either way formulas are for
+`Robot.fuse` of the tree; vectors have one element for each joint of the tree, zero for joints
+without a motor.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Protocol
+
+import numpy as np
+
+from screw_dynamics_ros.core.mechanisms.closures.dependent_motion import Partition, motion
+from screw_dynamics_ros.core.robot.functions import Output
+from screw_dynamics_ros.core.robot.fused_kernel import Formula
+from screw_dynamics_ros.core.tree.multibody_tree import Tree
+from screw_dynamics_ros.core.types import Array
+
+Source = Output | Formula
+
+
+class ActuatedRobot(Protocol):
+    """A tree or a `ClosedRobot`, asked alike."""
+
+    @property
+    def joint_names(self) -> tuple[str, ...]:
+        """Joints with motors."""
+
+    @property
+    def sensed(self) -> tuple[str, ...]:
+        """Joints with sensors."""
+
+    @property
+    def has_loops(self) -> bool:
+        """Whether other joints follow those with motors; to refuse what is known of trees only."""
+
+    @property
+    def velocity_labels(self) -> list[str]:
+        """Names of the velocities that are free."""
+
+    def freedoms_of(self, link: str) -> int:
+        """Return how many motors may move a link."""
+
+    def elements_of_motors(self, values: Source) -> Source:
+        """Return the elements of a vector (n,) that belong to motors."""
+
+    def torques_of_motors(self, torques: Source) -> Source:
+        """Return torques (n,) of all joints as those of the motors."""
+
+    def columns_of_motors(self, jacobian: Source) -> Source:
+        """Return a Jacobian (..., nv) for the rates of the motors, (..., k)."""
+
+    def mass_matrix_of_motors(self) -> Source:
+        """Return the mass matrix for all velocities that are free."""
+
+    def inertia_of_joints(self) -> Formula:
+        """Return the mass matrix of the motors alone, (k, k)."""
+
+    def rates_along(self, rates: Source) -> Source:
+        """Return the rates (n,) of all joints for those of the motors in a vector (n,)."""
+
+    def accelerations_along(self, accelerations: Source) -> Source:
+        """Return the accelerations (n,) of all joints for those of the motors likewise."""
+
+    def coriolis_torques_of_all(self) -> Source:
+        """Return the torques (n,) of all joints while the motors do not accelerate, no gravity."""
+
+
+@dataclass(frozen=True)
+class DependentMotion:
+    """The function of a formula: G (n, k) and d (n,) in one matrix (n, k + 1), of q and v (n,)."""
+
+    tree: Tree = field(compare=False)
+    partition: Partition = field(compare=False)
+    identity: str
+
+    def __call__(self, q: Array, v: Array) -> Array:
+        """Return G and, in the last column, d."""
+        G, _, d, _ = motion(self.tree, self.partition, q, v[list(self.partition.given)])
+        return np.column_stack([G, d])
+
+
+def dependent(tree: Tree, partition: Partition) -> Formula:
+    """Return G and d, (n, k + 1), in the present state; where that moves, d needs velocities."""
+    function = DependentMotion(tree, partition, repr((tree.digest, partition.identity)))
+    return Formula('dependent motion', ('q', 'v'), function)
+
+
+def columns(J: Array, motion_of_loops: Array) -> Array:
+    """Return J G."""
+    return J @ motion_of_loops[:, :-1]
+
+
+def reduced(M: Array, motion_of_loops: Array) -> Array:
+    """Return G^T M G."""
+    G = motion_of_loops[:, :-1]
+    return G.T @ M @ G
+
+
+def projected(torques: Array, motion_of_loops: Array, places: Sequence[int]) -> Array:
+    """Return G^T torques in some places of a vector (n,) of zeros."""
+    of_motors = motion_of_loops[:, :-1].T @ torques
+    result = np.zeros(len(torques), dtype=of_motors.dtype)
+    result[list(places)] = of_motors
+    return result
+
+
+def moved_along(motors: Array, motion_of_loops: Array, places: Sequence[int]) -> Array:
+    """Return G x for the elements x of a vector (n,) that belong to the motors."""
+    return motion_of_loops[:, :-1] @ motors[list(places)]
+
+
+def accelerated(motors: Array, motion_of_loops: Array, places: Sequence[int]) -> Array:
+    """Return G x + d likewise."""
+    return moved_along(motors, motion_of_loops, places) + motion_of_loops[:, -1]
+
+
+def elements(values: Source, places: Sequence[int]) -> Formula:
+    """Return some elements of a vector, or columns of a matrix, in the order of `places`."""
+    return Formula('elements', (values,), chosen, (tuple(int(place) for place in places),))
+
+
+def chosen(values: Array, places: tuple[int, ...]) -> Array:
+    """Return some elements of a vector, or columns of a matrix."""
+    return values[..., list(places)]
+
+
+def at_rest(v: Array) -> Array:
+    """Return no velocity, of the same shape."""
+    return np.zeros_like(v)
+
+
+def inertial(M: Array, a: Array) -> Array:
+    """Return the torques of an acceleration."""
+    return M @ a
+
+
+def sum_of_torques(a: Array, b: Array) -> Array:
+    """Return a + b."""
+    return a + b
+
+
+#: No velocity, or no acceleration.
+REST = Formula('rest', ('v',), at_rest)
