@@ -4,12 +4,9 @@ from __future__ import annotations
 
 import time
 
-import numpy as np
 from geometry_msgs.msg import WrenchStamped
 from rclpy.node import Node
-from rosgraph_msgs.msg import Clock
 from sensor_msgs.msg import JointState
-from std_msgs.msg import String
 
 from screw_dynamics_ros.core.errors import DivergenceError
 from screw_dynamics_ros.core.types import Array
@@ -18,26 +15,20 @@ from screw_dynamics_ros.nodes.mechanism.assembly import group_label, make_mechan
 from screw_dynamics_ros.nodes.mechanism.loads import COMMANDS, WRENCHES, Loads
 from screw_dynamics_ros.nodes.mechanism.outputs import MechanismOutputs
 from screw_dynamics_ros.nodes.mechanism.parameters import TABLE
-from screw_dynamics_ros.nodes.simulation.parameters import WALL, check
-from screw_dynamics_ros.nodes.simulation.run_state import RunState
-from screw_dynamics_ros.nodes.simulation.simulation_time import Pace, SimulationTime
-from screw_dynamics_ros.nodes.simulation.time_control import TimeControl
+from screw_dynamics_ros.nodes.simulation.parameters import check
+from screw_dynamics_ros.nodes.simulation.simulation_node import (
+    HOUSEKEEPING,
+    MAX_CATCHING_UP,
+    SimulationNode,
+)
 from screw_dynamics_ros.ros.diagnostics import Diagnostics, Level, Status
-from screw_dynamics_ros.ros.messages import templates
 from screw_dynamics_ros.ros.parameters import Parameters
 from screw_dynamics_ros.ros.process.faults import FAULTS
 from screw_dynamics_ros.ros.process.timers import every
-from screw_dynamics_ros.ros.standard_services import serve_switch, serve_trigger
 from screw_dynamics_ros.ros.topics import qos
-from screw_dynamics_ros.ros.topics.channel import Channel
-from screw_dynamics_ros.ros.topics.publishers import Publishers
-
-MOST_LAG = 0.25  # s; a simulation that is further behind lets the time go
-MOST_CATCHING_UP = 0.02  # s; messages are heard in between
-HOUSEKEEPING = 0.1  # s
 
 
-class MechanismSimulator:
+class MechanismSimulator(SimulationNode):
     """Publishes the motion of a mechanism; what drives it are torques in joints and wrenches.
 
     A motion that cannot be followed stops the simulation with a reason; the state stays the last
@@ -49,25 +40,16 @@ class MechanismSimulator:
     """
 
     def __init__(self, node: Node) -> None:
-        self.parameters = parameters = Parameters(node, TABLE, check)
+        super().__init__(node, Parameters(node, TABLE, check))
+        parameters = self.parameters
         check(parameters.values)
         self._mechanism, text = make_mechanism(parameters)
         self._initial = self._mechanism.q, self._mechanism.v
         self._loads = Loads(self._mechanism.system)
-        rate = parameters['rate']
-        self._steps = int(np.ceil(round(1.0 / (rate * parameters['step']), 9)))
-        self._dt = 1.0 / (rate * self._steps)
         self._outputs = MechanismOutputs(
             node, self._mechanism, self._forces, parameters['world_frame']
         )
-        origin = node.get_clock().now().nanoseconds if parameters['clock'] == WALL else None
-        self._time = SimulationTime(rate, origin)
-        factor = parameters['real_time_factor'] if self._time.is_simulated else 1.0
-        self._pace = Pace(1.0 / (rate * factor) if factor else 0.0, MOST_LAG)
-        self._state = RunState(parameters['paused'])
-        self._control = TimeControl(
-            self._state, self._time, self._pace, lambda: node.get_clock().now().nanoseconds
-        )
+        self._begin()
         self._lost = 0.0
         self._prepare()
 
@@ -84,23 +66,15 @@ class MechanismSimulator:
             guarded(f'a message on {WRENCHES}', self._on_wrench),
             qos.OUTPUT,
         )
-        serve_switch(node, '~/pause', self._control.pause)
-        serve_trigger(node, '~/step', self._step)
-        serve_trigger(node, '~/reset', self._reset)
+        self._serve()
         if text:
-            self._descriptions = node.create_publisher(String, 'robot_description', qos.LATCHED)
-            self._descriptions.publish(String(data=text))
-        self._clock = (
-            Channel(Publishers(node).get(Clock, '/clock'), templates.clock())
-            if self._time.is_simulated
-            else None
-        )
+            self._publish_description(text)
         diagnostics = Diagnostics(node)
         diagnostics.add(self.status)
         diagnostics.add(FAULTS.status)
         self._pace.start(time.monotonic())
         every(node, HOUSEKEEPING, self._outputs.count_listeners)
-        every(node, min(1.0 / rate, 0.01), self._run)
+        every(node, min(1.0 / parameters['rate'], 0.01), self._run)
 
     def _prepare(self) -> None:
         """Compile what steps need, before time begins."""
@@ -127,17 +101,15 @@ class MechanismSimulator:
         while (
             self._state.is_running
             and self._pace.is_due(time.monotonic())
-            and time.monotonic() < now + MOST_CATCHING_UP
+            and time.monotonic() < now + MAX_CATCHING_UP
         ):
             self._pace.count(time.monotonic())
             self._publish()
             self._move()
 
     def _publish(self) -> None:
-        stamp = self._time.stamp
-        if self._clock is not None:
-            self._clock.put(np.zeros(0), stamp)
-        self._outputs.publish(stamp)
+        self._publish_clock()
+        self._outputs.publish(self._time.stamp)
 
     def _move(self) -> None:
         """Simulate until the next output; stop if the motion cannot be followed."""
@@ -159,14 +131,6 @@ class MechanismSimulator:
 
     def _on_wrench(self, message: WrenchStamped) -> None:
         self._loads.on_wrench(message, self._time.stamp)
-
-    def _step(self) -> str:
-        self._state.check_step()
-        for _ in range(self.parameters['steps_per_request']):
-            self._move()
-            self._state.check_step()
-            self._publish()
-        return f'at {self._control.seconds} s'
 
     def _reset(self) -> str:
         self._mechanism.set_state(*self._initial)

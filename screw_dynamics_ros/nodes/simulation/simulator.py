@@ -4,10 +4,7 @@ from __future__ import annotations
 
 import time
 
-import numpy as np
 from rclpy.node import Node
-from rosgraph_msgs.msg import Clock
-from std_msgs.msg import String
 
 from screw_dynamics_ros.core.errors import DivergenceError
 from screw_dynamics_ros.core.simulation.joint_sensor import JointSensor
@@ -23,23 +20,21 @@ from screw_dynamics_ros.nodes.simulation.assembly import (
 from screw_dynamics_ros.nodes.simulation.command_topics import CommandTopics
 from screw_dynamics_ros.nodes.simulation.fault_parameters import FaultParameters
 from screw_dynamics_ros.nodes.simulation.outputs import StateOutputs
-from screw_dynamics_ros.nodes.simulation.parameters import LOCK_STEP, WALL
+from screw_dynamics_ros.nodes.simulation.parameters import LOCK_STEP
 from screw_dynamics_ros.nodes.simulation.plant import Plant, Timeouts
 from screw_dynamics_ros.nodes.simulation.pushes import Pushes
-from screw_dynamics_ros.nodes.simulation.run_state import RunState
-from screw_dynamics_ros.nodes.simulation.simulation_time import Pace, SimulationTime
+from screw_dynamics_ros.nodes.simulation.simulation_node import (
+    HOUSEKEEPING,
+    MAX_CATCHING_UP,
+    SimulationNode,
+)
 from screw_dynamics_ros.nodes.simulation.status import Report
-from screw_dynamics_ros.nodes.simulation.time_control import TimeControl
 from screw_dynamics_ros.ros.diagnostics import Diagnostics, Level, Status
-from screw_dynamics_ros.ros.messages import templates
 from screw_dynamics_ros.ros.parameters import Parameters, Value
 from screw_dynamics_ros.ros.process.faults import FAULTS
 from screw_dynamics_ros.ros.process.scheduling import use_real_time
 from screw_dynamics_ros.ros.process.timers import every
 from screw_dynamics_ros.ros.standard_services import serve_switch, serve_trigger
-from screw_dynamics_ros.ros.topics import qos
-from screw_dynamics_ros.ros.topics.channel import Channel
-from screw_dynamics_ros.ros.topics.publishers import Publishers
 
 TABLE = (
     *parameters.ROBOT,
@@ -50,13 +45,10 @@ TABLE = (
     *parameters.PROCESSING,
 )
 
-MOST_LAG = 0.25  # s; a simulation that is further behind lets the time go
-MOST_CATCHING_UP = 0.02  # s; commands are heard in between
 TURN = 0.001  # s between looks at what is due, with a simulated clock
-HOUSEKEEPING = 0.1  # s between looks for listeners, and between messages of a clock that stands
 
 
-class Simulator:
+class Simulator(SimulationNode):
     """A driver that publishes `joint_states` and obeys commands, and its simulated robot.
 
     One tick is one joint state and the motion until the next one is due. Ticks, messages, services
@@ -70,20 +62,16 @@ class Simulator:
     """
 
     def __init__(self, node: Node) -> None:
-        self.parameters = Parameters(node, TABLE, parameters.check, self._on_parameters)
+        super().__init__(node, Parameters(node, TABLE, parameters.check, self._on_parameters))
         parameters.check(self.parameters.values)
         text = description_text(self.parameters)
         robot = make_robot(node, self.parameters, text)
         simulated = make_simulated(node, self.parameters, robot)
         targets, motors = make_motors(robot, self.parameters)
-        rate, kind = self.parameters['rate'], self.parameters['clock']
-        self._steps = int(np.ceil(round(1.0 / (rate * self.parameters['step']), 9)))
-        dt = 1.0 / (rate * self._steps)
-
-        self._locked = kind == LOCK_STEP
+        self._locked = self.parameters['clock'] == LOCK_STEP
         pushes = Pushes(robot, at_once=self._locked)
         joints = ScalarJoints(robot)
-        self._plant = Plant(simulated, joints, motors, pushes, dt)
+        self._plant = Plant(simulated, joints, motors, pushes, self._dt)
         self._sensor = JointSensor(joints.joints, self.parameters['seed'])
         self._outputs = StateOutputs(
             node, self._plant, self._sensor, self._timeouts, self.parameters['world_frame']
@@ -92,13 +80,7 @@ class Simulator:
         self._plant.prepare(self._timeouts())
         self._outputs.prepare()
 
-        origin = node.get_clock().now().nanoseconds if kind == WALL else None
-        self._time = SimulationTime(rate, origin)
-        self._pace = Pace(self._period(), MOST_LAG)
-        self._state = RunState(self.parameters['paused'])
-        self._control = TimeControl(
-            self._state, self._time, self._pace, lambda: node.get_clock().now().nanoseconds
-        )
+        self._begin()
         self._is_published = False
         self._topics = CommandTopics(
             node,
@@ -109,14 +91,9 @@ class Simulator:
             self._on_command,
             self._on_replaced,
         )
-        self._report = Report(self._plant, targets, self._state, self._time, dt)
-        self._serve(node)
-        self._publish_description(node, text)
-        self._clock = (
-            Channel(Publishers(node).get(Clock, '/clock'), templates.clock())
-            if self._time.is_simulated
-            else None
-        )
+        self._report = Report(self._plant, targets, self._state, self._time, self._dt)
+        self._serve()
+        self._publish_description(text)
         diagnostics = Diagnostics(node)
         diagnostics.add(self.status)
         diagnostics.add(self._faults.status)
@@ -125,7 +102,7 @@ class Simulator:
         self._scheduling_fault = use_real_time(priority) if priority else ''
         self._pace.start(time.monotonic())
         every(node, HOUSEKEEPING, self._look_around)
-        turn = TURN if self._time.is_simulated else 1.0 / rate
+        turn = TURN if self._time.is_simulated else 1.0 / self.parameters['rate']
         every(node, turn, self._run)
 
     # --- ticks ----------------------------------------------------------------------------------
@@ -139,7 +116,7 @@ class Simulator:
         if not self._time.is_simulated:
             self._time.skip(lost)
             self._report.lost += lost
-        until = now + MOST_CATCHING_UP
+        until = now + MAX_CATCHING_UP
         while self._state.is_running and time.monotonic() < until:
             if not self._is_published:
                 if not self._pace.is_due(time.monotonic()) or not self._is_listened():
@@ -190,23 +167,15 @@ class Simulator:
 
     # --- requests -------------------------------------------------------------------------------
 
-    def _serve(self, node: Node) -> None:
+    def _serve(self) -> None:
         """Offer the services."""
-        serve_switch(node, '~/pause', self._control.pause)
-        serve_trigger(node, '~/step', self._step)
-        serve_trigger(node, '~/reset', self._reset)
-        serve_trigger(node, '~/clear_faults', self._clear_faults)
-        serve_switch(node, '~/freeze_commands', self._freeze)
+        super()._serve()
+        serve_trigger(self._node, '~/clear_faults', self._clear_faults)
+        serve_switch(self._node, '~/freeze_commands', self._freeze)
 
-    def _step(self) -> str:
-        self._state.check_step()
+    def _publish_last(self) -> None:
         if not self._is_published:
             self._publish()
-        for _ in range(self.parameters['steps_per_request']):
-            self._move()
-            self._state.check_step()
-            self._publish()
-        return f'at {self._control.seconds} s'
 
     def _reset(self) -> str:
         self._plant.reset()
@@ -239,22 +208,8 @@ class Simulator:
     def _timeouts(self) -> Timeouts:
         return Timeouts(self.parameters['command_timeout'], self.parameters['wrench_timeout'])
 
-    def _period(self) -> float:
-        """Return the real time between two ticks [s]."""
-        factor = self.parameters['real_time_factor'] if self.parameters['clock'] != WALL else 1.0
-        return 1.0 / (self.parameters['rate'] * factor) if factor else 0.0
-
     def _on_parameters(self, values: dict[str, Value]) -> None:
         self._pace.period = self._period()
-
-    def _publish_description(self, node: Node, text: str) -> None:
-        self._descriptions = node.create_publisher(String, 'robot_description', qos.LATCHED)
-        self._descriptions.publish(String(data=text))
-
-    def _publish_clock(self) -> None:
-        """Publish the present time, if it is simulated."""
-        if self._clock is not None:
-            self._clock.put(np.zeros(0), self._time.stamp)
 
     def _look_around(self) -> None:
         """Look for listeners; tell the time to those that come while it stands still."""

@@ -1,0 +1,103 @@
+"""What all simulators share: the division of time, its clock, pauses and single steps."""
+
+from __future__ import annotations
+
+import numpy as np
+from rclpy.node import Node
+from rosgraph_msgs.msg import Clock
+from std_msgs.msg import String
+
+from screw_dynamics_ros.nodes.simulation.parameters import WALL
+from screw_dynamics_ros.nodes.simulation.run_state import RunState
+from screw_dynamics_ros.nodes.simulation.simulation_time import Pace, SimulationTime
+from screw_dynamics_ros.nodes.simulation.time_control import TimeControl
+from screw_dynamics_ros.ros.messages import templates
+from screw_dynamics_ros.ros.parameters import Parameters
+from screw_dynamics_ros.ros.standard_services import serve_switch, serve_trigger
+from screw_dynamics_ros.ros.topics import qos
+from screw_dynamics_ros.ros.topics.channel import Channel
+from screw_dynamics_ros.ros.topics.publishers import Publishers
+
+MAX_LAG = 0.25  # s; a simulation that is further behind skips the time
+MAX_CATCHING_UP = 0.02  # s; messages are processed in between
+HOUSEKEEPING = 0.1  # s between looks for subscribers
+
+
+class SimulationNode:
+    """A node whose time passes in ticks of several steps each; subclasses say what happens in them.
+
+    Parameters
+    ----------
+    node : rclpy.node.Node
+    parameters : Parameters
+        With `rate`, `step`, `clock`, `real_time_factor`, `paused` and `steps_per_request`.
+    """
+
+    def __init__(self, node: Node, parameters: Parameters) -> None:
+        self._node, self.parameters = node, parameters
+        rate = parameters['rate']
+        self._steps = int(np.ceil(round(1.0 / (rate * parameters['step']), 9)))
+        self._dt = 1.0 / (rate * self._steps)
+
+    def _begin(self) -> None:
+        """Let time begin, by the clock of the system or at zero."""
+
+        def now() -> int:
+            return int(self._node.get_clock().now().nanoseconds)
+
+        origin = now() if self.parameters['clock'] == WALL else None
+        self._time = SimulationTime(self.parameters['rate'], origin)
+        self._pace = Pace(self._period(), MAX_LAG)
+        self._state = RunState(self.parameters['paused'])
+        self._control = TimeControl(self._state, self._time, self._pace, now)
+        self._clock = (
+            Channel(Publishers(self._node).get(Clock, '/clock'), templates.clock())
+            if self._time.is_simulated
+            else None
+        )
+
+    def _period(self) -> float:
+        """Return the real time between two ticks [s], 0 for as fast as possible."""
+        factor = self.parameters['real_time_factor'] if self.parameters['clock'] != WALL else 1.0
+        return 1.0 / (self.parameters['rate'] * factor) if factor else 0.0
+
+    def _serve(self) -> None:
+        """Offer the services of all simulators."""
+        serve_switch(self._node, '~/pause', self._control.pause)
+        serve_trigger(self._node, '~/step', self._step)
+        serve_trigger(self._node, '~/reset', self._reset)
+
+    def _step(self) -> str:
+        self._state.check_step()
+        self._publish_last()
+        for _ in range(self.parameters['steps_per_request']):
+            self._move()
+            self._state.check_step()
+            self._publish()
+        return f'at {self._control.seconds} s'
+
+    def _publish_description(self, text: str) -> None:
+        self._descriptions = self._node.create_publisher(String, 'robot_description', qos.LATCHED)
+        self._descriptions.publish(String(data=text))
+
+    def _publish_clock(self) -> None:
+        """Publish the present time, if it is simulated."""
+        if self._clock is not None:
+            self._clock.put(np.zeros(0), self._time.stamp)
+
+    # --- what subclasses say ----------------------------------------------------------------------
+
+    def _publish_last(self) -> None:
+        """Publish the present state before single steps, unless that has been done."""
+
+    def _publish(self) -> None:
+        """Publish time and state."""
+        raise NotImplementedError
+
+    def _move(self) -> None:
+        """Simulate until the next state; stop if that is not possible."""
+        raise NotImplementedError
+
+    def _reset(self) -> str:
+        """Return to the initial state, and say so."""
+        raise NotImplementedError
