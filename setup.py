@@ -30,7 +30,7 @@ setup(
     maintainer_email=maintainer.get('email'),
     license=manifest.findtext('license'),
     packages=find_packages(include=[package_name, f'{package_name}.*']),
-    package_data={package_name: ['py.typed']},
+    package_data={package_name: ['py.typed', 'core/robot/*.pyi']},
     data_files=[
         ('share/ament_index/resource_index/packages', [f'resource/{package_name}']),
         (f'share/{package_name}', ['package.xml']),

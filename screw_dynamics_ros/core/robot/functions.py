@@ -5,9 +5,10 @@
         \"\"\"Return ...\"\"\"
 
 defines a function: the recursion `jacobian(tree, q, link, representation)`, the vectors it reads,
-and by the signature of the method what callers pass. The first parameters are the inputs ('gravity'
-is the robot's own, unless the keyword of that name is given), the others are options, strings that
-select what is compiled, and `external_wrenches`. The keyword `out` takes arrays for the results.
+and by the signature of the method what callers pass. The first parameters are the inputs, the
+others are options, strings that select what is compiled, and `external_wrenches`. `compiled` adds
+the keywords: `gravity` where that is an input, the robot's own if it is not given, and `out` for
+the results.
 """
 
 from __future__ import annotations
@@ -43,6 +44,13 @@ WRENCHES = 'external_wrenches'
 
 #: What selects one output: the name of a function, or (name, option, ...).
 Output = str | tuple[str, ...]
+
+#: What docstrings say about keywords; `out` by its type.
+KEYWORDS = {
+    'gravity': "`gravity`, (3,) or (N, 3) [m/s^2], takes the place of the robot's own",
+    'Array | None': '`out` is an array for the result',
+    'tuple[Array, ...] | None': '`out` is a tuple of arrays for the results',
+}
 
 Method = TypeVar('Method', bound=Callable[..., Any])
 
@@ -89,9 +97,15 @@ class Function:
 
     @cached_property
     def signature(self) -> inspect.Signature:
-        """The signature of the method, without `self`."""
+        """The signature that callers see, without `self`."""
         signature = inspect.signature(self.method)
-        return signature.replace(parameters=list(signature.parameters.values())[1:])
+        parameters = list(signature.parameters.values())[1:]
+        own = [p for p in parameters if p.kind is not p.KEYWORD_ONLY]
+        added = [
+            inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=None, annotation=kind)
+            for name, kind in self.keywords.items()
+        ]
+        return signature.replace(parameters=[*own, *added])
 
     @cached_property
     def parameters(self) -> tuple[str, ...]:
@@ -100,10 +114,19 @@ class Function:
         return code.co_varnames[1 : code.co_argcount]
 
     @cached_property
-    def keywords(self) -> tuple[str, ...]:
-        """The parameters that are passed by keyword only: 'gravity' and 'out'."""
-        code = self.method.__code__
-        return code.co_varnames[code.co_argcount :][: code.co_kwonlyargcount]
+    def keywords(self) -> dict[str, str]:
+        """The parameters that are passed by keyword only, and their types."""
+        array = 'Array'
+        if str(self.method.__annotations__.get('return', '')).startswith('tuple['):
+            array = 'tuple[Array, ...]'
+        gravity = {'gravity': 'ArrayLike | None'} if 'gravity' in self.inputs else {}
+        return {**gravity, 'out': f'{array} | None'}
+
+    @cached_property
+    def keywords_text(self) -> str:
+        """What the docstring says about the keywords."""
+        gravity, out = KEYWORDS['gravity'], KEYWORDS[self.keywords['out']]
+        return f'{gravity}; {out}.' if 'gravity' in self.keywords else f'{out}.'
 
     @cached_property
     def given(self) -> tuple[str, ...]:
@@ -137,6 +160,8 @@ def compiled(
 ) -> Callable[[Method], Method]:
     """Return a decorator that makes a function of a robot out of a recursion.
 
+    The keywords `gravity` and `out` are added to signature and docstring.
+
     Parameters
     ----------
     recursion : callable
@@ -152,8 +177,12 @@ def compiled(
         function = registered(Function(recursion, inputs, method, branching, too_long, divides))
         evaluate = evaluator(function)
         evaluate.__defaults__ = method.__defaults__
-        evaluate.__kwdefaults__ = method.__kwdefaults__
-        update_wrapper(evaluate, method)
+        evaluate.__kwdefaults__ = dict.fromkeys(function.keywords)
+        evaluate.__annotations__ = types = {**method.__annotations__, **function.keywords}
+        evaluate.__signature__ = inspect.signature(evaluate)
+        update_wrapper(evaluate, method)  # `__wrapped__` leads to the source
+        evaluate.__annotations__ = types
+        evaluate.__doc__ = f'{inspect.getdoc(method)}\n\n{function.keywords_text}'
         return cast(Method, evaluate)
 
     return decorate
@@ -169,9 +198,8 @@ def evaluator(function: Function) -> Any:
     numbers, options = len(function.given), len(function.given) + len(function.options)
     groups = names[:numbers], names[numbers:options]
     passed = [f'({"".join(f"{name}, " for name in group)})' for group in groups] + names[options:]
-    if function.keywords:
-        names += ['*', *function.keywords]
-        passed += [f'{name}={name}' for name in function.keywords]
+    names += ['*', *function.keywords]
+    passed += [f'{name}={name}' for name in function.keywords]
     text = (
         f'def {function.name}(self, {", ".join(names)}):\n'
         f'    return self._evaluate(function, {", ".join(passed)})\n'
