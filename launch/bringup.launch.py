@@ -11,30 +11,22 @@ The robot description comes from the topic robot_description, unless a file is n
 that die are restarted after a delay, so that a wrong parameter does not cause rapid restarts.
 """
 
-from pathlib import Path
+from typing import Any
 
-from ament_index_python.packages import get_package_share_directory
 from launch.actions import DeclareLaunchArgument
-from launch_ros.actions import Node
-from launch_ros.parameter_descriptions import ParameterValue
 
 from launch import LaunchContext, LaunchDescription
 from screw_dynamics_ros.core import DescriptionError, ScrewDynamicsError
 from screw_dynamics_ros.nodes.parameters import closure_parameters
 from screw_dynamics_ros.ros import launch_arguments as check
+from screw_dynamics_ros.ros import launch_files as files
 from screw_dynamics_ros.ros.drivers import find_driver
 
-SHARE = Path(get_package_share_directory('screw_dynamics_ros'))
-DEFAULTS = str(SHARE / 'config' / 'model.yaml')
-RESPAWN_DELAY = 2.0  # s
+DEFAULTS = str(files.SHARE / 'config' / 'model.yaml')
 
 ARGUMENTS = [
-    DeclareLaunchArgument('namespace', default_value='', description='Namespace of the robot.'),
-    DeclareLaunchArgument(
-        'params_file',
-        default_value=DEFAULTS,
-        description='Parameters of bringup and the nodes it hosts.',
-    ),
+    files.NAMESPACE,
+    files.params_file('bringup'),
     DeclareLaunchArgument(
         'driver',
         default_value='',
@@ -42,75 +34,32 @@ ARGUMENTS = [
         'kinova_gen3, xarm, generic, or a YAML file like config/drivers/ur.yaml; a params_file of '
         'your own takes precedence. Empty: as in params_file.',
     ),
-    DeclareLaunchArgument(
-        'description',
-        default_value='',
-        description='URDF or xacro file, by path or package://. Empty: parameters, then the topic '
-        'robot_description.',
-    ),
-    check.arguments_of('description'),
+    *files.urdf_arguments('description', '', 'parameters, then the topic robot_description'),
     DeclareLaunchArgument(
         'loop_closures',
         default_value='',
         description='YAML file with the joints that close loops. Empty: as in params_file.',
     ),
-    DeclareLaunchArgument(
-        'use_sim_time',
-        default_value='false',
-        choices=['true', 'false'],
-        description='Use the time of /clock.',
-    ),
-    DeclareLaunchArgument(
-        'rviz',
-        default_value='false',
-        choices=['true', 'false'],
-        description='Start rviz2, if it is installed, with the frames of the robot.',
-    ),
-    DeclareLaunchArgument(
-        'log_level',
-        default_value='info',
-        description=f'Lowest severity of logged messages: {", ".join(check.LEVELS)}.',
-    ),
-    DeclareLaunchArgument(
-        'respawn',
-        default_value='true',
-        choices=['true', 'false'],
-        description=f'Restart processes that die, after {RESPAWN_DELAY:g} s.',
-    ),
+    files.USE_SIM_TIME,
+    files.RVIZ,
+    files.LOG_LEVEL,
+    files.RESPAWN,
 ]
 
 
-def make_nodes(context: LaunchContext) -> list[Node]:
+def make_nodes(context: LaunchContext) -> list[Any]:
     """Return the nodes; files are read now, so that nothing starts with a wrong one."""
     value = context.launch_configurations
     parameters = [
         *parameter_files(value['params_file'], value['driver']),
-        {'use_sim_time': value['use_sim_time'] == 'true'},
+        files.sim_time(value),
+        *files.robot_description(value, 'description'),
     ]
-    if value['description']:
-        text = check.description(
-            'description', value['description'], value['description_arguments']
-        )
-        parameters.append({'robot_description': ParameterValue(text, value_type=str)})
     if value['loop_closures']:
         check_loop_closures(value['loop_closures'])
         parameters.append({'loop_closures': value['loop_closures']})
-    namespace = check.namespace('namespace', value['namespace'])
-    nodes = [
-        Node(
-            package='screw_dynamics_ros',
-            executable='bringup',
-            output='screen',
-            namespace=namespace,
-            parameters=parameters,
-            ros_arguments=['--log-level', check.log_level('log_level', value['log_level'])],
-            respawn=value['respawn'] == 'true',
-            respawn_delay=RESPAWN_DELAY,
-        )
-    ]
-    if value['rviz'] == 'true':
-        nodes.append(check.rviz(namespace, value['params_file']))
-    return nodes
+    node = files.node(value, 'bringup', parameters, respawn=value['respawn'] == 'true')
+    return [node, *files.rviz(value)]
 
 
 def parameter_files(own: str, driver: str) -> list[str]:
@@ -119,7 +68,7 @@ def parameter_files(own: str, driver: str) -> list[str]:
     if not driver:
         return [file]
     try:
-        preset = find_driver(driver, SHARE / 'config' / 'drivers')
+        preset = find_driver(driver, files.SHARE / 'config' / 'drivers')
     except ScrewDynamicsError as error:
         raise check.refusal('driver', driver, str(error), 'a preset as in doc/drivers.md') from None
     return [DEFAULTS, str(preset.path)] + ([file] if file != DEFAULTS else [])
@@ -137,4 +86,4 @@ def check_loop_closures(path: str) -> None:
 
 def generate_launch_description() -> LaunchDescription:
     """Return what `ros2 launch` starts."""
-    return check.checked_description(__file__, ARGUMENTS, make_nodes)
+    return files.checked_description('bringup', ARGUMENTS, make_nodes)

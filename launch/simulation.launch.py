@@ -12,10 +12,8 @@ on a robot. doc/simulation_pipelines.md tells the rest.
 """
 
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from types import MappingProxyType
 
-from ament_index_python.packages import get_package_share_directory
 from launch.actions import (
     DeclareLaunchArgument,
     IncludeLaunchDescription,
@@ -29,6 +27,7 @@ from launch import LaunchContext, LaunchDescription, LaunchDescriptionEntity
 from screw_dynamics_ros.core import ArgumentError, DescriptionError, Robot
 from screw_dynamics_ros.core.motion.control.joint_gains import joint_gains
 from screw_dynamics_ros.ros import launch_arguments as check
+from screw_dynamics_ros.ros import launch_files as files
 from screw_dynamics_ros.ros.ros2_control.command_interfaces import EXPECTED
 from screw_dynamics_ros.ros.ros2_control.controllers import Controllers, controllers_for
 from screw_dynamics_ros.ros.ros2_control.generated_files import GeneratedFiles, write_files
@@ -37,40 +36,22 @@ from screw_dynamics_ros.ros.ros2_control.hardware_description import (
     with_simulated_hardware,
 )
 
-SHARE = Path(get_package_share_directory('screw_dynamics_ros'))
-RESPAWN_DELAY = 2.0  # s
 SERVO_FREQUENCY = 30.0  # rad/s, of the trajectory controller that commands efforts
 CONTROL_PACKAGES = ('controller_manager', 'joint_state_topic_hardware_interface')
 
 ARGUMENTS = [
-    DeclareLaunchArgument('namespace', default_value='', description='Namespace of the robot.'),
-    DeclareLaunchArgument(
-        'model',
-        default_value=str(SHARE / 'urdf' / 'panda.urdf'),
-        description='URDF or xacro file of the robot to simulate, by path or package://.',
-    ),
-    check.arguments_of('model'),
+    files.NAMESPACE,
+    *files.urdf_arguments('model', str(files.SHARE / 'urdf' / 'panda.urdf')),
     DeclareLaunchArgument(
         'loop_closures',
         default_value='',
         description='YAML file with the joints that close loops: mechanism_simulator simulates '
         'the model then, with its default parameters. Empty: none.',
     ),
-    DeclareLaunchArgument(
-        'simulator_params_file',
-        default_value=str(SHARE / 'config' / 'simulator.yaml'),
-        description='Parameters of the simulator.',
-    ),
-    DeclareLaunchArgument(
-        'params_file',
-        default_value=str(SHARE / 'config' / 'model.yaml'),
-        description='Parameters of bringup and the nodes it hosts.',
-    ),
-    DeclareLaunchArgument(
-        'ros2_control',
-        default_value='false',
-        choices=['true', 'false'],
-        description='Start a controller manager, with the simulator as its hardware.',
+    files.params_file('simulator', 'simulator_params_file'),
+    files.params_file('bringup'),
+    files.switch(
+        'ros2_control', False, 'Start a controller manager, with the simulator as its hardware.'
     ),
     DeclareLaunchArgument(
         'command_interfaces',
@@ -78,12 +59,11 @@ ARGUMENTS = [
         description='With ros2_control: position, velocity or effort for all joints, and '
         'joint:interface for single ones, separated by spaces.',
     ),
-    DeclareLaunchArgument(
+    files.switch(
         'replace_ros2_control',
-        default_value='false',
-        choices=['true', 'false'],
-        description='With ros2_control: replace the <ros2_control> tags of the model. false: one '
-        'for topics is kept, others are refused.',
+        False,
+        'With ros2_control: replace the <ros2_control> tags of the model. false: one for topics is '
+        'kept, others are refused.',
     ),
     DeclareLaunchArgument(
         'update_rate',
@@ -96,36 +76,17 @@ ARGUMENTS = [
         description='With ros2_control: folder for the generated description and parameters of '
         'controllers. Empty: a temporary one.',
     ),
-    DeclareLaunchArgument(
-        'use_sim_time',
-        default_value='false',
-        choices=['true', 'false'],
-        description='Use the time of /clock, for a simulator whose parameter clock is not wall.',
-    ),
-    DeclareLaunchArgument(
-        'rviz',
-        default_value='false',
-        choices=['true', 'false'],
-        description='Start rviz2, if it is installed.',
-    ),
-    DeclareLaunchArgument(
-        'log_level',
-        default_value='info',
-        description=f'Lowest severity of logged messages: {", ".join(check.LEVELS)}.',
-    ),
-    DeclareLaunchArgument(
-        'respawn',
-        default_value='true',
-        choices=['true', 'false'],
-        description=f'Restart nodes that die, after {RESPAWN_DELAY:g} s.',
-    ),
+    files.USE_SIM_TIME,
+    files.RVIZ,
+    files.LOG_LEVEL,
+    files.RESPAWN,
 ]
 
 
 def make_actions(context: LaunchContext) -> list[LaunchDescriptionEntity]:
     """Return simulator, `bringup` and the rest, once all arguments are found to be right."""
     value = context.launch_configurations
-    namespace = check.namespace('namespace', value['namespace'])
+    check.namespace('namespace', value['namespace'])
     check.log_level('log_level', value['log_level'])
     check.parameter_file('simulator_params_file', value['simulator_params_file'])
     check.parameter_file('params_file', value['params_file'])
@@ -145,7 +106,7 @@ def make_actions(context: LaunchContext) -> list[LaunchDescriptionEntity]:
         actions = [make_simulator(context, model.path)]
     actions.append(
         IncludeLaunchDescription(
-            PythonLaunchDescriptionSource(str(SHARE / 'launch' / 'bringup.launch.py')),
+            PythonLaunchDescriptionSource(str(files.SHARE / 'launch' / 'bringup.launch.py')),
             launch_arguments={
                 name: value[name]
                 for name in (
@@ -159,10 +120,9 @@ def make_actions(context: LaunchContext) -> list[LaunchDescriptionEntity]:
             }.items(),
         )
     )
-    if value['rviz'] == 'true':
-        actions.append(check.rviz(namespace, value['params_file']))
+    actions += files.rviz(value)
     if model.is_temporary:
-        actions.append(check.deleted_at_end(model.path))
+        actions.append(files.deleted_at_end(model.path))
     return actions
 
 
@@ -174,34 +134,24 @@ def make_simulator(
 ) -> Node:
     """Return the simulator."""
     value = context.launch_configurations
-    return Node(
-        package='screw_dynamics_ros',
-        executable='simulator',
-        output='screen',
-        namespace=value['namespace'],
-        parameters=[value['simulator_params_file'], {'urdf': urdf, **parameters}],
-        remappings=remappings,
-        ros_arguments=['--log-level', value['log_level']],
+    return files.node(
+        value,
+        'simulator',
+        [value['simulator_params_file'], {'urdf': urdf, **parameters}],
         respawn=value['respawn'] == 'true',
-        respawn_delay=RESPAWN_DELAY,
+        remappings=remappings,
     )
 
 
 def make_mechanism_simulator(context: LaunchContext, urdf: str) -> Node:
     """Return the simulator of a model with loops."""
     value = context.launch_configurations
-    return Node(
-        package='screw_dynamics_ros',
-        executable='mechanism_simulator',
-        output='screen',
-        namespace=value['namespace'],
-        parameters=[
-            str(SHARE / 'config' / 'mechanism_simulator.yaml'),
-            {'urdf': urdf, 'loop_closures': value['loop_closures']},
-        ],
-        ros_arguments=['--log-level', value['log_level']],
+    defaults = str(files.SHARE / 'config' / 'mechanism_simulator.yaml')
+    return files.node(
+        value,
+        'mechanism_simulator',
+        [defaults, {'urdf': urdf, 'loop_closures': value['loop_closures']}],
         respawn=value['respawn'] == 'true',
-        respawn_delay=RESPAWN_DELAY,
     )
 
 
@@ -216,15 +166,15 @@ def make_controlled_robot(context: LaunchContext, model: str) -> list[LaunchDesc
     for package in CONTROL_PACKAGES:
         check.ros_package('ros2_control', 'true', package)
     space = absolute_namespace(context)
-    hardware, files, controllers = generate(context, model, space)
+    hardware, written, controllers = generate(context, model, space)
     for remark in hardware.remarks:
         get_logger('launch').warning(f'<ros2_control> tag of {value["model"]}: {remark}')
     manager = f'{space.rstrip("/")}/controller_manager'
-    spawner = ['--controller-manager', manager, '--param-file', str(files.controllers)]
+    spawner = ['--controller-manager', manager, '--param-file', str(written.controllers)]
     actions: list[LaunchDescriptionEntity] = [
         make_simulator(
             context,
-            str(files.description),
+            str(written.description),
             [('joint_states', hardware.states_topic), ('joint_commands', hardware.commands_topic)],
             {'motion_amplitude': 0.0},  # hardware without controllers holds still
         ),
@@ -233,7 +183,7 @@ def make_controlled_robot(context: LaunchContext, model: str) -> list[LaunchDesc
             executable='ros2_control_node',
             output='screen',
             namespace=value['namespace'],
-            parameters=[str(files.controllers)],
+            parameters=[str(written.controllers)],
             remappings=[('~/robot_description', 'robot_description')],  # its name in Humble
             ros_arguments=['--log-level', value['log_level']],
         ),
@@ -248,10 +198,10 @@ def make_controlled_robot(context: LaunchContext, model: str) -> list[LaunchDesc
             for names, more in ((controllers.active, []), (controllers.inactive, ['--inactive']))
         ),
     ]
-    if files.temporary:
-        actions.append(check.deleted_at_end(files.description))
+    if written.temporary:
+        actions.append(files.deleted_at_end(written.description))
     else:
-        get_logger('launch').info(f'generated {files.description} and {files.controllers}')
+        get_logger('launch').info(f'generated {written.description} and {written.controllers}')
     return actions
 
 
@@ -311,4 +261,4 @@ def absolute_namespace(context: LaunchContext) -> str:
 
 def generate_launch_description() -> LaunchDescription:
     """Return what `ros2 launch` starts."""
-    return check.checked_description(__file__, ARGUMENTS, make_actions)
+    return files.checked_description('simulator', ARGUMENTS, make_actions)

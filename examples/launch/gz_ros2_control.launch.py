@@ -21,10 +21,10 @@ from launch_ros.substitutions import FindPackageShare
 
 from launch import LaunchContext, LaunchDescription, LaunchDescriptionEntity
 from screw_dynamics_ros.ros import launch_arguments as check
+from screw_dynamics_ros.ros.launch_files import urdf_arguments
 
 ARGUMENTS = [
-    DeclareLaunchArgument('urdf', description='URDF or xacro file of the robot.'),
-    check.arguments_of('urdf'),
+    *urdf_arguments('urdf', None),
     DeclareLaunchArgument(
         'controllers',
         default_value='joint_trajectory_controller',

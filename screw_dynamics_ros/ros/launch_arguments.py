@@ -1,21 +1,14 @@
-"""Arguments of the launch files: checked before anything starts, refused by name.
-
-`ros2 launch` itself ignores arguments that no launch file declares, so that a misspelled one would
-leave a default in force.
-"""
+"""Arguments of the launch files: checks of their values and names, without launch."""
 
 from __future__ import annotations
 
 import os
 import re
-import shutil
-import sys
 import tempfile
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
 from pathlib import Path
-from typing import Any
 
 from ament_index_python.packages import PackageNotFoundError, get_package_prefix
 
@@ -76,7 +69,7 @@ class UrdfFile:
 def urdf_file(name: str, value: str, arguments: str = '') -> UrdfFile:
     """Return the URDF of a file as a file, which is another one for xacro.
 
-    Delete that by `deleted_at_end`.
+    Delete that by `launch_files.deleted_at_end`.
     """
     text, path = description(name, value, arguments), located(value)
     if path.read_text(encoding='utf-8') == text:
@@ -138,88 +131,8 @@ def ros_package(name: str, value: str, package: str) -> None:
         ) from None
 
 
-def check_names(context: Any, launch_file: str, arguments: Sequence[Any]) -> None:
-    """Refuse launch arguments that nothing reads, or log a warning about them: see `unknown`.
-
-    For the first action of a launch file, as later ones set defaults; see `checked_description`.
-
-    Parameters
-    ----------
-    context : launch.LaunchContext
-    launch_file : str
-    arguments : sequence of launch.actions.DeclareLaunchArgument
-    """
-    from launch.logging import get_logger  # the rest of this module does without ros2 launch
-
-    names = [argument.name for argument in arguments]
-    warning = unknown(Path(launch_file), context.launch_configurations, names, sys.argv)
-    if warning:
-        get_logger('launch').warning(warning)
-
-
-def checked_description(
-    launch_file: str, arguments: Sequence[Any], make: Callable[[Any], list[Any]]
-) -> Any:
-    """Return what a launch file describes: its arguments, checked by name, and what they start.
-
-    Parameters
-    ----------
-    launch_file : str
-        `__file__`.
-    arguments : sequence of launch.actions.DeclareLaunchArgument
-    make : callable
-        Takes the launch.LaunchContext and returns the entities to start.
-    """
-    from launch.actions import OpaqueFunction
-
-    from launch import LaunchDescription  # see `check_names`
-
-    return LaunchDescription(
-        [
-            OpaqueFunction(function=check_names, args=[launch_file, arguments]),
-            *arguments,
-            OpaqueFunction(function=make),
-        ]
-    )
-
-
-def deleted_at_end(file: str | Path) -> Any:
-    """Return the action that deletes a file and its temporary folder when the launch ends."""
-    from launch.actions import RegisterEventHandler
-    from launch.event_handlers import OnShutdown
-
-    return RegisterEventHandler(
-        OnShutdown(on_shutdown=lambda *_: shutil.rmtree(Path(file).parent, ignore_errors=True))
-    )
-
-
-def arguments_of(name: str) -> Any:
-    """Return the launch argument with the arguments of a description."""
-    from launch.actions import DeclareLaunchArgument
-
-    return DeclareLaunchArgument(
-        f'{name}_arguments',
-        default_value='',
-        description=f'Arguments of {name}, if that is a xacro file: name:=value name:=value.',
-    )
-
-
-def rviz(namespace: str, parameters: str) -> Any:
-    """Return the node that starts rviz2 for the robot of a namespace; refused without rviz2."""
-    from launch_ros.actions import Node
-
-    program('rviz', 'true', shutil.which('rviz2'), 'rviz2')
-    return Node(
-        package=PACKAGE,
-        executable='rviz',
-        output='screen',
-        namespace=namespace,
-        parameters=[parameters],
-    )
-
-
 def unknown(
-    launch_file: Path,
+    launch_file: str,
     given: Collection[str],
     declared: Sequence[str],
     command: Sequence[str],
@@ -228,47 +141,40 @@ def unknown(
 
     Parameters
     ----------
-    launch_file : Path
+    launch_file : str
+        Its name.
     given : collection of str
         The launch configurations before any default is set. They hold those of files that include
-        this one, too, which cannot be told from misspelt ones: of these the likely are warned of.
+        this one, too, which look like mistyped ones: of these the likely are warned of.
     declared : sequence of str
         The arguments it has.
     command : sequence of str
-        The words of ``ros2 launch ...``, which tell whether this is the file that was asked for.
+        `argv` of the launch.LaunchContext: what ``ros2 launch`` was given, name:=value each.
 
     Raises
     ------
     ArgumentError
-        If this file was asked for with an argument that it does not have.
+        If an argument of the command line is nearly the name of one, and nothing but the command
+        line sets arguments: this is the file that was asked for.
     """
-    names = [name for name in given if name not in declared and not name.startswith('launch-')]
-    if was_asked_for(launch_file, command):
-        for name in names:
-            if any(word.startswith(f'{name}:=') for word in command):
-                like = get_close_matches(name, declared, 1, LIKE)
-                hint = f'did you mean {like[0]}? ' if like else ''
-                raise ArgumentError(
-                    f'launch argument {name}: {launch_file.name} has no such '
-                    f'argument; {hint}expected {", ".join(declared)}'
-                )
-    near = {name: get_close_matches(name, declared, 1, NEAR) for name in names}
-    return '; '.join(
-        f'launch argument {name}: {launch_file.name} has no such argument and ignores it; did '
-        f'you mean {close[0]}?'
-        for name, close in near.items()
-        if close and close[0] not in given
-    )
+    typed = {word.partition(':=')[0] for word in command}
+    was_asked_for = all(name in typed or _is_of_launch(name) for name in given)
+    warnings = []
+    for name in given:
+        if name in declared or _is_of_launch(name):
+            continue
+        fault = f'launch argument {name}: {launch_file} has no such argument'
+        like = get_close_matches(name, declared, 1, LIKE if was_asked_for else NEAR)
+        if like and like[0] not in given:
+            if was_asked_for:
+                expected = ', '.join(declared)
+                raise ArgumentError(f'{fault}; did you mean {like[0]}? expected {expected}')
+            warnings.append(f'{fault} and ignores it; did you mean {like[0]}?')
+        elif was_asked_for:
+            warnings.append(f'{fault} and ignores it; it has {", ".join(declared)}')
+    return '; '.join(warnings)
 
 
-def was_asked_for(launch_file: Path, command: Sequence[str]) -> bool:
-    """Whether a command launches this file itself, and not one that includes it."""
-    return any(
-        (before == PACKAGE and word == launch_file.name)
-        or (
-            word.endswith(launch_file.name)
-            and Path(word).exists()
-            and Path(word).samefile(launch_file)
-        )
-        for before, word in zip(['', *command], command)
-    )
+def _is_of_launch(name: str) -> bool:
+    """Whether an argument is for launch itself, as launch-prefix is."""
+    return name.startswith('launch-')

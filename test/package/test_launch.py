@@ -2,7 +2,6 @@
 
 import logging
 import re
-import sys
 import tempfile
 from itertools import pairwise
 from pathlib import Path
@@ -42,10 +41,10 @@ PARALLEL = 'parallel_robot.launch.py'
 PROXY = 'trajectory_proxy.launch.py'
 
 
-def visit(name, **arguments):
+def visit(name, command=(), **arguments):
     """Return the actions that a launch file makes of arguments."""
     description = get_launch_description_from_python_launch_file(str(LAUNCH / name))
-    context = LaunchContext()
+    context = LaunchContext(argv=list(command))
     context.launch_configurations.update(arguments)
     made = [entity.visit(context) for entity in description.entities]
     return [action for actions in made for action in actions or ()]
@@ -218,10 +217,14 @@ def test_wrong_arguments_start_nothing(name, argument, value):
 
 
 @pytest.mark.parametrize('name', [BRINGUP, SIMULATION, PARALLEL])
-def test_unknown_arguments_start_nothing(name, monkeypatch):
-    monkeypatch.setattr(sys, 'argv', ['ros2', 'launch', str(LAUNCH / name), 'namspace:=left'])
+def test_unknown_arguments_start_nothing(name):
     with pytest.raises(Exception, match='did you mean namespace'):
-        visit(name, namspace='left')
+        visit(name, ['namspace:=left'], namspace='left')
+
+
+def test_arguments_of_a_launch_file_around_this_one_are_ignored():
+    (node,) = visit(ODOMETRY, ['arm:=x'], arm='x', namspace='left')
+    assert node.node_executable == 'odometry'
 
 
 @pytest.mark.parametrize('name', [BRINGUP, SIMULATION])

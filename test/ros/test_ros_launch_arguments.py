@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
-from types import SimpleNamespace
 
 import pytest
 
@@ -15,9 +13,8 @@ from screw_dynamics_ros.ros import launch_arguments as check
 from support.paths import ROOT
 from support.robots import urdf_path
 
-LAUNCH_FILE = ROOT / 'launch' / 'bringup.launch.py'
+LAUNCH_FILE = 'bringup.launch.py'
 DECLARED = ['namespace', 'params_file', 'urdf', 'log_level']
-COMMAND = ['ros2', 'launch', 'screw_dynamics_ros', 'bringup.launch.py']
 
 
 @pytest.mark.parametrize(
@@ -107,63 +104,33 @@ def test_right_arguments_are_accepted():
 
 
 class TestUnknownNames:
-    @pytest.mark.parametrize(
-        'command',
-        [COMMAND, ['ros2', 'launch', '-d', *COMMAND[2:]], ['ros2', 'launch', str(LAUNCH_FILE)]],
-    )
-    def test_they_are_refused_with_the_nearest_name(self, command):
+    def test_they_are_refused_with_the_nearest_name(self):
         with pytest.raises(ArgumentError) as refusal:
-            check.unknown(LAUNCH_FILE, ['urfd'], DECLARED, [*command, 'urfd:=x'])
+            check.unknown(LAUNCH_FILE, ['urfd'], DECLARED, ['urfd:=x'])
         assert str(refusal.value) == (
             'launch argument urfd: bringup.launch.py has no such argument; did you mean urdf? '
             'expected namespace, params_file, urdf, log_level'
         )
 
     def test_without_a_near_name(self):
-        with pytest.raises(ArgumentError, match=r'color: .* argument; expected namespace'):
-            check.unknown(LAUNCH_FILE, ['color'], DECLARED, [*COMMAND, 'color:=red'])
+        warning = check.unknown(LAUNCH_FILE, ['color'], DECLARED, ['color:=red'])
+        assert warning.startswith('launch argument color: bringup.launch.py has no such argument')
+        assert 'it has namespace, params_file' in warning
 
     @pytest.mark.parametrize('given', [[], ['urdf', 'log_level'], ['launch-prefix']])
     def test_right_ones_are_accepted(self, given):
-        assert (
-            check.unknown(
-                LAUNCH_FILE, given, DECLARED, [*COMMAND, *(f'{name}:=x' for name in given)]
-            )
-            == ''
-        )
+        assert check.unknown(LAUNCH_FILE, given, DECLARED, [f'{name}:=x' for name in given]) == ''
 
-    @pytest.mark.parametrize(
-        'command',
-        [
-            ['ros2', 'launch', 'my_robot', 'bringup.launch.py', 'arm:=x', 'urfd:=y'],
-            ['ros2', 'launch', 'screw_dynamics_ros', 'simulation.launch.py', 'arm:=x'],
-            ['python3'],
-        ],
-    )
+    @pytest.mark.parametrize('command', [['arm:=x'], ['arm:=x', 'urfd:=y'], []])
     def test_those_of_a_file_that_includes_this_one_are_not_refused(self, command):
+        """It has set arguments that the command line does not have."""
         assert check.unknown(LAUNCH_FILE, ['arm', 'rviz', 'model'], DECLARED, command) == ''
 
-    def test_a_likely_one_in_an_included_file_is_told(self):
-        command = ['ros2', 'launch', 'my_robot', 'robot.launch.py']
-        warning = check.unknown(LAUNCH_FILE, ['parms_file', 'arm'], DECLARED, command)
+    def test_a_likely_one_in_an_included_file_is_reported(self):
+        warning = check.unknown(LAUNCH_FILE, ['parms_file', 'arm'], DECLARED, ['arm:=x'])
         assert warning == (
             'launch argument parms_file: bringup.launch.py has no such argument '
             'and ignores it; did you mean params_file?'
         )
         mapped = ['parms_file', 'params_file']  # the other file has its own name for it
-        assert check.unknown(LAUNCH_FILE, mapped, DECLARED, command) == ''
-
-    def test_as_a_launch_file_asks_for_it(self, monkeypatch):
-        """Refused, or reported by the logger of launch, which need not be installed here."""
-        warnings = []
-        logging = SimpleNamespace(get_logger=lambda name: SimpleNamespace(warning=warnings.append))
-        monkeypatch.setitem(sys.modules, 'launch', SimpleNamespace(logging=logging))
-        monkeypatch.setitem(sys.modules, 'launch.logging', logging)
-        arguments = [SimpleNamespace(name=name) for name in DECLARED]
-        context = SimpleNamespace(launch_configurations={'parms_file': 'x'})
-        monkeypatch.setattr(sys, 'argv', ['ros2', 'launch', 'my_robot', 'robot.launch.py'])
-        check.check_names(context, str(LAUNCH_FILE), arguments)
-        assert warnings == [check.unknown(LAUNCH_FILE, ['parms_file'], DECLARED, sys.argv)] != ['']
-        monkeypatch.setattr(sys, 'argv', [*COMMAND, 'parms_file:=x'])
-        with pytest.raises(ArgumentError, match=r'parms_file: bringup\.launch\.py has no such'):
-            check.check_names(context, str(LAUNCH_FILE), arguments)
+        assert check.unknown(LAUNCH_FILE, mapped, DECLARED, []) == ''

@@ -1,0 +1,214 @@
+"""What the launch files of this package have in common; needs ROS 2's launch.
+
+Arguments are checked before anything starts. `ros2 launch` itself ignores arguments that no launch
+file declares, so that a mistyped one would leave a default active.
+"""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from launch.actions import DeclareLaunchArgument, OpaqueFunction, RegisterEventHandler
+from launch.event_handlers import OnShutdown
+from launch.logging import get_logger
+from launch_ros.actions import Node
+from launch_ros.parameter_descriptions import ParameterValue
+
+from launch import LaunchDescription
+from screw_dynamics_ros.registry import NODES
+from screw_dynamics_ros.ros import launch_arguments as check
+from screw_dynamics_ros.ros.share import share_folder
+
+SHARE = share_folder()
+RESPAWN_DELAY = 2.0  # s, so that a wrong parameter does not cause rapid restarts
+
+Values = Mapping[str, str]  # of launch arguments, by name
+
+
+class Settings(NamedTuple):
+    """What a launch file gives to its node besides the parameter file, and starts beside it."""
+
+    parameters: Sequence[Any] = ()
+    remappings: Sequence[tuple[str, str]] = ()
+    actions: Sequence[Any] = ()
+
+
+# --- arguments ----------------------------------------------------------------------------------
+
+
+def switch(name: str, default: bool, description: str) -> Any:
+    """Return an argument that is true or false."""
+    return DeclareLaunchArgument(
+        name,
+        default_value=str(default).lower(),
+        choices=['true', 'false'],
+        description=description,
+    )
+
+
+NAMESPACE = DeclareLaunchArgument('namespace', default_value='', description='Namespace.')
+LOG_LEVEL = DeclareLaunchArgument(
+    'log_level',
+    default_value='info',
+    description=f'Lowest severity of logged messages: {", ".join(check.LEVELS)}.',
+)
+USE_SIM_TIME = switch('use_sim_time', False, 'Use the time of /clock.')
+RVIZ = switch('rviz', False, 'Start rviz2, if it is installed, with the frames of the robot.')
+RESPAWN = switch('respawn', True, f'Restart processes that die, after {RESPAWN_DELAY:g} s.')
+
+
+def params_file(node: str, name: str = 'params_file') -> Any:
+    """Return the argument of the parameter file of a node."""
+    file = f'{NODES[node].config}.yaml'
+    return DeclareLaunchArgument(
+        name,
+        default_value=str(SHARE / 'config' / file),
+        description=f'Parameters of {node}, a file like config/{file}; other arguments take '
+        'precedence.',
+    )
+
+
+def urdf_arguments(name: str, default: str | None, empty: str = '') -> list[Any]:
+    """Return the arguments of a description: the file and, for xacro, its arguments.
+
+    Without a default it must be given; `empty` says what it is instead if it is empty.
+    """
+    text = 'URDF or xacro file, by path or package://.'
+    return [
+        DeclareLaunchArgument(
+            name,
+            **({} if default is None else {'default_value': default}),
+            description=f'{text} Empty: {empty}.' if empty else text,
+        ),
+        DeclareLaunchArgument(
+            f'{name}_arguments',
+            default_value='',
+            description=f'Arguments of {name}, if that is a xacro file: name:=value name:=value.',
+        ),
+    ]
+
+
+# --- descriptions -------------------------------------------------------------------------------
+
+
+def checked_description(
+    node: str, arguments: Sequence[Any], make: Callable[[Any], Sequence[Any]]
+) -> Any:
+    """Return what the launch file of a node describes: checked arguments, and what they start.
+
+    Parameters
+    ----------
+    node : str
+    arguments : sequence of launch.actions.DeclareLaunchArgument
+    make : callable
+        Takes the launch.LaunchContext and returns the entities to start.
+    """
+    return LaunchDescription(
+        [
+            OpaqueFunction(
+                function=check_names, args=[f'{NODES[node].launch}.launch.py', arguments]
+            ),
+            *arguments,
+            OpaqueFunction(function=make),
+        ]
+    )
+
+
+def check_names(context: Any, launch_file: str, arguments: Sequence[Any]) -> None:
+    """Refuse launch arguments that nothing reads, or log a warning: see `check.unknown`.
+
+    For the first action of a launch file, as later ones set defaults.
+    """
+    names = [argument.name for argument in arguments]
+    warning = check.unknown(launch_file, context.launch_configurations, names, context.argv)
+    if warning:
+        get_logger('launch').warning(warning)
+
+
+def one_node(
+    name: str,
+    arguments: Sequence[Any] = (),
+    settings: Callable[[Values], Settings] = lambda value: Settings(),
+) -> Any:
+    """Return what a launch file describes that starts one node with a parameter file.
+
+    Parameters
+    ----------
+    name : str
+        Of the node.
+    arguments : sequence of launch.actions.DeclareLaunchArgument
+        Besides namespace, params_file and log_level.
+    settings : callable
+        Takes the values of all arguments.
+    """
+
+    def make(context: Any) -> list[Any]:
+        value = context.launch_configurations
+        file = check.parameter_file('params_file', value['params_file'])
+        given = settings(value)
+        made = node(value, name, [file, *given.parameters], remappings=given.remappings)
+        return [made, *given.actions]
+
+    return checked_description(name, [NAMESPACE, *arguments, params_file(name), LOG_LEVEL], make)
+
+
+# --- actions ------------------------------------------------------------------------------------
+
+
+def node(
+    value: Values, executable: str, parameters: Sequence[Any], respawn: bool = False, **more: Any
+) -> Any:
+    """Return a node of this package, as the common arguments have it."""
+    return Node(
+        package=check.PACKAGE,
+        executable=executable,
+        output='screen',
+        namespace=check.namespace('namespace', value['namespace']),
+        parameters=parameters,
+        ros_arguments=['--log-level', check.log_level('log_level', value['log_level'])],
+        respawn=respawn,
+        respawn_delay=RESPAWN_DELAY,
+        **more,
+    )
+
+
+def sim_time(value: Values) -> dict[str, bool]:
+    """Return the parameter of the argument `use_sim_time`."""
+    return {'use_sim_time': value['use_sim_time'] == 'true'}
+
+
+def robot_description(value: Values, name: str) -> list[dict[str, Any]]:
+    """Return the parameter with the description that an argument names, none if it is empty."""
+    if not value[name]:
+        return []
+    text = check.description(name, value[name], value[f'{name}_arguments'])
+    return [{'robot_description': ParameterValue(text, value_type=str)}]
+
+
+def rviz(value: Values) -> list[Any]:
+    """Return the node that starts rviz2 for the robot of a namespace, if the arguments ask for it.
+
+    Raises `ArgumentError` without rviz2.
+    """
+    if value['rviz'] != 'true':
+        return []
+    check.program('rviz', 'true', shutil.which('rviz2'), 'rviz2')
+    return [
+        Node(
+            package=check.PACKAGE,
+            executable='rviz',
+            output='screen',
+            namespace=check.namespace('namespace', value['namespace']),
+            parameters=[value['params_file']],
+        )
+    ]
+
+
+def deleted_at_end(file: str | Path) -> Any:
+    """Return the action that deletes a file and its temporary folder when the launch ends."""
+    return RegisterEventHandler(
+        OnShutdown(on_shutdown=lambda *_: shutil.rmtree(Path(file).parent, ignore_errors=True))
+    )
