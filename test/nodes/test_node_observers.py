@@ -244,7 +244,7 @@ def test_each_observer_tells_a_push_at_rest(bench, observer):
         answers.append(send(bench, stamp + k * 5_000_000, q, [0.0, 0.0], tau))
     np.testing.assert_allclose(torque_of(answers[-1]), push, atol=2e-2)
     first = next(k for k, sent in enumerate(answers) if TOPIC in sent)
-    assert first == {'static': 0, 'kalman': 0}.get(observer, 10)
+    assert first == {'static': 0, 'kalman': 0, 'sliding': 1}.get(observer, 10)
     covariance = answers[-1].get(f'{TOPIC}_covariance')
     assert covariance is not None
     D = np.array(deserialize_message(covariance, Float64MultiArray).data).reshape(2, 2)

@@ -48,7 +48,11 @@ class PlainObservers:
         return [
             torque
             if self.observer in SETTLED_AT_ONCE
-            or step.stamp - first >= round(5e9 * self.steps[-1].constant)
+            or (self.observer == 'sliding' and step.stamp > first)
+            or (
+                self.observer != 'sliding'
+                and step.stamp - first >= round(5e9 * self.steps[-1].constant)
+            )
             else None
             for torque, step in zip(found, self.steps)
         ]
@@ -91,6 +95,36 @@ class PlainObservers:
                 r = r + share * ((p - before[0]) / h - 0.5 * (n + before[1]) - r)
             before = p, n
             found.append(r)
+        return found
+
+    def _sliding(self, L=1000.0):
+        """The super-twisting algorithm at the ends of steps, its equation solved by bisection."""
+        found, before, p_hat, sigma = [], None, None, np.zeros(2)
+        for k, step in enumerate(self.steps):
+            p, n = self.known(step)
+            if k:
+                h = (step.stamp - self.steps[k - 1].stamp) * 1e-9
+                mean = 0.5 * (n + before[1])
+                for i in range(2):
+                    b = p_hat[i] + h * (mean[i] + sigma[i]) - p[i]
+                    sign = np.sign(b) if k > 1 and abs(b) > 1.1 * L * h**2 else 0.0
+                    e = (
+                        sign
+                        * bisected(
+                            lambda e, b=b, h=h: (
+                                e + h * np.sqrt(2.25 * L * e) + 1.1 * L * h**2 - abs(b)
+                            ),
+                            abs(b),
+                        )
+                        if sign
+                        else 0.0
+                    )
+                    sigma[i] -= 1.1 * L * h * sign if sign else b / h
+                    p_hat[i] = p[i] + e
+            else:
+                p_hat = p.copy()
+            before = p, n
+            found.append(sigma.copy())
         return found
 
     def _kalman(self):
@@ -167,6 +201,15 @@ class PlainObservers:
                 break
             first = stamp
         return first is not None and self.history[-1][0] - first >= round(1e9 * duration)
+
+
+def bisected(f, end):
+    """Return where a function that rises from a negative value at 0 vanishes, before `end`."""
+    low, high = 0.0, end
+    for _ in range(200):
+        middle = 0.5 * (low + high)
+        low, high = (middle, high) if f(middle) < 0.0 else (low, middle)
+    return low
 
 
 def low_pass(signal, steps, cutoffs, starts):

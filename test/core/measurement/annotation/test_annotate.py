@@ -29,6 +29,7 @@ from screw_dynamics_ros.core.measurement.estimation.observers.kalman import (
     kalman_size,
     kalman_step,
 )
+from screw_dynamics_ros.core.measurement.estimation.observers.sliding_mode import sliding_step
 from support.robots import urdf_path
 
 START = 1_700_000_000_000_000_000
@@ -162,16 +163,22 @@ def stepped(robot, observer, t, q, v, tau, starts):
             rest = rest + robot.friction_torques(v[k])
             state = filtered_step(np.zeros(4 * n) if is_first else state, v[k], rest, decay, rate)
             torque = M @ state[2 * n : 3 * n] + state[3 * n :]
+        elif observer == 'sliding':
+            old = np.zeros(7 * n + 6 * n * n) if is_first else state
+            deviations = noise.velocity, noise.torque
+            step = rate, np.array([h]), np.array([float(is_first)])
+            state = sliding_step(old, p, known, M, *deviations, np.full(n, 1000.0), *step)
+            torque = state[3 * n : 4 * n]
         else:
             old = np.zeros(kalman_size(n)) if is_first else state
             state = kalman_step(old, p, known, M, noise, np.array([h]), np.array([float(is_first)]))
             torque = state[2 * n : 3 * n]
-        if observer == 'kalman' or t[k] - began >= round(5e9 * T):
+        if t[k] - began >= {'kalman': 0, 'sliding': 1}.get(observer, round(5e9 * T)):
             result[k] = torque
     return result
 
 
-@pytest.mark.parametrize('observer', ['momentum', 'filtered', 'kalman'])
+@pytest.mark.parametrize('observer', ['momentum', 'filtered', 'kalman', 'sliding'])
 @pytest.mark.parametrize('size', [7, 1000])
 def test_observers_are_the_loop(robot, observer, size):
     """With pauses, missing efforts and velocities, and a clock that is set back, in all blocks."""
@@ -187,7 +194,7 @@ def test_observers_are_the_loop(robot, observer, size):
     motion = annotator.motion(t, q, v, tau, starts)
     parts = [part['external_torque'] for _, part in annotator.blocks(motion, size)]
     expected = stepped(robot, observer, t, q, v, tau, starts)
-    assert 0.1 < np.isnan(expected).mean() < 0.7 or observer == 'kalman'
+    assert 0.1 < np.isnan(expected).mean() < 0.7 or observer in ('kalman', 'sliding')
     np.testing.assert_allclose(np.concatenate(parts), expected, atol=1e-8)
 
 

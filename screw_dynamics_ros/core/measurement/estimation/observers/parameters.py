@@ -43,3 +43,9 @@ class ObserverParameters:
         'the larger, the faster and the noisier [N m, N].',
         minimum=1e-6,
     )
+    observer_torque_rate: float = parameter(
+        1000.0,
+        'Largest rate of change of an external torque that is followed, for {observers}: the '
+        'larger, the faster and the noisier [N m/s, N/s].',
+        minimum=1e-3,
+    )

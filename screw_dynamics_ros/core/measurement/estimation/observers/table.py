@@ -14,6 +14,7 @@ from screw_dynamics_ros.core.measurement.estimation.observers.generalized_moment
 from screw_dynamics_ros.core.measurement.estimation.observers.kalman import MomentumKalmanFilter
 from screw_dynamics_ros.core.measurement.estimation.observers.observer import Observer, Sample
 from screw_dynamics_ros.core.measurement.estimation.observers.parameters import ObserverParameters
+from screw_dynamics_ros.core.measurement.estimation.observers.sliding_mode import SlidingMode
 from screw_dynamics_ros.core.measurement.estimation.observers.static import Static
 from screw_dynamics_ros.core.types import Array
 
@@ -23,6 +24,7 @@ OBSERVERS: dict[str, Observer] = {
     'filtered': FilteredDynamics(),
     'momentum': GeneralizedMomentum(),
     'kalman': MomentumKalmanFilter(),
+    'sliding': SlidingMode(),
 }
 
 
