@@ -562,7 +562,7 @@ def test_every_function_of_the_package_is_known_by_its_name():
     names = [origin(function.evaluate) for function in FUNCTIONS.values()]
     assert None not in names
     assert len(set(names)) == len(names)
-    assert origin(inverse.program) == str(Path('core', 'inverse', 'position.py')) + ' program'
+    assert origin(inverse.program) == str(Path('core', 'arms', 'inverse', 'position.py')) + ' program'
 
 
 def test_programs_that_are_started_have_functions_of_one_module_name(monkeypatch):
