@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Generic, TypeVar
 
 from screw_dynamics_ros.core.errors import DescriptionError, ScrewDynamicsError
 from screw_dynamics_ros.ros.names import shown
-from screw_dynamics_ros.ros.process.scheduling import use_ordinary_time
+from screw_dynamics_ros.ros.process.latest import Latest
 
 T = TypeVar('T')
 
@@ -58,7 +58,7 @@ class Outcome(Generic[T]):
     reason: str = ''
 
 
-class DescriptionLoader(Generic[T]):
+class DescriptionLoader(Latest[Outcome[T]], Generic[T]):
     """Builds models in a background thread; the latest request takes precedence.
 
     Parameters
@@ -68,17 +68,13 @@ class DescriptionLoader(Generic[T]):
     """
 
     def __init__(self, build: Callable[[str], T]) -> None:
+        super().__init__('description loader')
         self.build = build
-        self._lock = threading.Lock()
-        self.waiting: Sequence[Description] | None = None
-        self.outcome: Outcome[T] | None = None
-        self.thread: threading.Thread | None = None
 
     @property
-    def busy(self) -> bool:
+    def is_pending(self) -> bool:
         """Whether a model is being built, or waits to be fetched."""
-        with self._lock:
-            return self.thread is not None or self.outcome is not None
+        return self.is_busy or self.outcome is not None
 
     def submit(self, descriptions: Sequence[Description]) -> None:
         """Build the model of the first description that has one, as soon as possible.
@@ -86,32 +82,7 @@ class DescriptionLoader(Generic[T]):
         What was asked for before is given up, also if it has just become ready: it was made with
         the parameters of before.
         """
-        with self._lock:
-            self.waiting, self.outcome = tuple(descriptions), None
-            if self.thread is None:
-                self.thread = threading.Thread(
-                    target=self._work, name='description loader', daemon=True
-                )
-                self.thread.start()
-
-    def poll(self) -> Outcome[T] | None:
-        """Return the outcome of the last request once, None if there is no new one."""
-        with self._lock:
-            outcome, self.outcome = self.outcome, None
-            return outcome
-
-    def _work(self) -> None:
-        use_ordinary_time()
-        while True:
-            with self._lock:
-                if self.waiting is None:
-                    self.thread = None
-                    return
-                descriptions, self.waiting = self.waiting, None
-            outcome = self._first_of(descriptions)
-            with self._lock:
-                if self.waiting is None:
-                    self.outcome = outcome
+        self.ask(partial(self._first_of, tuple(descriptions)))
 
     def _first_of(self, descriptions: Sequence[Description]) -> Outcome[T]:
         """Build the first one that can be built; nothing else while another request waits."""

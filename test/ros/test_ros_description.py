@@ -34,7 +34,7 @@ def wait(loader):
 def test_builds_in_another_thread():
     loader = DescriptionLoader(lambda text: (text.upper(), threading.get_ident()))
     assert loader.poll() is None
-    assert not loader.busy
+    assert not loader.is_pending
     loader.submit([Description('robot', TOPIC)])
     outcome = wait(loader)
     assert (outcome.description, outcome.reason) == (Description('robot', TOPIC), '')
@@ -87,11 +87,11 @@ def test_of_many_requests_the_last_one_counts():
     loader = DescriptionLoader(build)
     for text in ('first', 'second', 'third', 'last'):
         loader.submit([Description(text, TOPIC)])
-    assert loader.busy
+    assert loader.is_pending
     release.set()
     assert wait(loader).model == 'last'
     assert len(built) <= 2
-    until(lambda: not loader.busy)
+    until(lambda: not loader.is_pending)
     assert loader.poll() is None
 
 
@@ -125,7 +125,7 @@ def test_what_is_ready_and_not_fetched_is_given_up_for_a_new_request():
 
     loader = DescriptionLoader(build)
     loader.submit([Description('old', TOPIC)])
-    until(lambda: loader.thread is None)
+    until(lambda: not loader.is_busy)
     release.clear()
     loader.submit([Description('new', TOPIC)])
     assert loader.poll() is None

@@ -133,18 +133,13 @@ class Bench:
         """Let one description be compiled, if any waits; it is not adopted yet."""
         if not self.host.source.compiling or self.host.source.loader.outcome is not None:
             return
-        thread = self.host.source.loader.thread
         self.gate.release()
         self.wait(
             lambda: (
                 self.host.source.loader.outcome is not None
-                or (self.gate._value == 0 and self.is_waiting(thread))
+                or (self.gate._value == 0 and self.at_gate)
             )
         )
-
-    def is_waiting(self, thread):
-        """Whether the next build waits at the gate."""
-        return self.at_gate and thread is self.host.source.loader.thread
 
     def take_over(self):
         """Look at what is ready."""

@@ -21,6 +21,7 @@ import numpy as np
 
 from screw_dynamics_ros.core.types import Array
 from screw_dynamics_ros.ros.diagnostics import Level, Status
+from screw_dynamics_ros.ros.process.latest import Latest
 from screw_dynamics_ros.ros.process.timers import at_most
 from screw_dynamics_ros.ros.process.worker import RECENT, Worker, WorkerError
 from screw_dynamics_ros.ros.topics.channel import Channel
@@ -92,45 +93,40 @@ class DrawingProcess:
         self.is_used = False
         self.worker = Worker('draws')
         self._waiting: dict[Channel, tuple[Task, float]] = {}  # and since when
-        self._came = threading.Condition()
+        self._changing = threading.Lock()
         self._publishing = threading.Lock()
         self._era = 0  # rises when messages under way must not be published any more
-        self._thread: threading.Thread | None = None
+        self._background: Latest[None] = Latest('drawing', in_ordinary_time=False)
         self._drawn = self._left_out = 0
         self._fault, self._last_fault = '', 0.0
 
     def offer(self, channel: Channel, task: Task) -> None:
         """Have a message made and published; one that still waits to be made is dropped."""
-        if self._thread is None:
-            self._thread = threading.Thread(target=self._run, name='drawing', daemon=True)
-            self._thread.start()
-        with self._came:
+        with self._changing:
             self._left_out += channel in self._waiting
             self._waiting[channel] = task, time.monotonic()
-            self._came.notify()
+        self._background.ask(self._draw)
 
     def clear(self) -> None:
         """Publish none of the messages that were offered so far."""
-        with self._publishing, self._came:
+        with self._publishing, self._changing:
             self._era += 1
             self._waiting.clear()
 
-    def _run(self) -> None:
-        while not self.worker.ended:
-            with self._came:
-                while not self._waiting:
-                    self._came.wait()
-                waiting, self._waiting, era = self._waiting, {}, self._era
-            try:
-                made = self.worker.call(make_all, [task for task, _ in waiting.values()])
-                self._publish(
-                    {channel: since for channel, (_, since) in waiting.items()}, made, era
-                )
-            except WorkerError as error:
-                self._note(str(error))
-                time.sleep(RESTART)
-            except Exception as error:  # whatever it is, states are answered and it is told
-                self._note(f'{type(error).__name__}: {error}')
+    def _draw(self) -> None:
+        """Have all messages made that wait, and publish them."""
+        with self._changing:
+            waiting, self._waiting, era = self._waiting, {}, self._era
+        if self.worker.ended or not waiting:
+            return
+        try:
+            made = self.worker.call(make_all, [task for task, _ in waiting.values()])
+            self._publish({channel: since for channel, (_, since) in waiting.items()}, made, era)
+        except WorkerError as error:
+            self._note(str(error))
+            time.sleep(RESTART)
+        except Exception as error:  # whatever it is, states are answered and it is reported
+            self._note(f'{type(error).__name__}: {error}')
 
     def _publish(
         self, channels: dict[Channel, float], made: Sequence[bytes | str | None], era: int

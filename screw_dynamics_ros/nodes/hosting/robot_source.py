@@ -73,7 +73,7 @@ class RobotSource(Generic[T]):
     @property
     def compiling(self) -> bool:
         """Whether a new description is being worked on."""
-        return self.loader.busy
+        return self.loader.is_pending
 
     def reload(self) -> None:
         """Compile again: other outputs of a group, other drives, another description."""

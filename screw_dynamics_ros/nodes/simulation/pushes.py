@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import threading
-from queue import SimpleQueue
-
 import numpy as np
 
 from screw_dynamics_ros.core import Robot, UnknownNameError
@@ -13,7 +10,7 @@ from screw_dynamics_ros.core.types import Array
 from screw_dynamics_ros.core.units import NANOSECONDS
 from screw_dynamics_ros.ros.names import shown
 from screw_dynamics_ros.ros.process.faults import FAULTS
-from screw_dynamics_ros.ros.process.scheduling import use_ordinary_time
+from screw_dynamics_ros.ros.process.latest import Latest
 
 LARGEST = 1e9  # N, N m; no robot meets more, and numbers stay far from overflow
 
@@ -25,17 +22,15 @@ class Pushes:
     ----------
     robot : Robot
     at_once : bool
-        Whether to compile where a wrench arrives: time stands still meanwhile. A thread compiles
-        otherwise.
+        Whether to compile where a wrench arrives: time stands still meanwhile. Otherwise that is
+        done in the background.
     """
 
     def __init__(self, robot: Robot, at_once: bool) -> None:
         self._robot, self._at_once = robot, at_once
         self._wrenches: dict[str, tuple[Array, int]] = {}  # by links: no more than there are
         self._compiled: set[str] = set()
-        self._compiling: SimpleQueue[str] = SimpleQueue()
-        if not at_once:
-            threading.Thread(target=self._compile_all, name='wrenches', daemon=True).start()
+        self._background: Latest[None] = Latest('wrenches')
 
     def push(self, link: str, wrench: Array, now: int) -> None:
         """Let a wrench (6,) act on a link from now [ns]; (moment, force), at and in its frame.
@@ -53,7 +48,7 @@ class Pushes:
         if is_new and self._at_once:
             self._compile(link)
         elif is_new:
-            self._compiling.put(link)
+            self._background.ask(self._compile_all)
 
     def acting(self, now: int, timeout: float) -> dict[str, Array]:
         """Return the wrenches (6,) by link that are not older than a time [s]."""
@@ -78,9 +73,7 @@ class Pushes:
 
     def _compile_all(self) -> None:
         """Compile what wrenches need, without delaying the simulation."""
-        use_ordinary_time()
-        while True:
-            link = self._compiling.get()
+        for link in [link for link in list(self._wrenches) if link not in self._compiled]:
             with FAULTS.caught(f'a wrench at {link!r}'):
                 self._compile(link)
 

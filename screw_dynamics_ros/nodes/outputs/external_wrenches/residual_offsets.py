@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -26,6 +25,7 @@ from screw_dynamics_ros.ros.data_folder import DataFolder
 from screw_dynamics_ros.ros.diagnostics import Level, Status
 from screw_dynamics_ros.ros.joint_states.mapper import JointStateMapper
 from screw_dynamics_ros.ros.parameters import Parameters, Specification
+from screw_dynamics_ros.ros.process.latest import Latest
 
 TABLE = (
     Specification(
@@ -65,47 +65,6 @@ class Made:
     is_unreadable: bool = False
 
 
-class Background:
-    """Runs one task after the other in threads; only the newest one counts."""
-
-    def __init__(self) -> None:
-        self._number, self._lock = 0, threading.Lock()
-        self._made: Made | None = None
-        self.is_busy = False
-
-    def ask(self, task: Callable[[], Made]) -> None:
-        """Have a task done; what was asked for before is dropped."""
-        with self._lock:
-            self._number, self._made, self.is_busy = self._number + 1, None, True
-        threading.Thread(
-            target=self._run, args=(self._number, task), name='residuals', daemon=True
-        ).start()
-
-    def cancel(self) -> None:
-        """Drop what was asked for."""
-        with self._lock:
-            self._number, self._made, self.is_busy = self._number + 1, None, False
-
-    def _run(self, number: int, task: Callable[[], Made]) -> None:
-        try:
-            made = task()
-        except ScrewDynamicsError as error:
-            made = Made(fault=str(error))
-        except Exception as error:  # whatever it is, it is told
-            made = Made(fault=f'{type(error).__name__}: {error}')
-        with self._lock:
-            if number == self._number:
-                self._made, self.is_busy = made, False
-
-    def poll(self) -> Made | None:
-        """Return what has been made since the last call, once."""
-        if self._made is None:
-            return None
-        with self._lock:
-            made, self._made = self._made, None
-        return made
-
-
 class ResidualOffsets:
     """The residuals that were recorded of one robot, and the map of them.
 
@@ -141,7 +100,8 @@ class ResidualOffsets:
         self.map: ResidualMap | None = None
         self._mapper: JointStateMapper | None = None
         self._recordings = Recordings((), ())
-        self._background, self._fault = Background(), ''
+        self._background: Latest[Made] = Latest('residuals')
+        self._fault = ''
         self._is_loading = self._is_unreadable = False
         node.create_service(Trigger, '~/record_residual', self._answer(self._record))
         node.create_service(Trigger, '~/fit_residual_map', self._answer(self._fit))
@@ -175,7 +135,20 @@ class ResidualOffsets:
             enough = in_force and len(found) >= LEAST
             return Made(found, fitted(*found.arrays, turning) if enough else None)
 
-        self._background.ask(task)
+        self._ask(task)
+
+    def _ask(self, task: Callable[[], Made]) -> None:
+        """Have something made in the background; its errors are reported as faults of the map."""
+
+        def attempt() -> Made:
+            try:
+                return task()
+            except ScrewDynamicsError as error:
+                return Made(fault=str(error))
+            except Exception as error:  # whatever it is, it is reported
+                return Made(fault=f'{type(error).__name__}: {error}')
+
+        self._background.ask(attempt)
 
     def take_over(self) -> None:
         """Put in force what has been made in the background."""
@@ -279,7 +252,7 @@ class ResidualOffsets:
                     fault = str(error)
             return Made(None, found, fault)
 
-        self._background.ask(task)
+        self._ask(task)
         return f'fitting {len(recordings)} poses; /diagnostics say when the map is in force'
 
     # --- topics -----------------------------------------------------------------------------------

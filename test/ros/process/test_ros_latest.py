@@ -1,0 +1,97 @@
+"""Tasks in the background: one after the other in one thread, and the newest counts."""
+
+import threading
+import time
+
+import pytest
+
+pytest.importorskip('rclpy')
+
+from screw_dynamics_ros.ros.process.faults import FAULTS
+from screw_dynamics_ros.ros.process.latest import Latest
+
+DEADLINE = 300.0  # s; only a failing test waits that long
+
+
+def until(condition):
+    end = time.monotonic() + DEADLINE
+    while not (value := condition()):
+        assert time.monotonic() < end
+        time.sleep(0.001)
+    return value
+
+
+class Gated:
+    """Tasks that wait until they may go on."""
+
+    def __init__(self):
+        self.begun, self.threads, self._gate = [], set(), threading.Semaphore(0)
+
+    def task(self, name):
+        def run():
+            self.begun.append(name)
+            self.threads.add(threading.get_ident())
+            assert self._gate.acquire(timeout=DEADLINE)
+            return name
+
+        return run
+
+    def release(self, count=1):
+        self._gate.release(count)
+
+
+def test_the_outcome_is_handed_out_once_and_made_in_another_thread():
+    latest = Latest('test')
+    assert (latest.poll(), latest.is_busy) == (None, False)
+    latest.ask(threading.get_ident)
+    assert until(latest.poll) != threading.get_ident()
+    assert (latest.poll(), latest.is_busy) == (None, False)
+
+
+def test_of_the_tasks_that_wait_only_the_newest_is_done():
+    latest, gated = Latest('test'), Gated()
+    latest.ask(gated.task('first'))
+    until(lambda: gated.begun)
+    for name in ('second', 'third', 'last'):
+        latest.ask(gated.task(name))
+    gated.release()
+    until(lambda: len(gated.begun) == 2)
+    assert latest.poll() is None  # of the first one, which was dropped
+    assert latest.is_busy
+    gated.release()
+    assert until(latest.poll) == 'last'
+    assert gated.begun == ['first', 'last']
+    assert len(gated.threads) == 1
+
+
+def test_an_outcome_that_was_not_fetched_is_dropped_for_a_new_task():
+    latest, gated = Latest('test'), Gated()
+    latest.ask(lambda: 'old')
+    until(lambda: latest.outcome)
+    latest.ask(gated.task('new'))
+    assert latest.poll() is None
+    gated.release()
+    assert until(latest.poll) == 'new'
+
+
+def test_what_is_canceled_is_not_busy_and_has_no_outcome():
+    latest, gated = Latest('test'), Gated()
+    latest.ask(gated.task('first'))
+    until(lambda: gated.begun)
+    latest.ask(gated.task('waiting'))
+    latest.cancel()
+    assert not latest.is_busy
+    latest.ask(lambda: 'next')
+    gated.release()
+    assert until(latest.poll) == 'next'
+    assert gated.begun == ['first']
+
+
+def test_an_error_is_a_fault_and_the_thread_goes_on():
+    latest = Latest('a test of the background')
+    latest.ask(lambda: 1 / 0)
+    until(lambda: not latest.is_busy)
+    assert latest.poll() is None
+    assert 'ZeroDivisionError' in FAULTS.status().values['a test of the background']
+    latest.ask(lambda: 'good')
+    assert until(latest.poll) == 'good'
