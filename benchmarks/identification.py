@@ -25,9 +25,9 @@ from screw_dynamics_ros.core.description.rigid_body import RigidBody
 from screw_dynamics_ros.core.dynamics.regressor import inertial_parameters
 from screw_dynamics_ros.core.measurement.identification.dynamics import (
     DynamicIdentification,
+    EffortModel,
     IdentificationOptions,
     JointRecording,
-    Model,
     identify_recordings,
 )
 from screw_dynamics_ros.core.measurement.identification.dynamics.excitation import excite
@@ -129,7 +129,7 @@ def figures(quick: bool) -> Iterator[Figure]:
     nominal = Robot.from_urdf(urdf_path('ur_description/urdf/ur5_robot'))
     found = excite(nominal, limits=MotionLimits(range=0.5, speed=0.6))
     counts = {case: Count() for case in CASES}
-    model = Model(smoothing=SMOOTHING)
+    model = EffortModel(smoothing=SMOOTHING)
     for seed in range(seeds):
         rng = np.random.default_rng(seed)
         offsets = rng.uniform(-0.01, 0.01, nominal.nv) * nominal.limits.effort
@@ -150,7 +150,7 @@ def figures(quick: bool) -> Iterator[Figure]:
         )
         truth = true_robot(nominal, rng, offsets, {TOOL: load}, size=0.0)
         recording = simulated_recording(truth, nominal, *run_of)
-        options = IdentificationOptions(model=Model(smoothing=SMOOTHING, payload_link=TOOL))
+        options = IdentificationOptions(model=EffortModel(smoothing=SMOOTHING, payload_link=TOOL))
         counts['payload'].add(identify_recordings(nominal, [recording], options), truth)
     for case, count in counts.items():
         yield from count.figures(case, seeds)

@@ -15,7 +15,7 @@ from typing import Any
 from numpy.lib.format import open_memmap
 
 from screw_dynamics_ros.nodes.hosting.state_pipeline import StatePipeline
-from screw_dynamics_ros.nodes.model.running_model import Model
+from screw_dynamics_ros.nodes.model.running_model import RunningModel
 
 MOST = 200_000  # states
 COLUMNS = ('stamp', 'received', 'read', 'computed', 'published')
@@ -29,7 +29,7 @@ def main(file: str, module: str, *arguments: str) -> None:
     receive, answer, evaluate, publish = (
         StatePipeline.receive,
         StatePipeline._answer,
-        Model.evaluate,
+        RunningModel.evaluate,
         StatePipeline.publish,
     )
 
@@ -41,7 +41,7 @@ def main(file: str, module: str, *arguments: str) -> None:
         moments['read'] = now()
         answer(self, sent)
 
-    def noted_evaluate(self: Model) -> bool:
+    def noted_evaluate(self: RunningModel) -> bool:
         finite = evaluate(self)
         moments['computed'] = now()
         return finite
@@ -56,7 +56,7 @@ def main(file: str, module: str, *arguments: str) -> None:
 
     StatePipeline.receive = noted_receive
     StatePipeline._answer = noted_answer
-    Model.evaluate = noted_evaluate
+    RunningModel.evaluate = noted_evaluate
     StatePipeline.publish = noted_publish
     sys.argv[1:] = arguments
     runpy.run_module(module, run_name='__main__')

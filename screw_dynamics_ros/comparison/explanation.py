@@ -17,12 +17,12 @@ from screw_dynamics_ros.comparison.peer import Peer
 from screw_dynamics_ros.comparison.quantities import (
     UNITS,
     Difference,
+    SampledStates,
     Scale,
-    States,
     Values,
     our_values,
 )
-from screw_dynamics_ros.comparison.reading import Reading
+from screw_dynamics_ros.comparison.reading import DescriptionReading
 from screw_dynamics_ros.comparison.structure import structural_differences
 from screw_dynamics_ros.core.errors import ScrewDynamicsError
 
@@ -83,13 +83,15 @@ class Comparison:
         return all(each.relative <= self.tolerance for each in self.differences.values())
 
 
-def compare(peer: Peer, states: States, tolerance: float, backend: str = 'reference') -> Comparison:
+def compare(
+    peer: Peer, states: SampledStates, tolerance: float, backend: str = 'reference'
+) -> Comparison:
     """Compare a program with ours in these states, and explain what differs.
 
     Parameters
     ----------
     peer : Peer
-    states : States
+    states : SampledStates
         Of the part of the robot that the program computes.
     tolerance : float
         Largest relative difference, as in `quantities.Difference`.
@@ -127,12 +129,12 @@ class Trial:
     """Our functions on changed descriptions, in a few states."""
 
     scale: Scale
-    states: States
+    states: SampledStates
     tolerance: float
     ours: Values
     theirs: Values
 
-    def effects(self, changed: Reading) -> dict[str, Difference]:
+    def effects(self, changed: DescriptionReading) -> dict[str, Difference]:
         """Return what changes in our quantities by more than the tolerance."""
         values = self._values(changed)
         if values is None:
@@ -140,20 +142,20 @@ class Trial:
         found = differences(self.scale, self.ours, values)
         return {name: each for name, each in found.items() if each.relative > self.tolerance}
 
-    def is_explained(self, ours: Reading, fields: Sequence[FieldDifference]) -> bool:
+    def is_explained(self, ours: DescriptionReading, fields: Sequence[FieldDifference]) -> bool:
         """Return whether our quantities with all these fields changed are those of the program."""
         values = self._values(put_in(ours, fields))
         found = {} if values is None else differences(self.scale, values, self.theirs)
         return bool(found) and all(each.relative <= self.tolerance for each in found.values())
 
-    def _values(self, reading: Reading) -> Values | None:
+    def _values(self, reading: DescriptionReading) -> Values | None:
         try:
             return our_values(reading, self.states)
         except ScrewDynamicsError:  # a description that no robot has, for instance a massless arm
             return None
 
 
-def put_in(reading: Reading, fields: Sequence[FieldDifference]) -> Reading:
+def put_in(reading: DescriptionReading, fields: Sequence[FieldDifference]) -> DescriptionReading:
     """Return a reading with the values of the program in these fields."""
     for each in fields:
         reading = each.change(reading)

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from screw_dynamics_ros.comparison.reading import Reading, inertia_of
+from screw_dynamics_ros.comparison.reading import DescriptionReading, inertia_of
 from screw_dynamics_ros.core.description import Inertia, Joint, Link
 from screw_dynamics_ros.core.description.urdf_writer import roll_pitch_yaw
 from screw_dynamics_ros.core.lie import se3
@@ -37,13 +37,15 @@ class FieldDifference:
     field: str
     ours: str
     theirs: str
-    change: Callable[[Reading], Reading]
+    change: Callable[[DescriptionReading], DescriptionReading]
 
     def __str__(self) -> str:
         return f'{self.subject}: {self.field}: here {self.ours}, there {self.theirs}'
 
 
-def field_differences(ours: Reading, theirs: Reading, same: float) -> Iterator[FieldDifference]:
+def field_differences(
+    ours: DescriptionReading, theirs: DescriptionReading, same: float
+) -> Iterator[FieldDifference]:
     """Yield the fields in which two readings with the same links and joints differ.
 
     same : float
@@ -97,7 +99,7 @@ def inertial_change(
 ) -> FieldDifference:
     """Return a difference in the inertia of a link."""
 
-    def apply(reading: Reading) -> Reading:
+    def apply(reading: DescriptionReading) -> DescriptionReading:
         own = reading.link(link)
         return reading.with_link(replace(own, inertia=change(inertia_of(own))))
 
@@ -171,7 +173,7 @@ def joint_change(
 
 
 def of_armatures(
-    name: str, ours: Reading, theirs: Reading, same: float
+    name: str, ours: DescriptionReading, theirs: DescriptionReading, same: float
 ) -> Iterator[FieldDifference]:
     """Yield the difference of the reflected inertia of one joint."""
     mine, other = (float(each.armatures.get(name, 0.0)) for each in (ours, theirs))

@@ -13,13 +13,13 @@ import numpy as np
 
 from screw_dynamics_ros.comparison.peer import (
     FullState,
+    ModelSource,
     Peer,
     PeerReading,
     RefusalError,
-    Source,
 )
 from screw_dynamics_ros.comparison.reading import (
-    Reading,
+    DescriptionReading,
     chain_to,
     inertia_of,
 )
@@ -34,7 +34,7 @@ class KDLPeer(Peer):
 
     name = 'KDL'
 
-    def __init__(self, source: Source) -> None:
+    def __init__(self, source: ModelSource) -> None:
         try:
             import PyKDL  # type: ignore[import-not-found, import-untyped, unused-ignore]
         except ImportError:
@@ -62,7 +62,7 @@ class KDLPeer(Peer):
 
     def read(self) -> PeerReading:
         """Return links and joints of its chain."""
-        reading = Reading(self.subject, self._armatures)
+        reading = DescriptionReading(self.subject, self._armatures)
         kdl, own = self._kdl, {joint.name: joint for joint in self.subject.joints}
         for k, theirs in enumerate(self.theirs.joints):
             joint = own.get(theirs.name)

@@ -24,7 +24,7 @@ from screw_dynamics_ros.comparison.field_differences import (
 )
 from screw_dynamics_ros.comparison.reading import (
     MASSLESS,
-    Reading,
+    DescriptionReading,
     carriers,
     inertia_of,
     rigid_bodies,
@@ -37,13 +37,13 @@ from screw_dynamics_ros.core.types import Array
 
 
 def merging_faults(
-    reading: Reading, bodies: Mapping[str, Inertia], same: float
+    reading: DescriptionReading, bodies: Mapping[str, Inertia], same: float
 ) -> Iterator[FieldDifference]:
     """Yield what explains that the merged bodies of a program are not the sums of their parts.
 
     Parameters
     ----------
-    reading : Reading
+    reading : DescriptionReading
         What the program has read, link by link.
     bodies : {link: Inertia}
         The rigid bodies it computes with, by the link at their head.
@@ -65,7 +65,7 @@ def merging_faults(
 
 
 def explained_body(
-    reading: Reading, head: str, theirs: Inertia, joints: list[Joint], same: float
+    reading: DescriptionReading, head: str, theirs: Inertia, joints: list[Joint], same: float
 ) -> list[FieldDifference]:
     """Return the first known fault that gives their body, otherwise the body as a whole."""
     for tried in chain(([joint] for joint in joints), [joints]):
@@ -79,7 +79,7 @@ def explained_body(
 
 
 def unknown_fault(
-    reading: Reading, head: str, theirs: Inertia, joints: list[Joint], same: float
+    reading: DescriptionReading, head: str, theirs: Inertia, joints: list[Joint], same: float
 ) -> FieldDifference:
     """Return that a body is not the sum of its parts, with the turned ones as the likely cause."""
     held = carriers(reading.description)
@@ -120,17 +120,17 @@ def is_turned(pose: Array) -> bool:
 # --- known faults ---------------------------------------------------------------------------------
 
 
-def without_turn(reading: Reading, joint: Joint) -> Reading:
+def without_turn(reading: DescriptionReading, joint: Joint) -> DescriptionReading:
     """Return the reading with the rpy of a joint left out, for all that hang on it."""
     return reading.with_joint(replace(joint, origin=se3.pose(np.eye(3), joint.origin[:3, 3])))
 
 
-def with_unturned_matrix(reading: Reading, joint: Joint) -> Reading:
+def with_unturned_matrix(reading: DescriptionReading, joint: Joint) -> DescriptionReading:
     """Return the reading with the inertia matrix of the child as if its axes were the head's."""
     return reinertial(reading, joint, lambda body, R: replace(body, matrix=R.T @ body.matrix @ R))
 
 
-def with_unturned_inertial(reading: Reading, joint: Joint) -> Reading:
+def with_unturned_inertial(reading: DescriptionReading, joint: Joint) -> DescriptionReading:
     """Return the reading with center of mass and inertia of the child in the axes of the head."""
     return reinertial(
         reading,
@@ -139,14 +139,14 @@ def with_unturned_inertial(reading: Reading, joint: Joint) -> Reading:
     )
 
 
-def without_inertial(reading: Reading, joint: Joint) -> Reading:
+def without_inertial(reading: DescriptionReading, joint: Joint) -> DescriptionReading:
     """Return the reading without the inertia of the child."""
     return reinertial(reading, joint, lambda body, R: MASSLESS)
 
 
 def reinertial(
-    reading: Reading, joint: Joint, change: Callable[[Inertia, Array], Inertia]
-) -> Reading:
+    reading: DescriptionReading, joint: Joint, change: Callable[[Inertia, Array], Inertia]
+) -> DescriptionReading:
     """Return the reading with another inertia of the child; R turns its axes into the head's."""
     link = reading.link(joint.child)
     R = carriers(reading.description)[link.name][1][:3, :3]
@@ -154,14 +154,14 @@ def reinertial(
 
 
 @dataclass(frozen=True)
-class Fault:
+class BodyFault:
     """A way to merge the child of a fixed joint wrongly: what is dropped, and the result of it."""
 
     field: str
     dropped: str
-    change: Callable[[Reading, Joint], Reading]
+    change: Callable[[DescriptionReading, Joint], DescriptionReading]
 
-    def difference(self, reading: Reading, joint: Joint, head: str) -> FieldDifference:
+    def difference(self, reading: DescriptionReading, joint: Joint, head: str) -> FieldDifference:
         """Return the fault at one joint as a field that is read differently."""
         rpy = numbers(roll_pitch_yaw(joint.origin[:3, :3]))
         body = inertia_of(reading.link(joint.child))
@@ -176,8 +176,8 @@ class Fault:
 
 
 FAULTS = (
-    Fault('origin rpy', 'dropped', without_turn),
-    Fault('origin rpy', 'dropped for center of mass and inertia', with_unturned_inertial),
-    Fault('origin rpy', 'dropped for the inertia', with_unturned_matrix),
-    Fault('inertial', 'dropped', without_inertial),
+    BodyFault('origin rpy', 'dropped', without_turn),
+    BodyFault('origin rpy', 'dropped for center of mass and inertia', with_unturned_inertial),
+    BodyFault('origin rpy', 'dropped for the inertia', with_unturned_matrix),
+    BodyFault('inertial', 'dropped', without_inertial),
 )

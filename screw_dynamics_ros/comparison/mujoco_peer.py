@@ -16,13 +16,13 @@ import numpy as np
 
 from screw_dynamics_ros.comparison.peer import (
     FullState,
+    ModelSource,
     Peer,
     PeerReading,
     RefusalError,
-    Source,
 )
 from screw_dynamics_ros.comparison.reading import (
-    Reading,
+    DescriptionReading,
     carriers,
     inertia_of,
     relative_pose,
@@ -39,7 +39,7 @@ class MuJoCoPeer(Peer):
 
     name = 'MuJoCo'
 
-    def __init__(self, source: Source) -> None:
+    def __init__(self, source: ModelSource) -> None:
         try:
             import mujoco  # type: ignore[import-not-found, import-untyped, unused-ignore]
         except ImportError:
@@ -78,7 +78,7 @@ class MuJoCoPeer(Peer):
             name: float(model.dof_armature[model.joint(name).dofadr[0]])
             for name in self.joints.names
         }
-        reading = Reading(self.subject, armatures)
+        reading = DescriptionReading(self.subject, armatures)
         sums = self._bodies_of_several(ids)
         for link in self.subject.links:
             if link.name in ids and link.name not in sums:

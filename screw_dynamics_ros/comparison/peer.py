@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from screw_dynamics_ros.comparison.quantities import States, Values
-from screw_dynamics_ros.comparison.reading import JointMap, Reading
+from screw_dynamics_ros.comparison.quantities import SampledStates, Values
+from screw_dynamics_ros.comparison.reading import DescriptionReading, JointMap
 from screw_dynamics_ros.core.description import Inertia, RobotDescription
 from screw_dynamics_ros.core.types import Array
 
@@ -19,7 +19,7 @@ class RefusalError(Exception):
 
 
 @dataclass(frozen=True)
-class Source:
+class ModelSource:
     """What is compared.
 
     Attributes
@@ -86,14 +86,14 @@ class PeerReading:
 
     Attributes
     ----------
-    reading : Reading
+    reading : DescriptionReading
         Field by field.
     bodies : {link: Inertia}
         Rigid bodies of the model it computes with, where it merges links that are fixed to one
         another, by the link at their head, in its frame; empty if it does not tell.
     """
 
-    reading: Reading
+    reading: DescriptionReading
     bodies: Mapping[str, Inertia] = field(default_factory=dict)
 
 
@@ -105,7 +105,7 @@ class Peer(ABC):
     name, version : str
     subject : RobotDescription
         The part of our description that the program can compute.
-    ours : Reading
+    ours : DescriptionReading
         The same with the armatures of ours.
     theirs : RobotDescription
         What our reader finds in the file that it reads, of the same part.
@@ -117,7 +117,7 @@ class Peer(ABC):
 
     def __init__(
         self,
-        source: Source,
+        source: ModelSource,
         version: str,
         subject: RobotDescription | None = None,
         theirs: RobotDescription | None = None,
@@ -127,7 +127,7 @@ class Peer(ABC):
         self.version = version
         self.notes: list[str] = []
         self.joints = JointMap.of(self.subject)
-        self.ours = Reading(self.subject, source.armatures)
+        self.ours = DescriptionReading(self.subject, source.armatures)
         self.drives_are_told = source.drives_are_told
         if self.drives_are_told:
             self.notes.append('is told armatures and viscous friction in force')
@@ -156,7 +156,7 @@ class Peer(ABC):
         """Return the accelerations (n,) of all scalar joints; None if it has no such function."""
         return None
 
-    def values(self, states: States) -> Values:
+    def values(self, states: SampledStates) -> Values:
         """Return the quantities in terms of the joints that follow no other.
 
         With q_all = G q + c the mass matrix is G^T M G and torques are G^T tau, so that mimic

@@ -13,13 +13,13 @@ import numpy as np
 
 from screw_dynamics_ros.comparison.peer import (
     FullState,
+    ModelSource,
     Peer,
     PeerReading,
     RefusalError,
-    Source,
 )
 from screw_dynamics_ros.comparison.reading import (
-    Reading,
+    DescriptionReading,
     inertia_of,
     relative_pose,
     subtracted,
@@ -33,7 +33,7 @@ class PinocchioPeer(Peer):
 
     name = 'Pinocchio'
 
-    def __init__(self, source: Source) -> None:
+    def __init__(self, source: ModelSource) -> None:
         try:
             import pinocchio  # type: ignore[import-untyped, unused-ignore]
         except ImportError:
@@ -69,7 +69,7 @@ class PinocchioPeer(Peer):
 
     def read(self) -> PeerReading:
         """Return links and joints of its model."""
-        reading = Reading(self.subject, dict(zip(self.joints.names, self._armatures())))
+        reading = DescriptionReading(self.subject, dict(zip(self.joints.names, self._armatures())))
         frames = {frame.name: frame for frame in self._frames('BODY')}
         for link in self.subject.links:
             if link.name in frames:

@@ -7,14 +7,14 @@ from collections.abc import Callable
 from screw_dynamics_ros.comparison.explanation import compare
 from screw_dynamics_ros.comparison.kdl_peer import KDLPeer
 from screw_dynamics_ros.comparison.mujoco_peer import MuJoCoPeer
-from screw_dynamics_ros.comparison.peer import Peer, RefusalError, Source
+from screw_dynamics_ros.comparison.peer import ModelSource, Peer, RefusalError
 from screw_dynamics_ros.comparison.pinocchio_peer import PinocchioPeer
 from screw_dynamics_ros.comparison.quantities import random_states
-from screw_dynamics_ros.comparison.report import Outcome
+from screw_dynamics_ros.comparison.report import ProgramOutcome
 from screw_dynamics_ros.core.description import RobotDescription
 from screw_dynamics_ros.core.errors import UnknownNameError, UnsupportedRobotError
 
-PROGRAMS: dict[str, Callable[[Source], Peer]] = {
+PROGRAMS: dict[str, Callable[[ModelSource], Peer]] = {
     'mujoco': MuJoCoPeer,
     'pinocchio': PinocchioPeer,
     'kdl': KDLPeer,
@@ -26,14 +26,14 @@ STATES = 20  # random states, likewise
 
 
 def outcome(
-    name: str, source: Source, states: int, seed: int, tolerance: float, backend: str = 'auto'
-) -> Outcome:
+    name: str, source: ModelSource, states: int, seed: int, tolerance: float, backend: str = 'auto'
+) -> ProgramOutcome:
     """Return the comparison with one of `PROGRAMS`, or the reason why there is none.
 
     Parameters
     ----------
     name : str
-    source : Source
+    source : ModelSource
     states, seed : int
         Number and seed of the random states.
     tolerance : float
@@ -44,10 +44,10 @@ def outcome(
     try:
         peer = PROGRAMS[name](source)
     except RefusalError as error:
-        return Outcome(NAMES[name], refusal=str(error))
+        return ProgramOutcome(NAMES[name], refusal=str(error))
     random = random_states(peer.ours, states, seed, source.gravity)
     compared = compare(peer, random, tolerance, backend)
-    return Outcome(peer.name, peer.version, compared, peer.notes)
+    return ProgramOutcome(peer.name, peer.version, compared, peer.notes)
 
 
 def check(description: RobotDescription, tip: str) -> None:

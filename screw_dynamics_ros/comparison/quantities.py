@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from screw_dynamics_ros.comparison.reading import Reading, carriers, inertia_of
+from screw_dynamics_ros.comparison.reading import DescriptionReading, carriers, inertia_of
 from screw_dynamics_ros.core.errors import InertiaError
 from screw_dynamics_ros.core.types import Array
 
@@ -33,7 +33,7 @@ FLOOR = 1e-3  # of the natural size of a quantity, below which it counts as zero
 
 
 @dataclass(frozen=True)
-class States:
+class SampledStates:
     """States in which is compared.
 
     Attributes
@@ -49,9 +49,9 @@ class States:
     tau: Array
     gravity: Array
 
-    def first(self, count: int) -> States:
+    def first(self, count: int) -> SampledStates:
         """Return the first of these states."""
-        return States(self.q[:count], self.v[:count], self.tau[:count], self.gravity)
+        return SampledStates(self.q[:count], self.v[:count], self.tau[:count], self.gravity)
 
 
 @dataclass(frozen=True)
@@ -93,7 +93,9 @@ class Difference:
     where: str = ''
 
 
-def random_states(reading: Reading, count: int, seed: int, gravity: Array) -> States:
+def random_states(
+    reading: DescriptionReading, count: int, seed: int, gravity: Array
+) -> SampledStates:
     """Return random states within the limits, with torques for accelerations of about 1."""
     robot = reading.robot(gravity, 'reference')
     rng = np.random.default_rng(seed)
@@ -103,10 +105,12 @@ def random_states(reading: Reading, count: int, seed: int, gravity: Array) -> St
     v = rng.uniform(-1.0, 1.0, q.shape)
     a = rng.uniform(-1.0, 1.0, q.shape)
     tau = np.array([robot.inverse_dynamics(*state) for state in zip(q, v, a)])
-    return States(q, v, tau.reshape(q.shape), gravity)
+    return SampledStates(q, v, tau.reshape(q.shape), gravity)
 
 
-def our_values(reading: Reading, states: States, backend: str = 'reference') -> Values:
+def our_values(
+    reading: DescriptionReading, states: SampledStates, backend: str = 'reference'
+) -> Values:
     """Return the quantities as this package computes them."""
     robot = reading.robot(states.gravity, backend)
     q, v, tau, g = states.q, states.v, states.tau, states.gravity
@@ -131,7 +135,7 @@ def our_values(reading: Reading, states: States, backend: str = 'reference') -> 
     return Values(arrays, robot.link_names)
 
 
-def fixed_mass(reading: Reading) -> tuple[float, Array]:
+def fixed_mass(reading: DescriptionReading) -> tuple[float, Array]:
     """Return mass [kg] and first moment (3,) [kg m] of what is fixed to the root, in its frame."""
     description, mass, moment = reading.description, 0.0, np.zeros(3)
     held = carriers(description)
@@ -162,7 +166,7 @@ class Scale:
     sizes: dict[str, float] = field(default_factory=dict)
 
     @classmethod
-    def of(cls, ours: Values, names: tuple[str, ...], states: States) -> Scale:
+    def of(cls, ours: Values, names: tuple[str, ...], states: SampledStates) -> Scale:
         """Return the scale of a robot with these values and joints."""
         M = ours.arrays['mass matrix']
         diagonal = np.abs(np.diagonal(M, axis1=1, axis2=2)).max(axis=0, initial=0.0)

@@ -22,7 +22,7 @@ MASSLESS = Inertia(0.0, np.zeros(3), np.zeros((3, 3)))
 
 
 @dataclass(frozen=True)
-class Reading:
+class DescriptionReading:
     """A robot as one program has read it.
 
     Attributes
@@ -58,12 +58,12 @@ class Reading:
         """Return the joint of that name."""
         return next(joint for joint in self.description.joints if joint.name == name)
 
-    def with_link(self, new: Link) -> Reading:
+    def with_link(self, new: Link) -> DescriptionReading:
         """Return this reading with another link of the same name."""
         links = tuple(new if old.name == new.name else old for old in self.description.links)
         return replace(self, description=replace(self.description, links=links))
 
-    def with_joint(self, new: Joint) -> Reading:
+    def with_joint(self, new: Joint) -> DescriptionReading:
         """Return this reading with another joint of the same name."""
         joints = tuple(new if old.name == new.name else old for old in self.description.joints)
         return replace(self, description=replace(self.description, joints=joints))

@@ -16,7 +16,7 @@ MARK = '*'  # behind a difference above the tolerance
 
 
 @dataclass(frozen=True)
-class Outcome:
+class ProgramOutcome:
     """What came of one program: a comparison, or the reason why there is none.
 
     `printed` are the messages of the program, where they are caught.
@@ -30,7 +30,7 @@ class Outcome:
     printed: Sequence[str] = field(default_factory=tuple)
 
 
-def text(head: str, ours: Values, outcomes: Sequence[Outcome]) -> Iterator[str]:
+def text(head: str, ours: Values, outcomes: Sequence[ProgramOutcome]) -> Iterator[str]:
     """Yield the lines of the report."""
     yield head
     compared = [each for each in outcomes if each.comparison is not None]
@@ -47,7 +47,7 @@ def text(head: str, ours: Values, outcomes: Sequence[Outcome]) -> Iterator[str]:
         yield from findings(outcome)
 
 
-def title(outcome: Outcome) -> str:
+def title(outcome: ProgramOutcome) -> str:
     """Return name and version of a program."""
     return f'{outcome.name} {outcome.version}'.strip()
 
@@ -69,7 +69,7 @@ def size(name: str, ours: Values) -> str:
     return f'{np.abs(ours.arrays[name]).max(initial=0.0):.4g}'
 
 
-def findings(outcome: Outcome) -> Iterator[str]:
+def findings(outcome: ProgramOutcome) -> Iterator[str]:
     """Yield the verdict on one program, the causes and the notes."""
     name = title(outcome)
     if outcome.comparison is None:
@@ -101,12 +101,12 @@ def verdict(comparison: Comparison) -> str:
     return f'and no field of the description explains it: {", ".join(names)}'
 
 
-def as_json(head: Mapping[str, Any], outcomes: Sequence[Outcome]) -> str:
+def as_json(head: Mapping[str, Any], outcomes: Sequence[ProgramOutcome]) -> str:
     """Return the report as JSON: what was compared, then each program."""
     return json.dumps({**head, 'programs': [program(each) for each in outcomes]}, indent=2)
 
 
-def program(outcome: Outcome) -> dict[str, Any]:
+def program(outcome: ProgramOutcome) -> dict[str, Any]:
     """Return one program as plain data; infinite differences, which JSON has not, as null."""
     comparison = outcome.comparison
     data: dict[str, Any] = {

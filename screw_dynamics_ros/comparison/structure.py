@@ -9,7 +9,7 @@ from functools import partial
 import numpy as np
 
 from screw_dynamics_ros.comparison.field_differences import FieldDifference, entries, numbers
-from screw_dynamics_ros.comparison.reading import MASSLESS, Reading, combined, inertia_of
+from screw_dynamics_ros.comparison.reading import MASSLESS, DescriptionReading, combined, inertia_of
 from screw_dynamics_ros.core.description import Inertia, Link, RobotDescription
 from screw_dynamics_ros.core.types import Array
 
@@ -54,12 +54,14 @@ def carrier_of(description: RobotDescription, name: str, known: set[str]) -> tup
     return name, pose
 
 
-def without_inertial(reading: Reading, name: str) -> Reading:
+def without_inertial(reading: DescriptionReading, name: str) -> DescriptionReading:
     """Return a reading with a link that has no mass."""
     return reading.with_link(replace(reading.link(name), inertia=MASSLESS))
 
 
-def with_load(reading: Reading, carrier: str, pose: Array, load: Inertia) -> Reading:
+def with_load(
+    reading: DescriptionReading, carrier: str, pose: Array, load: Inertia
+) -> DescriptionReading:
     """Return a reading with a body added to a link."""
     link = reading.link(carrier)
     own = combined([(np.eye(4), inertia_of(link)), (pose, load)])

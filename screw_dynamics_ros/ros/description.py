@@ -41,7 +41,7 @@ class Description:
 
 
 @dataclass(frozen=True)
-class Outcome(Generic[T]):
+class DescriptionOutcome(Generic[T]):
     """The result of some descriptions: a model of the first valid one.
 
     Attributes
@@ -58,7 +58,7 @@ class Outcome(Generic[T]):
     reason: str = ''
 
 
-class DescriptionLoader(Latest[Outcome[T]], Generic[T]):
+class DescriptionLoader(Latest[DescriptionOutcome[T]], Generic[T]):
     """Builds models in a background thread; the latest request takes precedence.
 
     Parameters
@@ -84,19 +84,19 @@ class DescriptionLoader(Latest[Outcome[T]], Generic[T]):
         """
         self.ask(partial(self._first_of, tuple(descriptions)))
 
-    def _first_of(self, descriptions: Sequence[Description]) -> Outcome[T]:
+    def _first_of(self, descriptions: Sequence[Description]) -> DescriptionOutcome[T]:
         """Build the first one that can be built; nothing else while another request waits."""
         reason = ''
         for description in descriptions:
             try:
-                return Outcome(description, self.build(description.text), reason)
+                return DescriptionOutcome(description, self.build(description.text), reason)
             except ScrewDynamicsError as error:
                 reason = reason or str(error)
             except Exception as error:  # the node must survive whatever a description does
                 reason = reason or f'{type(error).__name__}: {error}'
             if self.waiting is not None:
                 break
-        return Outcome(None, None, reason)
+        return DescriptionOutcome(None, None, reason)
 
 
 class DescriptionSource:

@@ -12,7 +12,7 @@ import pytest
 
 from screw_dynamics_ros.comparison.merged_bodies import FAULTS, merging_faults
 from screw_dynamics_ros.comparison.reading import (
-    Reading,
+    DescriptionReading,
     combined,
     inertia_of,
     rigid_bodies,
@@ -25,9 +25,9 @@ from support.models import random_description, random_inertia, random_pose
 SAME = 1e-7
 
 
-def fixed_pairs(seed: int) -> tuple[Reading, list[str]]:
+def fixed_pairs(seed: int) -> tuple[DescriptionReading, list[str]]:
     """Return a random tree with some fixed joints below moving ones, and their names."""
-    reading = Reading(random_description(seed, 8, chain=True))
+    reading = DescriptionReading(random_description(seed, 8, chain=True))
     names = ['joint3', 'joint4', 'joint7']
     for name in names:
         reading = reading.with_joint(replace(reading.joint(name), type='fixed'))

@@ -14,7 +14,7 @@ from screw_dynamics_ros.comparison.quantities import (
     our_values,
     random_states,
 )
-from screw_dynamics_ros.comparison.reading import Reading, inertia_of
+from screw_dynamics_ros.comparison.reading import DescriptionReading, inertia_of
 from screw_dynamics_ros.core.description import Inertia, Joint, Limits, Link, RobotDescription
 from screw_dynamics_ros.core.lie import se3
 
@@ -23,7 +23,7 @@ LIMITS = Limits(-1.0, 1.0, 1.0, 1.0)
 
 
 @pytest.fixture
-def arm() -> Reading:
+def arm() -> DescriptionReading:
     """A shoulder that carries 100 kg, and a wrist with 1 g."""
     bodies = [Inertia(100.0, np.array([0.5, 0, 0]), np.eye(3)), gram(0.01)]
     links = [Link('base'), *map(Link, ('upper', 'hand'), bodies)]
@@ -32,7 +32,7 @@ def arm() -> Reading:
         Joint('shoulder', 'revolute', 'base', 'upper', np.eye(4), y, LIMITS),
         Joint('wrist', 'revolute', 'upper', 'hand', se3.pose(np.eye(3), [1, 0, 0]), y, LIMITS),
     ]
-    return Reading(RobotDescription.from_parts('arm', links, joints))
+    return DescriptionReading(RobotDescription.from_parts('arm', links, joints))
 
 
 def gram(com: float) -> Inertia:

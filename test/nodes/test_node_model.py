@@ -10,7 +10,7 @@ pytest.importorskip('rclpy')
 from screw_dynamics_ros.core import Robot
 from screw_dynamics_ros.nodes.model.actuated import actuated, joints_that_move
 from screw_dynamics_ros.nodes.model.running_model import (
-    Model,
+    RunningModel,
     leaf_links,
     of_joints,
 )
@@ -95,7 +95,7 @@ def test_planar_and_floating_joints_are_held_at_zero():
     )
     outputs = ['gravity_torques', 'mass_matrix', ('jacobian', 'tool', 'body')]
     own = [of_joints(robot, 'gravity_torques'), of_joints(robot, outputs[2])]
-    model = Model('', robot, [*outputs, *own])
+    model = RunningModel('', robot, [*outputs, *own])
     assert model.joints == ('boom', 'hook')
     assert model.held == ('swim', 'slide')
     mapper = JointStateMapper(model.joints)
@@ -126,7 +126,10 @@ def test_planar_and_floating_joints_are_held_at_zero():
 
 def test_gravity_is_the_array_it_was_given():
     robot, gravity = Robot.from_urdf(urdf_path('panda')), GRAVITY.copy()
-    model, mapper = Model('', robot, ['gravity_torques']), JointStateMapper(robot.joint_names)
+    model, mapper = (
+        RunningModel('', robot, ['gravity_torques']),
+        JointStateMapper(robot.joint_names),
+    )
     model.connect(mapper.state, gravity)
     model.evaluate()
     before = model.results['gravity_torques'].copy()
@@ -137,7 +140,10 @@ def test_gravity_is_the_array_it_was_given():
 
 def test_results_that_are_not_finite_are_noticed():
     robot = Robot.from_urdf(urdf_path('panda'))
-    model, mapper = Model('', robot, ['coriolis_torques']), JointStateMapper(robot.joint_names)
+    model, mapper = (
+        RunningModel('', robot, ['coriolis_torques']),
+        JointStateMapper(robot.joint_names),
+    )
     model.connect(mapper.state, GRAVITY)
     mapper.v[:] = 1.0
     assert model.evaluate()
@@ -148,7 +154,7 @@ def test_results_that_are_not_finite_are_noticed():
 def test_results_go_where_they_are_wanted():
     robot = Robot.from_urdf(urdf_path('panda'))
     model, mapper = (
-        Model('', robot, ['gravity_torques', 'mass_matrix']),
+        RunningModel('', robot, ['gravity_torques', 'mass_matrix']),
         JointStateMapper(robot.joint_names),
     )
     mapper.q[:] = 0.3
@@ -163,7 +169,7 @@ def test_results_go_where_they_are_wanted():
 
 def test_robot_with_no_joint_that_states_can_carry():
     robot = tree('swim floating sea hull')
-    model = Model('', robot, ['gravity_torques'])
+    model = RunningModel('', robot, ['gravity_torques'])
     model.connect(JointStateMapper(model.joints).state, GRAVITY)
     assert model.joints == ()
     assert model.evaluate()
@@ -174,7 +180,7 @@ def test_robot_with_no_joint_that_states_can_carry():
 
 def test_robot_without_joints():
     robot = tree('f fixed a b')
-    model = Model('', robot, ['joint_transforms', 'gravity_torques'])
+    model = RunningModel('', robot, ['joint_transforms', 'gravity_torques'])
     model.connect(JointStateMapper(model.joints).state, GRAVITY)
     assert model.results == {}
     assert model.evaluate()

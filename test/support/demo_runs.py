@@ -8,7 +8,7 @@ import numpy as np
 from scipy.spatial.transform import Rotation
 
 from screw_dynamics_ros.cli.demo.push import Push
-from screw_dynamics_ros.cli.demo.recording import Recording
+from screw_dynamics_ros.cli.demo.recording import DemoRecording
 from screw_dynamics_ros.core import Robot
 from support.robots import BUNDLED
 
@@ -49,10 +49,10 @@ def pose_numbers(pose: np.ndarray) -> np.ndarray:
 
 def make_recording(
     robot: Robot, duration: float = 8.0, edit: Edit = lambda name, k, values: values
-) -> Recording:
+) -> DemoRecording:
     """Return what a perfect run of an arm that moves steadily gives; `edit` spoils messages."""
     chain = chain_of(robot)
-    recording = Recording(
+    recording = DemoRecording(
         robot.joint_names, 'panda_link0', TOOL, [n for _, n in chain], start=1_000_000_000
     )
     kernel = robot.fuse(

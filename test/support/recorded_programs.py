@@ -125,7 +125,7 @@ def of_loops(name: str) -> None:
 
 def of_platform(name: str) -> None:
     """Record what is compiled of a platform on legs."""
-    functions = leg_functions.Functions(getattr(example_mechanisms, name)(), 'python')
+    functions = leg_functions.LegFunctions(getattr(example_mechanisms, name)(), 'python')
     for recursion in (recursions.motor_positions, recursions.wrench_basis, recursions.newton_step):
         functions._make(recursion, recursion is not recursions.motor_positions)
 
@@ -133,7 +133,7 @@ def of_platform(name: str) -> None:
 def of_system(name: str) -> None:
     """Record the equations of bodies in absolute coordinates."""
     equations = getattr(example_systems, name)().system._equations
-    functions = system_equations.Functions(equations, 'python')
+    functions = system_equations.SystemFunctions(equations, 'python')
     for each in functions._inputs:
         functions._kernel(each)
 

@@ -91,7 +91,7 @@ def write_stack(path, robot, count, description, seed=0, rate=1000.0):
     """Write a motion of a robot with `count` states by stacks: long recordings, quickly."""
     from screw_dynamics_ros.ros.recordings import forms
     from screw_dynamics_ros.ros.recordings.forms import Form, packed_stamps
-    from screw_dynamics_ros.ros.recordings.mcap_records import Channel, Schema, sized
+    from screw_dynamics_ros.ros.recordings.mcap_records import McapChannel, Schema, sized
     from screw_dynamics_ros.ros.recordings.mcap_writer import McapWriter
     from screw_dynamics_ros.ros.recordings.outputs import Rows, message_head
 
@@ -107,7 +107,7 @@ def write_stack(path, robot, count, description, seed=0, rate=1000.0):
         for topic, kind in (('/joint_states', JOINT_STATE), ('/robot_description', STRING)):
             schema = Schema(kind, 'ros2msg', forms.definition(kind).encode())
             metadata = sized(b'offered_qos_profiles') + sized(b'')
-            channel = Channel(writer.add_schema(schema), topic, 'cdr', metadata)
+            channel = McapChannel(writer.add_schema(schema), topic, 'cdr', metadata)
             channels.append(writer.add_channel(channel))
         text = string(description)
         writer.write(

@@ -33,7 +33,7 @@ READING = 0.3
 ANNOTATORS: dict[tuple[str, str], Annotator] = {}
 
 
-class Report(NamedTuple):
+class AnnotationReport(NamedTuple):
     """What was done with a recording.
 
     Attributes
@@ -58,7 +58,7 @@ def annotate_recording(
     request: Request,
     parquet: Path | None = None,
     progress: Progress = lambda share: None,
-) -> Report:
+) -> AnnotationReport:
     """Add outputs to a recording; see `annotate --help`.
 
     Raises
@@ -94,7 +94,7 @@ def annotate_recording(
             raise
         if table is not None:
             table.finish()
-        return Report(count, len(motion.t), dict(mapper.records), added)
+        return AnnotationReport(count, len(motion.t), dict(mapper.records), added)
 
 
 def description(reader: RecordingReader, request: Request) -> str:

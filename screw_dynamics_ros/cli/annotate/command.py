@@ -22,7 +22,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from screw_dynamics_ros.cli.annotate import folders
-from screw_dynamics_ros.cli.annotate.annotation import Report, annotate_recording
+from screw_dynamics_ros.cli.annotate.annotation import AnnotationReport, annotate_recording
 from screw_dynamics_ros.cli.annotate.request import Request, parameter_values, read_text
 from screw_dynamics_ros.cli.command_line import (
     UnusableError,
@@ -98,7 +98,7 @@ def annotate_all(options: argparse.Namespace, request: Request) -> int:
     return PARTLY if faults else WRITTEN
 
 
-def lines(report: Report) -> list[str]:
+def lines(report: AnnotationReport) -> list[str]:
     """Return a report as text."""
     text = [f'{report.states} states of {report.messages} joint states']
     text += [

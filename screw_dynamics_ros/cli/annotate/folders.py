@@ -23,14 +23,14 @@ METADATA = 'metadata.yaml'
 PATIENCE = 10.0  # s that a scheduler has to answer
 
 
-class Task(NamedTuple):
+class AnnotationTask(NamedTuple):
     """A recording, and the MCAP file that is made of it."""
 
     source: Path
     target: Path
 
 
-class Outcome(NamedTuple):
+class FileOutcome(NamedTuple):
     """What became of a recording: how many states, or why it was left out."""
 
     source: Path
@@ -57,12 +57,12 @@ def recordings_in(folder: Path) -> Iterator[Path]:
             yield path
 
 
-def tasks(folder: Path, target: Path) -> list[Task]:
+def tasks(folder: Path, target: Path) -> list[AnnotationTask]:
     """Return what there is to do, in the order of names.
 
     Raises `RecordingError` if there are no recordings, or two with one name but for the suffix.
     """
-    made: dict[Path, Task] = {}
+    made: dict[Path, AnnotationTask] = {}
     for source in recordings_in(folder):
         if target.resolve() in source.resolve().parents:
             continue  # outputs in a folder below
@@ -71,35 +71,35 @@ def tasks(folder: Path, target: Path) -> list[Task]:
         place = target / name.parent / f'{name.name}.mcap'
         if place in made:
             raise RecordingError(f'{source} and {made[place].source} would both become {place}')
-        made[place] = Task(source, place)
+        made[place] = AnnotationTask(source, place)
     if not made:
         raise RecordingError(f'{folder}: no recordings (.mcap, .db3, folders with {METADATA})')
     return list(made.values())
 
 
-def annotate_one(task: Task, request: Request) -> Outcome:
+def annotate_one(task: AnnotationTask, request: Request) -> FileOutcome:
     """Annotate a recording; runs in a process of the cluster."""
     for part in task.target.parent.glob(f'.{task.target.name}.*.part'):
         part.unlink(missing_ok=True)  # of a run that was killed
     try:
         report = annotate_recording(task.source, task.target, request)
     except (ScrewDynamicsError, OSError) as error:
-        return Outcome(task.source, 0, str(error))
-    return Outcome(task.source, report.states, '')
+        return FileOutcome(task.source, 0, str(error))
+    return FileOutcome(task.source, report.states, '')
 
 
 def annotate_folder(
-    todo: list[Task],
+    todo: list[AnnotationTask],
     request: Request,
     workers: int,
     scheduler: str,
     progress: Callable[[float, str], None],
-) -> Iterator[Outcome]:
+) -> Iterator[FileOutcome]:
     """Yield what becomes of each recording, as soon as it is known.
 
     Parameters
     ----------
-    todo : list of Task
+    todo : list of AnnotationTask
     request : Request
     workers : int
         Processes on this machine; 0 for one on each processor.
@@ -122,7 +122,7 @@ def annotate_folder(
             progress(done / len(todo), source.name)
             error = future.exception()
             if error is not None:  # such as a process that was killed for its memory
-                yield Outcome(source, 0, f'{type(error).__name__}: {error}')
+                yield FileOutcome(source, 0, f'{type(error).__name__}: {error}')
             else:
                 yield future.result()
             future.release()

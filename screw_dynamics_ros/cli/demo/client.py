@@ -16,7 +16,7 @@ from std_msgs.msg import Float64MultiArray
 from tf2_msgs.msg import TFMessage
 
 from screw_dynamics_ros.cli.demo.push import Push
-from screw_dynamics_ros.cli.demo.recording import DRIVER, OUTPUTS, STAMPED, Contents, Recording
+from screw_dynamics_ros.cli.demo.recording import DRIVER, OUTPUTS, STAMPED, Contents, DemoRecording
 from screw_dynamics_ros.core.units import NANOSECONDS
 from screw_dynamics_ros.ros.names import topic_tokens
 from screw_dynamics_ros.ros.topics import qos
@@ -43,7 +43,7 @@ class Client:
     def __init__(self, node: Node, tool: str, period: float, queued: int) -> None:
         self._node, self._tool, self._period = node, tool, period
         self._profile = QoSProfile(depth=queued, reliability=ReliabilityPolicy.RELIABLE)
-        self._recording: Recording | None = None
+        self._recording: DemoRecording | None = None
         self._push: Push | None = None
         self._latest: dict[str, bytes] = {}
         self._fixed: dict[str, TransformStamped] = {}
@@ -84,7 +84,7 @@ class Client:
         missing = [name for name in (*DRIVER, *OUTPUTS) if name not in self._latest]
         return missing or ([] if self._find_chain() else ['tf'])
 
-    def begin(self, push: Push) -> Recording:
+    def begin(self, push: Push) -> DemoRecording:
         """Record from now on; the times of `push` count from now, in joint states."""
         joints = list(self._message('joint_states').name)
         chain = self._find_chain()
@@ -103,7 +103,7 @@ class Client:
             ),
         }
         self._push = push
-        self._recording = Recording(
+        self._recording = DemoRecording(
             joints, chain[0].header.frame_id, self._tool, fixed, time.time_ns(), decoders
         )
         return self._recording

@@ -19,7 +19,7 @@ from screw_dynamics_ros.cli.command_line import command_parser, own_arguments
 from screw_dynamics_ros.cli.demo.node_processes import ChildError, free_domain
 from screw_dynamics_ros.cli.demo.picture import save_picture
 from screw_dynamics_ros.cli.demo.push import Push
-from screw_dynamics_ros.cli.demo.recording import Recording
+from screw_dynamics_ros.cli.demo.recording import DemoRecording
 from screw_dynamics_ros.cli.demo.report import as_text, make_report, save
 from screw_dynamics_ros.cli.demo.session import TOOL, DemoError, Interruption, run, say
 
@@ -103,7 +103,7 @@ def complain(text: str) -> None:
     print(f'demo: {text}', file=sys.stderr, flush=True)
 
 
-def conclude(recording: Recording, push: Push, urdf: Path, results: Path) -> int:
+def conclude(recording: DemoRecording, push: Push, urdf: Path, results: Path) -> int:
     """Print and save what the recording shows; return the exit status."""
     say(f'reading {sum(map(len, recording.series.values()))} messages ...')
     report = make_report(recording, push, urdf, TOOL)

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from screw_dynamics_ros.cli.demo.push import Push
-from screw_dynamics_ros.cli.demo.recording import Recording, singular_values
+from screw_dynamics_ros.cli.demo.recording import DemoRecording, singular_values
 
 COLORS = ('#0b6fa4', '#d1495b', '#3b8e5a', '#8d5fa8', '#e08e00', '#5b6770', '#17a2a2', '#a0522d')
 STYLE = {
@@ -27,7 +27,7 @@ STYLE = {
 POINTS = 4000  # drawn at most for each curve
 
 
-def save_picture(recording: Recording, push: Push, path: Path, title: str) -> None:
+def save_picture(recording: DemoRecording, push: Push, path: Path, title: str) -> None:
     """Draw forces, torques, singular values and latency; raises ImportError without matplotlib."""
     import matplotlib
 
@@ -59,7 +59,7 @@ def save_picture(recording: Recording, push: Push, path: Path, title: str) -> No
         pyplot.close(figure)
 
 
-def draw_force(axis: Any, recording: Recording) -> None:
+def draw_force(axis: Any, recording: DemoRecording) -> None:
     """Draw the applied force and its estimate."""
     wrench, applied = recording.series['wrench'].values(), recording.series['applied'].values()
     for i, name in enumerate('xyz'):
@@ -80,7 +80,7 @@ def draw_force(axis: Any, recording: Recording) -> None:
     beside(axis)
 
 
-def draw_torques(axis: Any, recording: Recording) -> None:
+def draw_torques(axis: Any, recording: DemoRecording) -> None:
     """Draw the feedforward of the measured state and the torques of the simulator."""
     count = len(recording.joints)
     effort = recording.series['joint_states'].values()[:, 2 * count :]
@@ -103,7 +103,7 @@ def draw_torques(axis: Any, recording: Recording) -> None:
     beside(axis)
 
 
-def draw_singular_values(axis: Any, recording: Recording) -> None:
+def draw_singular_values(axis: Any, recording: DemoRecording) -> None:
     """Draw the singular values of the Jacobian of the tool."""
     time, values = recording.time('jacobian'), recording.series['jacobian'].values()
     if len(values):
@@ -113,7 +113,7 @@ def draw_singular_values(axis: Any, recording: Recording) -> None:
     beside(axis)
 
 
-def draw_latency(axis: Any, recording: Recording) -> None:
+def draw_latency(axis: Any, recording: DemoRecording) -> None:
     """Draw the time from the arrival of a joint state to that of its last output."""
     index, since_arrival, _ = recording.latency()
     milliseconds = since_arrival * 1e3

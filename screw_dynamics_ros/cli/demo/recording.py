@@ -79,7 +79,7 @@ class Series:
         return result
 
 
-class Recording:
+class DemoRecording:
     """All series of a run.
 
     Parameters

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from screw_dynamics_ros.cli.demo.push import Push
-from screw_dynamics_ros.cli.demo.recording import OUTPUTS, Recording
+from screw_dynamics_ros.cli.demo.recording import OUTPUTS, DemoRecording
 from screw_dynamics_ros.cli.doctor.pinocchio_oracle import by_pinocchio
 from screw_dynamics_ros.cli.library_messages import caught_messages
 from screw_dynamics_ros.core import Robot
@@ -36,7 +36,7 @@ PINOCCHIO = {'tool position': 'm', 'tool rotation': 'rad', 'gravity': 'N m', 'Co
 
 
 @dataclass(frozen=True)
-class Comparison:
+class DemoComparison:
     """A measured deviation and how large it may be.
 
     Attributes
@@ -59,7 +59,7 @@ class Comparison:
 
 
 @dataclass(frozen=True)
-class Report:
+class DemoReport:
     """All that is printed and saved.
 
     Attributes
@@ -72,7 +72,7 @@ class Report:
         Messages per second by series.
     latency : dict
         Milliseconds: median and p99, from the arrival of a joint state and from its stamp.
-    comparisons : tuple of Comparison
+    comparisons : tuple of DemoComparison
     remarks : tuple of str
         What could not be compared.
     """
@@ -81,7 +81,7 @@ class Report:
     joint_states: int
     rates: dict[str, float]
     latency: dict[str, float]
-    comparisons: tuple[Comparison, ...]
+    comparisons: tuple[DemoComparison, ...]
     remarks: tuple[str, ...]
 
     @property
@@ -90,12 +90,12 @@ class Report:
         return [comparison.name for comparison in self.comparisons if not comparison.passed]
 
 
-def make_report(recording: Recording, push: Push, urdf: Path, tool: str) -> Report:
+def make_report(recording: DemoRecording, push: Push, urdf: Path, tool: str) -> DemoReport:
     """Evaluate a recording.
 
     Parameters
     ----------
-    recording : Recording
+    recording : DemoRecording
     push : Push
         What the estimate is compared with.
     urdf : Path
@@ -107,7 +107,7 @@ def make_report(recording: Recording, push: Push, urdf: Path, tool: str) -> Repo
     _, since_arrival, since_stamp = recording.latency()
     robot = Robot.from_urdf(urdf)
     independent, remarks = compare_with_pinocchio(recording, urdf, tool)
-    return Report(
+    return DemoReport(
         duration=float(time[-1] - time[0]) if len(time) else 0.0,
         joint_states=len(time),
         rates={
@@ -129,19 +129,19 @@ def make_report(recording: Recording, push: Push, urdf: Path, tool: str) -> Repo
     )
 
 
-def compare_completeness(recording: Recording) -> Comparison:
+def compare_completeness(recording: DemoRecording) -> DemoComparison:
     """Count the joint states to which an output is missing."""
     stamps = recording.series['joint_states'].stamps()
     answered = np.zeros(len(stamps), dtype=bool)
     answered[recording.latency()[0]] = True
     due = stamps <= (stamps.max(initial=0) if recording.end is None else recording.end)
-    return Comparison(
+    return DemoComparison(
         'joint states without all outputs', 100.0 * mean(~answered[due]), LIMITS['lost'], '%'
     )
 
 
 def phases(
-    recording: Recording, push: Push, robot: Robot, states: Array, external: Array
+    recording: DemoRecording, push: Push, robot: Robot, states: Array, external: Array
 ) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
     """Return in which states (n, width) the push is steady, and in which absent.
 
@@ -157,7 +157,7 @@ def phases(
     return push.phases(acting, period)
 
 
-def compare_wrench(recording: Recording, push: Push, robot: Robot) -> list[Comparison]:
+def compare_wrench(recording: DemoRecording, push: Push, robot: Robot) -> list[DemoComparison]:
     """Compare the estimated wrench with the applied force, in the steady part of the push."""
     _, wrench, states, external = recording.together('wrench', 'joint_states', 'external')
     steady, absent = phases(recording, push, robot, states, external)
@@ -166,16 +166,18 @@ def compare_wrench(recording: Recording, push: Push, robot: Robot) -> list[Compa
     for i, axis in enumerate('xyz'):
         name = f'force {axis} of {push.force[i]:g} N'
         result += [
-            Comparison(f'{name}, mean error', abs(mean(error[:, i])), LIMITS['force mean'], 'N'),
-            Comparison(f'{name}, worst error', worst(error[:, i]), LIMITS['force worst'], 'N'),
+            DemoComparison(
+                f'{name}, mean error', abs(mean(error[:, i])), LIMITS['force mean'], 'N'
+            ),
+            DemoComparison(f'{name}, worst error', worst(error[:, i]), LIMITS['force worst'], 'N'),
         ]
     means = [mean(error[:, 3 + i]) for i in range(3)]
     result += [
-        Comparison('moment of 0 N m, mean error', worst(means), LIMITS['moment mean'], 'N m'),
-        Comparison(
+        DemoComparison('moment of 0 N m, mean error', worst(means), LIMITS['moment mean'], 'N m'),
+        DemoComparison(
             'moment of 0 N m, worst error', worst(error[:, 3:]), LIMITS['moment worst'], 'N m'
         ),
-        Comparison(
+        DemoComparison(
             'force without push, worst',
             worst(wrench[absent, :3]),
             LIMITS['force worst'],
@@ -185,7 +187,7 @@ def compare_wrench(recording: Recording, push: Push, robot: Robot) -> list[Compa
     return result
 
 
-def compare_feedforward(recording: Recording, push: Push, robot: Robot) -> Comparison:
+def compare_feedforward(recording: DemoRecording, push: Push, robot: Robot) -> DemoComparison:
     """Compare the feedforward with the torques of the simulator, while nothing pushes."""
     names = 'feedforward', 'joint_states', 'external'
     _, feedforward, states, external = recording.together(*names)
@@ -193,16 +195,16 @@ def compare_feedforward(recording: Recording, push: Push, robot: Robot) -> Compa
     difference = (states[:, 2 * len(recording.joints) :] - feedforward)[absent]
     each = [worst(difference[:, i]) for i in range(len(recording.joints))]
     joint = recording.joints[int(np.argmax(each))]
-    return Comparison(
+    return DemoComparison(
         f'feedforward - torque, worst ({joint})', worst(each), LIMITS['feedforward'], 'N m'
     )
 
 
 def compare_with_pinocchio(
-    recording: Recording,
+    recording: DemoRecording,
     urdf: Path,
     tool: str,
-) -> tuple[list[Comparison], tuple[str, ...]]:
+) -> tuple[list[DemoComparison], tuple[str, ...]]:
     """Compare tool frame and torques with Pinocchio, if that is installed; else say so."""
     _, states, moving, gravity, coriolis = recording.together(
         'joint_states', 'tf', 'gravity', 'coriolis'
@@ -227,7 +229,7 @@ def compare_with_pinocchio(
             )
         )
     return [
-        Comparison(f'{name} against Pinocchio', value, LIMITS['Pinocchio'], PINOCCHIO[name])
+        DemoComparison(f'{name} against Pinocchio', value, LIMITS['Pinocchio'], PINOCCHIO[name])
         for name, value in deviations.items()
     ], tuple(f'Pinocchio prints: {line}' for line in printed)
 
@@ -264,7 +266,7 @@ def worst(values: ArrayLike) -> float:
 # --- output -------------------------------------------------------------------------------------
 
 
-def as_text(report: Report) -> list[str]:
+def as_text(report: DemoReport) -> list[str]:
     """Return the report in lines of at most 79 columns."""
     text = [
         f'{report.joint_states} joint states in {report.duration:.1f} s',
@@ -287,7 +289,7 @@ def as_text(report: Report) -> list[str]:
     return text
 
 
-def save(report: Report, path: Path, extra: dict[str, Any]) -> None:
+def save(report: DemoReport, path: Path, extra: dict[str, Any]) -> None:
     """Write the report as JSON; numbers that are not finite become null."""
     contents = {**extra, **asdict(report), 'passed': not report.failures}
     contents['comparisons'] = [{**asdict(c), 'passed': c.passed} for c in report.comparisons]

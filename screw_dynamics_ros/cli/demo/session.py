@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from screw_dynamics_ros.cli.demo.node_processes import Children
 from screw_dynamics_ros.cli.demo.push import Push
-from screw_dynamics_ros.cli.demo.recording import Recording
+from screw_dynamics_ros.cli.demo.recording import DemoRecording
 from screw_dynamics_ros.cli.demo.snapshot import take_snapshot
 from screw_dynamics_ros.cli.demo.view import Screen
 
@@ -142,7 +142,7 @@ class DemoSession:
                 raise self._silence(missing)
         say(f'all outputs after {time.monotonic() - start:.1f} s')
 
-    def record(self, push: Push, duration: float, title: str) -> Recording:
+    def record(self, push: Push, duration: float, title: str) -> DemoRecording:
         """Record and show the outputs for `duration` seconds of the robot, and what is on its way.
 
         On a busy machine the robot is slower than real time.
@@ -189,7 +189,7 @@ class DemoSession:
         self._children.check()
 
 
-def run(domain: int, duration: float, push: Push) -> Recording:
+def run(domain: int, duration: float, push: Push) -> DemoRecording:
     """Run the nodes and the client on a ROS domain and return what was heard."""
     import rclpy
     from rclpy.signals import SignalHandlerOptions

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from screw_dynamics_ros.cli.demo.push import Push
-from screw_dynamics_ros.cli.demo.recording import OUTPUTS, Recording, singular_values
+from screw_dynamics_ros.cli.demo.recording import OUTPUTS, DemoRecording, singular_values
 from screw_dynamics_ros.cli.demo.report import percentile, rate
 from screw_dynamics_ros.core.types import Array
 
@@ -62,7 +62,7 @@ class Snapshot:
     latency: float
 
 
-def take_snapshot(recording: Recording, push: Push, time: float, duration: float) -> Snapshot:
+def take_snapshot(recording: DemoRecording, push: Push, time: float, duration: float) -> Snapshot:
     """Return the latest of everything; NaN for what has not come yet."""
     count = len(recording.joints)
 

@@ -13,7 +13,7 @@ from screw_dynamics_ros.cli.doctor.efforts import (
     REST,
     SMALL,
     WEIGHT,
-    Efforts,
+    RecordedEfforts,
     best_contents,
     described,
     sum_of,
@@ -93,7 +93,7 @@ def suggest_efforts(made: Suggestion, heard: Heard, driver: Driver | None) -> bo
     return suggest_scales(made, poses, unit)
 
 
-def poses_at_rest(found: Efforts, q: Array) -> Poses | None:
+def poses_at_rest(found: RecordedEfforts, q: Array) -> Poses | None:
     """Return means over the samples (N, n) of each pose at rest, None if there is none."""
     still = np.flatnonzero(np.abs(found.v).max(axis=1, initial=0.0) < REST)
     groups: list[list[int]] = []

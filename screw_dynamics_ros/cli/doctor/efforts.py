@@ -28,7 +28,7 @@ CONTENTS = (('gravity', 'payload'), ('gravity',), ('payload',), ())
 
 
 @dataclass(frozen=True)
-class Efforts:
+class RecordedEfforts:
     """Measured efforts beside those of the model.
 
     Attributes
@@ -52,7 +52,7 @@ class Efforts:
     configuration: Configuration
 
 
-def efforts_section(efforts: Efforts) -> Section:
+def efforts_section(efforts: RecordedEfforts) -> Section:
     """Compare the efforts of a robot at rest with the torques that hold it."""
     section = Section('efforts at rest')
     still = np.abs(efforts.v).max(axis=1, initial=0.0) < REST

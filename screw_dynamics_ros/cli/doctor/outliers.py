@@ -29,7 +29,7 @@ CORNERS = np.array([[x, y, z] for x in (-1, 1) for y in (-1, 1) for z in (-1, 1)
 
 
 @dataclass
-class Body:
+class BodyValues:
     """A link that a joint moves, with all that is fixed to it; and those before and after it.
 
     Attributes
@@ -40,7 +40,7 @@ class Body:
         In the frame of that link.
     length : float
         From there to the farthest joint, fixed frame, or point of a shape [m].
-    before, after : Body or None, list of Body
+    before, after : Body or None, list of BodyValues
     offset : float
         Of its joint from the link that heads the body before [m].
     """
@@ -49,8 +49,8 @@ class Body:
     inertia: Inertia
     length: float
     offset: float
-    before: Body | None
-    after: list[Body] = field(default_factory=list)
+    before: BodyValues | None
+    after: list[BodyValues] = field(default_factory=list)
 
     @property
     def extent(self) -> float:
@@ -84,7 +84,7 @@ class Outlier:
         return self.message.removeprefix('its ').split(' is ')[0]
 
 
-Rule = Callable[[Body], Iterator[Outlier]]
+Rule = Callable[[BodyValues], Iterator[Outlier]]
 
 
 def outliers(description: RobotDescription) -> Iterator[Finding]:
@@ -108,7 +108,7 @@ def outliers(description: RobotDescription) -> Iterator[Finding]:
             yield Finding(severity, f'{kind} {worst.subject}', f'{worst.message}{more}', remedy)
 
 
-def moving_bodies(description: RobotDescription) -> list[Body]:
+def moving_bodies(description: RobotDescription) -> list[BodyValues]:
     """Return the bodies behind the joints that move, parents first."""
     held, inertias = carriers(description), rigid_bodies(description)
     lengths = dict.fromkeys((head for head, _ in held.values()), 0.0)
@@ -124,11 +124,11 @@ def moving_bodies(description: RobotDescription) -> list[Body]:
     for joint in joints:
         head, _ = held[joint.parent]
         lengths[head] = max(lengths[head], offsets[joint.name])
-    bodies: dict[str, Body] = {}
+    bodies: dict[str, BodyValues] = {}
     for joint in joints:
         before = bodies.get(held[joint.parent][0])
         head = joint.child
-        bodies[head] = Body(joint, inertias[head], lengths[head], offsets[joint.name], before)
+        bodies[head] = BodyValues(joint, inertias[head], lengths[head], offsets[joint.name], before)
         if before is not None:
             before.after.append(bodies[head])
     return list(bodies.values())
@@ -139,7 +139,7 @@ def distance(pose: Array) -> float:
     return float(np.linalg.norm(pose[:3, 3]))
 
 
-def heavy(body: Body) -> Iterator[Outlier]:
+def heavy(body: BodyValues) -> Iterator[Outlier]:
     """Yield a body that is much heavier than the one that carries it.
 
     Mass per length counts as well: the cross between two axes that meet is light and short. A wheel
@@ -159,7 +159,7 @@ def heavy(body: Body) -> Iterator[Outlier]:
         )
 
 
-def wide(body: Body) -> Iterator[Outlier]:
+def wide(body: BodyValues) -> Iterator[Outlier]:
     """Yield a body whose moments of inertia are too large for its size."""
     around = max(body.nearby, body.extent)
     if body.inertia.mass > 0.0 and body.gyration > WIDE * around > 0.0:
@@ -170,7 +170,7 @@ def wide(body: Body) -> Iterator[Outlier]:
         )
 
 
-def slim(body: Body) -> Iterator[Outlier]:
+def slim(body: BodyValues) -> Iterator[Outlier]:
     """Yield a body whose moments of inertia are small for its size, but not those of a point."""
     if body.inertia.mass > 0.0 and POINT_RADIUS < body.gyration < SLIM * body.extent:
         yield Outlier(
@@ -180,7 +180,7 @@ def slim(body: Body) -> Iterator[Outlier]:
         )
 
 
-def moments(body: Body) -> str:
+def moments(body: BodyValues) -> str:
     """Return the radius of gyration, and what it is from."""
     mass, radius = body.inertia.mass, body.gyration
     return (
@@ -189,7 +189,7 @@ def moments(body: Body) -> str:
     )
 
 
-def far(body: Body) -> Iterator[Outlier]:
+def far(body: BodyValues) -> Iterator[Outlier]:
     """Yield a body whose center of mass is far from it."""
     if body.inertia.mass <= 0.0:
         return
@@ -204,7 +204,7 @@ def far(body: Body) -> Iterator[Outlier]:
         )
 
 
-def uneven_limits(body: Body) -> Iterator[Outlier]:
+def uneven_limits(body: BodyValues) -> Iterator[Outlier]:
     """Yield limits far above or below those of the joints before and after, of the same kind."""
     if body.before is None:
         return

@@ -18,7 +18,7 @@ WIDTH = 100
 
 
 @dataclass(frozen=True)
-class Line:
+class SuggestedLine:
     """One parameter.
 
     Attributes
@@ -43,20 +43,20 @@ class Suggestion:
 
     Attributes
     ----------
-    lines : list of Line
+    lines : list of SuggestedLine
     left : list of (parameters, reason)
         What is left to its default because the data do not tell it, and how to find out.
     notes : list of str
         What else is worth knowing of this robot.
     """
 
-    lines: list[Line] = field(default_factory=list)
+    lines: list[SuggestedLine] = field(default_factory=list)
     left: list[tuple[str, str]] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
 
     def set(self, section: str, name: str, value: Any, reason: str) -> None:
         """Suggest a parameter."""
-        self.lines.append(Line(section, name, value, reason))
+        self.lines.append(SuggestedLine(section, name, value, reason))
 
     def leave(self, parameters: str, reason: str) -> None:
         """Say what is not told."""

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from screw_dynamics_ros.cli.doctor.efforts import Efforts, efforts_section
+from screw_dynamics_ros.cli.doctor.efforts import RecordedEfforts, efforts_section
 from screw_dynamics_ros.cli.doctor.section import Section
 from screw_dynamics_ros.cli.doctor.session import Heard
 from screw_dynamics_ros.core.description.robot_description import Finding
@@ -23,7 +23,7 @@ def topic_sections(heard: Heard) -> Iterator[Section]:
     yield transforms_section(heard.transform_senders)
 
 
-def efforts(heard: Heard, *, calibrated: bool = True) -> Efforts:
+def efforts(heard: Heard, *, calibrated: bool = True) -> RecordedEfforts:
     """Return the efforts that were measured, and those of the model as it is configured.
 
     They are `calibrated` as the nodes do, or as the driver reports them.
@@ -42,7 +42,7 @@ def efforts(heard: Heard, *, calibrated: bool = True) -> Efforts:
     if bodies:
         payload = robot.payload_torques(whole, rest, rest, bodies)
     joints = list(heard.mapper.joints)
-    return Efforts(
+    return RecordedEfforts(
         joints,
         v,
         configuration.calibrated(joints, tau) if calibrated else tau,

@@ -29,7 +29,7 @@ from screw_dynamics_ros.cli.command_line import (
 )
 from screw_dynamics_ros.cli.excite.motion_files import csv_text, sampled, yaml_text
 from screw_dynamics_ros.core import Robot, ScrewDynamicsError
-from screw_dynamics_ros.core.measurement.identification.dynamics import Model
+from screw_dynamics_ros.core.measurement.identification.dynamics import EffortModel
 from screw_dynamics_ros.core.measurement.identification.dynamics.excitation import (
     Excitation,
     excite,
@@ -102,7 +102,7 @@ def designed(robot: Robot, options: argparse.Namespace) -> Excitation:
             not options.ignore_effort,
             options.joints,
         ),
-        model=Model(payload_link=options.payload),
+        model=EffortModel(payload_link=options.payload),
         restarts=options.restarts,
         seed=options.seed,
     )

@@ -35,8 +35,8 @@ from screw_dynamics_ros.core import Robot, ScrewDynamicsError
 from screw_dynamics_ros.core.description.rigid_body import RigidBody
 from screw_dynamics_ros.core.measurement.identification.dynamics import (
     DynamicIdentification,
+    EffortModel,
     IdentificationOptions,
-    Model,
     identify_recordings,
 )
 from screw_dynamics_ros.core.measurement.identification.dynamics.unknowns import GROUPS
@@ -104,7 +104,7 @@ def identified(
         robot,
         recordings,
         IdentificationOptions(
-            model=Model(
+            model=EffortModel(
                 estimate=tuple(group for group in GROUPS if group not in options.hold),
                 payload_link=options.payload,
                 stribeck_speed=options.stribeck,

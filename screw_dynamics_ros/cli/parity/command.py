@@ -27,11 +27,11 @@ from screw_dynamics_ros.cli.command_line import (
 )
 from screw_dynamics_ros.cli.library_messages import caught_messages
 from screw_dynamics_ros.comparison import report
-from screw_dynamics_ros.comparison.peer import Source
+from screw_dynamics_ros.comparison.peer import ModelSource
 from screw_dynamics_ros.comparison.programs import PROGRAMS, STATES, TOLERANCE, check, outcome
 from screw_dynamics_ros.comparison.quantities import our_values, random_states
-from screw_dynamics_ros.comparison.reading import Reading
-from screw_dynamics_ros.comparison.report import Outcome
+from screw_dynamics_ros.comparison.reading import DescriptionReading
+from screw_dynamics_ros.comparison.report import ProgramOutcome
 from screw_dynamics_ros.core import ScrewDynamicsError
 from screw_dynamics_ros.core.description import read_urdf
 from screw_dynamics_ros.entry import INTERRUPTED
@@ -107,13 +107,13 @@ def run(options: argparse.Namespace) -> int:
     )
     theirs = read_urdf(text, inertia_check='ignore')  # refused with our reasons, not with theirs
     gravity = np.array(options.gravity)
-    source = Source(text, description, theirs, gravity, options.tip, str(options.mjcf or ''))
+    source = ModelSource(text, description, theirs, gravity, options.tip, str(options.mjcf or ''))
     outcomes = []
     for name in options.only:
         with caught_messages() as printed:
             came = outcome(name, source, options.states, options.seed, options.tolerance)
         outcomes.append(replace(came, printed=printed))
-    ours = Reading(description)
+    ours = DescriptionReading(description)
     states = random_states(ours, options.states, options.seed, source.gravity)
     head = {
         'robot': description.name,
@@ -133,7 +133,7 @@ def run(options: argparse.Namespace) -> int:
     return verdict(outcomes, options.require)
 
 
-def verdict(outcomes: Sequence[Outcome], required: Sequence[str]) -> int:
+def verdict(outcomes: Sequence[ProgramOutcome], required: Sequence[str]) -> int:
     """Return the exit status, and say which required program is missing."""
     missing = [
         each for each in outcomes if each.comparison is None and each.name.lower() in required

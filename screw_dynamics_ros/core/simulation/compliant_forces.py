@@ -86,12 +86,12 @@ def effects(
     planes, points, springs = structure.parameters(numbers)
     poses, stretches = structure.remembered(memory)
     links = {
-        link: LinkMotion(tree, q, v, link)
+        link: ContactLinkMotion(tree, q, v, link)
         for link in dict.fromkeys((*structure.point_links, *structure.spring_links))
     }
     before = dict(zip(structure.links, poses))
     new_stretches = zeros(stretches.shape, q, v, memory, numbers)
-    touching = Loads()
+    touching = ContactLoads()
     for i, (link, point) in enumerate(zip(structure.point_links, points)):
         for k, plane in enumerate(planes):
             x, depth, moved = links[link].contact(point, plane, before[link])
@@ -99,7 +99,7 @@ def effects(
                 depth, links[link].velocity(x), stretches[i, k] + moved, plane
             )
             touching.add(link, links[link], x, acting)
-    pulling = Loads()
+    pulling = ContactLoads()
     for link, spring in zip(structure.spring_links, springs):
         x = links[link].position(spring[:3])
         pulling.add(link, links[link], x, spring_force(x, links[link].velocity(x), spring))
@@ -114,7 +114,7 @@ def effects(
     )
 
 
-class LinkMotion:
+class ContactLinkMotion:
     """Pose R, r and hybrid twist omega, v of a link, in the root frame."""
 
     def __init__(self, tree: Tree, q: Array, v: Array, link: str) -> None:
@@ -151,7 +151,7 @@ class LinkMotion:
         return x, n @ (origin - x), moved + hat(turned) @ arm
 
 
-class Loads:
+class ContactLoads:
     """Wrenches on links, added up."""
 
     def __init__(self) -> None:
@@ -159,7 +159,7 @@ class Loads:
         self.elastic: dict[str, Array] = {}
         self.energy: Any = 0.0
 
-    def add(self, link: str, motion: LinkMotion, x: Array, acting: CompliantForce) -> None:
+    def add(self, link: str, motion: ContactLinkMotion, x: Array, acting: CompliantForce) -> None:
         """Add a force at x."""
         for loads, force in ((self.total, acting.force), (self.elastic, acting.elastic)):
             wrench = motion.wrench(x, force)

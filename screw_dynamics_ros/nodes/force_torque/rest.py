@@ -8,19 +8,13 @@ from collections import deque
 
 import numpy as np
 
-from screw_dynamics_ros.core.errors import ArgumentError, ErrorCode
+from screw_dynamics_ros.core.errors import ArgumentError, NotAtRestError
 from screw_dynamics_ros.core.types import Array
-from screw_dynamics_ros.nodes.force_torque.sensor_messages import Sample
+from screw_dynamics_ros.nodes.force_torque.sensor_messages import WrenchSample
 from screw_dynamics_ros.ros.joint_states.mapper import JointStateMapper
 
 MOST = 20_000  # joint states kept
 LEAST_SAMPLES = 10  # or pose_samples, if that is less
-
-
-class NotAtRestError(ArgumentError):
-    """The robot moves."""
-
-    code = ErrorCode.NOT_AT_REST
 
 
 class RestStates:
@@ -43,7 +37,7 @@ class RestStates:
     def positions(
         self,
         mapper: JointStateMapper,
-        samples: list[Sample],
+        samples: list[WrenchSample],
         limit: float,
         gap: float,
         timeout: float,
@@ -54,7 +48,7 @@ class RestStates:
         Parameters
         ----------
         mapper : JointStateMapper
-        samples : list of Sample
+        samples : list of WrenchSample
             The latest ones, without a pause among them.
         limit : float
             Largest velocity [rad/s, m/s].

@@ -16,7 +16,7 @@ from screw_dynamics_ros.ros.names import shown
 JUMP = 10**9  # ns by which stamps may run backwards before it is another run of time
 
 
-class Sample(NamedTuple):
+class WrenchSample(NamedTuple):
     """What one message says.
 
     Attributes
@@ -47,7 +47,7 @@ class SensorMessages:
 
     def __init__(self) -> None:
         self.accepted, self.frame = 0, ''
-        self._samples: deque[Sample] = deque(maxlen=100)
+        self._samples: deque[WrenchSample] = deque(maxlen=100)
 
     @property
     def last(self) -> float:
@@ -67,7 +67,7 @@ class SensorMessages:
         self.forget()
         self.frame = ''
 
-    def take(self, message: Any, frame: str, sign: float, longest: float) -> Sample:
+    def take(self, message: Any, frame: str, sign: float, longest: float) -> WrenchSample:
         """Return the sample of a geometry_msgs/WrenchStamped.
 
         Parameters
@@ -103,7 +103,7 @@ class SensorMessages:
             )
         if not 0 < stamp - before <= longest * 1e9:
             self.forget()
-        sample = Sample(stamp, wrench, time.monotonic())
+        sample = WrenchSample(stamp, wrench, time.monotonic())
         self._samples.append(sample)
         self.accepted += 1
         return sample
@@ -119,6 +119,6 @@ class SensorMessages:
             )
 
     @property
-    def samples(self) -> list[Sample]:
+    def samples(self) -> list[WrenchSample]:
         """The latest ones."""
         return list(self._samples)

@@ -23,7 +23,7 @@ from screw_dynamics_ros.nodes.force_torque.parameters import tool_of
 from screw_dynamics_ros.nodes.force_torque.rest import RestStates
 from screw_dynamics_ros.nodes.force_torque.sensor_messages import SensorMessages
 from screw_dynamics_ros.nodes.hosting.host import ModelHost
-from screw_dynamics_ros.nodes.model.running_model import Model
+from screw_dynamics_ros.nodes.model.running_model import RunningModel
 from screw_dynamics_ros.ros.diagnostics import Status
 from screw_dynamics_ros.ros.immediate_services import ImmediateServices
 from screw_dynamics_ros.ros.joint_states.mapper import JointStateMapper
@@ -80,7 +80,7 @@ class ToolPoses:
         self._poses: list[RestingPose] = []
         self.rest = RestStates()
         self._frame, self._text = '', ''
-        self._model: Model | None = None
+        self._model: RunningModel | None = None
         self._mapper: JointStateMapper | None = None
         self._motion: Formula | None = None
         serve_trigger(node, '~/tare', self._tare)
@@ -90,7 +90,7 @@ class ToolPoses:
         self._services.add('IdentifyTool', '~/identify_tool', self._identify)
 
     def bind(
-        self, model: Model, mapper: JointStateMapper, frame: str, motion: Formula | None
+        self, model: RunningModel, mapper: JointStateMapper, frame: str, motion: Formula | None
     ) -> None:
         """Take over a new model; poses of another robot or frame are forgotten."""
         if mapper is not self._mapper:

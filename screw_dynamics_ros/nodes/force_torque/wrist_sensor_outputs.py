@@ -31,7 +31,7 @@ from screw_dynamics_ros.nodes.force_torque.tool_poses import ToolPoses
 from screw_dynamics_ros.nodes.hosting import statuses
 from screw_dynamics_ros.nodes.hosting.host import ModelHost
 from screw_dynamics_ros.nodes.hosting.output_group import Plan, Stage
-from screw_dynamics_ros.nodes.model.running_model import Model
+from screw_dynamics_ros.nodes.model.running_model import RunningModel
 from screw_dynamics_ros.nodes.model.scalar_joints import coordinates, scalar_joints
 from screw_dynamics_ros.nodes.parameters import frame_parameters
 from screw_dynamics_ros.ros.diagnostics import Level, Status
@@ -96,7 +96,7 @@ class WristSensor:
         self._parameters = Parameters(node, TABLE, self._check, self._apply)
         self._sensor = SensorMessages()
         self._plan: SensorPlan | None = None
-        self._model: Model | None = None
+        self._model: RunningModel | None = None
         self._channels: list[Channel] = []
         self._motions = StampedValues(KEPT)
         self._refused: dict[str, Refusal] = {}  # by kind
@@ -148,7 +148,9 @@ class WristSensor:
             Stage(prepare=self._advance, consume=lambda mapper, sent: self._keep_motion(mapper)),
         ]
 
-    def bind(self, model: Model, mapper: JointStateMapper, plan: SensorPlan) -> list[Channel]:
+    def bind(
+        self, model: RunningModel, mapper: JointStateMapper, plan: SensorPlan
+    ) -> list[Channel]:
         """Take over a new model; return the topics."""
         self._plan, self._model, self._mapper = plan, model, mapper
         self._motions.clear()

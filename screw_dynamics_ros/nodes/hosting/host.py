@@ -36,14 +36,14 @@ from screw_dynamics_ros.nodes.hosting.state_pipeline import StatePipeline
 from screw_dynamics_ros.nodes.model.actuated import actuated
 from screw_dynamics_ros.nodes.model.link_inertias import LinkInertias
 from screw_dynamics_ros.nodes.model.payloads import Payloads
-from screw_dynamics_ros.nodes.model.running_model import Model, joint_state_mapper
+from screw_dynamics_ros.nodes.model.running_model import RunningModel, joint_state_mapper
 from screw_dynamics_ros.nodes.parameters import gravity_parameters, shared_parameters
 from screw_dynamics_ros.nodes.parameters.drive_parameters import DriveParameters
 from screw_dynamics_ros.nodes.services import requests
 from screw_dynamics_ros.nodes.services.estimation_services import PayloadEstimation
 from screw_dynamics_ros.nodes.services.link_inertia_service import LinkInertiaService
 from screw_dynamics_ros.nodes.services.payload_services import PayloadServices
-from screw_dynamics_ros.ros.description import Outcome
+from screw_dynamics_ros.ros.description import DescriptionOutcome
 from screw_dynamics_ros.ros.diagnostics import Diagnostics
 from screw_dynamics_ros.ros.immediate_services import ImmediateServices
 from screw_dynamics_ros.ros.joint_states.mapper import JointStateMapper
@@ -61,7 +61,7 @@ HOUSEKEEPING = 0.1  # s between looks at listeners and new descriptions
 GRAVITY = {'gravity', *(each.name for each in gravity_parameters.TABLE)}
 
 #: What is built of a description: the model, its states, and how each group takes it over.
-Built = tuple[Model, JointStateMapper, list[BoundPlan]]
+Built = tuple[RunningModel, JointStateMapper, list[BoundPlan]]
 
 
 class ModelHost:
@@ -155,7 +155,7 @@ class ModelHost:
         return self._model_parameters.declared
 
     @property
-    def model(self) -> Model | None:
+    def model(self) -> RunningModel | None:
         """The robot in force."""
         return self.states.model
 
@@ -205,12 +205,12 @@ class ModelHost:
 
         self.services.add(node, kind, name, task)
 
-    def situation(self, payloads: Mapping[str, RigidBody]) -> requests.Situation:
+    def situation(self, payloads: Mapping[str, RigidBody]) -> requests.RequestContext:
         """Return what requests are answered by now; raises `MissingDescriptionError`."""
         model, mapper = self.model, self.mapper
         if model is None or mapper is None:
             raise MissingDescriptionError('no robot description yet; see /diagnostics')
-        return requests.Situation(
+        return requests.RequestContext(
             requests.pickled(self.link_inertias.corrected(model.robot)),
             self.gravity.copy(),
             self.parameters['frame_prefix'],
@@ -269,7 +269,7 @@ class ModelHost:
         """Make the model of a description; runs in the thread of the loader."""
         bound = [planned(group, robot) for group in self._groups]
         plans = [each.plan for each in bound]
-        model = Model(
+        model = RunningModel(
             text,
             robot,
             [output for plan in plans for output in plan.outputs],
@@ -299,7 +299,7 @@ class ModelHost:
         self._payload_topics.publish()
         self.gravity_source.keep_house()
 
-    def _take_over(self, outcome: Outcome[Built]) -> None:
+    def _take_over(self, outcome: DescriptionOutcome[Built]) -> None:
         """Use a new model, or keep the old one and remember why."""
         descriptions, before = self.source.descriptions, self.model
         descriptions.reason = outcome.reason
@@ -335,7 +335,7 @@ class ModelHost:
         self.node.get_logger().info(f'ready: {model.robot}')
 
     @staticmethod
-    def _bound(group: BoundPlan, model: Model, mapper: JointStateMapper) -> list[Channel]:
+    def _bound(group: BoundPlan, model: RunningModel, mapper: JointStateMapper) -> list[Channel]:
         """Return the topics of a group, none if it fails."""
         with FAULTS.caught(f'outputs of {group.name}'):
             return group.bind(model, mapper)

@@ -13,7 +13,7 @@ from screw_dynamics_ros.core import Robot
 from screw_dynamics_ros.core.measurement.estimation.effort_terms import TERMS
 from screw_dynamics_ros.nodes.model.actuated import actuated
 from screw_dynamics_ros.nodes.model.payloads import Payloads
-from screw_dynamics_ros.nodes.model.running_model import Model
+from screw_dynamics_ros.nodes.model.running_model import RunningModel
 from screw_dynamics_ros.nodes.parameters import (
     payload_parameters,
     shared_parameters,
@@ -58,7 +58,7 @@ class ModelParameters:
     def __init__(
         self,
         node: Node,
-        model: Callable[[], Model | None],
+        model: Callable[[], RunningModel | None],
         payloads: Payloads,
         check: Callable[[Mapping[str, Any]], None],
         apply: Callable[[Mapping[str, Any]], None],

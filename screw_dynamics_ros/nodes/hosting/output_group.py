@@ -10,7 +10,7 @@ from screw_dynamics_ros.core import Robot
 from screw_dynamics_ros.core.robot.functions import Output
 from screw_dynamics_ros.core.robot.fused_kernel import Formula
 from screw_dynamics_ros.core.types import Array
-from screw_dynamics_ros.nodes.model.running_model import Model
+from screw_dynamics_ros.nodes.model.running_model import RunningModel
 from screw_dynamics_ros.ros.diagnostics import Status
 from screw_dynamics_ros.ros.joint_states.contents import JointStateMessage
 from screw_dynamics_ros.ros.joint_states.mapper import JointStateMapper
@@ -76,7 +76,7 @@ class OutputGroup(Protocol[P]):
     def plan(self, robot: Robot) -> P:
         """Return what to compute for a robot. Runs in another thread; may compile kernels."""
 
-    def bind(self, model: Model, mapper: JointStateMapper, plan: P) -> list[Channel]:
+    def bind(self, model: RunningModel, mapper: JointStateMapper, plan: P) -> list[Channel]:
         """Take over a new model, fed by a mapper, and return the topics there are now."""
 
     def status(self) -> Status:
@@ -97,7 +97,7 @@ class BoundPlan:
 
     name: str
     plan: Plan
-    bind: Callable[[Model, JointStateMapper], list[Channel]]
+    bind: Callable[[RunningModel, JointStateMapper], list[Channel]]
 
 
 def planned(group: OutputGroup[P], robot: Robot) -> BoundPlan:

@@ -15,8 +15,8 @@ from screw_dynamics_ros.nodes.parameters import closure_parameters
 from screw_dynamics_ros.nodes.parameters.drive_parameters import DriveParameters
 from screw_dynamics_ros.ros.description import (
     DescriptionLoader,
+    DescriptionOutcome,
     DescriptionSource,
-    Outcome,
     urdf_text,
 )
 from screw_dynamics_ros.ros.parameters import Parameters
@@ -99,7 +99,7 @@ class RobotSource(Generic[T]):
         if is_changed or self.descriptions.reason:
             self.reload()
 
-    def poll(self) -> Outcome[T] | None:
+    def poll(self) -> DescriptionOutcome[T] | None:
         """Return what has been built once, None if there is nothing new."""
         return self.loader.poll()
 

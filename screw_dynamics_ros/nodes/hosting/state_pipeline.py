@@ -16,7 +16,7 @@ from rclpy.node import Node
 from screw_dynamics_ros.nodes.hosting import statuses
 from screw_dynamics_ros.nodes.hosting.output_group import Stage
 from screw_dynamics_ros.nodes.hosting.state_input import StateInput
-from screw_dynamics_ros.nodes.model.running_model import Model
+from screw_dynamics_ros.nodes.model.running_model import RunningModel
 from screw_dynamics_ros.ros.joint_states.contents import JointStateMessage
 from screw_dynamics_ros.ros.joint_states.mapper import JointStateMapper
 from screw_dynamics_ros.ros.messages.cdr import packed
@@ -54,7 +54,7 @@ class StatePipeline(StateInput):
 
     def __init__(self, node: Node) -> None:
         super().__init__(node)
-        self.model: Model | None = None
+        self.model: RunningModel | None = None
         self.channels: Sequence[Channel] = ()
         self.model_since = -math.inf
         self.suspended = False
@@ -77,7 +77,7 @@ class StatePipeline(StateInput):
         self._observe = [stage.observe for stage in stages if stage.observe]
         self._use_refused = [stage.use_refused for stage in stages if stage.use_refused]
 
-    def use(self, model: Model, mapper: JointStateMapper) -> None:
+    def use(self, model: RunningModel, mapper: JointStateMapper) -> None:
         """Use a model from now on; a waiting state of another robot is discarded."""
         if mapper is not self.mapper:
             self.model_since = time.monotonic()

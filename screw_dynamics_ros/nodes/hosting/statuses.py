@@ -9,7 +9,7 @@ from rclpy.node import Node
 from rclpy.qos import DurabilityPolicy
 
 from screw_dynamics_ros.nodes.hosting.load import Load
-from screw_dynamics_ros.nodes.model.running_model import Model
+from screw_dynamics_ros.nodes.model.running_model import RunningModel
 from screw_dynamics_ros.ros.description import DescriptionSource
 from screw_dynamics_ros.ros.diagnostics import Level, Status
 from screw_dynamics_ros.ros.joint_states.mapper import JointStateMapper
@@ -29,7 +29,7 @@ def level_while_waiting(load: Load) -> Level:
 def description_status(
     node: Node,
     descriptions: DescriptionSource,
-    model: Model | None,
+    model: RunningModel | None,
     load: Load,
     *,
     drives: Sequence[str],
@@ -103,7 +103,7 @@ def report_volatile_descriptions(status: Status, node: Node) -> None:
 
 def joint_state_status(
     node: Node,
-    model: Model | None,
+    model: RunningModel | None,
     mapper: JointStateMapper | None,
     load: Load,
     channels: Sequence[Channel],
@@ -183,7 +183,7 @@ def needs(channels: Sequence[Channel]) -> set[str]:
     }
 
 
-def remedy(model: Model) -> str:
+def remedy(model: RunningModel) -> str:
     """Return how to speed up the processing, empty if there is no way."""
     return '' if model.robot.backend == 'native' else '; install llvmlite'
 

@@ -26,7 +26,7 @@ MOST_STATES = 60_000  # in motion
 
 
 @dataclass(frozen=True)
-class RecordedStates:
+class RecordedMotion:
     """States one after the other without a pause: stamps (N,) [ns], (q, v, tau) (N, 3, n)."""
 
     stamps: Array
@@ -44,7 +44,7 @@ class EffortRecording:
         self._lock = threading.Lock()
         self._mapper: JointStateMapper | None = None
         self._latest: deque[tuple[int, Array]] = deque(maxlen=LATEST)
-        self._poses: list[RecordedStates] = []
+        self._poses: list[RecordedMotion] = []
         self._motions: list[list[tuple[int, Array]]] = []
         self._count = 0
         self._until = -math.inf
@@ -116,7 +116,7 @@ class EffortRecording:
             if len(self._poses) >= MOST_POSES:
                 raise ArgumentError(f'{MOST_POSES} poses have been recorded, more are not possible')
             stamps = np.array([stamp for stamp, _ in latest], dtype=float)
-            self._poses.append(RecordedStates(stamps, states, True))
+            self._poses.append(RecordedMotion(stamps, states, True))
         return latest[-1][0], states[-1, 0]
 
     @staticmethod
@@ -171,11 +171,11 @@ class EffortRecording:
         """Numbers of poses and of states in motion."""
         return len(self._poses), self._count
 
-    def recorded(self) -> list[RecordedStates]:
+    def recorded(self) -> list[RecordedMotion]:
         """Return everything that has been recorded."""
         with self._lock:
             motions = [
-                RecordedStates(
+                RecordedMotion(
                     np.array([stamp for stamp, _ in each], dtype=float),
                     np.array([state for _, state in each]),
                     False,

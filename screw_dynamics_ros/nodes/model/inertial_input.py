@@ -6,7 +6,7 @@ import threading
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 
-from screw_dynamics_ros.nodes.model.running_model import Model
+from screw_dynamics_ros.nodes.model.running_model import RunningModel
 
 
 class InertialInput(ABC):
@@ -17,7 +17,7 @@ class InertialInput(ABC):
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._model: Model | None = None
+        self._model: RunningModel | None = None
         self._is_steady, self._has_stepped = False, False
         self._step_callbacks: list[Callable[[], None]] = []
 

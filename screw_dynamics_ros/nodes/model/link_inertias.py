@@ -20,7 +20,7 @@ from screw_dynamics_ros.core.motion.control.transition import Transition, check_
 from screw_dynamics_ros.core.tree.multibody_tree import GROUND
 from screw_dynamics_ros.core.types import Array
 from screw_dynamics_ros.nodes.model.inertial_input import InertialInput
-from screw_dynamics_ros.nodes.model.running_model import Model
+from screw_dynamics_ros.nodes.model.running_model import RunningModel
 from screw_dynamics_ros.ros.names import shown
 from screw_dynamics_ros.ros.status import Level, Status
 
@@ -78,7 +78,7 @@ class LinkInertias(InertialInput):
 
     # --- in the thread of the joint states ------------------------------------------------------
 
-    def use(self, model: Model) -> None:
+    def use(self, model: RunningModel) -> None:
         """Correct another robot."""
         with self._lock:
             self._model, self._is_steady, self._corrected = model, False, None

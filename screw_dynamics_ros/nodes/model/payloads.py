@@ -12,7 +12,7 @@ from screw_dynamics_ros.core.motion.control.payload_transitions import (
 )
 from screw_dynamics_ros.core.motion.control.transition import check_duration
 from screw_dynamics_ros.nodes.model.inertial_input import InertialInput
-from screw_dynamics_ros.nodes.model.running_model import Model
+from screw_dynamics_ros.nodes.model.running_model import RunningModel
 from screw_dynamics_ros.ros.names import shorten, shown
 from screw_dynamics_ros.ros.status import Level, Status
 
@@ -97,7 +97,7 @@ class Payloads(InertialInput):
 
     # --- in the thread of the joint states ------------------------------------------------------
 
-    def use(self, model: Model) -> None:
+    def use(self, model: RunningModel) -> None:
         """Let another robot carry everything."""
         self._model, self._loaded = model, None
         self.changes += 1

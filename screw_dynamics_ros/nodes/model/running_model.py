@@ -22,7 +22,7 @@ from screw_dynamics_ros.nodes.model.scalar_joints import ScalarJoints, coordinat
 from screw_dynamics_ros.ros.joint_states.mapper import JointStateMapper
 
 
-class Model(ScalarJoints):
+class RunningModel(ScalarJoints):
     """One fused kernel for all required outputs of a robot.
 
     Parameters

@@ -15,7 +15,7 @@ from screw_dynamics_ros.core.types import Array
 from screw_dynamics_ros.nodes.hosting.drawing import DrawingProcess, DrawnTopic, Source
 from screw_dynamics_ros.ros.messages.markers import (
     Markers,
-    Shape,
+    MarkerShape,
     delete_all,
     draw_arrow,
     draw_line,
@@ -61,13 +61,13 @@ class Drawing:
 
     Attributes
     ----------
-    shapes : tuple of Shape
+    shapes : tuple of MarkerShape
     draw : callable
         ``draw(numbers, *values)`` writes the numbers of each shape; a function at the top level of
         a module, or a `partial` of one.
     """
 
-    shapes: tuple[Shape, ...]
+    shapes: tuple[MarkerShape, ...]
     draw: Callable[..., None]
 
 
@@ -120,7 +120,7 @@ class MarkerMaker:
 
 
 def screw(
-    shapes: tuple[Shape, Shape, Shape],
+    shapes: tuple[MarkerShape, MarkerShape, MarkerShape],
     axis_of: Callable[[Array], Screw],
     scales: tuple[float, float],
     length: float,
@@ -156,7 +156,7 @@ def draw_screw(
     draw_line(numbers[2], axis.point, 0.5 * length * axis.direction)
 
 
-def shapes_of(drawings: Iterable[Drawing]) -> tuple[Shape, ...]:
+def shapes_of(drawings: Iterable[Drawing]) -> tuple[MarkerShape, ...]:
     """Return the shapes of some drawings, in their order."""
     return tuple(shape for drawing in drawings for shape in drawing.shapes)
 
@@ -175,7 +175,7 @@ class MarkerTopic:
         self._publishers, self._process = publishers, process
         process.is_used = True
         self._drawn: DrawnTopic | None = None
-        self._shapes: tuple[Shape, ...] = ()
+        self._shapes: tuple[MarkerShape, ...] = ()
 
     def bind(self, pictures: Sequence[Picture], rate: float) -> list[Channel]:
         """Return the topic for another robot, see `redraw`."""

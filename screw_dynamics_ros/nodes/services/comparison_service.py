@@ -12,7 +12,7 @@ from typing import Any
 
 from screw_dynamics_ros.comparison import report
 from screw_dynamics_ros.comparison.field_differences import field_differences
-from screw_dynamics_ros.comparison.peer import Source
+from screw_dynamics_ros.comparison.peer import ModelSource
 from screw_dynamics_ros.comparison.programs import (
     NAMES,
     PROGRAMS,
@@ -22,8 +22,8 @@ from screw_dynamics_ros.comparison.programs import (
     outcome,
 )
 from screw_dynamics_ros.comparison.quantities import UNITS, our_values, random_states
-from screw_dynamics_ros.comparison.reading import Reading
-from screw_dynamics_ros.comparison.report import Outcome
+from screw_dynamics_ros.comparison.reading import DescriptionReading
+from screw_dynamics_ros.comparison.report import ProgramOutcome
 from screw_dynamics_ros.core import Robot
 from screw_dynamics_ros.core.description import RobotDescription, read_urdf
 from screw_dynamics_ros.core.description.urdf_writer import write_urdf
@@ -52,7 +52,7 @@ def compare_model(queried: QueriedRobot, request: Any, response: Any) -> None:
         outcome_of(name, source, count, request.seed, tolerance, queried.robot.backend)
         for name in names
     ]
-    ours = Reading(source.description, source.armatures)
+    ours = DescriptionReading(source.description, source.armatures)
     values = our_values(ours, random_states(ours, count, request.seed, source.gravity))
     title = (
         f'robot {source.description.name}: largest differences in {count} random states (seed '
@@ -73,15 +73,15 @@ def wanted_programs(request: Any) -> list[str]:
     return list(dict.fromkeys(names))
 
 
-def outcome_of(name: str, source: Source, *options: Any) -> Outcome:
+def outcome_of(name: str, source: ModelSource, *options: Any) -> ProgramOutcome:
     """Return the outcome for one program; its faults do not stand in the way of the others."""
     try:
         return outcome(name, source, *options)
     except Exception as error:  # of the program, or of what it gives us
-        return Outcome(NAMES[name], refusal=f'fails: {type(error).__name__}: {error}')
+        return ProgramOutcome(NAMES[name], refusal=f'fails: {type(error).__name__}: {error}')
 
 
-def source_of(robot: Robot, text: str, tip: str) -> Source:
+def source_of(robot: Robot, text: str, tip: str) -> ModelSource:
     """Return what is compared: the robot with its gravity and its drives."""
     drives = robot.drives
     joints = tuple(
@@ -90,7 +90,7 @@ def source_of(robot: Robot, text: str, tip: str) -> Source:
     )
     description = replace(robot.description, joints=joints)
     read = text if is_in_force(text, robot.description) else write_urdf(robot.description)
-    return Source(
+    return ModelSource(
         read,
         description,
         read_urdf(read, inertia_check='ignore'),
@@ -108,7 +108,9 @@ def is_in_force(text: str, description: RobotDescription) -> bool:
         [link.name for link in received.links] == [link.name for link in description.links]
         and [joint.name for joint in received.joints]
         == [joint.name for joint in description.joints]
-        and not any(field_differences(Reading(received), Reading(description), 0.0))
+        and not any(
+            field_differences(DescriptionReading(received), DescriptionReading(description), 0.0)
+        )
     )
 
 
@@ -126,7 +128,7 @@ def remarks(queried: QueriedRobot) -> list[str]:
     return found
 
 
-def fill_in(response: Any, outcomes: list[Outcome]) -> None:
+def fill_in(response: Any, outcomes: list[ProgramOutcome]) -> None:
     """Write what came of each program into the response."""
     from screw_dynamics_msgs.msg import ProgramComparison
 
@@ -152,7 +154,7 @@ def fill_in(response: Any, outcomes: list[Outcome]) -> None:
         response.success, response.error_code = False, int(ErrorCode.NOT_AVAILABLE)
 
 
-def in_short(each: Outcome) -> str:
+def in_short(each: ProgramOutcome) -> str:
     """Return what came of one program in a few words."""
     name = report.title(each)
     if each.comparison is None:

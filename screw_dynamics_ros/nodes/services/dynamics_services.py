@@ -33,8 +33,8 @@ from screw_dynamics_ros.nodes.model.scalar_joints import coordinates
 from screw_dynamics_ros.nodes.services.comparison_service import compare_model
 from screw_dynamics_ros.nodes.services.requests import (
     QueriedRobot,
+    RequestedState,
     ServiceHost,
-    State,
     finite,
     requested_state,
 )
@@ -153,7 +153,7 @@ def annotate_trajectory(queried: QueriedRobot, request: Any, response: Any) -> N
     set_duration(response.limiting_time, limit.time if limit.joint else 0.0)
 
 
-def contact_torques(queried: QueriedRobot, state: State, wrenches: Sequence[Any]) -> Array:
+def contact_torques(queried: QueriedRobot, state: RequestedState, wrenches: Sequence[Any]) -> Array:
     """Return sum J^T w over geometry_msgs/WrenchStamped, (nv,) [N m, N]."""
     model = queried.model
     total = np.zeros(model.nv)

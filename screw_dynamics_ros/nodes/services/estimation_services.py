@@ -24,7 +24,7 @@ from screw_dynamics_ros.nodes.services.payload_services import (
     how,
     seconds,
 )
-from screw_dynamics_ros.nodes.services.requests import Situation
+from screw_dynamics_ros.nodes.services.requests import RequestContext
 from screw_dynamics_ros.ros.immediate_services import ImmediateServices
 from screw_dynamics_ros.ros.messages.conversions import time_message
 from screw_dynamics_ros.ros.messages.inertias import read_inertia
@@ -60,7 +60,7 @@ class PayloadEstimation:
         services: Services,
         immediate: ImmediateServices,
         payload_services: PayloadServices,
-        situation: Callable[[], Situation],
+        situation: Callable[[], RequestContext],
         shares: Array,
     ) -> None:
         self.recording = EffortRecording()

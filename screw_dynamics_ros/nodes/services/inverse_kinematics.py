@@ -25,7 +25,7 @@ from screw_dynamics_ros.core.errors import ErrorCode, NotFiniteError, Unsupporte
 from screw_dynamics_ros.core.types import Array
 from screw_dynamics_ros.nodes.services.requests import (
     QueriedRobot,
-    State,
+    RequestedState,
     finite,
     requested_state,
     whole_state,
@@ -71,7 +71,9 @@ def wanted_links(queried: QueriedRobot, request: Any) -> list[str]:
     return links
 
 
-def target_poses(queried: QueriedRobot, request: Any, links: Sequence[str], state: State) -> Array:
+def target_poses(
+    queried: QueriedRobot, request: Any, links: Sequence[str], state: RequestedState
+) -> Array:
     """Return the wanted poses in the root frame, (k, 4, 4)."""
     q, _ = whole_state(queried, state, moving=False)
     targets = []

@@ -18,9 +18,9 @@ from screw_dynamics_ros.core.measurement.estimation.payload_estimation import (
 from screw_dynamics_ros.core.motion.control.payload_transitions import mixture
 from screw_dynamics_ros.core.motion.control.tool_body import tool_body
 from screw_dynamics_ros.core.types import Array
-from screw_dynamics_ros.nodes.model.effort_recording import RecordedStates
+from screw_dynamics_ros.nodes.model.effort_recording import RecordedMotion
 from screw_dynamics_ros.nodes.services.payload_services import DEFAULT
-from screw_dynamics_ros.nodes.services.requests import QueriedRobot, Situation
+from screw_dynamics_ros.nodes.services.requests import QueriedRobot, RequestContext
 from screw_dynamics_ros.ros.description import urdf_text
 from screw_dynamics_ros.ros.messages import conversions
 from screw_dynamics_ros.ros.messages.inertias import write_inertia
@@ -28,8 +28,8 @@ from screw_dynamics_ros.ros.names import shorten
 
 
 def estimate(
-    situation: Situation,
-    recorded: Sequence[RecordedStates],
+    situation: RequestContext,
+    recorded: Sequence[RecordedMotion],
     shares: Array,
     named: Mapping[str, Mapping[str, RigidBody]],
     request: Any,

@@ -20,7 +20,7 @@ from screw_dynamics_ros.core.lie import se3
 from screw_dynamics_ros.core.motion.control.transition import check_duration
 from screw_dynamics_ros.core.types import Array
 from screw_dynamics_ros.nodes.model.payloads import PARAMETERS, Payloads, check_name
-from screw_dynamics_ros.nodes.model.running_model import Model
+from screw_dynamics_ros.nodes.model.running_model import RunningModel
 from screw_dynamics_ros.ros.immediate_services import ImmediateServices
 from screw_dynamics_ros.ros.joint_states.mapper import JointStateMapper
 from screw_dynamics_ros.ros.joint_states.requested_state import latest
@@ -49,7 +49,7 @@ class PayloadServices:
         self,
         services: ImmediateServices,
         payloads: Payloads,
-        running: Callable[[], tuple[Model | None, JointStateMapper | None]],
+        running: Callable[[], tuple[RunningModel | None, JointStateMapper | None]],
         set_parameters: Callable[[Mapping[str, Any], float], str],
         prefix: str,
     ) -> None:
@@ -180,7 +180,9 @@ def link_of(robot: Robot, prefix: str, frame: str, field: str) -> str:
     )
 
 
-def relative_pose(model: Model, mapper: JointStateMapper | None, carrier: str, link: str) -> Array:
+def relative_pose(
+    model: RunningModel, mapper: JointStateMapper | None, carrier: str, link: str
+) -> Array:
     """Return the pose (4, 4) of a link in the frame of another one.
 
     Where joints are between the two, in the latest state; raises `MissingStateError` without one.

@@ -1,6 +1,6 @@
 """Common parts of the requests of all typed services: robot, states, frames.
 
-Requests are answered in another process (`ros.services`). It receives a `Situation` with each
+Requests are answered in another process (`ros.services`). It receives a `RequestContext` with each
 request, and builds the robot again only if it has changed.
 """
 
@@ -28,7 +28,7 @@ from screw_dynamics_ros.ros.names import shorten
 
 
 @dataclass(frozen=True)
-class Situation:
+class RequestContext:
     """All that determines a response in addition to the request; can be pickled.
 
     Attributes
@@ -65,12 +65,12 @@ class QueriedRobot(ScalarJoints):
     model : Robot or ClosedRobot
         Which has the functions that the request is about.
     prefix, measured, payloads, text
-        As in the `Situation`; only payloads that the robot can carry.
+        As in the `RequestContext`; only payloads that the robot can carry.
     stamp : int
         Of the measured state if any of it was used in the answer [ns], 0 if not.
     """
 
-    def __init__(self, situation: Situation) -> None:
+    def __init__(self, situation: RequestContext) -> None:
         super().__init__(robot_of(situation.robot))
         self.closed = self.robot.closed if isinstance(self.robot, RobotWithLoops) else None
         self.model: Robot | ClosedRobot = self.robot if self.closed is None else self.closed
@@ -111,7 +111,7 @@ class QueriedRobot(ScalarJoints):
 
 
 @dataclass(frozen=True)
-class State:
+class RequestedState:
     """A state of the whole robot, as the functions of `QueriedRobot.model` take it.
 
     Attributes
@@ -150,7 +150,7 @@ class ServiceHost(Protocol):
         """Offer a typed service of `node`; see `ModelHost.serve`."""
 
 
-def answer(query: Query, situation: Situation, request: Any, response: Any) -> None:
+def answer(query: Query, situation: RequestContext, request: Any, response: Any) -> None:
     """Answer a request in the process that does so.
 
     The header gets the stamp of the measured state if the answer depends on it, and the root link
@@ -190,7 +190,7 @@ def requested_state(
     message: Any,
     fields: Collection[str] = ('position',),
     acceleration: Sequence[float] = (),
-) -> State:
+) -> RequestedState:
     """Return the state a sensor_msgs/JointState of a request describes.
 
     Arguments and errors as of `read_requested_state`; planar and floating joints, which cannot be
@@ -208,7 +208,7 @@ def requested_state(
         acceleration=acceleration,
     )
     queried.stamp = state.stamp
-    return State(
+    return RequestedState(
         queried.whole_q(state.q),
         queried.whole_v(state.v),
         queried.whole_v(state.a),
@@ -223,7 +223,7 @@ def state_of_motors(
     message: Any,
     fields: Collection[str],
     acceleration: Sequence[float],
-) -> State:
+) -> RequestedState:
     """Return the state of the motors, which all other joints of a robot with loops follow.
 
     Loops are closed from the measured state where motors take theirs from it, otherwise from the
@@ -255,7 +255,7 @@ def state_of_motors(
     queried.stamp = state.stamp
     measured = queried.measured if absent else None
     seed = closed.assembly if measured is None else measured.q
-    return State(state.q, state.v, state.a, state.tau, state.stamp, {'seed': seed})
+    return RequestedState(state.q, state.v, state.a, state.tau, state.stamp, {'seed': seed})
 
 
 def of_motors(measured: JointState | None, closed: ClosedRobot) -> JointState | None:
@@ -268,7 +268,7 @@ def of_motors(measured: JointState | None, closed: ClosedRobot) -> JointState | 
     return JointState(q, v, a, tau, measured.stamp, measured.has_velocity)
 
 
-def whole_state(queried: QueriedRobot, state: State, moving: bool) -> tuple[Array, Array]:
+def whole_state(queried: QueriedRobot, state: RequestedState, moving: bool) -> tuple[Array, Array]:
     """Return q (nq,) and, if the robot is `moving`, v (nv,) of all joints; zero otherwise.
 
     In a singular configuration of its loops a mechanism has a q and no v.

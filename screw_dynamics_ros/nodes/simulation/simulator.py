@@ -28,7 +28,7 @@ from screw_dynamics_ros.nodes.simulation.simulation_node import (
     MAX_CATCHING_UP,
     SimulationNode,
 )
-from screw_dynamics_ros.nodes.simulation.status import Report
+from screw_dynamics_ros.nodes.simulation.status import SimulationReport
 from screw_dynamics_ros.ros.diagnostics import Diagnostics, Level, Status
 from screw_dynamics_ros.ros.parameters import Parameters, Value
 from screw_dynamics_ros.ros.process.faults import FAULTS
@@ -91,7 +91,7 @@ class Simulator(SimulationNode):
             self._on_command,
             self._on_replaced,
         )
-        self._report = Report(self._plant, targets, self._state, self._time, self._dt)
+        self._report = SimulationReport(self._plant, targets, self._state, self._time, self._dt)
         self._serve()
         self._publish_description(text)
         diagnostics = Diagnostics(node)

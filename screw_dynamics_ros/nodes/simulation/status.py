@@ -12,7 +12,7 @@ from screw_dynamics_ros.nodes.simulation.simulation_time import SimulationTime
 from screw_dynamics_ros.ros.status import Level, Status
 
 
-class Report:
+class SimulationReport:
     """What the diagnostics say of a simulation; rates are those since the last report.
 
     Parameters

@@ -26,7 +26,7 @@ from screw_dynamics_ros.core.units import NANOSECONDS
 from screw_dynamics_ros.nodes.model.actuated import actuated
 from screw_dynamics_ros.nodes.model.scalar_joints import coordinates
 from screw_dynamics_ros.nodes.services.dynamics_services import resting_configuration
-from screw_dynamics_ros.nodes.services.requests import QueriedRobot, Situation, robot_of
+from screw_dynamics_ros.nodes.services.requests import QueriedRobot, RequestContext, robot_of
 from screw_dynamics_ros.ros.messages.trajectories import (
     JointTrajectory,
     duration_stamp,
@@ -79,12 +79,12 @@ class OldGoalError(ArgumentError):
     """A trajectory has ended before it came."""
 
 
-def prepare(situation: Situation, settings: Settings, data: bytes, now: int) -> Prepared:
+def prepare(situation: RequestContext, settings: Settings, data: bytes, now: int) -> Prepared:
     """Return a goal with rates and efforts, within the limits, or why there is none.
 
     Parameters
     ----------
-    situation : Situation
+    situation : RequestContext
     settings : Settings
     data : bytes
         Serialized FollowJointTrajectory.Goal.

@@ -15,7 +15,7 @@ from screw_dynamics_ros.core import Robot, ScrewDynamicsError
 from screw_dynamics_ros.nodes.hosting.host import ModelHost
 from screw_dynamics_ros.nodes.hosting.node_process import Process
 from screw_dynamics_ros.nodes.hosting.output_group import Plan, Stage
-from screw_dynamics_ros.nodes.model.running_model import Model
+from screw_dynamics_ros.nodes.model.running_model import RunningModel
 from screw_dynamics_ros.nodes.services.requests import pickled
 from screw_dynamics_ros.nodes.trajectory.goal_preparation import (
     INVALID_GOAL,
@@ -109,7 +109,7 @@ class TrajectoryProxy:
         """Return nothing to compute for joint states."""
         return Plan([])
 
-    def bind(self, model: Model, mapper: JointStateMapper, plan: Plan) -> list[Channel]:
+    def bind(self, model: RunningModel, mapper: JointStateMapper, plan: Plan) -> list[Channel]:
         """Compile what goals of another robot need, before the first one comes."""
         self._submit(warm_up, pickled(model.robot))
         return []

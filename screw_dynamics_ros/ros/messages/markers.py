@@ -22,7 +22,7 @@ THINNEST = 1e-3  # m; flat ellipsoids are drawn as thick as this
 
 
 @dataclass(frozen=True)
-class Shape:
+class MarkerShape:
     """One marker.
 
     Attributes
@@ -51,7 +51,7 @@ class Markers:
 
     Parameters
     ----------
-    shapes : sequence of Shape
+    shapes : sequence of MarkerShape
     lifetime : float
         How long they stay when no more messages come [s].
 
@@ -62,7 +62,7 @@ class Markers:
         Those of each shape, to be written into.
     """
 
-    def __init__(self, shapes: Sequence[Shape], lifetime: float) -> None:
+    def __init__(self, shapes: Sequence[MarkerShape], lifetime: float) -> None:
         counts = [COUNTS[shape.kind] for shape in shapes]
         starts = list(accumulate(counts, initial=0))
 
@@ -79,7 +79,7 @@ class Markers:
 
 
 def marker(
-    shape: Shape,
+    shape: MarkerShape,
     number: int,
     stamp: Time,
     numbers: Sequence[float],

@@ -31,7 +31,7 @@ LIKE, NEAR = 0.6, 0.8  # of 1, that names are alike for a hint, and for little d
 
 
 @dataclass(frozen=True)
-class Source:
+class ParameterSource:
     """Where parameters come from: an argument, or a section of a file.
 
     Attributes
@@ -110,7 +110,7 @@ def reason(error: Exception) -> str:
     return f'ROS refuses the command line: {unknown}{" ".join(text.split())}'
 
 
-def sources(arguments: Sequence[str]) -> Iterator[tuple[str, list[Source]]]:
+def sources(arguments: Sequence[str]) -> Iterator[tuple[str, list[ParameterSource]]]:
     """Yield (parameter file or argument, what is in it) for all on the command line.
 
     Raises `ArgumentError` for a file that is none.
@@ -121,14 +121,14 @@ def sources(arguments: Sequence[str]) -> Iterator[tuple[str, list[Source]]]:
             yield (
                 file,
                 [
-                    Source(f'section {section.pattern} of {file}', section)
+                    ParameterSource(f'section {section.pattern} of {file}', section)
                     for section in file_sections(value)
                 ],
             )
         elif option == '--param':
             node, _, name = value.partition(':=')[0].rpartition(':')
             section = ParameterSection('/' + (node or '**').removeprefix('/'), (name,))
-            yield f'argument -p {value}', [Source(f'argument -p {value}', section, True)]
+            yield f'argument -p {value}', [ParameterSource(f'argument -p {value}', section, True)]
 
 
 def undeclared(node: Node) -> list[str]:
@@ -164,7 +164,7 @@ def check_parameters(
     ArgumentError
         Names the parameter, where it was given, and the nearest name.
     """
-    given: list[Source] = []
+    given: list[ParameterSource] = []
     for origin, some in sources(arguments):
         if not any(
             source.section.matches(node.get_fully_qualified_name())
@@ -184,7 +184,7 @@ def check_parameters(
         nodes[0].get_logger().warning(warning)
 
 
-def nothing_applies(given: Sequence[Source], nodes: Sequence[Node]) -> str:
+def nothing_applies(given: Sequence[ParameterSource], nodes: Sequence[Node]) -> str:
     """Return the text of the error that no section is for any of the nodes."""
     there = shorten([source.section.pattern for source in given]) or 'none'
     here = shorten([node.get_fully_qualified_name() for node in nodes])
@@ -198,7 +198,7 @@ def nothing_applies(given: Sequence[Source], nodes: Sequence[Node]) -> str:
 
 def _check_name(
     name: str,
-    source: Source,
+    source: ParameterSource,
     node: Node,
     nodes: Sequence[Node],
     is_known: Callable[[str], bool],

@@ -30,9 +30,9 @@ from screw_dynamics_ros.ros.recordings.mcap_records import (
     MESSAGE_INDEX,
     SCHEMA,
     STATISTICS,
-    Channel,
     ChunkIndex,
     Fields,
+    McapChannel,
     McapError,
     Schema,
     chunk_index,
@@ -64,7 +64,7 @@ class McapFile:
             self._map = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
         self._data = memoryview(self._map)
         self.schemas: dict[int, Schema] = {}
-        self.channels: dict[int, Channel] = {}
+        self.channels: dict[int, McapChannel] = {}
         self.chunks: list[ChunkIndex] = []
         self.counts: dict[int, int] = {}
         try:
@@ -90,7 +90,7 @@ class McapFile:
                 self.schemas[key] = Schema(fields.text(), fields.text(), fields.bytes())
             elif kind == CHANNEL:
                 key = fields.number('H')
-                self.channels[key] = Channel(
+                self.channels[key] = McapChannel(
                     fields.number('H'), fields.text(), fields.text(), fields.bytes()
                 )
             elif kind == CHUNK_INDEX:

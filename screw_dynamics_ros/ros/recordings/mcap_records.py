@@ -45,7 +45,7 @@ class Schema:
 
 
 @dataclass(frozen=True)
-class Channel:
+class McapChannel:
     """A topic."""
 
     schema: int
@@ -155,7 +155,7 @@ def schema_fields(number: int, schema: Schema) -> bytes:
     return struct.pack('<H', number) + names + sized(schema.data)
 
 
-def channel_fields(number: int, channel: Channel) -> bytes:
+def channel_fields(number: int, channel: McapChannel) -> bytes:
     """Return the fields of a Channel record."""
     names = sized(channel.topic.encode()) + sized(channel.encoding.encode())
     return struct.pack('<HH', number, channel.schema) + names + sized(channel.metadata)

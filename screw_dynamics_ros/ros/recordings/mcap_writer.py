@@ -23,8 +23,8 @@ from screw_dynamics_ros.ros.recordings.mcap_records import (
     SCHEMA,
     STATISTICS,
     SUMMARY_OFFSET,
-    Channel,
     ChunkIndex,
+    McapChannel,
     Schema,
     channel_fields,
     compressed,
@@ -48,7 +48,7 @@ class McapWriter:
         self._file, self._place = file, 0
         self._compression = compression
         self.schemas: dict[int, Schema] = {}
-        self.channels: dict[int, Channel] = {}
+        self.channels: dict[int, McapChannel] = {}
         self._chunks: list[ChunkIndex] = []
         self.counts: dict[int, int] = {}
         self._put(MAGIC)
@@ -64,7 +64,7 @@ class McapWriter:
         self._record(SCHEMA, schema_fields(number, schema))
         return number
 
-    def add_channel(self, channel: Channel, key: int | None = None) -> int:
+    def add_channel(self, channel: McapChannel, key: int | None = None) -> int:
         """Add a topic; return its number."""
         number = max(self.channels, default=0) + 1 if key is None else key
         self.channels[number] = channel

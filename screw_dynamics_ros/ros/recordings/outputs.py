@@ -29,7 +29,7 @@ from screw_dynamics_ros.ros.recordings.mcap_records import (
     HEAD,
     MESSAGE,
     MESSAGE_HEAD,
-    Channel,
+    McapChannel,
     Schema,
     sized,
 )
@@ -162,7 +162,9 @@ class McapOutput:
         encoding = 'ros2idl' if text.startswith('=' * 80 + '\nIDL:') else 'ros2msg'
         schema = self._writer.add_schema(Schema(kind, encoding, text.encode()))
         metadata = sized(b'offered_qos_profiles') + sized(qos.encode())
-        self._channels[topic] = self._writer.add_channel(Channel(schema, topic, 'cdr', metadata))
+        self._channels[topic] = self._writer.add_channel(
+            McapChannel(schema, topic, 'cdr', metadata)
+        )
 
     def _copy_until(self, time: float) -> None:
         """Copy what was recorded before a time."""

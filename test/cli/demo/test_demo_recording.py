@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from screw_dynamics_ros.cli.demo.recording import STAMPED, Recording, Series, singular_values
+from screw_dynamics_ros.cli.demo.recording import STAMPED, DemoRecording, Series, singular_values
 from screw_dynamics_ros.core import Robot
 from support.demo_runs import PANDA, PUSH, TOOL, make_recording
 
@@ -16,7 +16,7 @@ def robot() -> Robot:
 
 
 @pytest.fixture(scope='module')
-def perfect(robot: Robot) -> Recording:
+def perfect(robot: Robot) -> DemoRecording:
     return make_recording(robot)
 
 
@@ -86,7 +86,7 @@ def test_series_without_messages():
         assert series.stamps(last).shape == series.arrivals(last).shape == (0,)
 
 
-def test_latency_runs_to_the_last_stamped_output(perfect: Recording):
+def test_latency_runs_to_the_last_stamped_output(perfect: DemoRecording):
     index, since_arrival, since_stamp = perfect.latency()
     assert len(index) == len(perfect.series['joint_states'])
     assert since_arrival == pytest.approx(np.full(len(index), 0.0010))
@@ -117,7 +117,7 @@ def test_together_pairs_messages_by_stamp(robot: Robot):
     assert gravity[2] == pytest.approx(recording.series['gravity'].values()[3])
 
 
-def test_tool_pose_is_that_of_the_model(robot: Robot, perfect: Recording):
+def test_tool_pose_is_that_of_the_model(robot: Robot, perfect: DemoRecording):
     position, rotation = perfect.tool_pose(perfect.series['tf'].values())
     q = perfect.series['joint_states'].values()[:, : robot.nq]
     expected = robot.link_pose(q, TOOL)
@@ -125,7 +125,7 @@ def test_tool_pose_is_that_of_the_model(robot: Robot, perfect: Recording):
     assert np.abs(rotation.as_matrix() - expected[:, :3, :3]).max() < 1e-14
 
 
-def test_singular_values_do_not_depend_on_the_order_of_rows(perfect: Recording):
+def test_singular_values_do_not_depend_on_the_order_of_rows(perfect: DemoRecording):
     rows = perfect.series['jacobian'].values(5)
     swapped = np.roll(rows.reshape(5, 6, -1), 3, axis=1).reshape(5, -1)
     assert singular_values(rows).shape == (5, 6)

@@ -13,7 +13,7 @@ import pytest
 
 from screw_dynamics_ros.cli.demo import command as demo
 from screw_dynamics_ros.cli.demo.push import Push
-from screw_dynamics_ros.cli.demo.recording import STAMPED, Recording
+from screw_dynamics_ros.cli.demo.recording import STAMPED, DemoRecording
 from screw_dynamics_ros.cli.demo.report import make_report, mean, percentile, rate, worst
 from screw_dynamics_ros.core import Robot
 from support.demo_runs import PANDA, PERIOD, PUSH, TOOL, make_recording
@@ -25,7 +25,7 @@ def robot() -> Robot:
 
 
 @pytest.fixture(scope='module')
-def perfect(robot: Robot) -> Recording:
+def perfect(robot: Robot) -> DemoRecording:
     return make_recording(robot)
 
 
@@ -38,7 +38,7 @@ def test_statistics():
         assert math.isnan(nothing)
 
 
-def test_perfect_run_passes(perfect: Recording):
+def test_perfect_run_passes(perfect: DemoRecording):
     report = make_report(perfect, PUSH, PANDA, TOOL)
     assert report.failures == []
     assert report.rates['joint_states'] == pytest.approx(1.0 / PERIOD)
@@ -46,12 +46,12 @@ def test_perfect_run_passes(perfect: Recording):
     assert report.latency['p99 since stamp'] == pytest.approx(1.2)
 
 
-def failures(recording: Recording, push: Push = PUSH) -> str:
+def failures(recording: DemoRecording, push: Push = PUSH) -> str:
     return '; '.join(make_report(recording, push, PANDA, TOOL).failures)
 
 
 @pytest.mark.parametrize('axis', [0, 1, 2])
-def test_another_force_fails(perfect: Recording, axis: int):
+def test_another_force_fails(perfect: DemoRecording, axis: int):
     force = list(PUSH.force)
     force[axis] += 0.5
     assert failures(perfect, Push((force[0], force[1], force[2]), PUSH.start, PUSH.end)) == (
@@ -102,7 +102,7 @@ def test_deviation_from_pinocchio_fails(robot: Robot, name: str, column: int, fa
 
 
 def test_without_pinocchio_the_rest_is_compared(
-    perfect: Recording, monkeypatch: pytest.MonkeyPatch
+    perfect: DemoRecording, monkeypatch: pytest.MonkeyPatch
 ):
     monkeypatch.setitem(sys.modules, 'pinocchio', None)
     report = make_report(perfect, PUSH, PANDA, TOOL)
@@ -133,7 +133,7 @@ def test_run_too_short_for_a_steady_push_fails(robot: Robot):
 
 
 def test_conclusion_of_a_good_run(
-    perfect: Recording, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    perfect: DemoRecording, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ):
     pytest.importorskip('matplotlib')
     assert demo.conclude(perfect, PUSH, PANDA, tmp_path / 'new') == 0
@@ -148,7 +148,7 @@ def test_conclusion_of_a_good_run(
 
 
 def test_conclusion_of_a_bad_run(
-    perfect: Recording, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    perfect: DemoRecording, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ):
     other = Push((8.0, 5.0, 12.0), PUSH.start, PUSH.end)
     assert demo.conclude(perfect, other, PANDA, tmp_path) == 1
@@ -166,13 +166,13 @@ def test_conclusion_of_a_bad_run(
 def test_conclusion_without_any_message(
     robot: Robot, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ):
-    empty = Recording(robot.joint_names, 'panda_link0', TOOL, [None], start=0)
+    empty = DemoRecording(robot.joint_names, 'panda_link0', TOOL, [None], start=0)
     assert demo.conclude(empty, PUSH, PANDA, tmp_path) == 1
     assert 'NaN' not in (tmp_path / 'demo.json').read_text()
 
 
 def test_conclusion_without_matplotlib(
-    perfect: Recording,
+    perfect: DemoRecording,
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
@@ -183,7 +183,7 @@ def test_conclusion_without_matplotlib(
 
 
 def test_conclusion_where_nothing_can_be_saved(
-    perfect: Recording, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    perfect: DemoRecording, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ):
     (tmp_path / 'results').write_text('a file')
     assert demo.conclude(perfect, PUSH, PANDA, tmp_path / 'results') == 0

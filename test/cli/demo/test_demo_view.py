@@ -8,7 +8,7 @@ import re
 import pytest
 
 from screw_dynamics_ros.cli.demo import view as demo_view
-from screw_dynamics_ros.cli.demo.recording import Recording
+from screw_dynamics_ros.cli.demo.recording import DemoRecording
 from screw_dynamics_ros.cli.demo.snapshot import take_snapshot
 from screw_dynamics_ros.cli.demo.view import Screen, cut, lines, one_line
 from screw_dynamics_ros.core import Robot
@@ -21,7 +21,7 @@ def robot() -> Robot:
 
 
 @pytest.fixture(scope='module')
-def perfect(robot: Robot) -> Recording:
+def perfect(robot: Robot) -> DemoRecording:
     return make_recording(robot)
 
 
@@ -34,7 +34,7 @@ def test_view_fits(robot: Robot, width: int, messages: int):
     assert len(view) < 24 or width < 79
 
 
-def test_narrow_view_cuts_no_number_in_two(robot: Robot, perfect: Recording):
+def test_narrow_view_cuts_no_number_in_two(robot: Robot, perfect: DemoRecording):
     def numbers(width: int) -> list[list[str]]:
         view = lines(take_snapshot(perfect, PUSH, 3.0, 8.0), width)
         return [''.join(text for text, _ in line)[13:].split() for line in view[4:14]]
@@ -45,7 +45,7 @@ def test_narrow_view_cuts_no_number_in_two(robot: Robot, perfect: Recording):
             assert narrow == whole[: len(narrow)]
 
 
-def test_view_shows_the_latest_numbers(robot: Robot, perfect: Recording):
+def test_view_shows_the_latest_numbers(robot: Robot, perfect: DemoRecording):
     recording = make_recording(robot, 5.0)
     view = '\n'.join(
         ''.join(text for text, _ in line)
@@ -82,7 +82,7 @@ class Terminal(io.StringIO):
         return True
 
 
-def test_screen_redraws_in_place(perfect: Recording, monkeypatch: pytest.MonkeyPatch):
+def test_screen_redraws_in_place(perfect: DemoRecording, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setenv('TERM', 'xterm')
     monkeypatch.setenv('COLUMNS', '70')
     monkeypatch.setenv('LINES', '12')
@@ -100,7 +100,7 @@ def test_screen_redraws_in_place(perfect: Recording, monkeypatch: pytest.MonkeyP
     assert max(map(len, visible.split('\n'))) <= 69
 
 
-def test_screen_without_unicode_and_colour(perfect: Recording, monkeypatch: pytest.MonkeyPatch):
+def test_screen_without_unicode_and_colour(perfect: DemoRecording, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setenv('TERM', 'xterm')
     monkeypatch.setenv('NO_COLOR', '1')
     stream = Terminal()
@@ -110,7 +110,7 @@ def test_screen_without_unicode_and_colour(perfect: Recording, monkeypatch: pyte
     assert '\033[1m' not in stream.getvalue()
 
 
-def test_screen_elsewhere_prints_a_line_each_second(perfect: Recording):
+def test_screen_elsewhere_prints_a_line_each_second(perfect: DemoRecording):
     stream = io.StringIO()
     with Screen(stream, 'title') as screen:
         for k in range(31):

@@ -17,7 +17,7 @@ import pytest
 from screw_dynamics_ros.cli.doctor import command as doctor
 from screw_dynamics_ros.cli.doctor.command import BROKEN, HEALTHY, ILL
 from screw_dynamics_ros.cli.doctor.description_report import carried_masses
-from screw_dynamics_ros.cli.doctor.efforts import Efforts, efforts_section
+from screw_dynamics_ros.cli.doctor.efforts import RecordedEfforts, efforts_section
 from screw_dynamics_ros.cli.doctor.running_parameters import Configuration
 from screw_dynamics_ros.core import Robot
 from screw_dynamics_ros.core.description.rigid_body import RigidBody
@@ -144,7 +144,7 @@ def efforts_at_rest(measured, payload=NONE, **configured):
     owners = dict.fromkeys(configured, '/arm/bringup')
     same = np.ones((10, 1))
     return efforts_section(
-        Efforts(
+        RecordedEfforts(
             list('abc'),
             np.zeros((10, 3)),
             measured * same,
@@ -176,7 +176,7 @@ def test_efforts_that_say_nothing():
     model = np.full((4, 2), 0.2)
     moving, unloaded = (
         efforts_section(
-            Efforts(
+            RecordedEfforts(
                 list('ab'), np.full((4, 2), speed), model, model * 0.3, model * 0.0, Configuration()
             )
         )

@@ -12,7 +12,7 @@ from screw_dynamics_ros.core import Drive, Robot
 from screw_dynamics_ros.core.description.rigid_body import RigidBody
 from screw_dynamics_ros.core.measurement.identification.dynamics.fourier_motion import (
     FourierMotion,
-    Series,
+    FourierSeries,
 )
 from screw_dynamics_ros.ros.parameter_files import read_parameter_file
 from support.paths import URDF
@@ -29,7 +29,7 @@ DRIVES = {
 @pytest.fixture(scope='module')
 def states():
     """Return what a double pendulum with drives and sensors with noise records."""
-    series = Series(10.0, 5)
+    series = FourierSeries(10.0, 5)
     rng = np.random.default_rng(3)
     a, b = series.coefficients(rng.normal(size=(2, series.size)))
     motion = FourierMotion(10.0, np.zeros(2), 1.5 * a / np.abs(a).max(), 1.5 * b / np.abs(b).max())

@@ -16,10 +16,10 @@ from screw_dynamics_ros.cli.parity.command import AGREE, DIFFER, UNUSABLE
 from screw_dynamics_ros.comparison.explanation import Comparison, compare
 from screw_dynamics_ros.comparison.kdl_peer import KDLPeer, last_link
 from screw_dynamics_ros.comparison.mujoco_peer import MuJoCoPeer, importable
-from screw_dynamics_ros.comparison.peer import Peer, RefusalError, Source
+from screw_dynamics_ros.comparison.peer import ModelSource, Peer, RefusalError
 from screw_dynamics_ros.comparison.pinocchio_peer import PinocchioPeer
 from screw_dynamics_ros.comparison.quantities import random_states
-from screw_dynamics_ros.comparison.reading import Reading, chain_to, inertia_of
+from screw_dynamics_ros.comparison.reading import DescriptionReading, chain_to, inertia_of
 from screw_dynamics_ros.core.description import Inertia, RobotDescription, read_urdf
 from screw_dynamics_ros.core.description.urdf_writer import write_urdf
 from screw_dynamics_ros.core.lie import se3, so3
@@ -37,11 +37,11 @@ def peer_of(module: str, text: str, description: RobotDescription, **options: st
     """Return a program that reads a text, or skip the test if there is none that reads it right."""
     pytest.importorskip(module, SOUND if module == 'mujoco' else None)
     theirs = read_urdf(text, inertia_check='ignore')
-    return PEERS[module](Source(text, description, theirs, GRAVITY, **options))
+    return PEERS[module](ModelSource(text, description, theirs, GRAVITY, **options))
 
 
 def compared(peer: Peer, tolerance: float = 1e-6) -> Comparison:
-    states = random_states(Reading(peer.subject), 2, 1, GRAVITY)
+    states = random_states(DescriptionReading(peer.subject), 2, 1, GRAVITY)
     return compare(peer, states, tolerance)
 
 
@@ -104,7 +104,7 @@ TURN = so3.exp(np.array([0.2, -0.1, 0.3]))
 
 
 def change_link(name: str, change: Callable[[Inertia], Inertia]):
-    def apply(reading: Reading) -> Reading:
+    def apply(reading: DescriptionReading) -> DescriptionReading:
         link = reading.link(name)
         return reading.with_link(replace(link, inertia=change(inertia_of(link))))
 
@@ -172,7 +172,7 @@ def inertia_of_nothing() -> Inertia:
 @pytest.mark.parametrize(('subject', 'field', 'change'), CHANGES, ids=lambda x: str(x)[:30])
 def test_the_changed_field_is_named(subject, field, change, module):
     ours = read_urdf(urdf_path('panda'))
-    copy = change(Reading(ours)).description
+    copy = change(DescriptionReading(ours)).description
     result = compared(peer_of(module, write_urdf(copy, unlimited=UNLIMITED), ours))
     assert not result.agrees
     assert result.explained
@@ -188,7 +188,7 @@ def test_several_changed_fields_are_named(seed, module):
     rng = np.random.default_rng(seed)
     first, second = (CHANGES[k] for k in rng.choice(len(CHANGES), 2, replace=False))
     ours = read_urdf(urdf_path('panda'))
-    copy = second[2](first[2](Reading(ours))).description
+    copy = second[2](first[2](DescriptionReading(ours))).description
     result = compared(peer_of(module, write_urdf(copy, unlimited=UNLIMITED), ours))
     assert result.explained
     causes = [(cause.difference.subject, cause.difference.field) for cause in result.causes]
@@ -209,7 +209,7 @@ def test_damping_is_a_cause_and_limits_are_not(module):
         damping=lambda _: 0.5,
         friction=lambda _: 0.25,
         limits=lambda each: replace(each.limits, lower=-1.5),
-    )(Reading(ours)).description
+    )(DescriptionReading(ours)).description
     result = compared(peer_of(module, write_urdf(copy, unlimited=UNLIMITED), ours))
     assert result.explained
     (cause,) = result.causes
@@ -273,7 +273,7 @@ def test_fixed_joint_with_rotation_in_the_installed_mujoco():
     """
     pytest.importorskip('mujoco')
     text = tool_robot()
-    result = compared(MuJoCoPeer(Source(text, read_urdf(text), read_urdf(text), GRAVITY)))
+    result = compared(MuJoCoPeer(ModelSource(text, read_urdf(text), read_urdf(text), GRAVITY)))
     named = {(cause.difference.subject, cause.difference.field) for cause in result.causes}
     assert result.explained
     assert named <= {('joint mount', 'origin rpy'), ('link tool', 'inertial origin rpy')}
@@ -408,7 +408,7 @@ def test_the_report(capsys):
 def test_differences_in_json_and_text(tmp_path, capsys):
     pytest.importorskip('mujoco', SOUND)
     ours = urdf_path('panda')
-    copy = CHANGES[0][2](Reading(read_urdf(ours))).description
+    copy = CHANGES[0][2](DescriptionReading(read_urdf(ours))).description
     other = tmp_path / 'other.urdf'
     other.write_text(write_urdf(copy, unlimited=UNLIMITED))
     options = (ours, '--against', other, '--only', 'mujoco', '--states', 2)

@@ -494,7 +494,7 @@ def test_formulas_of_the_nodes_are_recorded_once(folder, monkeypatch):
     from screw_dynamics_ros.nodes.force_torque import wrist_sensor_outputs
     from screw_dynamics_ros.nodes.model import torque_terms
     from screw_dynamics_ros.nodes.model.actuated import actuated
-    from screw_dynamics_ros.nodes.model.running_model import Model, of_joints, scalar_joints
+    from screw_dynamics_ros.nodes.model.running_model import RunningModel, of_joints, scalar_joints
     from screw_dynamics_ros.nodes.outputs.external_wrenches import (
         contact_localization,
         contacts,
@@ -526,11 +526,11 @@ def test_formulas_of_the_nodes_are_recorded_once(folder, monkeypatch):
             Formula('row', ('joint_transforms',), transforms.row, (1,)),
         ]
 
-    def model(robot: Robot) -> Model:
+    def model(robot: Robot) -> RunningModel:
         wanted = outputs(robot)
         n = len(scalar_joints(robot))
         filters = output_filters.FilterPlan.of([wrench(robot).signal], np.zeros(3))
-        return Model(
+        return RunningModel(
             '',
             robot,
             wanted,
@@ -562,7 +562,9 @@ def test_every_function_of_the_package_is_known_by_its_name():
     names = [origin(function.evaluate) for function in FUNCTIONS.values()]
     assert None not in names
     assert len(set(names)) == len(names)
-    assert origin(inverse.program) == str(Path('core', 'arms', 'inverse', 'position.py')) + ' program'
+    assert (
+        origin(inverse.program) == str(Path('core', 'arms', 'inverse', 'position.py')) + ' program'
+    )
 
 
 def test_programs_that_are_started_have_functions_of_one_module_name(monkeypatch):

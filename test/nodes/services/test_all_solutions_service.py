@@ -14,7 +14,7 @@ from screw_dynamics_ros.core import ArgumentError, Robot, UnknownNameError
 from screw_dynamics_ros.core.arms.families.three_two_one import ThreeTwoOne
 from screw_dynamics_ros.core.description.robot_description import Limits
 from screw_dynamics_ros.nodes.services.inverse_kinematics import inverse_kinematics
-from screw_dynamics_ros.nodes.services.requests import QueriedRobot, Situation, pickled
+from screw_dynamics_ros.nodes.services.requests import QueriedRobot, RequestContext, pickled
 from screw_dynamics_ros.ros.messages.conversions import pose
 from support.robots import urdf_path
 
@@ -24,7 +24,7 @@ TOOL = 'panda_hand_tcp'
 
 
 def situation(robot):
-    return Situation(pickled(robot), robot.gravity, 'left_', None)
+    return RequestContext(pickled(robot), robot.gravity, 'left_', None)
 
 
 def arm(limits=None):

@@ -19,7 +19,7 @@ from screw_dynamics_ros.core.description import read_urdf
 from screw_dynamics_ros.core.description.rigid_body import RigidBody
 from screw_dynamics_ros.core.errors import ErrorCode, UnsupportedRobotError
 from screw_dynamics_ros.nodes.services.comparison_service import compare_model
-from screw_dynamics_ros.nodes.services.requests import Situation, answer, pickled
+from screw_dynamics_ros.nodes.services.requests import RequestContext, answer, pickled
 from screw_dynamics_ros.ros.services import respond
 from support.closed_chains import delta_gripper
 from support.robots import joint, links, robot, urdf_path
@@ -34,7 +34,7 @@ EACH_PROGRAM = pytest.mark.parametrize('program', PROGRAMS)
 def asked(described, text=URDF, payloads=None, **request):
     """Return the response about a robot that was made of a text."""
     response = CompareModel.Response(success=True)
-    situation = Situation(
+    situation = RequestContext(
         pickled(described), np.array(GRAVITY), 'left_', None, payloads or {}, text
     )
     answer(compare_model, situation, CompareModel.Request(states=3, **request), response)
@@ -159,7 +159,7 @@ def test_a_fault_of_one_program_is_told_beside_the_others(monkeypatch):
 def test_the_answer_is_a_message():
     """As the process of the services sends it."""
     robot = Robot.from_urdf(URDF, backend='reference')
-    situation = Situation(pickled(robot), np.array(GRAVITY), '', None, {}, URDF)
+    situation = RequestContext(pickled(robot), np.array(GRAVITY), '', None, {}, URDF)
     request = serialize_message(CompareModel.Request(states=1))
     data = respond('CompareModel', request, answer, (compare_model, situation))
     response = deserialize_message(data, CompareModel.Response)
@@ -196,7 +196,7 @@ def test_requests_that_cannot_be_answered(fields, error, reason):
 
 def test_too_many_states():
     request = CompareModel.Request(states=1001)
-    situation = Situation(
+    situation = RequestContext(
         pickled(Robot.from_urdf(URDF, backend='reference')), np.array(GRAVITY), '', None, {}, URDF
     )
     with pytest.raises(ArgumentError, match='at most 1000, got 1001'):

@@ -87,7 +87,7 @@ PLACES = tuple(
 )
 
 
-class Equations(NamedTuple):
+class EliminationEquations(NamedTuple):
     """What is left of (1) for one pose.
 
     Attributes
@@ -188,16 +188,18 @@ class Elimination:
             *(np.ascontiguousarray(each, dtype=float).reshape(-1) for each in constants)
         )
 
-    def equations(self, C: Array) -> Equations:
+    def equations(self, C: Array) -> EliminationEquations:
         """Return what is left of (1) for one pose (4, 4) of the tool."""
         products, rest, orientation = right_side(self.place, C.reshape(16), *self.constants[:4])
-        return Equations(*eliminate(products, rest, self.constants.forms), rest, orientation)
+        return EliminationEquations(
+            *eliminate(products, rest, self.constants.forms), rest, orientation
+        )
 
 
 def right_side(
     place: Place, pose: Array, home_inverse: Array, scale: Array, before: Array, after: Array
 ) -> tuple[Array, Array, Array]:
-    """Return the coefficients of the right side of (1), and the orientation of `Equations`.
+    """Return the coefficients of the right side of (1), and the orientation.
 
     Those of the products of the angles, (14 * 8,), and the constant, (14,). This is what is
     compiled, once for all arms.
@@ -212,7 +214,9 @@ def right_side(
 
 
 def eliminate(products: Array, rest: Array, forms: Array) -> tuple[Array, Array]:
-    """Return `forms` and `solution` of `Equations`, flat. Compiled, once for all arms and places.
+    """Return `forms` and `solution` of `EliminationEquations`, flat.
+
+    Compiled once for all arms and places.
 
     By Householder reflections of the right side: the rows of Q^T below the eighth are free of the
     joints there.

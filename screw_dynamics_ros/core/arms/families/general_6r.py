@@ -15,7 +15,7 @@ from screw_dynamics_ros.core.arms.families.elimination import (
     PLACES,
     ArmConstants,
     Elimination,
-    Equations,
+    EliminationEquations,
     Place,
     determinant,
     eliminate,
@@ -113,10 +113,10 @@ class CompiledElimination:
             partial(trigonometric_polynomial.aberth_steps, 2 * DEGREE, backend),
         )
 
-    def sampled(self, C: Array, arm: ArmConstants) -> tuple[Equations, Array]:
+    def sampled(self, C: Array, arm: ArmConstants) -> tuple[EliminationEquations, Array]:
         """Return what is left of the equations, and samples of det M, (SAMPLES,)."""
         products = np.empty(112)
-        left = Equations(np.empty(162), np.empty(112), np.empty(14), np.empty(9))
+        left = EliminationEquations(np.empty(162), np.empty(112), np.empty(14), np.empty(9))
         self._right_side(C.reshape(16), *arm[:4], products, left.rest, left.orientation)
         self._eliminate(products, left.rest, arm.forms, left.forms, left.solution)
         values = np.empty((SAMPLES, 1))

@@ -32,7 +32,7 @@ from numpy.typing import ArrayLike
 from screw_dynamics_ros.core.arguments import check_number, vector
 from screw_dynamics_ros.core.arms.inverse.bounded_velocity import joint_limited_velocity
 from screw_dynamics_ros.core.arms.inverse.link_motion import per_link
-from screw_dynamics_ros.core.arms.inverse.policy_status import PolicyStatus, Situation
+from screw_dynamics_ros.core.arms.inverse.policy_status import PolicyStatus, SingularityStatus
 from screw_dynamics_ros.core.arms.inverse.singularity_policies import (
     SingularityPolicy,
     check_policy,
@@ -253,7 +253,7 @@ class ClosedLoop:
             )
             return Answer(found.v, found.success, found.active, found.message), None
         partials = self._partials
-        situation = Situation(
+        situation = SingularityStatus(
             J,
             V,
             bounds,

@@ -16,7 +16,7 @@ from screw_dynamics_ros.core.types import Array
 
 
 @dataclass(frozen=True)
-class Situation:
+class SingularityStatus:
     """Where a twist is asked for.
 
     Attributes
@@ -102,7 +102,7 @@ class PolicyStatus:
 
 
 def status_of(
-    situation: Situation,
+    situation: SingularityStatus,
     v: Array,
     scale: float,
     limiting: tuple[str, ...],

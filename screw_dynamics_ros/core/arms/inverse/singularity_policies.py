@@ -28,7 +28,11 @@ from numpy.typing import ArrayLike
 from screw_dynamics_ros.core.arguments import check_number
 from screw_dynamics_ros.core.arms.inverse.bounded_velocity import joint_limited_velocity
 from screw_dynamics_ros.core.arms.inverse.link_motion import DifferentiableMotion, stacked_jacobian
-from screw_dynamics_ros.core.arms.inverse.policy_status import PolicyStatus, Situation, status_of
+from screw_dynamics_ros.core.arms.inverse.policy_status import (
+    PolicyStatus,
+    SingularityStatus,
+    status_of,
+)
 from screw_dynamics_ros.core.arms.inverse.velocity import inverse_velocity, rate
 from screw_dynamics_ros.core.arms.inverse.velocity_bounds import Bounds
 from screw_dynamics_ros.core.arms.inverse.weighted_inverse import AdaptiveDamping
@@ -40,7 +44,7 @@ from screw_dynamics_ros.core.types import Array
 class SingularityPolicy(Protocol):
     """What decides about a twist near a singularity."""
 
-    def follow(self, situation: Situation) -> PolicyStatus:
+    def follow(self, situation: SingularityStatus) -> PolicyStatus:
         """Return joint rates within bounds, and what they make of the twist."""
 
 
@@ -67,11 +71,12 @@ class ScaleSpeed:
     def __post_init__(self) -> None:
         check_number('the slowest scale', self.slowest)
 
-    def follow(self, situation: Situation) -> PolicyStatus:
+    def follow(self, situation: SingularityStatus) -> PolicyStatus:
         """Return J^# V, scaled.
 
         >>> bounds = Bounds(np.array([-1.0]), np.array([1.0]), ('elbow',))
-        >>> status = ScaleSpeed().follow(Situation(np.array([[0.5]]), np.array([2.0]), bounds))
+        >>> at_limit = SingularityStatus(np.array([[0.5]]), np.array([2.0]), bounds)
+        >>> status = ScaleSpeed().follow(at_limit)
         >>> status.v, status.scale, status.state, status.limiting
         (array([1.]), 0.25, 'slowed', ('elbow',))
         """
@@ -101,7 +106,7 @@ class Stop:
                 f'{self.slow:g}'
             )
 
-    def follow(self, situation: Situation) -> PolicyStatus:
+    def follow(self, situation: SingularityStatus) -> PolicyStatus:
         """Return J^# V, scaled by the bounds and by the distance from the singularity."""
         sigma, _ = situation.smallest_singular_value()
         allowed = float(np.clip((sigma - self.stop) / (self.slow - self.stop), 0.0, 1.0))
@@ -127,7 +132,7 @@ class Deviate:
         if not isinstance(self.damping, AdaptiveDamping):
             check_number('the damping', self.damping, positive=True)
 
-    def follow(self, situation: Situation) -> PolicyStatus:
+    def follow(self, situation: SingularityStatus) -> PolicyStatus:
         """Return the rates within bounds of least |J v - V|^2 + damping^2 |v|^2."""
         found = joint_limited_velocity(
             situation.J,
@@ -142,7 +147,7 @@ class Deviate:
         return status_of(situation, found.v, 1.0, found.active, state, found.message)
 
 
-def wanted_rates(situation: Situation) -> tuple[Array, Array]:
+def wanted_rates(situation: SingularityStatus) -> tuple[Array, Array]:
     """Return J^# V + N v_0 without regard to bounds, and what is left of V, zero if reached."""
     found = inverse_velocity(
         situation.J,
@@ -156,7 +161,7 @@ def wanted_rates(situation: Situation) -> tuple[Array, Array]:
 
 
 def along_the_path(
-    situation: Situation, allowed: float, reason: str, slowest: float
+    situation: SingularityStatus, allowed: float, reason: str, slowest: float
 ) -> PolicyStatus:
     """Return the rates of the twist times s <= allowed within the bounds."""
     v, lost = wanted_rates(situation)
@@ -186,7 +191,7 @@ def within_bounds(v: Array, bounds: Bounds) -> tuple[float, tuple[str, ...]]:
     return scale, tuple(name for name, r in names if scale < 1.0 and r <= scale * (1 + 1e-9))
 
 
-def at_rest(situation: Situation, limiting: tuple[str, ...], why: str) -> PolicyStatus:
+def at_rest(situation: SingularityStatus, limiting: tuple[str, ...], why: str) -> PolicyStatus:
     """Return the status of standing still, or braking where the bounds ask for it."""
     v = np.clip(np.zeros(situation.J.shape[1]), situation.bounds.lower, situation.bounds.upper)
     return status_of(situation, v, 0.0, limiting, 'stopped', why or 'stopped')
@@ -204,11 +209,11 @@ def guarded_velocity(
 ) -> PolicyStatus:
     """Return what a policy makes of the twist (6,) of a link at q.
 
-    `options`: task_metric, joint_metric, secondary; see `Situation`. Raises `ArgumentError` for
-    what is no policy.
+    `options`: task_metric, joint_metric, secondary; see `SingularityStatus`.
+    Raises `ArgumentError` if `policy` is not a policy.
     """
     check_policy(policy)
-    situation = Situation(
+    situation = SingularityStatus(
         stacked_jacobian(robot, q, link, representation),
         rate('the twist', 6, twist),
         bounds,

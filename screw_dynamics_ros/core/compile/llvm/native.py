@@ -19,7 +19,7 @@ from screw_dynamics_ros.pipes import framed, receive
 ENVIRONMENT_VARIABLE = 'SCREW_DYNAMICS_PROCESSOR'
 
 
-class Level(NamedTuple):
+class InstructionSet(NamedTuple):
     """A level of x86-64: how many doubles a vector holds, and features that tell who has it."""
 
     lanes: int
@@ -28,10 +28,10 @@ class Level(NamedTuple):
 
 #: Levels of the x86-64 psABI: plain, SSE 4.2, AVX2 with fused multiply-add, and AVX-512.
 LEVELS = {
-    'x86-64': Level(2),
-    'x86-64-v2': Level(2, ('sse4.2', 'popcnt')),
-    'x86-64-v3': Level(4, ('avx2', 'fma', 'bmi2')),
-    'x86-64-v4': Level(8, ('avx512f', 'avx512bw', 'avx512dq', 'avx512vl')),
+    'x86-64': InstructionSet(2),
+    'x86-64-v2': InstructionSet(2, ('sse4.2', 'popcnt')),
+    'x86-64-v3': InstructionSet(4, ('avx2', 'fma', 'bmi2')),
+    'x86-64-v4': InstructionSet(8, ('avx512f', 'avx512bw', 'avx512dq', 'avx512vl')),
 }
 
 

@@ -2,9 +2,9 @@
 
 from screw_dynamics_ros.core.measurement.estimation.contact_localization import (
     ContactLocator,
-    ContactPoint,
     Localization,
     LocalizationOptions,
+    LocatedContact,
 )
 from screw_dynamics_ros.core.measurement.estimation.contact_wrench import (
     contact_wrench,
@@ -16,9 +16,9 @@ from screw_dynamics_ros.core.measurement.estimation.link_segments import Segment
 
 __all__ = [
     'ContactLocator',
-    'ContactPoint',
     'Localization',
     'LocalizationOptions',
+    'LocatedContact',
     'Segment',
     'contact_wrench',
     'external_torques',

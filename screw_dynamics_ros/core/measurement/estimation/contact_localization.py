@@ -74,7 +74,7 @@ class LocalizationOptions:
 
 
 @dataclass(frozen=True)
-class ContactPoint:
+class LocatedContact:
     """A contact; vectors are in the frame of the link.
 
     Attributes
@@ -144,7 +144,7 @@ class Localization:
         Why there is no contact; '' if there is one.
     """
 
-    contact: ContactPoint | None
+    contact: LocatedContact | None
     link: str
     reason: str
 
@@ -416,7 +416,7 @@ class ContactLocator:
         entry = segment.shape.entry(point, f) if segment.shape is not None else None
         across = np.eye(3) - np.outer(d, d) / self._squares[index]
         return Localization(
-            ContactPoint(
+            LocatedContact(
                 segment,
                 point if entry is None else entry,
                 P[3, 3] * np.outer(d, d) + self._offsets[index] * across,

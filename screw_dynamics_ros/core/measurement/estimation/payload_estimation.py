@@ -86,7 +86,7 @@ class EffortRecord:
 
 
 @dataclass(frozen=True)
-class Equations:
+class PayloadEquations:
     """Y phi = y of all stretches: row k of joint `joint[k]`, (m, 10) and (m,) [N m, N].
 
     `samples` is the number of states in the mean of a row, `at_rest` whether it is of a pose.
@@ -315,7 +315,7 @@ def equations_of(
     rows: NDArray[np.intp],
     shares: Array,
     known: Mapping[str, RigidBody],
-) -> Equations:
+) -> PayloadEquations:
     """Return the equations of all records; raises `NotEnoughDataError` if there are none."""
     parts = []
     for record in records:
@@ -341,7 +341,7 @@ def equations_of(
             'different orientations of the link'
         )
     count = len(rows)
-    return Equations(
+    return PayloadEquations(
         np.concatenate([Y.reshape(-1, 10) for Y, _, _, _ in parts]),
         np.concatenate([y.reshape(-1) for _, y, _, _ in parts]),
         np.tile(np.arange(count), len(parts)),

@@ -10,8 +10,8 @@ from screw_dynamics_ros.core.mechanisms.absolute_coordinates.body_equations impo
 from screw_dynamics_ros.core.mechanisms.absolute_coordinates.groups import (
     SE3,
     ConfigurationGroup,
+    GroupState,
     SO3xR3,
-    State,
     StateGroup,
 )
 from screw_dynamics_ros.core.mechanisms.absolute_coordinates.lower_pairs import (
@@ -46,10 +46,10 @@ __all__ = [
     'ConstraintJoint',
     'Coupling',
     'Energy',
+    'GroupState',
     'LowerPair',
     'SO3xR3',
     'Stabilization',
-    'State',
     'StateGroup',
     'Violation',
     'frame',

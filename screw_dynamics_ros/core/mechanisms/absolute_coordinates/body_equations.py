@@ -52,7 +52,7 @@ from screw_dynamics_ros.core.types import Array
 TURN, SHIFT = 2, 5
 
 
-class Motion(NamedTuple):
+class BodiesMotion(NamedTuple):
     """Configurations and body-fixed twists of n bodies and the ground, (n + 1, ...) each."""
 
     R: Array
@@ -66,7 +66,7 @@ class Motion(NamedTuple):
         return np.concatenate([self.omega, self.v], axis=1)
 
 
-class Rows(NamedTuple):
+class EquationRows(NamedTuple):
     """Constraints in body-fixed twists: row k has a (6,) for each of the bodies it connects.
 
     Attributes
@@ -108,50 +108,50 @@ class BodyEquations:
         self.com = np.array([body.inertia.com for body in bodies]).reshape(-1, 3)
         self.hybrid = np.array([body.group == SO3xR3 for body in bodies], dtype=bool)
 
-    def motion(self, q: Array, v: Array) -> Motion:
+    def motion(self, q: Array, v: Array) -> BodiesMotion:
         """Return the motion in body-fixed twists of q (7 n,) and v (6 n,)."""
         x, V = q.reshape(-1, 7), v.reshape(-1, 6)
         R = quaternions.to_matrix(x[:, 3:])
         linear = V[:, 3:].copy()
         linear[self.hybrid] = times(np.swapaxes(R[self.hybrid], 1, 2), linear[self.hybrid])
-        return Motion(
+        return BodiesMotion(
             np.concatenate([R, np.eye(3)[None]]),
             *(np.concatenate([a, np.zeros((1, 3))]) for a in (x[:, :3], V[:, :3], linear)),
         )
 
-    def velocity_forces(self, motion: Motion) -> Array:
+    def velocity_forces(self, motion: BodiesMotion) -> Array:
         """Return ad_V^T M V, (n, 6): (-omega x n - v x f, -omega x f) of the momenta (n, f)."""
         omega, v = motion.omega[:-1], motion.v[:-1]
         momenta = times(self.M, np.concatenate([omega, v], axis=1))
         n, f = momenta[:, :3], momenta[:, 3:]
         return np.concatenate([-cross(omega, n) - cross(v, f), -cross(omega, f)], axis=1)
 
-    def weights(self, motion: Motion, gravity: Array) -> Array:
+    def weights(self, motion: BodiesMotion, gravity: Array) -> Array:
         """Return the wrenches of gravity (n, 6) in the body frames."""
         f = self.masses[:, None] * times(np.swapaxes(motion.R[:-1], 1, 2), gravity)
         return np.concatenate([cross(self.com, f), f], axis=1)
 
-    def body_fixed(self, motion: Motion, forces: Array) -> Array:
+    def body_fixed(self, motion: BodiesMotion, forces: Array) -> Array:
         """Return wrenches (n, 6) in body frames of generalized forces dual to the velocities."""
         wrenches = forces.reshape(-1, 6).copy()
         R = motion.R[:-1][self.hybrid]
         wrenches[self.hybrid, 3:] = times(np.swapaxes(R, 1, 2), wrenches[self.hybrid, 3:])
         return wrenches
 
-    def own(self, motion: Motion, vectors: Array) -> Array:
+    def own(self, motion: BodiesMotion, vectors: Array) -> Array:
         """Return, of body-fixed wrenches or twists (n, 6), those in the bodies' own velocities."""
         vectors = vectors.copy()
         vectors[self.hybrid, 3:] = times(motion.R[:-1][self.hybrid], vectors[self.hybrid, 3:])
         return vectors
 
-    def change_of_axes(self, motion: Motion) -> Array:
+    def change_of_axes(self, motion: BodiesMotion) -> Array:
         """Return (0, omega x v), (n, 6), of hybrid bodies: diag(1, R)^-1 V^h' - V'."""
         change = zeros((self.count, 6), motion.omega, motion.v)
         places = np.flatnonzero(self.hybrid)
         change[places, 3:] = cross(motion.omega[places], motion.v[places])
         return change
 
-    def own_rates(self, motion: Motion, a: Array) -> Array:
+    def own_rates(self, motion: BodiesMotion, a: Array) -> Array:
         """Return the rates (n, 6) of the velocities from those of the body-fixed twists."""
         return self.own(motion, a + self.change_of_axes(motion))
 
@@ -229,14 +229,14 @@ class JointEquations:
         turning = any(TURN in (c.follower_component, c.leader_component) for c in self.couplings)
         return not turning and all(joint.pair.is_recordable for joint in self.joints)
 
-    def rows(self, motion: Motion) -> Rows:
+    def rows(self, motion: BodiesMotion) -> EquationRows:
         """Return J and eta, in body-fixed twists."""
         blocks, eta = self.relative_motion(motion)
         N, own = self.N, self._rows_of_joints
         rows = np.stack([(N[:, None] @ blocks[own, end])[:, 0] for end in (0, 1)], axis=1)
         eta_rows = (N * eta[own]).sum(axis=1)
         if not self.couplings:
-            return Rows(rows, eta_rows)
+            return EquationRows(rows, eta_rows)
         coupled, eta_coupled = [], []
         for c in self.couplings:
             follower, leader = blocks[c.follower], blocks[c.leader]
@@ -253,17 +253,17 @@ class JointEquations:
                 - c.multiplier * eta[c.leader, c.leader_component]
             )
         rows = np.concatenate([rows, np.zeros_like(rows)], axis=1)
-        return Rows(
+        return EquationRows(
             np.concatenate([rows, np.array(coupled)]),
             np.concatenate([eta_rows, np.array(eta_coupled)]),
         )
 
-    def rates(self, blocks: Array, motion: Motion) -> Array:
+    def rates(self, blocks: Array, motion: BodiesMotion) -> Array:
         """Return J V, (m,) [rad/s, m/s], of all rows."""
         products: Array = (blocks * motion.twists[self.bodies]).sum(axis=(1, 2))
         return products
 
-    def relative_motion(self, motion: Motion) -> tuple[Array, Array]:
+    def relative_motion(self, motion: BodiesMotion) -> tuple[Array, Array]:
         """Return all six rows of each joint for child and parent, (k, 2, 6, 6), and eta (k, 6)."""
         i, j, E = self.parent, self.child, self.E
         R_i, R_j = motion.R[i], motion.R[j]
@@ -293,7 +293,7 @@ class JointEquations:
             eta[k, 3:] = times(R_i, cross(omega_i[k], w_i)) - times(R_j, cross(omega_j[k], w_j))
         return blocks, eta
 
-    def relative_poses(self, motion: Motion) -> Array:
+    def relative_poses(self, motion: BodiesMotion) -> Array:
         """Return S_i^-1 C_i^-1 C_j S_j of each joint, (k, 4, 4)."""
         C = zeros((len(motion.r), 4, 4), motion.R, motion.r)
         C[:, :3, :3], C[:, :3, 3], C[:, 3, 3] = motion.R, motion.r, 1.0
@@ -305,7 +305,7 @@ class JointEquations:
         poses[:, 3, 3] = 1.0
         return poses
 
-    def gaps(self, motion: Motion) -> Array:
+    def gaps(self, motion: BodiesMotion) -> Array:
         """Return g, (m,) [rad, m]: its rate is J V where it is zero."""
         poses = self.relative_poses(motion)
         g = zeros(len(self.joint), poses)

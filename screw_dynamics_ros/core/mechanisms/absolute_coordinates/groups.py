@@ -110,7 +110,7 @@ class ConfigurationGroup:
         return np.stack(values, axis=bodies[0].ndim - 1 - trailing)
 
 
-class State(NamedTuple):
+class GroupState(NamedTuple):
     """An element of the state group, or of its algebra.
 
     Attributes
@@ -144,32 +144,34 @@ class StateGroup:
         """Dimension of the group, 12 n."""
         return 2 * self.configurations.dimension
 
-    def identity(self) -> State:
+    def identity(self) -> GroupState:
         """Return the unit element."""
         C = self.configurations.identity()
-        return State(C, np.zeros((len(C), 6)))
+        return GroupState(C, np.zeros((len(C), 6)))
 
-    def compose(self, x1: State, x2: State) -> State:
+    def compose(self, x1: GroupState, x2: GroupState) -> GroupState:
         """Return the product (C1 C2, V1 + V2)."""
-        return State(self.configurations.compose(x1.C, x2.C), x1.V + x2.V)
+        return GroupState(self.configurations.compose(x1.C, x2.C), x1.V + x2.V)
 
-    def inverse(self, x: State) -> State:
+    def inverse(self, x: GroupState) -> GroupState:
         """Return (C^-1, -V)."""
-        return State(self.configurations.inverse(x.C), -x.V)
+        return GroupState(self.configurations.inverse(x.C), -x.V)
 
-    def exp(self, x: State) -> State:
+    def exp(self, x: GroupState) -> GroupState:
         """Return (exp X, A)."""
-        return State(self.configurations.exp(x.C), x.V)
+        return GroupState(self.configurations.exp(x.C), x.V)
 
-    def bracket(self, x1: State, x2: State) -> State:
+    def bracket(self, x1: GroupState, x2: GroupState) -> GroupState:
         """Return ([X1, X2], 0)."""
         ad = self.configurations.ad(x1.C)
-        return State(np.einsum('...ij,...j->...i', ad, x2.C), np.zeros_like(x2.V))
+        return GroupState(np.einsum('...ij,...j->...i', ad, x2.C), np.zeros_like(x2.V))
 
-    def dexp(self, x1: State, x2: State) -> State:
+    def dexp(self, x1: GroupState, x2: GroupState) -> GroupState:
         """Return dexp_x1 x2 = (dexp_X1 X2, A2)."""
-        return State(np.einsum('...ij,...j->...i', self.configurations.dexp(x1.C), x2.C), x2.V)
+        return GroupState(np.einsum('...ij,...j->...i', self.configurations.dexp(x1.C), x2.C), x2.V)
 
-    def dexp_inv(self, x1: State, x2: State) -> State:
+    def dexp_inv(self, x1: GroupState, x2: GroupState) -> GroupState:
         """Return dexp^-1_x1 x2 = (dexp^-1_X1 X2, A2)."""
-        return State(np.einsum('...ij,...j->...i', self.configurations.dexp_inv(x1.C), x2.C), x2.V)
+        return GroupState(
+            np.einsum('...ij,...j->...i', self.configurations.dexp_inv(x1.C), x2.C), x2.V
+        )

@@ -27,13 +27,13 @@ from screw_dynamics_ros.core.mechanisms.absolute_coordinates.bodies import (
 from screw_dynamics_ros.core.mechanisms.absolute_coordinates.body_equations import (
     SHIFT,
     TURN,
+    BodiesMotion,
     Coupling,
-    Motion,
     coordinate,
 )
 from screw_dynamics_ros.core.mechanisms.absolute_coordinates.system_equations import (
-    Functions,
     SystemEquations,
+    SystemFunctions,
 )
 from screw_dynamics_ros.core.mechanisms.absolute_coordinates.system_values import (
     NONE,
@@ -137,7 +137,7 @@ class AbsoluteSystem:
         self._equations.choose(self._equations.independent_rows(self.configuration))
         names = self._constraint_names()
         self.redundant = tuple(np.delete(names, self._equations.active).tolist())
-        self._functions = Functions(self._equations, self.backend)
+        self._functions = SystemFunctions(self._equations, self.backend)
 
     # --- names and sizes ------------------------------------------------------------------------
 
@@ -407,7 +407,7 @@ class AbsoluteSystem:
 
     # --- inside ---------------------------------------------------------------------------------
 
-    def _freedoms(self, motion: Motion) -> Iterator[tuple[ConstraintJoint, Array, int, int]]:
+    def _freedoms(self, motion: BodiesMotion) -> Iterator[tuple[ConstraintJoint, Array, int, int]]:
         """Yield each joint with the rows (2, k, 6) of its freedoms, and its child and parent."""
         constraints = self._equations.constraints
         blocks, _ = constraints.relative_motion(motion)
@@ -415,10 +415,10 @@ class AbsoluteSystem:
             rows = blocks[k][:, joint.pair.free_components]
             yield joint, rows, int(constraints.child[k]), int(constraints.parent[k])
 
-    def _motion(self, q: ArrayLike, v: ArrayLike) -> Motion:
+    def _motion(self, q: ArrayLike, v: ArrayLike) -> BodiesMotion:
         return self._equations.bodies.motion(vector('q', self.nq, q), vector('v', self.nv, v))
 
-    def _still(self, q: ArrayLike) -> Motion:
+    def _still(self, q: ArrayLike) -> BodiesMotion:
         return self._equations.still(vector('q', self.nq, q))
 
     def _given_forces(

@@ -1,6 +1,6 @@
 """The equations of a whole system as functions of its state, which can be recorded and compiled.
 
-Each function takes numbers or recorded scalars. `Functions` are the same ones, compiled.
+Each function takes numbers or recorded scalars. `SystemFunctions` are the same ones, compiled.
 """
 
 from __future__ import annotations
@@ -25,10 +25,10 @@ from screw_dynamics_ros.core.mechanisms.absolute_coordinates.bodies import (
     ConstraintJoint,
 )
 from screw_dynamics_ros.core.mechanisms.absolute_coordinates.body_equations import (
+    BodiesMotion,
     BodyEquations,
     Coupling,
     JointEquations,
-    Motion,
 )
 from screw_dynamics_ros.core.mechanisms.absolute_coordinates.groups import SE3, SO3xR3
 from screw_dynamics_ros.core.mechanisms.absolute_coordinates.independence import independent_rows
@@ -102,7 +102,7 @@ class SystemEquations:
         """Whether `accelerations` wants g given: it is needed and cannot be recorded."""
         return bool(self._beta) and not self.constraints.gaps_are_recordable
 
-    def still(self, q: Array) -> Motion:
+    def still(self, q: Array) -> BodiesMotion:
         """Return the motion of bodies at rest."""
         return self.bodies.motion(q, zeros(6 * self.bodies.count))
 
@@ -146,7 +146,7 @@ class SystemEquations:
         motion = self.still(q)
         return self.own_rows(motion, self._rows(motion)[0], self.active)
 
-    def own_rows(self, motion: Motion, blocks: Array, rows: NDArray[np.intp]) -> Array:
+    def own_rows(self, motion: BodiesMotion, blocks: Array, rows: NDArray[np.intp]) -> Array:
         """Return parts of rows in body-fixed twists as those in the bodies' own velocities."""
         blocks, bodies = blocks.copy(), self.constraints.bodies[rows]
         hybrid = np.append(self.bodies.hybrid, False)[bodies]
@@ -181,7 +181,7 @@ class SystemEquations:
             result[bodies] = times(group.dexp_inv(-X[bodies]), V[bodies])
         return result.reshape(-1)
 
-    def _rows(self, motion: Motion) -> tuple[Array, Array]:
+    def _rows(self, motion: BodiesMotion) -> tuple[Array, Array]:
         blocks, eta = self.constraints.rows(motion)
         return blocks[self.active], eta[self.active]
 
@@ -195,7 +195,7 @@ class SystemEquations:
         return solve(blocks, r, s)
 
 
-class Functions:
+class SystemFunctions:
     """The functions of `SystemEquations`, compiled when they are first called.
 
     Parameters

@@ -2,7 +2,7 @@
 
 from screw_dynamics_ros.core.mechanisms.closures.closed_robot import ClosedRobot, ClosedState
 from screw_dynamics_ros.core.mechanisms.closures.closure_mobility import Mobility
-from screw_dynamics_ros.core.mechanisms.closures.hybrid import HybridMotion
+from screw_dynamics_ros.core.mechanisms.closures.hybrid import ClosedHybridMotion
 from screw_dynamics_ros.core.mechanisms.closures.loop_closures import (
     LoopClosures,
     read_loop_closures,
@@ -10,10 +10,10 @@ from screw_dynamics_ros.core.mechanisms.closures.loop_closures import (
 from screw_dynamics_ros.core.mechanisms.closures.position_closure import Closing
 
 __all__ = [
+    'ClosedHybridMotion',
     'ClosedRobot',
     'ClosedState',
     'Closing',
-    'HybridMotion',
     'LoopClosures',
     'Mobility',
     'read_loop_closures',

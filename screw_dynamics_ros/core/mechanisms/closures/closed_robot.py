@@ -455,7 +455,7 @@ class ClosedRobot:
         rates: ArrayLike,
         accelerations: Mapping[str, float],
         torques: Mapping[str, float] | None = None,
-    ) -> hybrid.HybridMotion:
+    ) -> hybrid.ClosedHybridMotion:
         """Return the motion of all joints when some are moved and others driven (C-014).
 
         Any joints may be moved or driven, actuated or not; see `hybrid.hybrid_motion`.
@@ -487,7 +487,7 @@ class ClosedRobot:
         displacements: Mapping[str, float],
         stiffness: ArrayLike,
         torques: Mapping[str, float] | None = None,
-    ) -> hybrid.HybridMotion:
+    ) -> hybrid.ClosedHybridMotion:
         """Return small displacements of all joints when some are moved and others loaded (C-014).
 
         Quasi-static: joints resist with their `stiffness` (n,) [N m/rad, N/m], 0 for those without

@@ -34,7 +34,7 @@ CONTRADICTION = 1e-8
 
 
 @dataclass(frozen=True)
-class HybridMotion:
+class ClosedHybridMotion:
     """Motion and torques of all joints.
 
     Attributes
@@ -55,7 +55,7 @@ class HybridMotion:
 
 def hybrid_motion(
     A: Array, J: Array, moved: Array, motion: Array, torques: Array, h: Array, b: Array
-) -> HybridMotion:
+) -> ClosedHybridMotion:
     """Return the motion of all joints.
 
     Parameters
@@ -106,7 +106,7 @@ def hybrid_motion(
     whole, tau = motion.copy(), torques.copy()
     whole[free] = x_f
     tau[moved] = (A @ whole + J.T @ multipliers + h)[moved]
-    return HybridMotion(whole, tau, multipliers)
+    return ClosedHybridMotion(whole, tau, multipliers)
 
 
 def roles(

@@ -18,7 +18,7 @@ from screw_dynamics_ros.core.mechanisms.parallel.mechanism import Mechanism
 from screw_dynamics_ros.core.types import Array
 
 
-class Functions:
+class LegFunctions:
     """Recursions of `recursions` for one mechanism, on numbers.
 
     Parameters

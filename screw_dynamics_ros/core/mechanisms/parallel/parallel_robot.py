@@ -13,7 +13,7 @@ from screw_dynamics_ros.core.lie._arrays import finite_pose
 from screw_dynamics_ros.core.lie.screw_systems import TOLERANCE
 from screw_dynamics_ros.core.mechanisms.parallel import convexity, force_distribution
 from screw_dynamics_ros.core.mechanisms.parallel.assembly_modes import AssemblyModes, assembly_modes
-from screw_dynamics_ros.core.mechanisms.parallel.leg_functions import Functions
+from screw_dynamics_ros.core.mechanisms.parallel.leg_functions import LegFunctions
 from screw_dynamics_ros.core.mechanisms.parallel.mechanism import Mechanism, classify
 from screw_dynamics_ros.core.types import Array
 
@@ -82,7 +82,7 @@ class ParallelRobot:
 
     def __init__(self, mechanism: Mechanism, backend: str = 'auto') -> None:
         self.mechanism = mechanism
-        self._functions = Functions(mechanism, backend)
+        self._functions = LegFunctions(mechanism, backend)
         self.backend = self._functions.backend
         self._tolerance = ROUNDING * max(1.0, mechanism.size)
 

@@ -129,7 +129,7 @@ def retimed(
     bounds = [efforts]
     if acceleration_limits is not None:
         bounds.append(
-            Bounds(
+            PathBounds(
                 motion.v,
                 motion.a,
                 np.zeros_like(motion.v),
@@ -151,7 +151,7 @@ def retimed(
 
 
 @dataclass(frozen=True, eq=False)
-class Bounds:
+class PathBounds:
     """|alpha u + beta x + delta sigma + gamma| <= limit, for each sample and joint.
 
     Attributes
@@ -167,9 +167,9 @@ class Bounds:
     gamma: Array
     limit: Array
 
-    def at(self, samples: Array) -> Bounds:
+    def at(self, samples: Array) -> PathBounds:
         """Return the bounds at some samples, given as an index array or a mask."""
-        return Bounds(
+        return PathBounds(
             self.alpha[samples],
             self.beta[samples],
             self.delta[samples],
@@ -177,16 +177,16 @@ class Bounds:
             self.limit,
         )
 
-    def reversed_in_time(self) -> Bounds:
+    def reversed_in_time(self) -> PathBounds:
         """Return the bounds of the path run backward: u has the other sign."""
-        return Bounds(
+        return PathBounds(
             -self.alpha[::-1], self.beta[::-1], self.delta[::-1], self.gamma[::-1], self.limit
         )
 
 
-def joined(bounds: list[Bounds]) -> Bounds:
+def joined(bounds: list[PathBounds]) -> PathBounds:
     """Return several bounds as one."""
-    return Bounds(
+    return PathBounds(
         *(
             np.concatenate([getattr(each, name) for each in bounds], axis=-1)
             for name in ('alpha', 'beta', 'delta', 'gamma', 'limit')
@@ -213,7 +213,7 @@ def efforts_along(
     payloads: Mapping[str, RigidBody] | None,
     limit: Array,
     friction: bool,
-) -> Bounds:
+) -> PathBounds:
     """Return the efforts of a motion as functions of its speed; parameters as in `retimed`."""
     rest = replace(motion, v=np.zeros_like(motion.v), a=np.zeros_like(motion.v))
     static = required_efforts(robot, rest, payloads, friction=False)
@@ -224,7 +224,7 @@ def efforts_along(
     if friction:
         dry, viscous = friction_coefficients(robot)
         static, linear = static + dry * np.sign(motion.v), viscous * motion.v
-    return Bounds(alpha, beta, linear, static, limit)
+    return PathBounds(alpha, beta, linear, static, limit)
 
 
 def velocity_bound(robot: Robot, motion: Motion) -> Array:
@@ -235,7 +235,7 @@ def velocity_bound(robot: Robot, motion: Motion) -> Array:
     return np.fmin.reduce(factors, axis=1, initial=inf)
 
 
-def any_u(bounds: Bounds, top: Array) -> Array:
+def any_u(bounds: PathBounds, top: Array) -> Array:
     """Return where there certainly is a u for every sigma up to `top` (N,), (N,) of bool.
 
     Without viscous friction the bounds are linear in x and u: what holds at 0 and at the top holds
@@ -257,7 +257,7 @@ def any_u(bounds: Bounds, top: Array) -> Array:
     return free & finite  # comparisons with NaN, where nothing moves a joint, are False
 
 
-def maximum_velocity(bounds: Bounds) -> Array:
+def maximum_velocity(bounds: PathBounds) -> Array:
     """Return up to which sigma there is a u within the bounds, (N,): the maximum velocity curve.
 
     u is bounded from below by the joints k with s_k alpha_k < 0 and from above by those j with
@@ -277,7 +277,7 @@ def maximum_velocity(bounds: Bounds) -> Array:
     return sigma.min(axis=(1, 2), initial=inf)
 
 
-def without_u(bounds: Bounds, h: Array, top: Array) -> Array:
+def without_u(bounds: PathBounds, h: Array, top: Array) -> Array:
     """Return up to which sigma the bounds hold with u = 0, (N,), for joints that u hardly moves.
 
     Those that are slow, to which the change of x within an interval matters less than x itself.
@@ -297,7 +297,7 @@ def without_u(bounds: Bounds, h: Array, top: Array) -> Array:
     return result
 
 
-def propagated(bounds: Bounds, h: Array, top: Array) -> Array:
+def propagated(bounds: PathBounds, h: Array, top: Array) -> Array:
     """Return the highest x (N,) below `top` (N,) that bounds let grow from sample to sample.
 
     Where x is at the top and may stay there, which is seen for all samples at once, it does; from
@@ -316,7 +316,7 @@ def propagated(bounds: Bounds, h: Array, top: Array) -> Array:
     return np.array(result)
 
 
-def growth(bounds: Bounds, h: Array) -> Array:
+def growth(bounds: PathBounds, h: Array) -> Array:
     """Return what bounds the growth of x in each interval, (N - 1, 7, n).
 
     From x at one sample to y at the next, u = (y - x) / 2 h. With s the sign of alpha the bound
@@ -374,7 +374,7 @@ def grown(x: float, y: float, interval: list[list[float]]) -> float:
     return y
 
 
-def slowed(robot: Robot, motion: Motion, efforts: Bounds, h: Array, x: Array) -> Retiming:
+def slowed(robot: Robot, motion: Motion, efforts: PathBounds, h: Array, x: Array) -> Retiming:
     """Return a motion with x (N,) along its path; accelerations are means of both sides."""
     sigma = np.sqrt(x)
     u = np.diff(x) / (2.0 * h)

@@ -39,7 +39,7 @@ from screw_dynamics_ros.core.types import Array
 RANK_TOLERANCE = 1e-9
 
 
-class Closing(NamedTuple):
+class LoopClosing(NamedTuple):
     """A configuration that closes a loop.
 
     Attributes
@@ -154,7 +154,7 @@ class Loop:
         *,
         tolerance: float = 1e-12,
         max_iterations: int = 50,
-    ) -> Closing:
+    ) -> LoopClosing:
         """Return the configuration near q that closes the loop; the active joints stay where q is.
 
         Newton's method on the passive joints. A loop closes in several ways; which one it is
@@ -172,7 +172,7 @@ class Loop:
             residual = self.residual(q)
             size = float(np.linalg.norm(residual))
             if size <= tolerance:
-                return Closing(q, size, iteration)
+                return LoopClosing(q, size, iteration)
             q[passive] -= np.linalg.pinv(self.reduced_jacobian(q)[:, passive]) @ residual
         raise ArgumentError(
             f'the loop does not close: the residual is still {size:.3g} after {max_iterations} '

@@ -181,7 +181,7 @@ def fuse(
     if not np.isfinite(motors).all():
         raise ArgumentError(f'q must be finite numbers, got {motors.tolist()}')
     T = robot.checked_pose('seed', robot.home if seed is None else seed)
-    problem = Measurements(robot, motors, sensors, angles, sigma)
+    problem = PassiveMeasurements(robot, motors, sensors, angles, sigma)
     for _ in range(MAX_STEPS):
         errors, A = problem.linearized(T)
         step = problem.step(errors, A)
@@ -199,7 +199,7 @@ def moved(T: Array, X: Array) -> Array:
     return se3.pose(so3.exp(X[:3]) @ T[:3, :3], T[:3, 3] + X[3:])
 
 
-class Measurements:
+class PassiveMeasurements:
     """Errors of all measurements for a pose, divided by their standard deviations.
 
     Parameters

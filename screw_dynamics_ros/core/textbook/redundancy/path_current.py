@@ -28,7 +28,7 @@ from dataclasses import dataclass
 from numpy.typing import ArrayLike
 
 from screw_dynamics_ros.core.arguments import check_count, check_number
-from screw_dynamics_ros.core.textbook.redundancy.path_problem import DynamicModel, PathProblem
+from screw_dynamics_ros.core.textbook.redundancy.path_problem import PathDynamics, PathProblem
 from screw_dynamics_ros.core.types import Array
 
 #: Largest knots of one search [rad, m], and how many searches follow one another.
@@ -63,7 +63,7 @@ class CurrentPath:
 
 
 def least_current_path(
-    robot: DynamicModel,
+    robot: PathDynamics,
     q: ArrayLike,
     dt: float,
     link: str,

@@ -23,7 +23,7 @@ from screw_dynamics_ros.core.types import Array
 STEPS, REACHED = 20, 1e-10
 
 
-class DynamicModel(Protocol):
+class PathDynamics(Protocol):
     """What the optimization asks of a robot; `Robot` has it."""
 
     @property
@@ -71,7 +71,7 @@ class PathProblem:
 
     def __init__(
         self,
-        robot: DynamicModel,
+        robot: PathDynamics,
         q: ArrayLike,
         dt: float,
         link: str,

@@ -31,7 +31,7 @@ from screw_dynamics_ros.core.motion.control import (
 from screw_dynamics_ros.core.types import Array
 from screw_dynamics_ros.nodes.hosting.host import ModelHost
 from screw_dynamics_ros.nodes.model.actuated import actuated
-from screw_dynamics_ros.nodes.model.running_model import Model
+from screw_dynamics_ros.nodes.model.running_model import RunningModel
 from screw_dynamics_ros.nodes.outputs.dynamics.command_message import CommandMessage, joint_command
 from screw_dynamics_ros.nodes.outputs.dynamics.command_parameters import (
     CONTINUE,
@@ -97,7 +97,7 @@ class Commands:
 
     def bind(
         self,
-        model: Model,
+        model: RunningModel,
         publishers: Publishers,
         wanted: Array,
         weight: Array,
@@ -108,7 +108,7 @@ class Commands:
 
         Parameters
         ----------
-        model : Model
+        model : RunningModel
         publishers : Publishers
         wanted, weight : (n,) arrays
             Where the kernel writes the torques of the joints of the model, and those that carry its
@@ -281,7 +281,7 @@ class Commands:
 
     # --- descriptions ---------------------------------------------------------------------------
 
-    def _react_to_description(self, model: Model) -> None:
+    def _react_to_description(self, model: RunningModel) -> None:
         """Execute the configured action for another robot description."""
         assert self.torque is not None
         action = self._parameters['on_new_description']

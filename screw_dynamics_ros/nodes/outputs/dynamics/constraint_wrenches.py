@@ -21,7 +21,7 @@ from screw_dynamics_ros.core.constraints.motion_constraint import (
     fixed_frame,
 )
 from screw_dynamics_ros.core.types import Array
-from screw_dynamics_ros.nodes.model.running_model import Model
+from screw_dynamics_ros.nodes.model.running_model import RunningModel
 from screw_dynamics_ros.nodes.parameters.constraint_parameters import BlockedMotions
 from screw_dynamics_ros.ros.diagnostics import Level, Status
 from screw_dynamics_ros.ros.joint_states.mapper import JointStateMapper
@@ -114,7 +114,7 @@ class ConstraintWrenches:
 
     def bind(
         self,
-        model: Model,
+        model: RunningModel,
         mapper: JointStateMapper,
         torques: Callable[[], Array],
         payload: Array,

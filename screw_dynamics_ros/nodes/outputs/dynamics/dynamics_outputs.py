@@ -26,7 +26,7 @@ from screw_dynamics_ros.nodes.hosting.host import ModelHost
 from screw_dynamics_ros.nodes.hosting.output_group import Plan, Stage
 from screw_dynamics_ros.nodes.model import torque_terms
 from screw_dynamics_ros.nodes.model.actuated import actuated
-from screw_dynamics_ros.nodes.model.running_model import Model
+from screw_dynamics_ros.nodes.model.running_model import RunningModel
 from screw_dynamics_ros.nodes.model.scalar_joints import scalar_joints
 from screw_dynamics_ros.nodes.model.torque_terms import TorqueTerms
 from screw_dynamics_ros.nodes.outputs.dynamics import constraint_wrenches
@@ -112,7 +112,7 @@ class Dynamics:
     one it is what lets the measured motion go on unaccelerated: gravity and Coriolis.
     """
 
-    _model: Model  # as long as there are outputs
+    _model: RunningModel  # as long as there are outputs
     _mapper: JointStateMapper
 
     def __init__(self, node: Node, host: ModelHost) -> None:
@@ -170,7 +170,9 @@ class Dynamics:
         """Return what acts on each joint state: the reference first, the command last."""
         return [Stage(prepare=self.reference.update), Stage(consume=self.commands.consume)]
 
-    def bind(self, model: Model, mapper: JointStateMapper, plan: DynamicsPlan) -> list[Channel]:
+    def bind(
+        self, model: RunningModel, mapper: JointStateMapper, plan: DynamicsPlan
+    ) -> list[Channel]:
         """Take over a new model."""
         is_first = self.outputs is None
         is_new = is_first or mapper is not self._mapper

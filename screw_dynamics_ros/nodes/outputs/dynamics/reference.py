@@ -18,7 +18,7 @@ from trajectory_msgs.msg import JointTrajectory
 from screw_dynamics_ros.core.errors import ArgumentError
 from screw_dynamics_ros.core.types import Array
 from screw_dynamics_ros.nodes.hosting.host import ModelHost
-from screw_dynamics_ros.nodes.model.running_model import Model
+from screw_dynamics_ros.nodes.model.running_model import RunningModel
 from screw_dynamics_ros.nodes.model.torque_terms import GIVEN, rows
 from screw_dynamics_ros.nodes.outputs.dynamics.reference_controller import ControllerReference
 from screw_dynamics_ros.nodes.outputs.dynamics.reference_joints import ReferenceJoints
@@ -66,7 +66,7 @@ class FollowedReference:
         """Follow a trajectory_msgs/JointTrajectory, or refuse it."""
         self._trajectory.receive(message)
 
-    def bind(self, model: Model, mapper: JointStateMapper, reference: Array) -> None:
+    def bind(self, model: RunningModel, mapper: JointStateMapper, reference: Array) -> None:
         """Follow with another model, whose kernel reads the vector `reference`, (4 n,)."""
         joints = ReferenceJoints.of(model)
         self._mapper, self._rows = mapper, rows(reference)

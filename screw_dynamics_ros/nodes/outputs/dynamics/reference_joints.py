@@ -10,7 +10,7 @@ import numpy as np
 from screw_dynamics_ros.core import UnknownNameError
 from screw_dynamics_ros.core.types import Array
 from screw_dynamics_ros.nodes.model.actuated import actuated
-from screw_dynamics_ros.nodes.model.running_model import Model
+from screw_dynamics_ros.nodes.model.running_model import RunningModel
 from screw_dynamics_ros.ros.messages.reference import Limits, Reference, check_limits
 from screw_dynamics_ros.ros.names import shorten
 
@@ -37,7 +37,7 @@ class ReferenceJoints:
     limits: Mapping[str, Limits]
 
     @classmethod
-    def of(cls, model: Model) -> ReferenceJoints:
+    def of(cls, model: RunningModel) -> ReferenceJoints:
         """Return those of a model."""
         robot = model.robot
         limits = (robot.limits.lower, robot.limits.upper, robot.limits.velocity)

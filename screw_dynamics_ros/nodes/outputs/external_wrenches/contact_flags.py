@@ -15,7 +15,7 @@ from screw_dynamics_ros.core import ArgumentError, Robot
 from screw_dynamics_ros.core.measurement.estimation.threshold_flag import ThresholdFlag
 from screw_dynamics_ros.core.robot.fused_kernel import Formula
 from screw_dynamics_ros.core.types import Array
-from screw_dynamics_ros.nodes.model.running_model import Model
+from screw_dynamics_ros.nodes.model.running_model import RunningModel
 from screw_dynamics_ros.nodes.model.scalar_joints import scalar_joints
 from screw_dynamics_ros.nodes.parameters.per_joint import PerJoint
 from screw_dynamics_ros.ros.diagnostics import Level, Status
@@ -195,7 +195,7 @@ class ContactFlags:
 
     def bind(
         self,
-        model: Model,
+        model: RunningModel,
         mapper: JointStateMapper,
         torques: Formula,
         publishers: Publishers,

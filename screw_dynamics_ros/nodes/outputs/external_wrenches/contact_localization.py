@@ -14,16 +14,16 @@ from screw_dynamics_ros.core import ArgumentError, Robot
 from screw_dynamics_ros.core.lie import quaternions
 from screw_dynamics_ros.core.measurement.estimation.contact_localization import (
     ContactLocator,
-    ContactPoint,
     Localization,
     LocalizationOptions,
+    LocatedContact,
 )
 from screw_dynamics_ros.core.measurement.estimation.link_segments import link_segments
 from screw_dynamics_ros.core.robot.fused_kernel import Formula
 from screw_dynamics_ros.core.types import Array
 from screw_dynamics_ros.nodes.hosting.host import ModelHost
 from screw_dynamics_ros.nodes.model.actuated import actuated
-from screw_dynamics_ros.nodes.model.running_model import Model, of_joints
+from screw_dynamics_ros.nodes.model.running_model import RunningModel, of_joints
 from screw_dynamics_ros.nodes.model.scalar_joints import scalar_joints
 from screw_dynamics_ros.nodes.outputs.external_wrenches.torque_observer import (
     ObserverPlan,
@@ -159,7 +159,7 @@ class ContactLocation:
         stack = Formula('body Jacobians', jacobians, stacked)
         return LocationPlan('', locator, (stack,))
 
-    def bind(self, model: Model, plan: TorquePlan) -> list[Channel]:
+    def bind(self, model: RunningModel, plan: TorquePlan) -> list[Channel]:
         """Take over a new model; return the topics."""
         self._plan, self._found = plan.location, None
         self._model, self._torque = model, plan.filtered_torque
@@ -234,7 +234,7 @@ class ContactLocation:
         )
         self._is_new, self._found_at = True, mapper.stamp
 
-    def _new_contact(self) -> ContactPoint | None:
+    def _new_contact(self) -> LocatedContact | None:
         """Return the contact of the present state, None if none was found in it."""
         return self._found.contact if self._found is not None and self._is_new else None
 
@@ -279,8 +279,8 @@ class ContactLocation:
 def contact_channel(
     publisher: Any,
     templates: Mapping[str, Template],
-    numbers: Callable[[ContactPoint], Array],
-    contact: Callable[[], ContactPoint | None],
+    numbers: Callable[[LocatedContact], Array],
+    contact: Callable[[], LocatedContact | None],
 ) -> Channel:
     """Return a topic of the contact, whose frame is the link that is touched.
 
@@ -308,7 +308,7 @@ def contact_channel(
     )
 
 
-def pose_numbers(contact: ContactPoint) -> Array:
+def pose_numbers(contact: LocatedContact) -> Array:
     """Return what geometry_msgs/PoseWithCovariance has, (43,)."""
     frame = contact.frame
     covariance = swap_linear_angular(swap_linear_angular(contact.frame_covariance).T)
@@ -317,12 +317,12 @@ def pose_numbers(contact: ContactPoint) -> Array:
     )
 
 
-def wrench_numbers(contact: ContactPoint) -> Array:
+def wrench_numbers(contact: LocatedContact) -> Array:
     """Return force and moment (6,)."""
     return swap_linear_angular(contact.wrench)
 
 
-def described(contact: ContactPoint) -> str:
+def described(contact: LocatedContact) -> str:
     """Return the contact in words."""
     return (
         f'{contact.segment.link}, {contact.segment.part}: {contact.along:.3f} m along it '

@@ -12,7 +12,7 @@ from screw_dynamics_ros.core.measurement.estimation.wrench_observability import 
 from screw_dynamics_ros.core.robot.fused_kernel import Formula
 from screw_dynamics_ros.core.types import Array
 from screw_dynamics_ros.nodes.model.actuated import actuated
-from screw_dynamics_ros.nodes.model.running_model import Model
+from screw_dynamics_ros.nodes.model.running_model import RunningModel
 from screw_dynamics_ros.nodes.outputs.external_wrenches.contacts import Contact
 from screw_dynamics_ros.nodes.outputs.external_wrenches.output_filters import wrench_outside_bands
 from screw_dynamics_ros.nodes.outputs.external_wrenches.torque_covariance import TorqueCovariance
@@ -37,7 +37,7 @@ class ObservableWrench:
 
     Parameters
     ----------
-    model : Model
+    model : RunningModel
     mapper : JointStateMapper
     contact : Contact
     torques : Formula
@@ -54,7 +54,7 @@ class ObservableWrench:
 
     def __init__(
         self,
-        model: Model,
+        model: RunningModel,
         mapper: JointStateMapper,
         contact: Contact,
         torques: Formula,

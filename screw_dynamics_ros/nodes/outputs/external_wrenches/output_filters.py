@@ -12,7 +12,7 @@ from screw_dynamics_ros.core.measurement.estimation.low_pass import LowPassSteps
 from screw_dynamics_ros.core.robot.fused_kernel import Formula
 from screw_dynamics_ros.core.types import Array
 from screw_dynamics_ros.nodes.hosting.output_group import Stage
-from screw_dynamics_ros.nodes.model.running_model import Model
+from screw_dynamics_ros.nodes.model.running_model import RunningModel
 from screw_dynamics_ros.ros.joint_states.mapper import JointStateMapper
 from screw_dynamics_ros.ros.parameters import Parameters, Specification
 
@@ -160,7 +160,7 @@ class OutputFilters:
 
     def bind(
         self,
-        model: Model,
+        model: RunningModel,
         mapper: JointStateMapper,
         plan: FilterPlan,
         is_valid: Sequence[Callable[[], bool]],

@@ -13,7 +13,7 @@ from std_srvs.srv import Trigger
 from screw_dynamics_ros.core import ArgumentError, Robot, ScrewDynamicsError
 from screw_dynamics_ros.core.measurement.estimation.residual_map import LEAST, ResidualMap, fitted
 from screw_dynamics_ros.core.types import Array
-from screw_dynamics_ros.nodes.model.running_model import Model
+from screw_dynamics_ros.nodes.model.running_model import RunningModel
 from screw_dynamics_ros.nodes.outputs.external_wrenches.residual_recordings import (
     MOST,
     Recordings,
@@ -106,7 +106,7 @@ class ResidualOffsets:
         node.create_service(Trigger, '~/record_residual', self._answer(self._record))
         node.create_service(Trigger, '~/fit_residual_map', self._answer(self._fit))
 
-    def bind(self, model: Model, mapper: JointStateMapper) -> None:
+    def bind(self, model: RunningModel, mapper: JointStateMapper) -> None:
         """Take over a new model; for another robot the file is read anew."""
         is_new = mapper is not self._mapper
         self._model, self._mapper = model, mapper
@@ -307,7 +307,7 @@ class ResidualOffsets:
                     )
 
 
-def turning_joints(model: Model) -> Array:
+def turning_joints(model: RunningModel) -> Array:
     """Return which joints of a model turn, (n,) bool."""
     robot: Robot = model.robot
     turns = {joint.name: joint.kind.turns for joint in robot.description.joints}

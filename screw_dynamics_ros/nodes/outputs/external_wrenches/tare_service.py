@@ -16,7 +16,7 @@ from std_srvs.srv import Trigger
 from screw_dynamics_ros.core import ScrewDynamicsError
 from screw_dynamics_ros.core.types import Array
 from screw_dynamics_ros.nodes.hosting.output_group import Stage
-from screw_dynamics_ros.nodes.model.running_model import Model
+from screw_dynamics_ros.nodes.model.running_model import RunningModel
 from screw_dynamics_ros.nodes.outputs.external_wrenches.external_torque import external_torque
 from screw_dynamics_ros.nodes.outputs.external_wrenches.residual_offsets import ResidualOffsets
 from screw_dynamics_ros.nodes.outputs.external_wrenches.tare import TareStates
@@ -51,7 +51,7 @@ class Tare:
         effort_terms: Callable[[], Sequence[str]],
     ) -> None:
         self._reset = reset
-        self._model: Model | None = None
+        self._model: RunningModel | None = None
         self._mapper: JointStateMapper | None = None
         self._offset, self._constant, self._is_tared = np.zeros(0), np.zeros(0), False
         self.residuals = ResidualOffsets(
@@ -61,7 +61,7 @@ class Tare:
         node.create_service(Trigger, '~/tare', self._on_tare)
         node.create_service(Trigger, '~/reset', self._on_reset)
 
-    def bind(self, model: Model, mapper: JointStateMapper, offset: Array) -> None:
+    def bind(self, model: RunningModel, mapper: JointStateMapper, offset: Array) -> None:
         """Take over a new model, which reads `offset` (n,); another robot starts without tare."""
         is_new = mapper is not self._mapper
         self._offset, self._model, self._mapper = offset, model, mapper

@@ -10,7 +10,7 @@ from screw_dynamics_ros.core.measurement.estimation.low_pass import LowPassSteps
 from screw_dynamics_ros.core.measurement.estimation.noise_propagation import NoiseVariance
 from screw_dynamics_ros.core.measurement.estimation.observers.quantities import Observation
 from screw_dynamics_ros.core.types import Array
-from screw_dynamics_ros.nodes.model.running_model import Model
+from screw_dynamics_ros.nodes.model.running_model import RunningModel
 from screw_dynamics_ros.nodes.outputs.external_wrenches.torque_observer import TorqueObserver
 from screw_dynamics_ros.ros.joint_states.mapper import JointStateMapper
 from screw_dynamics_ros.ros.parameters import Parameters
@@ -24,7 +24,7 @@ class TorqueCovariance:
 
     Parameters
     ----------
-    model : Model
+    model : RunningModel
     mapper : JointStateMapper
     parameters : Parameters
         With the values of `torque_observer.TABLE`.
@@ -38,7 +38,7 @@ class TorqueCovariance:
 
     def __init__(
         self,
-        model: Model,
+        model: RunningModel,
         mapper: JointStateMapper,
         parameters: Parameters,
         observer: TorqueObserver,

@@ -17,7 +17,7 @@ from screw_dynamics_ros.core.measurement.estimation.observers.table import (
 )
 from screw_dynamics_ros.core.types import Array
 from screw_dynamics_ros.nodes.hosting.output_group import Stage
-from screw_dynamics_ros.nodes.model.running_model import Model
+from screw_dynamics_ros.nodes.model.running_model import RunningModel
 from screw_dynamics_ros.nodes.model.scalar_joints import scalar_joints
 from screw_dynamics_ros.nodes.outputs.external_wrenches.external_torque import observation
 from screw_dynamics_ros.ros.diagnostics import Level, Status
@@ -106,7 +106,7 @@ class TorqueObserver:
             np.zeros(max(1, len(chosen.observer.parameters) * n)),
         )
 
-    def bind(self, model: Model, mapper: JointStateMapper, plan: ObserverPlan) -> None:
+    def bind(self, model: RunningModel, mapper: JointStateMapper, plan: ObserverPlan) -> None:
         """Start with a new model."""
         self._model, self._mapper, self._plan = model, mapper, plan
         self._pending = False

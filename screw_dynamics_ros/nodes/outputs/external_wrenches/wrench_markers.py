@@ -6,7 +6,7 @@ from screw_dynamics_ros.core.lie.screws import wrench_axis
 from screw_dynamics_ros.nodes.hosting.drawing import Source
 from screw_dynamics_ros.nodes.outputs.marker_topic import Picture, color, scale, screw
 from screw_dynamics_ros.ros.messages.conversions import swap_linear_angular
-from screw_dynamics_ros.ros.messages.markers import Shape
+from screw_dynamics_ros.ros.messages.markers import MarkerShape
 from screw_dynamics_ros.ros.parameters import Parameters
 
 TABLE = (
@@ -26,9 +26,9 @@ def wrench(frame_id: str, parameters: Parameters, values: Source) -> Picture:
     """
     width = parameters['marker_width']
     shapes = (
-        Shape('arrow', 'forces', frame_id, parameters['force_color'], width),
-        Shape('arrow', 'moments', frame_id, parameters['moment_color'], width),
-        Shape('line', 'wrench_axes', frame_id, parameters['screw_axis_color'], 0.5 * width),
+        MarkerShape('arrow', 'forces', frame_id, parameters['force_color'], width),
+        MarkerShape('arrow', 'moments', frame_id, parameters['moment_color'], width),
+        MarkerShape('line', 'wrench_axes', frame_id, parameters['screw_axis_color'], 0.5 * width),
     )
     scales = parameters['force_scale'], parameters['moment_scale']
     drawing = screw(shapes, wrench_axis, scales, parameters['axis_length'])

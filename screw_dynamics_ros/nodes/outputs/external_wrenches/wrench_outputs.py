@@ -15,7 +15,7 @@ from screw_dynamics_ros.core.types import Array
 from screw_dynamics_ros.nodes.hosting import statuses
 from screw_dynamics_ros.nodes.hosting.host import ModelHost
 from screw_dynamics_ros.nodes.hosting.output_group import Stage
-from screw_dynamics_ros.nodes.model.running_model import Model
+from screw_dynamics_ros.nodes.model.running_model import RunningModel
 from screw_dynamics_ros.nodes.outputs import marker_topic
 from screw_dynamics_ros.nodes.outputs.external_wrenches import (
     contact_flags,
@@ -88,7 +88,7 @@ class WrenchEstimator:
     frame and resolved in it, and assumes that all external torque comes from a contact there.
     """
 
-    _model: Model  # as long as there are frames
+    _model: RunningModel  # as long as there are frames
     _mapper: JointStateMapper
 
     def __init__(self, node: Node, host: ModelHost) -> None:
@@ -136,7 +136,9 @@ class WrenchEstimator:
             self._tare.stage(),
         ]
 
-    def bind(self, model: Model, mapper: JointStateMapper, plan: WrenchPlan) -> list[Channel]:
+    def bind(
+        self, model: RunningModel, mapper: JointStateMapper, plan: WrenchPlan
+    ) -> list[Channel]:
         """Take over a new model; another robot starts without tare."""
         self._model, self._mapper = model, mapper
         self._frames, self._contacts = plan.frames, plan.contacts

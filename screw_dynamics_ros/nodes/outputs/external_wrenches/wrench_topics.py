@@ -14,7 +14,7 @@ from std_msgs.msg import Float64MultiArray
 from screw_dynamics_ros.core.arms.inverse.manipulability import freedoms
 from screw_dynamics_ros.core.robot.fused_kernel import Formula
 from screw_dynamics_ros.core.types import Array
-from screw_dynamics_ros.nodes.model.running_model import Model
+from screw_dynamics_ros.nodes.model.running_model import RunningModel
 from screw_dynamics_ros.nodes.outputs.external_wrenches.contacts import is_observable
 from screw_dynamics_ros.nodes.outputs.external_wrenches.finite_check import Finite
 from screw_dynamics_ros.nodes.outputs.external_wrenches.observable_wrenches import (
@@ -42,7 +42,7 @@ class WrenchTopics:
 
     Parameters
     ----------
-    model : Model
+    model : RunningModel
     mapper : JointStateMapper
     plan : WrenchPlan
     publishers : Publishers
@@ -59,7 +59,7 @@ class WrenchTopics:
 
     def __init__(
         self,
-        model: Model,
+        model: RunningModel,
         mapper: JointStateMapper,
         plan: WrenchPlan,
         publishers: Publishers,

@@ -18,7 +18,7 @@ from screw_dynamics_ros.core.types import Array
 from screw_dynamics_ros.nodes.hosting.drawing import Source
 from screw_dynamics_ros.nodes.outputs.marker_topic import Drawing, Picture, color, scale, screw
 from screw_dynamics_ros.ros.messages.conversions import quaternion
-from screw_dynamics_ros.ros.messages.markers import Shape, draw_ellipsoid, draw_line
+from screw_dynamics_ros.ros.messages.markers import MarkerShape, draw_ellipsoid, draw_line
 from screw_dynamics_ros.ros.parameters import Parameters, Specification
 
 ELLIPSOIDS = ('velocity_ellipsoids', 'force_ellipsoids')
@@ -55,7 +55,7 @@ def joint_axes(robot: Robot, prefix: str, parameters: Parameters) -> list[Pictur
     length, width = parameters['axis_length'], parameters['marker_width']
 
     def picture(joint: Joint) -> Picture:
-        shape = Shape(
+        shape = MarkerShape(
             'arrow', 'joint_axes', prefix + joint.child, parameters['joint_axis_color'], width
         )
         return Picture(Drawing((shape,), partial(draw_axis, 0.5 * length * joint.axis)))
@@ -80,9 +80,9 @@ def twist(frame_id: str, parameters: Parameters, velocity: Source) -> Picture:
         for what in ('linear_velocity', 'angular_velocity', 'screw_axis')
     ]
     shapes = (
-        Shape('arrow', 'linear_velocities', frame_id, colors[0], width),
-        Shape('arrow', 'angular_velocities', frame_id, colors[1], width),
-        Shape('line', 'screw_axes', frame_id, colors[2], 0.5 * width),
+        MarkerShape('arrow', 'linear_velocities', frame_id, colors[0], width),
+        MarkerShape('arrow', 'angular_velocities', frame_id, colors[1], width),
+        MarkerShape('line', 'screw_axes', frame_id, colors[2], 0.5 * width),
     )
     return Picture(screw(shapes, screw_axis, scales, length), (velocity,))
 
@@ -101,7 +101,7 @@ def ellipsoids(
     """
     scales = [parameters[f'{kind[:-1]}_scale'] for kind in kinds]
     shapes = [
-        Shape('ellipsoid', kind, frame_id, parameters[f'{kind[:-1]}_color']) for kind in kinds
+        MarkerShape('ellipsoid', kind, frame_id, parameters[f'{kind[:-1]}_color']) for kind in kinds
     ]
     draw = partial(draw_ellipsoids, tuple(kinds), scales, parameters['ellipsoid_limit'])
     return Picture(

@@ -20,7 +20,7 @@ from screw_dynamics_ros.nodes.hosting import statuses
 from screw_dynamics_ros.nodes.hosting.host import ModelHost
 from screw_dynamics_ros.nodes.hosting.output_group import Plan, Stage
 from screw_dynamics_ros.nodes.model.actuated import actuated
-from screw_dynamics_ros.nodes.model.running_model import Model, of_joints
+from screw_dynamics_ros.nodes.model.running_model import RunningModel, of_joints
 from screw_dynamics_ros.nodes.outputs import marker_topic
 from screw_dynamics_ros.nodes.outputs.kinematics import kinematics_markers, singularity_measures
 from screw_dynamics_ros.nodes.outputs.kinematics.description_topic import DescriptionTopic
@@ -135,7 +135,7 @@ class Kinematics:
         self._frames: Frames | None = None
         self._singularities: Singularities | None = None
         self._markers = MarkerTopic(self._publishers, host.drawing)
-        self._model: Model | None = None
+        self._model: RunningModel | None = None
         self._links: dict[str, LinkOutputs] = {}
         self._channels: list[Channel] = []
         self._parameters = Parameters(node, TABLE, self._check, self._apply)
@@ -185,7 +185,9 @@ class Kinematics:
         """Return what acts on each joint state."""
         return [Stage(use_refused=self._transforms.use_refused)]
 
-    def bind(self, model: Model, mapper: JointStateMapper, plan: KinematicsPlan) -> list[Channel]:
+    def bind(
+        self, model: RunningModel, mapper: JointStateMapper, plan: KinematicsPlan
+    ) -> list[Channel]:
         """Take over a new model."""
         self._frames, links = plan.frames, plan.links if model.results else {}
         self._description.update()
@@ -205,7 +207,7 @@ class Kinematics:
         self._channels += self._markers.bind(self._pictures(model), self._parameters['marker_rate'])
         return self._channels
 
-    def _link_channels(self, model: Model, name: str, link: LinkOutputs) -> list[Channel]:
+    def _link_channels(self, model: RunningModel, name: str, link: LinkOutputs) -> list[Channel]:
         """Return the topics of one link."""
         assert self._frames is not None
         assert self._singularities is not None
@@ -234,7 +236,7 @@ class Kinematics:
             channels.append(self._singularities.channel(name, publisher, self._host.drawing))
         return channels
 
-    def _pictures(self, model: Model) -> list[Picture]:
+    def _pictures(self, model: RunningModel) -> list[Picture]:
         """Return what `~/markers` show."""
         parameters, prefix = self._parameters, self._host.parameters['frame_prefix']
         wanted, singularities = parameters['markers'], self._singularities
@@ -295,7 +297,7 @@ class Kinematics:
         elif values.keys() & DRAWN and self._model is not None:
             self._redraw(self._model)
 
-    def _redraw(self, model: Model) -> None:
+    def _redraw(self, model: RunningModel) -> None:
         """Follow parameters that are not part of what the kernel computes."""
         if self._singularities is not None:
             self._singularities.redraw()

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from screw_dynamics_ros.core.tree.multibody_tree import mimic_map
 from screw_dynamics_ros.core.types import Array
-from screw_dynamics_ros.nodes.model.running_model import Model
+from screw_dynamics_ros.nodes.model.running_model import RunningModel
 from screw_dynamics_ros.ros.joint_states.contents import JointStateMessage
 from screw_dynamics_ros.ros.joint_states.fields import measured
 from screw_dynamics_ros.ros.joint_states.name_map import NameMap
@@ -55,7 +55,7 @@ class ReportedTransforms:
 
     Parameters
     ----------
-    model : Model
+    model : RunningModel
         Of a robot without loops: there one joint moves several others.
     prefix : str
         Put in front of all frame names.
@@ -63,7 +63,7 @@ class ReportedTransforms:
         As for `StampDecimation`.
     """
 
-    def __init__(self, model: Model, prefix: str, frequency: Callable[[], float]) -> None:
+    def __init__(self, model: RunningModel, prefix: str, frequency: Callable[[], float]) -> None:
         self._model, self._frequency = model, frequency
         description = model.robot.description
         children = {joint.name: joint for joint in description.joints}

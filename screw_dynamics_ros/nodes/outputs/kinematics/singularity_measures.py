@@ -13,7 +13,7 @@ from screw_dynamics_ros.core.robot.functions import Output
 from screw_dynamics_ros.core.robot.fused_kernel import Formula
 from screw_dynamics_ros.core.types import Array
 from screw_dynamics_ros.nodes.hosting.drawing import DrawingProcess, DrawnTopic, Source
-from screw_dynamics_ros.nodes.model.running_model import Model
+from screw_dynamics_ros.nodes.model.running_model import RunningModel
 from screw_dynamics_ros.ros.diagnostics import Level, Status
 from screw_dynamics_ros.ros.joint_states.mapper import JointStateMapper
 from screw_dynamics_ros.ros.messages import templates
@@ -99,7 +99,7 @@ class Singularities:
 
     Parameters
     ----------
-    model : Model
+    model : RunningModel
     mapper : JointStateMapper
         The state of its joints.
     jacobians : mapping
@@ -112,7 +112,7 @@ class Singularities:
 
     def __init__(
         self,
-        model: Model,
+        model: RunningModel,
         mapper: JointStateMapper,
         jacobians: dict[str, Output | Formula],
         inertia: Output | Formula | None,
@@ -207,7 +207,7 @@ class Singularities:
         return status
 
 
-def random_samples(model: Model) -> list[dict[Output | Formula, Array]]:
+def random_samples(model: RunningModel) -> list[dict[Output | Formula, Array]]:
     """Return the results for some random configurations."""
     random, n = np.random.default_rng(0), len(model.joints)
     return [model.results_at(random.uniform(-np.pi, np.pi, n), np.zeros(n)) for _ in range(SAMPLES)]

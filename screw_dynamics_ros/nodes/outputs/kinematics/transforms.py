@@ -11,7 +11,7 @@ from rclpy.node import Node
 from screw_dynamics_ros.core import Robot
 from screw_dynamics_ros.core.robot.fused_kernel import Formula
 from screw_dynamics_ros.nodes.model.actuated import actuated
-from screw_dynamics_ros.nodes.model.running_model import Model
+from screw_dynamics_ros.nodes.model.running_model import RunningModel
 from screw_dynamics_ros.nodes.outputs.kinematics.reported_transforms import (
     ReportedTransforms,
     StampDecimation,
@@ -90,7 +90,7 @@ class TransformPublisher:
         ]
 
     def bind(
-        self, model: Model, mapper: JointStateMapper, outputs: Sequence[Formula]
+        self, model: RunningModel, mapper: JointStateMapper, outputs: Sequence[Formula]
     ) -> list[Channel]:
         """Take over a new model, with the outputs there are for it, and return its topics."""
         self._channel, self._reported, self._static = None, None, None

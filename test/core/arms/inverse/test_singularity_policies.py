@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from screw_dynamics_ros.core import AdaptiveDamping, ArgumentError, Robot
-from screw_dynamics_ros.core.arms.inverse.policy_status import Situation
+from screw_dynamics_ros.core.arms.inverse.policy_status import SingularityStatus
 from screw_dynamics_ros.core.arms.inverse.singularity_policies import (
     Deviate,
     ScaleSpeed,
@@ -107,7 +107,7 @@ def test_stop_stops_and_can_be_left():
         outward = speed * tip / np.linalg.norm(tip)
         rows = [3, 4]
         return policy.follow(
-            Situation(
+            SingularityStatus(
                 robot.jacobian(q, 'tip')[rows],
                 outward,
                 limits,
@@ -131,7 +131,7 @@ def test_lost_directions_stop_the_scaled_motion():
     robot = Robot(planar_2r(), backend='reference')
     J = robot.jacobian(np.zeros(2), 'tip')[[3, 4]]
     limits = Bounds(np.full(2, -9.0), np.full(2, 9.0), ('j1', 'j2'))
-    situation = Situation(J, np.array([0.3, 0.4]), limits)
+    situation = SingularityStatus(J, np.array([0.3, 0.4]), limits)
     stopped = ScaleSpeed().follow(situation)
     assert (stopped.state, stopped.scale) == ('stopped', 0.0)
     assert '0.3 of the twist is in a direction that is lost' in stopped.message
@@ -145,7 +145,7 @@ def test_lost_directions_stop_the_scaled_motion():
 def test_braking_comes_before_the_path():
     """A joint that must keep some speed for one more sample does, and the deviation shows it."""
     bounds = Bounds(np.array([0.2, -1.0]), np.array([0.5, 1.0]), ('a', 'b'), ('a cannot stop',))
-    status = ScaleSpeed().follow(Situation(np.eye(2), np.array([-1.0, 0.5]), bounds))
+    status = ScaleSpeed().follow(SingularityStatus(np.eye(2), np.array([-1.0, 0.5]), bounds))
     assert (status.v == [0.2, 0.0]).all()
     assert status.scale == 0.0
     np.testing.assert_allclose(status.deviation, [0.2, 0.0])
@@ -202,12 +202,12 @@ def test_refusals(arm):
         (lambda: Stop(0.0, 0.1), 'of rest'),
         (lambda: Deviate(0.0), 'damping'),
         (lambda: ScaleSpeed(-1.0), 'slowest'),
-        (lambda: Situation(np.eye(6), np.zeros(5), LIMITS), 'the twist must have shape'),
-        (lambda: Situation(np.eye(2), np.zeros(2), LIMITS), '6 joint rates, J has 2'),
+        (lambda: SingularityStatus(np.eye(6), np.zeros(5), LIMITS), 'the twist must have shape'),
+        (lambda: SingularityStatus(np.eye(2), np.zeros(2), LIMITS), '6 joint rates, J has 2'),
         (lambda: closed_loop('stop'), r"policy must be ScaleSpeed\(\).*got 'stop'"),
         (lambda: closed_loop(ScaleSpeed), 'policy must be'),
         (lambda: arm.guarded_velocity(q, np.zeros(6), 'tool', 0.01, None), 'policy must be'),
-        (lambda: Situation(np.eye(6) * np.nan, np.zeros(6), LIMITS), 'NaN'),
+        (lambda: SingularityStatus(np.eye(6) * np.nan, np.zeros(6), LIMITS), 'NaN'),
     ]:
         with pytest.raises(ArgumentError, match=message):
             make()

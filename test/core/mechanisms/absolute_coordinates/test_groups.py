@@ -10,8 +10,8 @@ from screw_dynamics_ros.core.lie import se3, so3xr3
 from screw_dynamics_ros.core.mechanisms.absolute_coordinates import (
     SE3,
     ConfigurationGroup,
+    GroupState,
     SO3xR3,
-    State,
     StateGroup,
 )
 from screw_dynamics_ros.core.types import Array
@@ -38,14 +38,14 @@ def test_maps_are_those_of_each_body(function: str) -> None:
 def test_group_axioms() -> None:
     """Associativity, unit, inverse; exp of a line is a one-parameter subgroup (I-13, I-14)."""
     group, states = ConfigurationGroup(GROUPS), StateGroup(GROUPS)
-    x = [State(group.exp(elements(k)), elements(k + 5)) for k in range(3)]
+    x = [GroupState(group.exp(elements(k)), elements(k + 5)) for k in range(3)]
     compose = states.compose
     for ours, other in zip(compose(compose(x[0], x[1]), x[2]), compose(x[0], compose(x[1], x[2]))):
         np.testing.assert_allclose(ours, other, atol=1e-13)
     for ours, unit in zip(compose(x[0], states.inverse(x[0])), states.identity()):
         np.testing.assert_allclose(ours, unit, atol=1e-14)
-    line = State(elements(7), elements(8))
-    back = State(-line.C, -line.V)
+    line = GroupState(elements(7), elements(8))
+    back = GroupState(-line.C, -line.V)
     for ours, unit in zip(compose(states.exp(line), states.exp(back)), states.identity()):
         np.testing.assert_allclose(ours, unit, atol=1e-14)
     np.testing.assert_allclose(group.exp(group.log(x[0].C)), x[0].C, atol=1e-13)
@@ -55,7 +55,7 @@ def test_group_axioms() -> None:
 def test_bracket_and_differential_of_states() -> None:
     """[x1, x2] = ([X1, X2], 0); dexp acts on the configurations alone (14), (15), (34)."""
     group, states = ConfigurationGroup(GROUPS), StateGroup(GROUPS)
-    x1, x2 = (State(elements(k), elements(k + 3)) for k in (1, 2))
+    x1, x2 = (GroupState(elements(k), elements(k + 3)) for k in (1, 2))
     bracket, reverse = states.bracket(x1, x2), states.bracket(x2, x1)
     np.testing.assert_allclose(bracket.C, -reverse.C, atol=1e-15)
     assert not bracket.V.any()

@@ -9,7 +9,7 @@ from screw_dynamics_ros.core.mechanisms.parallel import ParallelRobot, example_m
 from screw_dynamics_ros.core.mechanisms.parallel.recursions import length_errors, rod_vectors
 from screw_dynamics_ros.core.mechanisms.parallel.tetrahedra import pose_of_pairs
 from screw_dynamics_ros.core.textbook.parallel.passive_sensors import (
-    Measurements,
+    PassiveMeasurements,
     UniversalSensor,
     chi_square_limit,
     fuse,
@@ -49,7 +49,7 @@ def test_rates_are_differences():
     robot, h = made(), 1e-6
     q = robot.inverse_position(GOLDEN)
     sensors = sensors_of('leg_1', 'leg_4')
-    problem = Measurements(robot, q, sensors, measured(robot, q, GOLDEN, sensors), SIGMA)
+    problem = PassiveMeasurements(robot, q, sensors, measured(robot, q, GOLDEN, sensors), SIGMA)
     _, A = problem.linearized(GOLDEN)
     for k, e in enumerate(np.eye(6)):
         later, earlier = (problem.linearized(moved(GOLDEN, s * h * e))[0] for s in (1, -1))
@@ -101,7 +101,7 @@ def test_a_sensor_makes_the_pose_more_certain():
     q, sensors = robot.inverse_position(GOLDEN), sensors_of('leg_1')
     angles = measured(robot, q, GOLDEN, sensors)
     fused, alone = (
-        Measurements(robot, q, s, a, SIGMA).result(GOLDEN).covariance
+        PassiveMeasurements(robot, q, s, a, SIGMA).result(GOLDEN).covariance
         for s, a in ((sensors, angles), ([], []))
     )
     gain = np.linalg.eigvalsh(alone - fused)
@@ -147,7 +147,7 @@ def test_a_direction_tells_assembly_modes_apart():
     angles = measured(robot, q, GOLDEN, sensors)
     chi = []
     for pose in robot.all_forward_positions(q, GOLDEN).poses:
-        errors, _ = Measurements(robot, q, sensors, angles, SIGMA).linearized(pose)
+        errors, _ = PassiveMeasurements(robot, q, sensors, angles, SIGMA).linearized(pose)
         chi.append(errors @ errors)
     assert chi[0] < 1e-12
     assert min(chi[1:]) > 1e3

@@ -9,13 +9,13 @@ from screw_dynamics_ros.core.measurement.identification.dynamics.options import 
 )
 from screw_dynamics_ros.core.measurement.identification.dynamics.recording import JointRecording
 from screw_dynamics_ros.core.measurement.identification.dynamics.result import DynamicIdentification
-from screw_dynamics_ros.core.measurement.identification.dynamics.unknowns import Model
+from screw_dynamics_ros.core.measurement.identification.dynamics.unknowns import EffortModel
 
 __all__ = [
     'DynamicIdentification',
+    'EffortModel',
     'IdentificationOptions',
     'JointRecording',
-    'Model',
     'identify_dynamics',
     'identify_recordings',
 ]

@@ -16,7 +16,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from screw_dynamics_ros.core.measurement.identification.dynamics.effort_equations import Equations
+from screw_dynamics_ros.core.measurement.identification.dynamics.effort_equations import (
+    EffortEquations,
+)
 from screw_dynamics_ros.core.measurement.identification.dynamics.effort_fit import (
     autocorrelation_times,
 )
@@ -57,12 +59,12 @@ class EffortCheck:
     is_scaled: bool
 
 
-def check_efforts(given: Equations, joints: Sequence[str]) -> tuple[EffortCheck, ...]:
+def check_efforts(given: EffortEquations, joints: Sequence[str]) -> tuple[EffortCheck, ...]:
     """Return the gain of each joint."""
     return tuple(_check(given, i, joint) for i, joint in enumerate(joints))
 
 
-def _check(given: Equations, i: int, joint: str) -> EffortCheck:
+def _check(given: EffortEquations, i: int, joint: str) -> EffortCheck:
     u, rigid = given.effort[:, i], given.rigid[:, i]
     if np.isnan(u).any() or not np.any(np.abs(rigid) > 1e-9):
         return EffortCheck(joint, np.nan, np.inf, False, 1.0, False)
@@ -78,7 +80,9 @@ def _check(given: Equations, i: int, joint: str) -> EffortCheck:
     return EffortCheck(joint, gain, deviation, identified, sign, bool(is_scaled))
 
 
-def _first_coefficient(columns: list[Array], u: Array, given: Equations) -> tuple[float, float]:
+def _first_coefficient(
+    columns: list[Array], u: Array, given: EffortEquations
+) -> tuple[float, float]:
     """Return the first coefficient of a regression and its standard deviation."""
     A = np.stack(columns, axis=1)
     norms = np.linalg.norm(A, axis=0)

@@ -24,7 +24,7 @@ CHUNK = 2000  # samples whose regressors are in memory at once
 
 
 @dataclass(frozen=True, eq=False)
-class Equations:
+class EffortEquations:
     """M instants of filtered equations of n joints, u = k (W x + known) + noise for each joint.
 
     Attributes
@@ -56,9 +56,9 @@ class Equations:
     a: Array
     direction: Array
 
-    def rows(self, chosen: NDArray[np.bool_]) -> Equations:
+    def rows(self, chosen: NDArray[np.bool_]) -> EffortEquations:
         """Return some of the instants, (M,) marked."""
-        return Equations(*(getattr(self, each.name)[chosen] for each in fields(self)))
+        return EffortEquations(*(getattr(self, each.name)[chosen] for each in fields(self)))
 
 
 def equations(
@@ -67,12 +67,12 @@ def equations(
     columns: NDArray[np.int64],
     cutoff: float,
     measured_velocities: bool = False,
-) -> Equations:
+) -> EffortEquations:
     """Return the filtered equations of all recordings.
 
     Raises ArgumentError if they are too short for the cutoff.
     """
-    parts: list[Equations] = []
+    parts: list[EffortEquations] = []
     names = unknowns.robot.joint_names
     for recording in recordings:
         for piece in pieces(recording, cutoff, names, measured_velocities):
@@ -94,7 +94,9 @@ def equations(
             t = piece.low_pass(piece.t)
             part = np.full(len(t), len(parts))
             effort = piece.low_pass(piece.tau)
-            parts.append(Equations(t, part, W, known, effort, rigid, nominal, v, a, direction))
+            parts.append(
+                EffortEquations(t, part, W, known, effort, rigid, nominal, v, a, direction)
+            )
     if not parts:
         longest = max(float(recording.t[-1] - recording.t[0]) for recording in recordings)
         raise ArgumentError(
@@ -102,12 +104,14 @@ def equations(
             f'{needed_time(cutoff):.3g} s without gaps; record longer (20 s and more), or raise '
             'the cutoff'
         )
-    return Equations(
+    return EffortEquations(
         *(np.concatenate([getattr(part, each.name) for part in parts]) for each in fields(parts[0]))
     )
 
 
-def divided(given: Equations, share: float, cutoff: float) -> tuple[Equations, Equations]:
+def divided(
+    given: EffortEquations, share: float, cutoff: float
+) -> tuple[EffortEquations, EffortEquations]:
     """Return what is fitted and what is held out: blocks in time, with a distance between them.
 
     Raises ArgumentError if nothing is left.

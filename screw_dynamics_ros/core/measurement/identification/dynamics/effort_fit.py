@@ -25,7 +25,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from screw_dynamics_ros.core.errors import ArgumentError
-from screw_dynamics_ros.core.measurement.identification.dynamics.effort_equations import Equations
+from screw_dynamics_ros.core.measurement.identification.dynamics.effort_equations import (
+    EffortEquations,
+)
 from screw_dynamics_ros.core.measurement.identification.least_squares import Fit
 from screw_dynamics_ros.core.measurement.identification.outliers import huber_weights
 from screw_dynamics_ros.core.types import Array
@@ -86,15 +88,15 @@ class EffortFit:
     information: tuple[Array, Array]
     weights: Array
 
-    def torques(self, given: Equations) -> Array:
+    def torques(self, given: EffortEquations) -> Array:
         """Return the modeled torques (M, n), less the offsets."""
         return np.asarray(given.W @ self.x + given.known)
 
 
-class _Problem:
+class _EffortProblem:
     """Equations reduced to one triangle for each joint that reports efforts."""
 
-    def __init__(self, given: Equations, weights: Array) -> None:
+    def __init__(self, given: EffortEquations, weights: Array) -> None:
         self.joints = np.flatnonzero(~np.isnan(given.effort).any(axis=0)).tolist()
         root = np.sqrt(weights)[:, None]
         self.triangles: dict[int, Array] = {}
@@ -110,7 +112,7 @@ class _Problem:
 
 
 def fit_efforts(
-    given: Equations,
+    given: EffortEquations,
     names: Sequence[str],
     nominal: Array,
     likely: Array,
@@ -123,7 +125,7 @@ def fit_efforts(
 
     Parameters
     ----------
-    given : Equations
+    given : EffortEquations
     names : p names
     nominal, likely : (p,) arrays
         Nominal values and what they are likely wrong by.
@@ -136,7 +138,7 @@ def fit_efforts(
         Whether instants that disagree count less (Huber).
     """
     weights = np.ones(len(given.t))
-    problem = _Problem(given, weights)
+    problem = _EffortProblem(given, weights)
     n = given.effort.shape[1]
     if not problem.joints or len(given.t) * len(problem.joints) < 2 * len(nominal):
         raise ArgumentError(
@@ -170,7 +172,7 @@ def fit_efforts(
         e = gains * (given.W @ x + given.known) - given.effort
         if robust:
             weights = huber_weights(e[:, problem.joints] / noise[problem.joints])
-            problem = _Problem(given, weights)
+            problem = _EffortProblem(given, weights)
         correlation[problem.joints] = autocorrelation_times(
             np.sqrt(weights)[:, None] * e[:, problem.joints], given.part
         )
@@ -203,7 +205,7 @@ def fit_efforts(
 
 
 def _linearized(
-    problem: _Problem,
+    problem: _EffortProblem,
     x: Array,
     gains: Array,
     free: Sequence[int],

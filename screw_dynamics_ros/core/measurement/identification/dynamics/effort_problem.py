@@ -9,7 +9,9 @@ from numpy.typing import NDArray
 
 from screw_dynamics_ros.core.errors import ArgumentError
 from screw_dynamics_ros.core.measurement.identification.dynamics.effort_check import EffortCheck
-from screw_dynamics_ros.core.measurement.identification.dynamics.effort_equations import Equations
+from screw_dynamics_ros.core.measurement.identification.dynamics.effort_equations import (
+    EffortEquations,
+)
 from screw_dynamics_ros.core.measurement.identification.dynamics.effort_fit import (
     EffortFit,
     fit_efforts,
@@ -43,7 +45,7 @@ class EffortProblem:
         unknowns: Unknowns,
         columns: NDArray[np.int64],
         grouping: Array,
-        fitted: Equations,
+        fitted: EffortEquations,
         options: IdentificationOptions,
         checks: tuple[EffortCheck, ...],
         has_known_payload: bool,

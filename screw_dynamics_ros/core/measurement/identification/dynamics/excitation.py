@@ -1,6 +1,6 @@
 r"""Motions worth recording: they tell the dynamics of a robot best within its limits.
 
-Of `Series` through the joint ranges the one is sought whose equations determine the parameters
+The `FourierSeries` through the joint ranges is sought whose equations determine the parameters
 best. With the columns W of base parameters, friction and offsets, scaled by the noise of efforts
 and the likely size of the parameters, the volume of the confidence ellipsoid is least where
 
@@ -26,7 +26,7 @@ from screw_dynamics_ros.core.arguments import check_count
 from screw_dynamics_ros.core.errors import ArgumentError
 from screw_dynamics_ros.core.measurement.identification.dynamics.fourier_motion import (
     FourierMotion,
-    Series,
+    FourierSeries,
 )
 from screw_dynamics_ros.core.measurement.identification.dynamics.motion_limits import (
     USED,
@@ -37,7 +37,7 @@ from screw_dynamics_ros.core.measurement.identification.dynamics.motion_limits i
 from screw_dynamics_ros.core.measurement.identification.dynamics.recording import DynamicModel
 from screw_dynamics_ros.core.measurement.identification.dynamics.unknowns import (
     GROUPS,
-    Model,
+    EffortModel,
     Unknowns,
 )
 from screw_dynamics_ros.core.measurement.identification.least_squares import CUTOFF, Fit
@@ -90,7 +90,7 @@ def excite(
     period: float = 10.0,
     harmonics: int = 5,
     limits: MotionLimits | None = None,
-    model: Model | None = None,
+    model: EffortModel | None = None,
     restarts: int = 24,
     improved: int = 2,
     iterations: int = 40,
@@ -110,7 +110,7 @@ def excite(
     harmonics : int
         H; the highest frequency is H / period.
     limits : MotionLimits
-    model : Model
+    model : EffortModel
         What is to be identified.
     restarts : int
         Random motions that are drawn.
@@ -129,7 +129,9 @@ def excite(
     """
     for name, count in (('restarts', restarts), ('improved', improved), ('seed', seed)):
         check_count(name, count)
-    problem = _Search(robot, Series(period, harmonics), limits or MotionLimits(), model or Model())
+    problem = _Search(
+        robot, FourierSeries(period, harmonics), limits or MotionLimits(), model or EffortModel()
+    )
     rng = np.random.default_rng(seed)
     drawn = [rng.normal(size=problem.size) for _ in range(max(restarts, 1))]
     costs = [problem.cost(y) for y in drawn]
@@ -146,7 +148,7 @@ class _Search:
     """How well motions tell the base parameters."""
 
     def __init__(
-        self, robot: DynamicModel, series: Series, limits: MotionLimits, model: Model
+        self, robot: DynamicModel, series: FourierSeries, limits: MotionLimits, model: EffortModel
     ) -> None:
         self.robot, self.series, self.limits = robot, series, limits
         self.unknowns = Unknowns(robot, model)

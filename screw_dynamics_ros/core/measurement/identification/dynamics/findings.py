@@ -9,7 +9,9 @@ from numpy.typing import NDArray
 
 from screw_dynamics_ros.core.description.robot_description import Finding
 from screw_dynamics_ros.core.measurement.identification.dynamics.effort_check import EffortCheck
-from screw_dynamics_ros.core.measurement.identification.dynamics.effort_equations import Equations
+from screw_dynamics_ros.core.measurement.identification.dynamics.effort_equations import (
+    EffortEquations,
+)
 from screw_dynamics_ros.core.measurement.identification.dynamics.effort_fit import EffortFit
 from screw_dynamics_ros.core.measurement.identification.dynamics.unknowns import Unknowns
 from screw_dynamics_ros.core.types import Array
@@ -23,7 +25,7 @@ LARGE_OFFSET = 0.1
 
 def all_findings(
     unknowns: Unknowns,
-    fitted: Equations,
+    fitted: EffortEquations,
     checks: tuple[EffortCheck, ...],
     fit: EffortFit,
     offsets: Array,
@@ -91,7 +93,7 @@ def _effort_findings(checks: tuple[EffortCheck, ...], fit: EffortFit) -> Iterato
 
 
 def _offset_findings(
-    unknowns: Unknowns, fitted: Equations, fit: EffortFit, offsets: Array
+    unknowns: Unknowns, fitted: EffortEquations, fit: EffortFit, offsets: Array
 ) -> Iterator[Finding]:
     for i, joint in enumerate(unknowns.robot.joint_names):
         size = float(np.sqrt(np.mean((fitted.effort[:, i] / fit.gains[i]) ** 2)))
@@ -105,7 +107,7 @@ def _offset_findings(
 
 
 def _motion_findings(
-    unknowns: Unknowns, fitted: Equations, moves: NDArray[np.bool_]
+    unknowns: Unknowns, fitted: EffortEquations, moves: NDArray[np.bool_]
 ) -> Iterator[Finding]:
     level = AT_LEVEL * unknowns.model.smoothing
     for i, joint in enumerate(unknowns.robot.joint_names):

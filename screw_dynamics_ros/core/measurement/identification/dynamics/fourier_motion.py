@@ -57,7 +57,7 @@ class FourierMotion:
         return q, cos @ a + sin @ b, -(sin * w) @ a + (cos * w) @ b
 
 
-class Series:
+class FourierSeries:
     """The series of H harmonics with a period, as coordinates without constraints.
 
     Attributes

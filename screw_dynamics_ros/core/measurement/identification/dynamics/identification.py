@@ -22,7 +22,7 @@ from screw_dynamics_ros.core.arguments import float_array
 from screw_dynamics_ros.core.errors import ArgumentError
 from screw_dynamics_ros.core.measurement.identification.dynamics.effort_check import check_efforts
 from screw_dynamics_ros.core.measurement.identification.dynamics.effort_equations import (
-    Equations,
+    EffortEquations,
     divided,
     equations,
 )
@@ -126,7 +126,7 @@ def _result(
     fit: EffortFit,
     theta: Array,
     success: bool,
-    rows: tuple[Equations, Equations],
+    rows: tuple[EffortEquations, EffortEquations],
     cutoff: float,
     moves: NDArray[np.bool_],
 ) -> DynamicIdentification:
@@ -186,7 +186,7 @@ def _result(
     )
 
 
-def _rows_of(every: Equations, chosen: Equations) -> Array:
+def _rows_of(every: EffortEquations, chosen: EffortEquations) -> Array:
     """Return where the chosen instants stand."""
     keys = {key: k for k, key in enumerate(zip(every.part.tolist(), every.t.tolist()))}
     return np.array([keys[key] for key in zip(chosen.part.tolist(), chosen.t.tolist())], dtype=int)

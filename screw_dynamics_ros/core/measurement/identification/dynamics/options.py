@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from screw_dynamics_ros.core.arguments import check_number
 from screw_dynamics_ros.core.errors import ArgumentError, UnknownNameError
 from screw_dynamics_ros.core.measurement.identification.dynamics.recording import DynamicModel
-from screw_dynamics_ros.core.measurement.identification.dynamics.unknowns import Model
+from screw_dynamics_ros.core.measurement.identification.dynamics.unknowns import EffortModel
 
 
 @dataclass(frozen=True)
@@ -17,7 +17,7 @@ class IdentificationOptions:
 
     Attributes
     ----------
-    model : Model
+    model : EffortModel
         What is estimated.
     scale : 'auto', 'known' or sequence of str
         Joints whose effort scale is estimated; 'auto': those whose efforts disagree with the
@@ -33,7 +33,7 @@ class IdentificationOptions:
         and mostly less noisy.
     """
 
-    model: Model = field(default_factory=Model)
+    model: EffortModel = field(default_factory=EffortModel)
     scale: str | Sequence[str] = 'auto'
     cutoff: float | None = None
     held_out: float = 0.2

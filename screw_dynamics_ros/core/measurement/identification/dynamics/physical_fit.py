@@ -51,7 +51,7 @@ def fit_bodies(
         See `Unknowns.deviations`.
     """
     T = np.asarray(np.linalg.qr(np.column_stack(information), mode='r'))
-    problem = _Problem(unknowns, T[:, :-1] @ grouping, T[:, -1], L)
+    problem = _PhysicalProblem(unknowns, T[:, :-1] @ grouping, T[:, -1], L)
     y, converged = problem.start, True
     for mu in BARRIERS:
         y, converged = problem.minimum(y, mu)
@@ -61,7 +61,7 @@ def fit_bodies(
     return theta, converged
 
 
-class _Problem:
+class _PhysicalProblem:
     """The function of y, theta = nominal + L y."""
 
     def __init__(self, unknowns: Unknowns, A: Array, z: Array, L: Array) -> None:

@@ -47,7 +47,7 @@ JOINT_UNITS = {
 
 
 @dataclass(frozen=True)
-class Model:
+class EffortModel:
     """Which terms the torques have, besides the inertias of the description.
 
     Attributes
@@ -83,7 +83,7 @@ class Unknowns:
         Where the ten parameters of each estimated body stand; 'payload' is one.
     """
 
-    def __init__(self, robot: DynamicModel, model: Model) -> None:
+    def __init__(self, robot: DynamicModel, model: EffortModel) -> None:
         _check(robot, model)
         self.robot, self.model = robot, model
         frames = robot.tree.frames
@@ -194,7 +194,7 @@ class Unknowns:
         self, q: Array, v: Array, a: Array, payloads: Mapping[str, RigidBody]
     ) -> Array:
         """Return the torques (N, n) of the nominal bodies and known payloads alone."""
-        nominal = Unknowns(self.robot, Model(estimate=('armature', 'friction')))
+        nominal = Unknowns(self.robot, EffortModel(estimate=('armature', 'friction')))
         return nominal.known_torques(q, v, a, payloads)
 
     def friction(self, v: Array) -> Array:
@@ -253,7 +253,7 @@ class Unknowns:
         return 'kg' if kind == 'm' else 'kg m' if kind[0] == 'm' else 'kg m^2'
 
 
-def _check(robot: DynamicModel, model: Model) -> None:
+def _check(robot: DynamicModel, model: EffortModel) -> None:
     unknown = [group for group in model.estimate if group not in GROUPS]
     if unknown:
         raise UnknownNameError(f'estimate: no {unknown[0]!r}; choose from {", ".join(GROUPS)}')

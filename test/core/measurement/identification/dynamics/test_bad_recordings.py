@@ -7,8 +7,8 @@ import pytest
 
 from screw_dynamics_ros.core import ArgumentError, Robot, UnknownNameError
 from screw_dynamics_ros.core.measurement.identification.dynamics import (
+    EffortModel,
     IdentificationOptions,
-    Model,
     identify_dynamics,
     identify_recordings,
 )
@@ -71,12 +71,12 @@ def test_refused(arm, given, match):
 @pytest.mark.parametrize(
     ('options', 'error', 'match'),
     [
-        ({'model': Model(estimate=('mass',))}, UnknownNameError, "no 'mass'"),
-        ({'model': Model(estimate=())}, ArgumentError, 'nothing to estimate'),
-        ({'model': Model(payload_link='tool')}, UnknownNameError, "no link 'tool'"),
-        ({'model': Model(payload_link='base')}, ArgumentError, "'base' does not move"),
-        ({'model': Model(smoothing=0.0)}, ArgumentError, 'smoothing'),
-        ({'model': Model(stribeck_speed=-1.0)}, ArgumentError, 'stribeck_speed'),
+        ({'model': EffortModel(estimate=('mass',))}, UnknownNameError, "no 'mass'"),
+        ({'model': EffortModel(estimate=())}, ArgumentError, 'nothing to estimate'),
+        ({'model': EffortModel(payload_link='tool')}, UnknownNameError, "no link 'tool'"),
+        ({'model': EffortModel(payload_link='base')}, ArgumentError, "'base' does not move"),
+        ({'model': EffortModel(smoothing=0.0)}, ArgumentError, 'smoothing'),
+        ({'model': EffortModel(stribeck_speed=-1.0)}, ArgumentError, 'stribeck_speed'),
         ({'scale': ('elbow',)}, UnknownNameError, "no joint 'elbow'"),
         ({'scale': 'joint1'}, ArgumentError, 'sequence of joints'),
         ({'cutoff': -1.0}, ArgumentError, 'cutoff'),

@@ -12,9 +12,9 @@ from screw_dynamics_ros.core import Drive, Robot
 from screw_dynamics_ros.core.description import physical_findings
 from screw_dynamics_ros.core.description.rigid_body import RigidBody
 from screw_dynamics_ros.core.measurement.identification.dynamics import (
+    EffortModel,
     IdentificationOptions,
     JointRecording,
-    Model,
     identify_dynamics,
     identify_recordings,
 )
@@ -23,7 +23,7 @@ from screw_dynamics_ros.core.measurement.identification.dynamics.effort_fit impo
 )
 from screw_dynamics_ros.core.measurement.identification.dynamics.fourier_motion import (
     FourierMotion,
-    Series,
+    FourierSeries,
 )
 from screw_dynamics_ros.core.measurement.identification.dynamics.unknowns import Unknowns
 from screw_dynamics_ros.core.simulation.joint_sensor import SensorFaults
@@ -32,13 +32,13 @@ from support.robots import UNIT_INERTIA, one_joint, urdf_path
 from support.simulated_recording import SMOOTHING, simulated_recording, true_robot
 
 GRAVITY = (0.0, -9.81, 0.0)
-MODEL = Model(smoothing=SMOOTHING)
+MODEL = EffortModel(smoothing=SMOOTHING)
 OPTIONS = IdentificationOptions(model=MODEL)
 
 
 def some_motion(joints, seed=3, speed=1.2):
     """Return a Fourier motion whose joints reach a speed [rad/s]."""
-    series = Series(10.0, 5)
+    series = FourierSeries(10.0, 5)
     a, b = series.coefficients(np.random.default_rng(seed).normal(size=(joints, series.size)))
     motion = FourierMotion(10.0, np.zeros(joints), a, b)
     fastest = np.abs(motion.at(np.linspace(0, 10, 300))[1]).max(axis=0)[:, None]

@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 
 from screw_dynamics_ros.core import ArgumentError, Robot, UnknownNameError
-from screw_dynamics_ros.core.measurement.identification.dynamics import Model
+from screw_dynamics_ros.core.measurement.identification.dynamics import EffortModel
 from screw_dynamics_ros.core.measurement.identification.dynamics.excitation import excite
 from screw_dynamics_ros.core.measurement.identification.dynamics.fourier_motion import (
     FourierMotion,
-    Series,
+    FourierSeries,
 )
 from screw_dynamics_ros.core.measurement.identification.dynamics.motion_limits import MotionLimits
 from support.paths import URDF
@@ -37,7 +37,7 @@ def found(pendulum):
 
 
 def test_series_are_at_rest_at_both_ends_and_rates_are_derivatives():
-    series = Series(4.0, 3)
+    series = FourierSeries(4.0, 3)
     rng = np.random.default_rng(0)
     a, b = series.coefficients(rng.normal(size=(2, series.size)))
     motion = FourierMotion(4.0, rng.normal(size=2), a, b)
@@ -82,7 +82,7 @@ def test_the_rank_by_pinocchio(text):
     model.gravity.linear = np.array(GRAVITY)
     data = model.createData()
     robot = Robot.from_urdf(text, gravity=GRAVITY)
-    found = excite(robot, model=Model(estimate=('inertia',)), **QUICK)
+    found = excite(robot, model=EffortModel(estimate=('inertia',)), **QUICK)
     states = zip(*found.motion.at(np.linspace(0.0, 10.0, 80, endpoint=False)))
     Y = np.concatenate(
         [

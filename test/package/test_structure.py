@@ -78,6 +78,16 @@ def circle(imports: dict[str, set[str]]) -> list[str]:
             others.difference_update(free)
 
 
+def test_no_class_name_exists_twice():
+    """One name, one thing."""
+    defined: dict[str, list[str]] = {}
+    for module, file in FILES.items():
+        for node in ast.walk(ast.parse(file.read_text(encoding='utf-8'))):
+            if isinstance(node, ast.ClassDef):
+                defined.setdefault(node.name, []).append(module)
+    assert {name: modules for name, modules in defined.items() if len(modules) > 1} == {}
+
+
 def test_no_circle_of_files(imports):
     assert circle(imports) == []
 
