@@ -10,7 +10,7 @@ from launch import LaunchDescription
 from screw_dynamics_ros.ros import launch_arguments as check
 from screw_dynamics_ros.ros.launch_files import (
     SHARE,
-    Settings,
+    LaunchSettings,
     Values,
     deleted_at_end,
     one_node,
@@ -54,12 +54,12 @@ ARGUMENTS = [
 ]
 
 
-def settings(value: Values) -> Settings:
+def settings(value: Values) -> LaunchSettings:
     """Return the parameters that arguments set; the URDF of a xacro file is deleted at the end."""
     model = check.urdf_file('model', value['model'], value['model_arguments'])
     chosen = {name: value[name] for name in ('example', 'loop_closures', 'groups', 'tableau')}
     actions = [deleted_at_end(model.path)] if model.is_temporary else []
-    return Settings([{'urdf': model.path, **chosen}], actions=actions)
+    return LaunchSettings([{'urdf': model.path, **chosen}], actions=actions)
 
 
 def generate_launch_description() -> LaunchDescription:

@@ -7,7 +7,7 @@ ros2 topic echo /odometry/odom
 from launch.actions import DeclareLaunchArgument
 
 from launch import LaunchDescription
-from screw_dynamics_ros.ros.launch_files import Settings, one_node
+from screw_dynamics_ros.ros.launch_files import LaunchSettings, one_node
 
 ARGUMENTS = [
     DeclareLaunchArgument(
@@ -23,5 +23,5 @@ def generate_launch_description() -> LaunchDescription:
     return one_node(
         'odometry',
         ARGUMENTS,
-        lambda value: Settings(remappings=[('~/cmd_vel', value['cmd_vel'])]),
+        lambda value: LaunchSettings(remappings=[('~/cmd_vel', value['cmd_vel'])]),
     )

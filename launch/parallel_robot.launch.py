@@ -12,7 +12,7 @@ from launch import LaunchDescription
 from screw_dynamics_ros.core.errors import DescriptionError
 from screw_dynamics_ros.nodes.parallel.parameters import read_mechanism
 from screw_dynamics_ros.ros import launch_arguments as check
-from screw_dynamics_ros.ros.launch_files import SHARE, Settings, Values, one_node
+from screw_dynamics_ros.ros.launch_files import SHARE, LaunchSettings, Values, one_node
 
 ARGUMENTS = [
     DeclareLaunchArgument(
@@ -49,12 +49,12 @@ def check_frames(base: str, platform: str) -> None:
         raise check.refusal('base_frame', base, 'it has no name', 'the name of a frame')
 
 
-def settings(value: Values) -> Settings:
+def settings(value: Values) -> LaunchSettings:
     """Return the parameters that arguments set."""
     check_mechanism(value['mechanism'])
     check_frames(value['base_frame'], value['platform_frame'])
     names = ('mechanism', 'base_frame', 'platform_frame')
-    return Settings([{name: value[name] for name in names}])
+    return LaunchSettings([{name: value[name] for name in names}])
 
 
 def generate_launch_description() -> LaunchDescription:

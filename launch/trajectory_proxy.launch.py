@@ -12,7 +12,7 @@ from launch.actions import DeclareLaunchArgument
 from launch import LaunchDescription
 from screw_dynamics_ros.ros.launch_files import (
     USE_SIM_TIME,
-    Settings,
+    LaunchSettings,
     Values,
     one_node,
     robot_description,
@@ -31,10 +31,10 @@ ARGUMENTS = [
 ]
 
 
-def settings(value: Values) -> Settings:
+def settings(value: Values) -> LaunchSettings:
     """Return the parameters that arguments set; the description is read now."""
     action = value['controller_action']
-    return Settings(
+    return LaunchSettings(
         [
             sim_time(value),
             *([{'controller_action': action}] if action else []),

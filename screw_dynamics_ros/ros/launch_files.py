@@ -28,7 +28,7 @@ RESPAWN_DELAY = 2.0  # s, so that a wrong parameter does not cause rapid restart
 Values = Mapping[str, str]  # of launch arguments, by name
 
 
-class Settings(NamedTuple):
+class LaunchSettings(NamedTuple):
     """What a launch file gives to its node besides the parameter file, and starts beside it."""
 
     parameters: Sequence[Any] = ()
@@ -131,7 +131,7 @@ def check_names(context: Any, launch_file: str, arguments: Sequence[Any]) -> Non
 def one_node(
     name: str,
     arguments: Sequence[Any] = (),
-    settings: Callable[[Values], Settings] = lambda value: Settings(),
+    settings: Callable[[Values], LaunchSettings] = lambda value: LaunchSettings(),
 ) -> Any:
     """Return what a launch file describes that starts one node with a parameter file.
 
