@@ -49,8 +49,8 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 def pytest_configure(config: pytest.Config) -> None:
     """Choose an order, and a cache directory that is empty at first; workers share those of all.
 
-    Child processes inherit the directory, and one for bytecode where Python is told to write none;
-    doctests use it too.
+    Child processes inherit the directory, and one for bytecode where Python is configured to write
+    none; doctests use it too.
     """
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # a shell's background command; nodes
         signal.signal(signal.SIGINT, signal.default_int_handler)  # would inherit that

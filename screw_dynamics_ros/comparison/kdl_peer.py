@@ -49,7 +49,7 @@ class KDLPeer(Peer):
         except DescriptionError as error:
             raise RefusalError(str(error)) from None
         self._kdl = PyKDL
-        self._armatures = {name: armature for name, armature, _ in self.told}
+        self._armatures = {name: armature for name, armature, _ in self.given_drives}
         if joints_of(theirs) != joints_of(self.subject):
             raise RefusalError(f'has other joints before {tip}')
         self._chain = self._built(theirs)

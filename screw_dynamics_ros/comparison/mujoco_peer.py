@@ -64,7 +64,7 @@ class MuJoCoPeer(Peer):
         self._q = [int(self._model.joint(name).qposadr[0]) for name in self.joints.names]
         self._v = [int(self._model.joint(name).dofadr[0]) for name in self.joints.names]
         for model in (self._model, self._parts):
-            for name, armature, damping in self.told:
+            for name, armature, damping in self.given_drives:
                 k = int(model.joint(name).dofadr[0])
                 model.dof_armature[k], model.dof_damping[k] = armature, damping
         self._bodies = body_ids(self._model)

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from screw_dynamics_ros.comparison.quantities import SampledStates, Values
-from screw_dynamics_ros.comparison.reading import DescriptionReading, JointMap
+from screw_dynamics_ros.comparison.reading import JointMap, DescriptionReading
 from screw_dynamics_ros.core.description import Inertia, RobotDescription
 from screw_dynamics_ros.core.types import Array
 
@@ -36,9 +36,9 @@ class ModelSource:
         Path of the model that MuJoCo reads instead; empty for the URDF.
     armatures : {joint: float}
         Reflected inertias of ours [kg m^2, kg], which a URDF cannot give.
-    drives_are_told : bool
-        Whether the programs are told armatures and the viscous friction of `description`, instead
-        of what they read.
+    drives_are_given : bool
+        Whether the programs get armatures and the viscous friction of `description`, instead of
+        their own.
     """
 
     text: str
@@ -48,7 +48,7 @@ class ModelSource:
     tip: str = ''
     mjcf: str = ''
     armatures: Mapping[str, float] = field(default_factory=dict)
-    drives_are_told: bool = False
+    drives_are_given: bool = False
 
 
 @dataclass(frozen=True)
@@ -110,7 +110,7 @@ class Peer(ABC):
     theirs : RobotDescription
         What our reader finds in the file that it reads, of the same part.
     notes : list of str
-        What the program leaves out, or is told by us.
+        What the program leaves out, or gets from here.
     """
 
     name = ''
@@ -128,16 +128,16 @@ class Peer(ABC):
         self.notes: list[str] = []
         self.joints = JointMap.of(self.subject)
         self.ours = DescriptionReading(self.subject, source.armatures)
-        self.drives_are_told = source.drives_are_told
-        if self.drives_are_told:
-            self.notes.append('is told armatures and viscous friction in force')
+        self.drives_are_given = source.drives_are_given
+        if self.drives_are_given:
+            self.notes.append('uses the current armatures and viscous friction')
 
     @property
-    def told(self) -> list[tuple[str, float, float]]:
-        """Name, armature and viscous friction of the scalar joints, if the program is told them."""
+    def given_drives(self) -> list[tuple[str, float, float]]:
+        """Name, armature and viscous friction of the scalar joints, if the program gets them."""
         return [
             (name, float(self.ours.armatures.get(name, 0.0)), self.ours.joint(name).damping)
-            for name in (self.joints.names if self.drives_are_told else ())
+            for name in (self.joints.names if self.drives_are_given else ())
         ]
 
     @abstractmethod

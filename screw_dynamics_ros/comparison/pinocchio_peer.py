@@ -54,11 +54,11 @@ class PinocchioPeer(Peer):
             )
         self._models = [self._model.joints[self._model.getJointId(n)] for n in self.joints.names]
         self._order = [joint.idx_v for joint in self._models]
-        for k, (_, armature, damping) in zip(self._order, self.told):
+        for k, (_, armature, damping) in zip(self._order, self.given_drives):
             self._model.armature[k], self._model.damping[k] = armature, damping
         if len(self.joints.names) > self.joints.gain.shape[1]:
             self.notes.append(
-                'mimic joints are read as independent joints (unless buildModelFromXML is told '
+                'mimic joints are read as independent joints (unless buildModelFromXML has '
                 'mimic=True); they are coupled here for the comparison'
             )
         if self.damping().any():

@@ -21,7 +21,7 @@ PROGRAMS: dict[str, Callable[[ModelSource], Peer]] = {
 }
 NAMES = {'mujoco': MuJoCoPeer.name, 'pinocchio': PinocchioPeer.name, 'kdl': KDLPeer.name}
 
-TOLERANCE = 1e-6  # relative difference that is none, if nothing else is asked for
+TOLERANCE = 1e-6  # relative difference below which models agree, by default
 STATES = 20  # random states, likewise
 
 
@@ -37,7 +37,7 @@ def outcome(
     states, seed : int
         Number and seed of the random states.
     tolerance : float
-        Largest relative difference that is none.
+        Relative difference below which models agree.
     backend : str
         Of our functions.
     """

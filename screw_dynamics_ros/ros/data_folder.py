@@ -1,7 +1,7 @@
 """The data folder: where nodes read and write the files that parameters name while they run.
 
-Everybody on the network may set parameters. So they name files in this folder only, which whoever
-starts a node chooses, and nothing else is opened, written, or looked for.
+Any participant of the network may set parameters. So they name files in this folder only, which is
+chosen at the start of the node, and no other file is opened, written, or looked for.
 """
 
 from __future__ import annotations

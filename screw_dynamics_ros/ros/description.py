@@ -1,4 +1,4 @@
-"""The robot description in force, and the models built from it in the background."""
+"""The active robot description, and the models built from it in the background."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ class DescriptionOutcome(Generic[T]):
         What the model was made of; None if there is no model.
     model : object or None
     reason : str
-        Why the description that is wanted most is not the one; empty if it is.
+        Why the preferred description was refused; empty if it is in use.
     """
 
     description: Description | None
@@ -100,7 +100,7 @@ class DescriptionLoader(Latest[DescriptionOutcome[T]], Generic[T]):
 
 
 class DescriptionSource:
-    """The descriptions that a parameter and a topic offer, and the one in force.
+    """The descriptions that a parameter and a topic offer, and the active one.
 
     Attributes
     ----------
@@ -110,7 +110,7 @@ class DescriptionSource:
         What the parameter offers, empty for nothing.
     in_force : Description or None
     reason : str
-        Why the description that is wanted is not in force; empty if it is, or is being compiled.
+        Why the wanted description is not active; empty if it is, or is being compiled.
     """
 
     def __init__(self) -> None:
@@ -122,7 +122,7 @@ class DescriptionSource:
     def candidates(self) -> list[Description]:
         """Return the descriptions to try, the one that is wanted first.
 
-        The parameter shuts out the topic, unless what it says has never been any good.
+        The parameter takes precedence unless it has never been valid.
         """
         wanted = []
         follows_topic = self.in_force is None or self.in_force.origin == TOPIC
@@ -139,12 +139,12 @@ class DescriptionSource:
 
     @property
     def is_wanted(self) -> bool:
-        """Whether the description that is wanted most is the one in force."""
+        """Whether the description that is wanted most is the active one."""
         return self.in_force is not None and self.candidates()[0].text == self.in_force.text
 
     @property
     def ignores_topic(self) -> bool:
-        """Whether the topic offers another description than the parameter that is in force."""
+        """Whether the topic offers another description than the parameter that is active."""
         return (
             bool(self.from_parameter)
             and self.from_topic is not None

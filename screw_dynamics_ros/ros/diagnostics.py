@@ -93,7 +93,7 @@ class Diagnostics:
         """Return the present status of a source."""
         try:
             status = source()
-        except Exception as error:  # the others must be told
+        except Exception as error:  # the others must be reported
             status = Status(getattr(source, '__qualname__', 'status'))
             status.report(Level.ERROR, f'no status: {type(error).__name__}: {error}')
         name = f'{prefix}: {status.name}'

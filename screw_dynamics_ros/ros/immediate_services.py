@@ -1,6 +1,6 @@
 """Typed services answered in the thread of the node: those whose answers take no time.
 
-They change what is in force in this process, from the next joint state on. What takes longer
+They change what is active in this process, from the next joint state on. What takes longer
 belongs to `ros.services`.
 """
 

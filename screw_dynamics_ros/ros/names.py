@@ -18,7 +18,7 @@ def topic_tokens(frames: Iterable[str]) -> dict[str, str]:
     """Return a valid and distinct part of a topic name for each frame.
 
     Letters, digits and underscores stay; all else becomes an underscore; a leading digit gets
-    one in front. Frames that would share a name are told apart by a number.
+    one in front. Frames that would share a name are distinguished by a number.
 
     Examples
     --------

@@ -53,7 +53,7 @@ class Specification:
     size : int, optional
         Number of elements of a list.
     rule : str
-        What else must hold, in words; somebody else sees to it.
+        Additional constraint, for people; enforced by the owner's `check`.
     read_only : bool
         Whether it is taken at start only.
     """
@@ -263,7 +263,7 @@ class Parameters:
         return {name: value for name, value in values.items() if value != self._values[name]}
 
     def follow(self, given: Mapping[str, Any]) -> None:
-        """Put values that have passed `check` in force, those that differ from the ones before."""
+        """Activate values that have passed `check` and differ from the ones before."""
         changed = self.changes(given)
         if changed:
             self._values.update(changed)
@@ -335,7 +335,7 @@ class NodeTables:
         return SetParametersResult(successful=True)
 
     def _follow(self, parameters: Sequence[Parameter]) -> None:
-        """Put what the node has stored in force."""
+        """Activate the stored values of the node."""
         given = {parameter.name: parameter.value for parameter in parameters}
         for table in self._tables:
             with FAULTS.caught(f'parameters {", ".join(given)}'):

@@ -34,7 +34,7 @@ Answer = Callable[..., None]
 #: `ScrewDynamicsError`.
 Task = Callable[[], tuple[Answer, tuple[Any, ...]]]
 
-#: Puts the answer to a request in force, or raises `ScrewDynamicsError`.
+#: Activates the answer to a request, or raises `ScrewDynamicsError`.
 Finish = Callable[[Any, Any], None]
 
 LONGEST = 3000  # characters of a reason, which may repeat what a request says
@@ -86,8 +86,8 @@ class Services:
             is set. If either raises `ScrewDynamicsError`, `success` is false, `error_code` that of
             the error and `message` the reason. A header without stamp gets the time of the answer.
         finish : callable, optional
-            Called in the thread of the services, ``finish(request, response)``, after success: puts
-            the result in force in this process, or raises `ScrewDynamicsError`.
+            Called in the thread of the services, ``finish(request, response)``, after success:
+            activates the result in this process, or raises `ScrewDynamicsError`.
         """
         service = owner.resolve_service_name(name)
         types = types_of(kind)

@@ -10,7 +10,7 @@ that j(k) follows from its stamp. With the rate limit r, commands i < k therefor
 
 The allowance for jitter is a(i), the age of command i, which is measured and not guessed: some
 tenths of a millisecond on an idle machine. Differences over 1 and over 25 commands are compared, so
-that it counts little in the second of these. Torques that have been taken off (stop, or a ramp to
+that it counts little in the second of these. Torques that have been removed (stop, or a ramp to
 zero that has ended) begin with exactly zero.
 """
 

@@ -22,7 +22,7 @@ PRIORITY, NICE = 40, -10  # where that is permitted
 
 
 class Client:
-    """A ROS node that calls services and publishes, and takes messages when it is told to."""
+    """A ROS node that calls services and publishes, and takes messages on request."""
 
     def __init__(self) -> None:
         log = RESULTS / f'command_trials_{os.environ["ROS_DOMAIN_ID"]}.log'

@@ -268,10 +268,10 @@ class Lane:
         facts.over = time.time_ns()
         self.instance.process.send_signal(signal.SIGCONT)
         self.until_followed()
-        facts.deadline_missed = self.instance.missed > missed  # it may be told a little later
+        facts.deadline_missed = self.instance.missed > missed  # it may be reported a little later
 
     def description(self, facts: Facts) -> None:
-        """Take over another description of the same joints, or refuse one, while moving."""
+        """Adopt another description of the same joints, or refuse one, while moving."""
         is_refused = bool(self.rng.integers(2))
         action = str(self.rng.choice(['continue', *ACTIONS]))
         if is_refused:
@@ -295,7 +295,7 @@ class Lane:
         self.set('dynamics', on_refused_description='continue', on_new_description='continue')
 
     def until_in_force(self, is_refused: bool) -> None:
-        """Wait until a description is taken over or refused, by /diagnostics."""
+        """Wait until a description is adopted or refused, by /diagnostics."""
         from diagnostic_msgs.msg import DiagnosticArray
 
         said: list[tuple[bool, str]] = []  # whether refused, and the mass

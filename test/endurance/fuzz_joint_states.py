@@ -1,6 +1,6 @@
 """`bringup` under joint states and requests of every bad kind, over DDS.
 
-Joint states come in bursts, with stamps of every kind, numbers that are none or too large, ragged
+Joint states come in bursts, with stamps of every kind, invalid or too large numbers, ragged
 arrays, too many names, the same ones twice, unknown ones, and bytes that are no message. After each
 burst comes one good message, which must be answered on every topic with the right torques. All the
 time the process must live and tell no exceptions, every published number must be finite (but for
@@ -162,7 +162,7 @@ class Listener:
             if max(map(len, texts)) > 5000:
                 self._violations.note('endless texts on /diagnostics', status.name)
             if status.name.endswith(': faults') and status.level != b'\0':
-                self._violations.note('exceptions told on /diagnostics', status.message)
+                self._violations.note('exceptions reported on /diagnostics', status.message)
 
     def has_answered(self, stamp: bytes) -> bool:
         """Whether all outputs of a state are there."""

@@ -1,7 +1,7 @@
 """A payload that is set while the robot moves: error of the feedforward before, during and after.
 
 The simulated arm carries 2 kg that its description for the node does not have. The node `dynamics`
-is told so by ~/set_payload, with and without transition; its ~/feedforward, over DDS, is compared
+is informed by ~/set_payload, with and without transition; its ~/feedforward, over DDS, is compared
 with the inverse dynamics of the loaded arm in the same states.
 
     python test/endurance/payload_change.py [--picture doc/payload_change.png]
@@ -225,7 +225,7 @@ def draw(curves: list[Any], names: list[str], path: Path) -> None:
             axis.plot(times, error[:, joint], color=color, label=names[joint])
         axis.axvline(0.0, color='0.7', linewidth=0.8)
         axis.set_title(f'transition_time {seconds:g} s', fontsize=10)
-        axis.set_xlabel('time after the payload has been taken over [s]')
+        axis.set_xlabel('time after the payload has been adopted [s]')
     axes[0].set_ylabel('error of feedforward [N m]')
     axes[1].legend(frameon=False, fontsize=9)
     figure.savefig(path, dpi=80, pil_kwargs={'optimize': True})

@@ -3,7 +3,7 @@
 Subscribers of every durability and reliability come and go, some in processes that are killed,
 while frames, descriptions and parameters change and services are asked. Nothing may die, nothing
 may show as a fault on /diagnostics or as a traceback in the log, and again and again the outputs
-must be those of the latest description. A death is told with what was done before it, and the
+must be those of the latest description. A death is reported with the actions before it, and the
 soak goes on with a new process. Afterwards `bringup` is started and ended by signals at random.
 
 Prints a table, writes results/soak.json, and ends with status 1 if anything died or was at fault.
@@ -200,7 +200,7 @@ class Soak:
             'after': round(when, 1),
             'status': status if status is not None else 'silent',
             'since its start': changes,
-            'robots taken over': bringup.text.count('ready: '),
+            'robots adopted': bringup.text.count('ready: '),
             'actions': list(self.actions.last),
             'log': bringup.text[-4000:],
         }
@@ -211,7 +211,7 @@ class Soak:
             sep='\n',
             flush=True,
         )
-        self.counts['robots taken over'] += bringup.text.count('ready: ')
+        self.counts['robots adopted'] += bringup.text.count('ready: ')
         bringup.orphans()
         return self.begin()
 
@@ -222,7 +222,7 @@ class Soak:
     def _finish(self, bringup: Watched) -> None:
         """End everything; it must end in order."""
         self._read_log(bringup)
-        self.counts['robots taken over'] += bringup.text.count('ready: ')
+        self.counts['robots adopted'] += bringup.text.count('ready: ')
         status = bringup.end()
         if status != 0:
             self.find('end', f'exit status {status}: {bringup.text[-3000:]}')

@@ -1,7 +1,7 @@
 """What happens to `bringup` in a soak: subscribers, parameters, descriptions, requests at random.
 
 `python soak_actions.py drive RATE` is a driver whose joint states follow from their stamps alone,
-so that every output can be computed anew; `python soak_actions.py listen SEED` is another process
+so that every output can be computed again; `python soak_actions.py listen SEED` is another process
 with subscribers that come and go until it is killed.
 """
 
@@ -145,7 +145,7 @@ def message_class(name: str) -> type | None:
 
 
 class Subscribers:
-    """Subscriptions of every kind, which nobody reads, of a node that is not spun."""
+    """Subscriptions of every kind, which are not read, of a node that is not spun."""
 
     def __init__(self, node: Any, rng: random.Random, most: int = 16) -> None:
         self._node, self._rng, self._most = node, rng, most
@@ -439,7 +439,7 @@ def posed(request: Any, rng: random.Random) -> None:
 
 
 def pushed(request: Any, rng: random.Random) -> None:
-    """Ask what a contact leaves of a twist, of a length that is none, too."""
+    """Ask what a contact leaves of a twist, of an invalid length, too."""
     from geometry_msgs.msg import WrenchStamped
 
     wrench = WrenchStamped()

@@ -1,4 +1,5 @@
-"""Bad input through the running nodes: it is told, nothing wrong is published, and all goes on.
+"""Bad input through the running nodes: it is reported, nothing wrong is published, and all
+continues.
 
 What drivers and descriptions can do wrong. That nothing came of a bad message is known when the
 outputs of a later good one are there, because outputs carry the stamps of their inputs.
@@ -323,7 +324,7 @@ def test_any_time_is_a_stamp(client, robot, start_at):
 
 @pytest.mark.parametrize('count', [1001, 10_000, 30_000])
 def test_ten_thousand_joints(client, robot, count):
-    """More names than any robot has: refused without reading them, and told."""
+    """More names than any robot has: refused without reading them, and reported."""
     names = [*robot.joint_names, *(f'joint{i}' for i in range(count - robot.nv))]
     data = serialize_message(JointState(name=names))
     publisher = client.publisher(JointState, 'joint_states', qos_profile_sensor_data)
@@ -332,7 +333,7 @@ def test_ten_thousand_joints(client, robot, count):
 
 
 def test_names_that_are_no_names(client, robot):
-    """Told in one line of a length that can be read."""
+    """Reported in one line of a length that can be read."""
     q, (v, tau) = good(robot)
     names = [*robot.joint_names, 'x' * 10_000, '\x1b[2J\n']
     fields = [[*values, 0.0, 0.0] for values in (q, v, tau)]
@@ -349,7 +350,7 @@ def test_numbers_too_large_to_compute_with(client, robot):
 
 
 def test_time_goes_backwards(client, robot):
-    """Ten seconds back: told, and no speed from positions of different times."""
+    """Ten seconds back: reported, and no speed from positions of different times."""
     q, (v, tau) = good(robot)
     client.ask(CORIOLIS, robot.joint_names, q, [], tau)
     client.stamp -= 10 * 10**9 + 12345  # a stamp that has not been used
@@ -498,7 +499,7 @@ def test_bad_description_by_parameter(client, robot):
 
 
 def test_description_changes_while_running(client, robot, node):
-    """Another robot takes over; states of the old one are told to be foreign; and back again."""
+    """Another robot is adopted; states of the old one are reported as foreign; and back again."""
     planar = Robot.from_urdf(PLANAR)
     client.subscribe(TwistStamped, 'kinematics/twist/panda_hand_tcp')
     client.describe(PLANAR)

@@ -256,7 +256,7 @@ def test_the_end_of_a_node_while_a_request_runs(start, connect, how):
     client.close()
 
 
-# --- what is in force -----------------------------------------------------------------------------
+# --- what is active -----------------------------------------------------------------------------
 
 
 def named_mass_matrix(client):
@@ -265,14 +265,14 @@ def named_mass_matrix(client):
 
 
 def test_requests_around_a_change_of_description(start, connect):
-    """Each is answered for the robot that is in force then, and for its gravity and payload."""
+    """Each is answered for the robot that is active then, and for its gravity and payload."""
     start('bringup', {'state_timeout': '0.0'}, ['-r', '__ns:=/change'])
     client = connect('change')
     other = urdf_path('planar_2r').read_text()
     joints = re.findall('<joint name="([^"]*)" type="(?:revolute|continuous)"', other)
 
     def describe(text, robot):
-        """Describe a robot; return when it is in force."""
+        """Describe a robot; return when it is active."""
         status = 'change/bringup: robot description'
         client.describe(text)
         client.wait(

@@ -265,7 +265,7 @@ def test_a_new_description(following, action):
     following.describe(HEAVY)
     following.drive(0.3)
     if action == 'stop':
-        following.status(Level.ERROR, "'panda', is in force (on_new_description)")
+        following.status(Level.ERROR, "'panda', is active (on_new_description)")
         assert not following.torques.size
         following.enable(True)
         following.drive(0.3)
@@ -285,7 +285,7 @@ def test_a_payload_blends(following):
 
 
 def test_limits_are_named(following):
-    """With joint and value, when they act; an effort limit of 0 is told, too."""
+    """With joint and value, when they act; an effort limit of 0 is reported, too."""
     following.set(effort_limit_factor=0.1)
     limit = 0.1 * MOVED.limits.effort
     following.drive(0.3)

@@ -26,7 +26,7 @@ FOREIGN = re.compile(r'use_sim_time|start_type_description_service|qos_overrides
 #: Other tests of nodes set others.
 PERIOD = {'diagnostic_updater.period': 1.0}
 DEFAULT = {'max_delay': 0.02, **PERIOD}
-#: What a platform must be told.
+#: The parameters that a platform needs.
 WHEELS = {
     'wheel_radius': 0.1,
     'wheel_separation': 0.5,

@@ -349,7 +349,7 @@ def test_two_links_against_dense_equations(arm, robot, state):
 
 
 def test_efforts_of_torque_sensors(arm, robot, state, configured):
-    """They have no friction in them, so that none is taken off."""
+    """They have no friction in them, so that none is removed."""
     q, v, tau = state
     configured(effort_terms=['gravity', 'coriolis', 'inertia', 'payload'])
     close(held(arm, robot, state), expected(robot, q, v, tau))
@@ -392,8 +392,8 @@ def test_nothing_is_computed_for_nobody(arm, robot, state):
 
     def solved(listened):
         level, _, values = arm.diagnostics.get('held/dynamics: constraints', (ERROR, '', {}))
-        told = values.get('constraints') == named and ('directions' in values) == listened
-        return level == OK and told
+        reported = values.get('constraints') == named and ('directions' in values) == listened
+        return level == OK and reported
 
     def still_solved():
         held(arm, robot, state)
@@ -446,7 +446,7 @@ def test_joints_that_are_held(rides, kind):
     up = np.array([np.sin(0.7), np.cos(0.7), 0.0])
     np.testing.assert_allclose(parts(message)[3:], 11.858227541 * up, rtol=0, atol=1e-8)
 
-    def directions(_):  # told from the moment on when the node has seen that somebody listens
+    def directions(_):  # reported from the moment on when the node has seen a subscriber
         status = rides.diagnostics.get('rides/dynamics: constraints', (OK, '', {}))
         return status[0] == OK and status[2].get('directions')
 

@@ -99,7 +99,7 @@ def test_two_levels_with_hysteresis_and_durations(arm):
 
 
 def test_what_is_raised_holds_while_nothing_comes(arm, monkeypatch):
-    """Pauses, states without efforts: the flag stays, and the times begin anew."""
+    """Pauses, states without efforts: the flag stays, and the times restart."""
     arm.push(9.0, 0.0)
     assert arm.push(0.0, 0.0) == (False, True)
     assert arm.push(0.0, 0.0, step=10**9) == (False, True)  # 1 s below, but not seen

@@ -134,12 +134,13 @@ def test_nothing_is_computed_without_subscribers(bench, robot, monkeypatch):
 
 
 def test_rate_counts_by_the_stamps(bench, robot):
-    """Every second state at half of their rate; the last contact is still told by the status."""
+    """Every second state at half of their rate; the last contact is still reported by the
+    status."""
     tau = effort(robot, ('panda_hand_tcp', np.concatenate([np.zeros(3), PUSH])))
     first = now(bench)
     bench.node.set_parameters([Parameter('contact_rate', value=50.0)])
-    told = [bool(send(bench, robot, first + k * 10**7, tau)) for k in range(5)]
-    assert told == [True, False, True, False, True]
+    reported = [bool(send(bench, robot, first + k * 10**7, tau)) for k in range(5)]
+    assert reported == [True, False, True, False, True]
     assert not send(bench, robot, first + 5 * 10**7, effort(robot))
     assert said(bench).startswith('panda_link7')
     assert not send(bench, robot, first + 6 * 10**7, effort(robot))
@@ -175,7 +176,7 @@ def test_robots_with_loops_are_refused(bench):
 
 
 class Sequence(RuleBasedStateMachine):
-    """Contacts, silence, other robots and options in any order: only what is touched is told."""
+    """Contacts, silence, other robots and options in any order: only touched links are reported."""
 
     bench = robot = None
 

@@ -63,7 +63,7 @@ def hear(bench, text):
 
 
 def heard_later(bench):
-    """Return what somebody gets who subscribes now, from whoever published last."""
+    """Return what a new subscriber gets from the last publisher."""
     received = []
     node = rclpy.create_node('late')
     node.create_subscription(
@@ -85,9 +85,9 @@ def report(bench):
 
 
 def test_whoever_comes_later_gets_it(launch):
-    """Byte for byte; and each new one, as soon as it is in force."""
+    """Byte for byte; and each new one, as soon as it is active."""
     bench = launch(robot_description=PLANAR)
-    assert publishers(bench) == []  # before it is known whether somebody else has it
+    assert publishers(bench) == []  # before it is known whether another node has it
     look(bench)
     assert heard_later(bench) == PLANAR
     assert report(bench) == 'published by this node'
@@ -98,14 +98,14 @@ def test_whoever_comes_later_gets_it(launch):
 
 
 def test_what_comes_back_is_no_description_of_the_topic(launch):
-    """The parameter cleared, what is in force stays that of the parameter."""
+    """The parameter cleared, what is active stays that of the parameter."""
     bench = launch(robot_description=PLANAR)
     look(bench)
     hear(bench, PLANAR)
     assert bench.host.source.descriptions.from_topic is None
     assert set_description(bench, '').successful
     assert bench.host.source.descriptions.in_force.origin == PARAMETER
-    hear(bench, PLANAR)  # a second time it is from somebody else
+    hear(bench, PLANAR)  # a second time it is from another node
     assert bench.host.source.descriptions.from_topic == PLANAR
 
 
@@ -132,7 +132,7 @@ def test_somebody_else_has_it(launch, rival):
 
 
 def test_somebody_else_comes_later(launch, rival):
-    """Two texts would be in conflict: the topic follows what is in force, and it is told."""
+    """Two texts would be in conflict: the topic follows what is active, and it is reported."""
     bench = launch(robot_description=PLANAR)
     look(bench)
     rival.create_publisher(String, topic(bench), LATCHED)

@@ -1,4 +1,4 @@
-"""Driver presets in nodes: accepted, and in force between defaults and parameters of one's own."""
+"""Driver presets in nodes: accepted, and active between defaults and parameters of one's own."""
 
 import pytest
 

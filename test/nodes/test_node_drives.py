@@ -97,7 +97,7 @@ def state(robot):
 
 @pytest.fixture
 def changed(client, robot, state):
-    """Change parameters of a drive for one test; they are in force again when it ends."""
+    """Change parameters of a drive for one test; they are active again when it ends."""
     before = []
 
     def change(joint, **fields):
@@ -339,12 +339,12 @@ def test_file_lists_the_fields_with_their_defaults(client):
     text = CONFIG.read_text()
     block = re.search(r'(?:^    #.*\n)*^    # drives:\n(?:^    #.*\n)+', text, re.M).group()
     section = block[block.index('    # drives:') :]
-    told = yaml.safe_load(re.sub('^    # ', '', section, flags=re.M))['drives']['joint_name']
-    names = [f'drives.{WRIST}.{field}' for field in told]
+    documented = yaml.safe_load(re.sub('^    # ', '', section, flags=re.M))['drives']['joint_name']
+    names = [f'drives.{WRIST}.{field}' for field in documented]
     declared = {name for name in client.parameters('bringup') if f'.{WRIST}.' in name}
     assert declared == set(names)
     values = {**client.parameters('bringup'), f'drives.{WRIST}.armature': 0.0}
-    for name, (field, value) in zip(names, told.items()):
+    for name, (field, value) in zip(names, documented.items()):
         found = values[name]
         assert (list(found) if field == 'rotor_axis' else found) == value, field
     for descriptor in client.descriptors('bringup', names):

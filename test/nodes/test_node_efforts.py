@@ -31,7 +31,7 @@ LOAD = {
     'payload_center_of_mass': [0.02, -0.03, 0.08],
     'payload_inertia': [0.02, 0.0, 0.0, 0.03, 0.0, 0.025],
 }
-#: What tests change, and what is in force before each of them.
+#: What tests change, and what is active before each of them.
 DEFAULTS = {
     'effort_terms': TERMS,
     'payload_link': '',
@@ -131,7 +131,7 @@ def tare(client):
     [
         TERMS,
         ['gravity', 'coriolis', 'inertia', 'payload'],  # torque sensors behind the gears
-        ['coriolis', 'friction', 'inertia', 'payload'],  # gravity of the arm is taken off
+        ['coriolis', 'friction', 'inertia', 'payload'],  # gravity of the arm is removed
         ['coriolis', 'friction', 'inertia'],  # that of its payload as well
         ['friction'],
         [''],  # nothing but external torque
@@ -139,7 +139,7 @@ def tare(client):
     ids=' '.join,
 )
 def test_gravity_free_efforts_of_an_untouched_arm_show_no_contact(client, robot, state, named):
-    """And of a touched one just the contact, whatever the driver has taken off before."""
+    """And of a touched one just the contact, whatever the driver has removed before."""
     (q, v), wrench = state, np.array([0.5, -0.4, 0.3, 8.0, -5.0, 12.0])
     for name, value in {**LOAD, 'effort_terms': named}.items():
         assert client.set_parameter(NODE, name, value).successful
@@ -216,7 +216,7 @@ def refused(client, robot, q, tau, *texts):
     found = external(client, robot, q, np.zeros(robot.nv), tau)
     np.testing.assert_allclose(found, gravity - tau, **TOLERANCE)
     # a diagnostic from before may still be on its way
-    client.wait(lambda: client.expect(OUTPUTS, OK)['tared'] == 'no', what='no tare in force')
+    client.wait(lambda: client.expect(OUTPUTS, OK)['tared'] == 'no', what='no active tare')
 
 
 def test_taring_twice_gives_the_same_offset(client, robot, state):
@@ -348,7 +348,7 @@ def test_efforts_too_large_for_the_estimate_leave_other_outputs_alone(client, ro
     """The states are still good for whatever needs no efforts: none of them is given up."""
     q, v = state
     tau = np.full(robot.nv, -1.7e308)
-    for _ in range(2):  # what came last is told
+    for _ in range(2):  # the last one is reported
         client.diagnostics.pop(STATES, None)
         client.ask(EXTERNAL, robot.joint_names, q, v, tau)
         client.wait(lambda: STATES in client.diagnostics, what='diagnostics')

@@ -48,7 +48,7 @@ def test_signal_while_publishing(start, connect, number, executor):
 
 
 def test_a_description_that_nobody_writes_holds_up_no_start(start, tmp_path):
-    """A pipe is refused: opening it would wait for whoever writes."""
+    """A pipe is refused: opening it would wait for a writer."""
     path = tmp_path / 'nobody_writes.urdf'
     os.mkfifo(path)
     node = start('simulator', {'urdf': path}, ['-r', '__ns:=/early'])
@@ -160,11 +160,11 @@ def test_sigint_while_starting_prints_no_traceback(
             return 'doctor' in client.node.get_node_names()
 
     status, output = interrupted(name, event, presses, ros_domain, tmp_path)
-    told = '\n'.join(output)
+    text = '\n'.join(output)
     for sign in ('Traceback', 'Exception', 'Error', 'Fatal'):
-        assert sign not in told, told
+        assert sign not in text, text
     if name in ('bringup', 'simulator', 'dynamics'):
-        assert status == 0, told
+        assert status == 0, text
     elif status != 0:  # it may have been done before
         assert (status, output[-1]) == (130, f'{name}: interrupted')
 

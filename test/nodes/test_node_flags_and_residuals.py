@@ -65,7 +65,7 @@ def test_flags_and_residuals(start, connect, tmp_path):
 
     def is_in_force():
         values = client.diagnostics.get(OUTPUTS, (0, '', {}))[2]
-        return values.get('residual map', '').startswith('in force')
+        return values.get('residual map', '').startswith('active')
 
     client.wait(is_in_force, what='the map')
     q = np.array([0.25, 0.3])

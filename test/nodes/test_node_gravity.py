@@ -105,7 +105,7 @@ def test_by_transforms(bench):
     np.testing.assert_allclose(now, TILT.T @ DOWN, atol=1e-6)
     assert answered
     assert status(bench).level == Level.ERROR
-    assert 'the last one stays in force' in ' '.join(status(bench).texts)
+    assert 'the last one stays active' in ' '.join(status(bench).texts)
     configure(bench, on_gravity_loss='stop')
     assert not show(bench)[1]
     assert 'outputs have stopped' in ' '.join(status(bench).texts)
@@ -162,7 +162,7 @@ def test_an_imu_that_does_not_tell(bench):
 
 def test_the_magnitude_is_that_of_the_parameter(bench):
     configure(bench, gravity_source='imu', gravity=[0.0, 1.62, 0.0])
-    np.testing.assert_array_equal(show(bench)[0], DOWN)  # turns only when it is told where
+    np.testing.assert_array_equal(show(bench)[0], DOWN)  # turns only when the direction is known
     source = bench.host.gravity_source
     turned(bench, lambda: source.receive(imu('base', R=TILT)), TILT.T @ DOWN / 9.81 * 1.62)
 

@@ -176,7 +176,7 @@ def test_a_reference_that_came_too_long_before_the_robot_is_told(bench):
     ],
 )
 def test_a_reference_outside_the_limits_is_refused_by_name(bench, message, reason):
-    """And the one before stays in force."""
+    """And the one before stays active."""
     describe(bench)
     bench.part.reference.receive(reference((0.25, 0.25)))
     bench.part.reference.receive(message)
@@ -216,12 +216,12 @@ def test_a_volatile_robot_description_is_told_from_none(bench):
         String, '/life/robot_description', QoSProfile(depth=1, durability=DurabilityPolicy.VOLATILE)
     )
 
-    def told():
+    def is_reported():
         return '/volatile_publisher publishes /life/robot_description with volatile durability' in (
             bench.host.description_status().summary
         )
 
-    bench.wait(told)
+    bench.wait(is_reported)
     other.destroy_node()
 
 

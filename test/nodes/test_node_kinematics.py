@@ -107,8 +107,10 @@ def test_frames_of_a_node_of_another_name_and_namespace(launch, robot, child):
     tip, is_rival = robot.link_names[-1], child in robot.link_names
     client.subscribe(TwistStamped, f'kinematics/twist/{tip}')
     if is_rival:
-        told = 'published by /elsewhere/state_publisher'
-        client.wait(lambda: client.expect(f'{client.prefix}outputs', OK)['tf'] == told, what=told)
+        expected = 'published by /elsewhere/state_publisher'
+        client.wait(
+            lambda: client.expect(f'{client.prefix}outputs', OK)['tf'] == expected, what=expected
+        )
         stamp, _ = client.ask(f'kinematics/twist/{tip}', *STATE)
     else:
         client.wait(static.get_subscription_count, what='a subscription of tf_static')
@@ -165,7 +167,7 @@ def test_frames_can_be_switched_off_and_on(launch, robot):
 
 
 def test_description_by_parameter_is_passed_on(launch, robot):
-    """To whoever subscribes later; the frames of joints that are reported come with it."""
+    """To later subscribers; the frames of joints that are reported come with it."""
     client = launch({}, None)
     assert client.set_parameter('kinematics', 'robot_description', PLANAR).successful
     client.subscribe(String, 'robot_description', profile=LATCHED)

@@ -1,4 +1,4 @@
-"""What is in force is what was asked for last and accepted: random sequences against a model.
+"""What is active is what was asked for last and accepted: random sequences against a model.
 
 The host of a node `dynamics` runs in this process. Descriptions are compiled in its background
 thread, but only when the sequence says so: whatever comes meanwhile comes in any order.
@@ -93,7 +93,7 @@ BAD = {
 
 
 class LifeCycle(RuleBasedStateMachine):
-    """The model: parameters that were accepted, the description that is wanted, the one in force.
+    """The model: parameters that were accepted, the description that is wanted, the active one.
 
     `in_force` is a set of possibilities while something is being compiled.
     """
@@ -160,7 +160,7 @@ class LifeCycle(RuleBasedStateMachine):
         assert bool(self.bench.host.source.descriptions.reason) == (not self.fits(self.wanted))
 
     def look(self):
-        """See which robot is in force; only one that was wanted can have come."""
+        """See which robot is active; only one that was wanted can have come."""
         text = self.bench.host.model.text
         (self.robot,) = [name for name, each in ROBOTS.items() if each == text]
         if self.bench.host.source.compiling:
@@ -169,7 +169,7 @@ class LifeCycle(RuleBasedStateMachine):
             assert self.robot == self.wanted
 
     def fits(self, name):
-        """Whether a description can be in force with the parameters there are."""
+        """Whether a description can be active with the parameters there are."""
         return name in ROBOTS and set(self.values['effort_joints']) <= {'', *JOINTS[name]}
 
     @rule(
@@ -194,7 +194,7 @@ class LifeCycle(RuleBasedStateMachine):
             assert result.reason
 
     def suit(self, given):
-        """Whether names are those of the robot in force."""
+        """Whether names are those of the active robot."""
         joints = {'', *JOINTS[self.robot]}
         return (
             set(given.get('effort_joints', ())) <= joints and set(given.get('joints', ())) <= joints
@@ -222,7 +222,7 @@ class LifeCycle(RuleBasedStateMachine):
     @precondition(lambda self: hasattr(self, 'robot'))
     @rule(q=st.lists(st.floats(-3, 3), min_size=2, max_size=2))
     def joint_state(self, q):
-        """Outputs are those of the robot and the parameters in force."""
+        """Outputs are those of the robot and the active parameters."""
         bench, joints = self.bench, JOINTS[self.robot]
         bench.clock.offset += 0.002
         self.stamp = max(self.stamp + 1_000_000, bench.clock.time_ns())

@@ -157,21 +157,21 @@ class Observers(RuleBasedStateMachine):
 
     @rule(seconds=st.sampled_from([TIMEOUT + 0.1, -3.0]))
     def pause(self, seconds):
-        """A gap, or a clock that jumps back: all begin anew, flags stay."""
+        """A gap, or a clock that jumps back: all restart, flags stay."""
         self.stamp += round(seconds * 1e9)
         self.begin_anew()
         self.regular(1, [0.2, 0.1, 0.0, 0.0, 3.0, 1.0])
 
     @rule()
     def without_effort(self):
-        """Refused by effort_policy reject; the observer starts anew."""
+        """Refused by effort_policy reject; the observer restarts."""
         self.stamp += 2_000_000
         self.come(self.stamp, [0.1, 0.1], [0.0, 0.0], None, effort=True)
         self.begin_anew()
 
     @rule()
     def too_large(self):
-        """Finite velocities that cannot be computed with: no results, all begin anew."""
+        """Finite velocities that cannot be computed with: no results, all restart."""
         self.stamp += 2_000_000
         self.come(self.stamp, [0.1, 0.1], [1e200, 1e200], [0.0, 0.0])
         self.begin_anew()

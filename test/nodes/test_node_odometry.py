@@ -31,7 +31,7 @@ WHEELS = {
 
 
 class Base:
-    """A platform at rest that turns its wheels as it is told."""
+    """A platform at rest that turns its wheels as commanded."""
 
     def __init__(self, bench):
         self.bench, self.wheels, self.stamp = bench, np.zeros(2), bench.clock.time_ns()

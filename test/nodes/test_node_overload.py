@@ -1,4 +1,5 @@
-"""A driver that is faster than the node: the newest joint states are answered, and it is told."""
+"""A driver that is faster than the node: the newest joint states are answered, and it is
+reported."""
 
 import time
 

@@ -36,7 +36,7 @@ TOPICS = {
 JOINTS = ('joint1', 'joint2')
 MS = 1_000_000  # ns
 
-#: As somebody sets them who analyses recordings.
+#: As for an analysis of recordings.
 RECORDING = {'max_delay': 0.0, 'qos_overrides./pauses/joint_states.subscription.depth': 1000}
 
 

@@ -82,4 +82,4 @@ def test_a_payload_from_another_process(client):
     assert client.call(srv.ClearPayload, 'dynamics/clear_payload', request).success
     topic = '/carrying/dynamics/payload_inertia/tip'
     client.wait(lambda: heard(client, topic).inertia.m == 0.0, what='nothing')
-    client.wait(lambda: client.diagnostics[STATUS][2].get('payload') == 'none', what='nothing told')
+    client.wait(lambda: client.diagnostics[STATUS][2].get('payload') == 'none', what='no payload')

@@ -346,7 +346,7 @@ def test_commands_blend_to_a_payload_without_transition(commanding):
 
 
 def test_parameters_tell_what_a_request_has_set(bench):
-    """The payload `parameters` is that of the parameters, whoever sets it."""
+    """The payload `parameters` is that of the parameters, however it is set."""
     bench.finish()
     node = bench.node
     response = ask(node, 'set_payload', set_payload('parameters', 'tip', 2.0, seconds=0.5))

@@ -215,11 +215,11 @@ def test_a_process_that_died_is_replaced(process, sent, monkeypatch):
     wait_for(lambda: sent)
     process.worker.process.kill()
 
-    def told():
+    def is_reported():
         one.publish(packed(2))
         return 'was ended by signal 9' in process.status().summary
 
-    wait_for(told)
+    wait_for(is_reported)
     assert process.status().level == Level.WARN
     one.publish(packed(3))
     wait_for(lambda: sent[-1][1][:8] == packed(3))

@@ -83,16 +83,16 @@ class Turns(SingleThreadedExecutor):
 
 
 class Rule:
-    """What is to be told under each stamp, as doc/transforms.md has it.
+    """What is to be published under each stamp, as doc/transforms.md has it.
 
     Attributes
     ----------
-    told : dict
+    published : dict
         The positions by joint that belong to a stamp: all of them where a state was made.
     """
 
     def __init__(self):
-        self.told = {}
+        self.published = {}
         self.begin()
 
     def begin(self):
@@ -120,10 +120,10 @@ class Rule:
             if self.seen == self.heard and newest - min(self.seen.values()) <= TIMEOUT:
                 if newest > self.newest:
                     self.newest = newest
-                    self.told[newest] = dict(self.values)
+                    self.published[newest] = dict(self.values)
                 return
         if stamp > self.newest:
-            self.told.setdefault(stamp, {}).update(reported)
+            self.published.setdefault(stamp, {}).update(reported)
 
 
 class RepeatedStamps(RuleBasedStateMachine):
@@ -192,7 +192,7 @@ class RepeatedStamps(RuleBasedStateMachine):
 
     @rule(is_back=st.booleans())
     def silence(self, is_back):
-        """Time stands still, or begins anew."""
+        """Time stands still, or restarts."""
         self.wait(400 * MS)
         if is_back:
             self.now -= 10_000 * MS
@@ -204,15 +204,15 @@ class RepeatedStamps(RuleBasedStateMachine):
             if topic == '/tf':
                 message = deserialize_message(data, TFMessage)
                 stamp = message.transforms[0].header.stamp
-                told = self.model.told[stamp.sec * 10**9 + stamp.nanosec]
+                published = self.model.published[stamp.sec * 10**9 + stamp.nanosec]
                 for each in message.transforms:
                     name = each.child_frame_id.removeprefix('of_')
-                    assert position(each.transform) == pytest.approx(told[name], abs=1e-12)
+                    assert position(each.transform) == pytest.approx(published[name], abs=1e-12)
             elif topic.endswith('/gravity'):
                 message = deserialize_message(data, JointState)
                 stamp = message.header.stamp
-                told = self.model.told[stamp.sec * 10**9 + stamp.nanosec]
-                q = np.array([told[name] for name in self.robot.joint_names])
+                published = self.model.published[stamp.sec * 10**9 + stamp.nanosec]
+                q = np.array([published[name] for name in self.robot.joint_names])
                 np.testing.assert_allclose(
                     message.effort, self.robot.gravity_torques(q), rtol=1e-12, atol=1e-12
                 )

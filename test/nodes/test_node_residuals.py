@@ -1,4 +1,4 @@
-"""~/record_residual and ~/fit_residual_map: what the map takes off, its file, what is refused."""
+"""~/record_residual and ~/fit_residual_map: what the map subtracts, its file, what is refused."""
 
 import threading
 import time
@@ -85,7 +85,7 @@ class Arm:
             assert success, message
 
     def settle(self):
-        """Wait until the background has finished, and take over what it made."""
+        """Wait until the background has finished, and adopt its result."""
         end = time.monotonic() + DEADLINE
         while self.tare.residuals._background.is_busy:
             assert time.monotonic() < end
@@ -138,17 +138,19 @@ def test_the_map_takes_off_what_the_pose_adds(make):
     np.testing.assert_allclose(arm.torque(POSES[0]), bias(POSES[0]), atol=1e-9)
     arm.bench.host.source.loader.build = None
     arm.fit()
-    q, told = np.array([0.2, 0.6]), expected()
-    np.testing.assert_allclose(arm.torque(q), bias(q) - told.residual(q), atol=1e-7)
+    q, fitted = np.array([0.2, 0.6]), expected()
+    np.testing.assert_allclose(arm.torque(q), bias(q) - fitted.residual(q), atol=1e-7)
     np.testing.assert_allclose(arm.torque(q, (3.0, -1.0)), [3.0, -1.0], atol=0.02)
     sent = arm.come(q)
-    np.testing.assert_allclose(effort(sent, 'residual'), told.residual(q), atol=1e-7)
+    np.testing.assert_allclose(effort(sent, 'residual'), fitted.residual(q), atol=1e-7)
     confidence = deserialize_message(sent['residual_confidence'], Float64MultiArray)
     assert confidence.layout.dim[0].label == 'confidence,joint1,joint2'
-    np.testing.assert_allclose(confidence.data, [told.confidence(q), *told.deviation(q)], atol=1e-6)
-    assert arm.status.values['residual map'].startswith('in force')
+    np.testing.assert_allclose(
+        confidence.data, [fitted.confidence(q), *fitted.deviation(q)], atol=1e-6
+    )
+    assert arm.status.values['residual map'].startswith('active')
     far = np.array([2.9, -2.5])
-    np.testing.assert_allclose(arm.torque(far), bias(far) - told.residual(far), atol=1e-7)
+    np.testing.assert_allclose(arm.torque(far), bias(far) - fitted.residual(far), atol=1e-7)
     assert 'far from recorded poses' in arm.status.summary
 
 
@@ -170,7 +172,7 @@ def test_tare_beside_the_map_and_reset(make):
     arm.rest(q)
     assert arm.call('tare')[0]
     arm.record()
-    arm.fit()  # has what the tare before has taken off
+    arm.fit()  # has what the tare before has removed
     assert abs(arm.torque(q)).max() < 0.02
     arm.tare._states.forget()
     for _ in range(4):
@@ -213,7 +215,7 @@ def test_the_file_is_written_and_read_at_the_next_start(make, tmp_path):
 
 BAD_FILES = {
     'joints: [a, b]\neffort_terms: []\nposes: []\n': 'is for other joints; the robot has joint1',
-    'joints: [joint1, joint2]\neffort_terms: [gravity]\nposes: []\n': 'record it anew',
+    'joints: [joint1, joint2]\neffort_terms: [gravity]\nposes: []\n': 'record it again',
     'poses: 3\n': 'is no file of residuals',
     '{': 'it is not YAML',
     'a: &a [1]\nb: *a\n': 'ROS 2 does not support aliases',
@@ -258,7 +260,7 @@ def test_a_file_that_cannot_be_written_is_told(make, tmp_path):
     folder.write_text('')
     arm.fit()
     assert 'cannot be written' in arm.status.summary
-    assert abs(arm.torque(POSES[0])).max() < 0.02  # in force all the same
+    assert abs(arm.torque(POSES[0])).max() < 0.02  # active all the same
 
 
 def test_refusals(make):

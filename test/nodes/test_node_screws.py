@@ -75,7 +75,7 @@ def configure(client, **values):
 def ask_until(client, robot, state, kind, topic, condition):
     """Send a state until a message it causes is as expected; return the message.
 
-    Other parameters take effect when the model is made anew, and Float64MultiArray has no stamp.
+    Other parameters take effect when the model is made again, and Float64MultiArray has no stamp.
     """
     client.subscribe(kind, topic)
     client.received[topic].clear()

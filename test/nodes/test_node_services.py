@@ -420,7 +420,7 @@ def test_joint_states_that_say_too_little(client, names, position, reason):
 
 
 def test_without_a_measured_state_or_a_robot(start, connect, q, robot):
-    """The reason is told; and a node that is looking for a solution ends when asked to."""
+    """The reason is reported; and a node that is looking for a solution ends when asked to."""
     node = start('kinematics', {'state_timeout': '0.0'}, ['-r', '__ns:=/bare'])
     client = connect('bare')
     request = Jacobian.Request(frame='panda_link7')
@@ -527,7 +527,7 @@ def test_names_of_services_follow_name_and_remappings_of_their_node(start, conne
 
 
 def test_without_the_package_all_else_works(start, connect, q, robot, tmp_path, monkeypatch):
-    """It is told once what is missing and how to build it."""
+    """It is reported once what is missing and how to build it."""
     monkeypatch.setenv('PYTHONPATH', str(hidden(tmp_path, 'screw_dynamics_msgs')))
     node = start('kinematics', {}, ['-r', '__ns:=/without'])
     client = connect('without')

@@ -258,7 +258,7 @@ def test_an_answer_with_an_old_stamp_is_none(driver):
     driver.send(JointState, 'joint_commands', message)
     driver.client.wait(
         lambda: driver.report(0)['driven by'] == 'joint_commands, ~/position_commands',
-        what='the command in force',
+        what='the active command',
     )
     message.header.stamp = Time(sec=0, nanosec=now)
     driver.answer(JointState, 'joint_commands', message)
@@ -280,7 +280,7 @@ def test_wrenches_on_several_links_and_the_true_external_torques(driver, robot):
         push = WrenchStamped(header=Header(frame_id=link), wrench=wrench)
         driver.send(WrenchStamped, 'simulator/external_wrench', push)
         driver.client.wait(
-            lambda link=link: link in driver.report(0)['pushed at'], what='a wrench in force'
+            lambda link=link: link in driver.report(0)['pushed at'], what='an active wrench'
         )
     driver.command('position', *START)  # time has stood still since the wrenches came
     stamp = driver.stamps[-1]

@@ -171,7 +171,7 @@ def test_garbage_ends_nothing_and_memory_stays(start, connect, robot):
 
 
 def test_it_tolerates_commands_at_a_kilohertz_and_a_stop_of_nearly_a_second(bench, robot):
-    """The time is let go and told; states go on, and it holds its posture without commands."""
+    """The time is let go and reported; states go on, and it holds its posture without commands."""
     hold = robot.gravity_torques(bench.until(is_at_rest)[0])
     assert bench.status().values['time skipped [s]'] == '0.000'
     for _ in range(300):

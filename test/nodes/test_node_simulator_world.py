@@ -153,7 +153,7 @@ def test_the_twist_of_the_base_is_that_of_its_fall(client):
 
 
 def test_tf_has_the_base_and_the_planar_joint(client, resting):
-    """Nobody else publishes these: joint states cannot say where they are."""
+    """No other node publishes these: joint states cannot say where they are."""
     message = client.wait(lambda: client.with_stamp('/tf', resting), what='/tf')
     frames = [(each.header.frame_id, each.child_frame_id) for each in message.transforms]
     assert frames == [('ground', 'box'), ('box', 'puck')]

@@ -28,7 +28,7 @@ class Listeners:
     """Subscriptions of every durability and reliability, which come and go by chance."""
 
     def __init__(self, client, seed):
-        # Not spun: what comes for it is not of interest, its events are none of ours.
+        # Not spun: what comes for it is not of interest, its events are not ours.
         self._node = client.node
         self._random, self._alive = random.Random(seed), []
 
@@ -87,7 +87,7 @@ def test_latched_listeners_come_and_go_while_frames_change(start, connect, execu
             client.send(NAMES, *STATE)
             client.executor.spin_once(timeout_sec=0.01)
         assert node.process.poll() is None, f'after {index + 1} changes:\n{node.output}'
-    # The last frames are in force, and outputs come.
+    # The last frames are active, and outputs come.
     topics = [f'kinematics/twist/{link}' for link in FRAMES[(CHANGES - 1) % len(FRAMES)]]
     client.subscribe(TwistStamped, *topics)
     client.ask_all(topics, NAMES, *STATE)

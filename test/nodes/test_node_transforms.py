@@ -71,7 +71,7 @@ ROBOT = urdf(*ARM, TOOL, *GRIPPER, links=LINKS)
 
 @pytest.fixture
 def launch(monkeypatch, ros_domain):
-    """Make the node with a robot, alone on /tf unless it is told otherwise."""
+    """Make the node with a robot, alone on /tf unless configured otherwise."""
     rclpy.init(domain_id=ros_domain)
     made = []
 
@@ -302,7 +302,7 @@ def test_late_messages_are_not_passed_on(launch):
 
 
 def test_fixed_frames_follow_the_description(launch):
-    """New ones are there, changed ones changed, removed ones gone for whoever comes later."""
+    """New ones are there, changed ones changed, removed ones gone for later subscribers."""
     bench = launch()
     assert static(bench) == {'tool': 'lower'}
     camera = TOOL.replace('"tool"', '"camera"').replace('"f"', '"k"')
@@ -324,7 +324,7 @@ def test_a_refused_description_changes_no_frame(launch):
 
 
 def test_switched_off_they_are_taken_back(launch):
-    """So that somebody else can have them, and later listeners do not get them from here."""
+    """So that another node can have them, and later listeners do not get them from here."""
     bench = launch()
     assert static(bench) == {'tool': 'lower'}
     bench.node.set_parameters([Parameter('publish_tf', value=False)])

@@ -65,7 +65,7 @@ class Rig:
         self.settle()
 
     def settle(self):
-        """Let everything be compiled, and taken over."""
+        """Let everything be compiled, and adopted."""
         self.bench.finish()
         self.bench.host.keep_house()
 
@@ -302,7 +302,7 @@ UNUSABLE = (
 def test_unusable_messages_are_refused_with_the_reason(make):
     rig = make(sensor_frame=FRAME, **TOOL)
     assert rig.stand(HOME)
-    assert 'have not settled' in rig.status().summary  # of late
+    assert 'have not settled' in rig.status().summary  # recently
     assert rig.stand(HOME, 800)
     assert rig.status().level == Level.OK, rig.status().summary
     for change, reason in UNUSABLE:

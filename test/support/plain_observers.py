@@ -1,4 +1,4 @@
-"""External torques, filters and flags of a robot, computed anew from all states since a start."""
+"""External torques, filters and flags of a robot, computed again from all states since a start."""
 
 from dataclasses import dataclass, field
 
@@ -12,7 +12,7 @@ RISE, FALL = 0.01, 0.02  # s
 
 @dataclass
 class Step:
-    """A state and the parameters in force when it came; whether filters begin with it."""
+    """A state and the active parameters when it came; whether filters begin with it."""
 
     stamp: int
     q: np.ndarray
@@ -28,7 +28,7 @@ class Step:
 class PlainObservers:
     """What the node has to publish.
 
-    `steps` are the states since the last start, `interrupted` whether the times of flags begin anew
+    `steps` are the states since the last start, `interrupted` whether the times of flags restart
     with the next one that is used.
     """
 

@@ -207,7 +207,7 @@ def topics_for(
 ) -> Topics:
     """Return the topics of outputs; raises `RecordingError` if one of them is recorded already.
 
-    Transforms that somebody else has published are left out, as the node does.
+    Transforms that another node has published are left out, as the node does.
     """
     if '/tf' in reader.types:
         outputs = [name for name in outputs if name != 'transforms']

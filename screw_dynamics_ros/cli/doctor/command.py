@@ -141,7 +141,7 @@ def written_suggestion(heard: Heard, sections: Sequence[Section], path: Path) ->
     suggestion.write(made, heard.robot.description.name, path)
     section = Section('suggested parameters', [f'written to {path}'])
     section.lines += [f'{line.name}: {suggestion.written(line.value)}' for line in made.lines]
-    section.findings += [Finding('info', name, f'not told: {reason}') for name, reason in made.left]
+    section.findings += [Finding('info', name, f'unknown: {reason}') for name, reason in made.left]
     return section
 
 

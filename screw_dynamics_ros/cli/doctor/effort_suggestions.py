@@ -35,7 +35,7 @@ NAMES = 'effort_terms, effort_scale'
 APART = 0.1  # rad, m, between poses
 SAMPLES = 5  # of a pose
 STRAIGHT = 0.1  # largest misfit of a line through several poses
-NOTHING = 0.02  # of the torque of gravity: efforts that are less are none
+MIN_EFFORT = 0.02  # fraction of gravity torque below which an effort counts as zero
 MORE = (
     'move the robot to three or more poses, stop in each for a second, and record them all '
     '(--seconds)'
@@ -134,7 +134,7 @@ def content_of(poses: Poses) -> tuple[str, ...] | None:
         content = WEIGHT if 'gravity' in content else ()
     largest = np.abs(sum_of(WEIGHT, weight)).max()
     if not content:
-        return () if np.abs(e).max() <= NOTHING * largest else None
+        return () if np.abs(e).max() <= MIN_EFFORT * largest else None
     torque = sum_of(content, weight)
     near = np.abs(e - torque) <= FRICTION * np.maximum(np.abs(torque), SMALL * largest)
     return content if is_good and near.all() else None
@@ -149,7 +149,7 @@ def suggest_terms(
     has_payload = bool(poses.weight['payload'].any())
     borne = described(content if has_payload or not content else ('gravity',))
     apart = np.abs(poses.measured - sum_of(content, poses.weight))[:, poses.telling].max()
-    whence = f'as in the driver preset {driver.name}' if driver and documented else 'not told'
+    whence = f'as in the driver preset {driver.name}' if driver and documented else 'not known'
     made.set(
         SHARED,
         'effort_terms',
@@ -161,7 +161,7 @@ def suggest_terms(
         made.leave(
             'effort_terms',
             "whether they are torques without gravity, as suggested, or external torques (['']), "
-            'is not told at rest: see the documentation of the driver',
+            'is not known at rest: see the documentation of the driver',
         )
 
 
@@ -179,42 +179,42 @@ def suggest_scales(made: Suggestion, poses: Poses, unit: str) -> bool:
         joint: effort_scale(poses.total[:, i], poses.measured[:, i], least)
         for i, joint in enumerate(poses.joints)
     }
-    told = {joint: fit for joint, fit in fits.items() if fit is not None}
-    bent = [joint for joint, fit in told.items() if fit.misfit > STRAIGHT or not fit.scale]
-    if bent or not told:
+    known = {joint: fit for joint, fit in fits.items() if fit is not None}
+    bent = [joint for joint, fit in known.items() if fit.misfit > STRAIGHT or not fit.scale]
+    if bent or not known:
         made.leave(
             NAMES,
             f'{known}efforts of {shorten(bent or poses.joints)} are no multiple of the torques of '
             'the model: friction, contacts, or a description that is not that of the robot',
         )
         return False
-    if all(abs(fit.scale + 1.0) <= FRICTION for fit in told.values()):
+    if all(abs(fit.scale + 1.0) <= FRICTION for fit in known.values()):
         made.leave(
             NAMES,
             'efforts have the sign opposite to that of the model: either the driver has it, then '
             'effort_scale is -1 for all joints, or gravity points the other way (the robot hangs)',
         )
         return False
-    worst = max(fit.misfit for fit in told.values())
+    worst = max(fit.misfit for fit in known.values())
     made.set(
         SHARED,
         'effort_joints',
-        list(told),
+        list(known),
         f'{known}straight lines through {len(poses.measured)} poses at rest, to '
         f'{100.0 * worst:.2g} % of the change of the torques',
     )
-    scales = [round(fit.scale, 4) for fit in told.values()]
-    offsets = [round(fit.offset, 3) for fit in told.values()]
+    scales = [round(fit.scale, 4) for fit in known.values()]
+    offsets = [round(fit.offset, 3) for fit in known.values()]
     made.set(SHARED, 'effort_scale', scales, 'torques per effort, by these lines')
     made.set(SHARED, 'effort_offset', offsets, 'by these lines')
-    untold = [joint for joint in poses.joints if joint not in told]
-    if untold:
+    unknown = [joint for joint in poses.joints if joint not in known]
+    if unknown:
         made.leave(
-            f'effort_scale of {shorten(untold)}',
+            f'effort_scale of {shorten(unknown)}',
             f'gravity loads these joints alike in all poses, or not at all: {MORE}; or record a '
             'motion and use identify',
         )
-    return not untold
+    return not unknown
 
 
 def undecided(poses: Poses) -> str:

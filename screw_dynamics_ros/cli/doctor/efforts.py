@@ -41,7 +41,7 @@ class RecordedEfforts:
         Efforts of the driver, in the units of the nodes, and the torques that hold the robot and
         its payload [N m, N].
     configuration : Configuration
-        What the nodes are told.
+        The configuration of the nodes.
     """
 
     joints: list[str]

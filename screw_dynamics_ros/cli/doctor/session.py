@@ -56,7 +56,7 @@ class Heard:
     states : list of (q, v, tau)
         Those with efforts, in the order of `mapper.joints`.
     configuration : Configuration
-        What the nodes of this package are told of the efforts, if there are any.
+        The configuration of the nodes of this package about efforts, if there are any.
     joint_state_senders, transform_senders : list of str
         Full names of nodes.
     lacking : {'velocity' | 'effort': {joint: int}}

@@ -59,7 +59,7 @@ class Suggestion:
         self.lines.append(SuggestedLine(section, name, value, reason))
 
     def leave(self, parameters: str, reason: str) -> None:
-        """Say what is not told."""
+        """Report a parameter that is not known."""
         self.left.append((parameters, reason))
 
     def text(self, robot: str) -> str:

@@ -1,4 +1,4 @@
-"""Parameters that can be told from what a running robot says.
+"""Parameters that can be estimated from what a running robot says.
 
 What the data do not tell keeps its default and is named with what would tell it: a wrong sign or a
 term too many moves a robot.
@@ -33,7 +33,7 @@ COMMANDS = 'std_msgs/msg/Float64MultiArray'
 
 
 def suggest(heard: Heard, sections: Sequence[Section] = ()) -> Suggestion:
-    """Return what can be told; `sections` are the report, whose warnings become notes."""
+    """Return what can be estimated; `sections` are the report, whose warnings become notes."""
     made = Suggestion()
     joints, links = heard.robot.joint_names, heard.robot.link_names
     found = recognized(joints, links, [read_driver(path) for path in presets().values()])
@@ -115,7 +115,7 @@ def suggest_timeout(made: Suggestion, heard: Heard) -> None:
 
 
 def suggest_transforms(made: Suggestion, heard: Heard) -> None:
-    """Leave transforms to whoever sends them."""
+    """Leave transforms to the node that sends them."""
     others = [
         name
         for name in (*heard.nodes, *heard.transform_senders)
@@ -126,7 +126,7 @@ def suggest_transforms(made: Suggestion, heard: Heard) -> None:
         return
     senders = [name for name in heard.transform_senders if not name.endswith(OURS)]
     if not senders:
-        made.set(KINEMATICS, 'publish_tf', True, 'nobody else sends /tf')
+        made.set(KINEMATICS, 'publish_tf', True, 'no other node sends /tf')
     else:
         made.leave(
             'publish_tf',

@@ -32,7 +32,7 @@ class JointType:
     has_range : bool
         Whether there are limits of position.
     is_periodic : bool
-        Whether positions a whole turn apart are the same.
+        Whether positions that differ by 2 pi are the same.
     has_pitch : bool
         Whether the child advances along the axis as it turns; see `Joint.pitch`.
     """

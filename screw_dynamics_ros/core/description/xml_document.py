@@ -1,4 +1,4 @@
-"""The XML of robot descriptions: parsed safely, whoever sent it."""
+"""The XML of robot descriptions: parsed safely, from any source."""
 
 from __future__ import annotations
 

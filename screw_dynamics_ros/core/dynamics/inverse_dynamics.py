@@ -185,7 +185,7 @@ def coriolis_torques(tree: Tree, q: Array, v: Array) -> Array:
 
 
 def drive_torques(tree: Tree, q: Array, v: Array, a: Array, gravity: Array) -> Array:
-    """Return what the drives give in a motion, (nv,): friction counts, be it in the tree or not."""
+    """Return the drive torques of a motion (nv,), with friction whether or not the tree has it."""
     return newton_euler_torques(tree, q, v, a, gravity) + friction_torques(tree, v)
 
 

@@ -36,7 +36,7 @@ Constant = int | str | tuple['Constant', ...]
 class Formula:
     """An output computed from others, in the same program.
 
-    Formulas are the same output if everything here is equal. Of functions that are made anew, such
+    Formulas are the same output if everything here is equal. Of functions that are made again, such
     as lambdas, no two are: give a function of a module and `constants` where that matters.
 
     Attributes
@@ -71,7 +71,7 @@ class Formula:
             value = hash((self.name, self.sources, self.function, self.constants))
         except TypeError as error:
             raise ArgumentError(f'formula {self.name!r}: {error}') from error
-        object.__setattr__(self, '_hash', value)  # sources nest: not each time anew
+        object.__setattr__(self, '_hash', value)  # sources nest: not each time again
 
     def __hash__(self) -> int:
         return self._hash
@@ -241,7 +241,7 @@ def identity(
 
 
 def described(function: Callable[..., Any]) -> tuple[object, ...]:
-    """Return which function of this package it is; the second element is None if it is none."""
+    """Return which function of this package it is; the second element is None for others."""
     if not isinstance(function, Evaluation):
         return 'function', origin(function)
     found, options = find(function.tree, function.output)

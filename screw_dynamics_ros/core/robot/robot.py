@@ -216,8 +216,8 @@ class Robot(RobotFunctions):
         drives : {joint: Drive}, optional
             Rotors, armatures and friction; joints not named have the friction of the URDF.
         friction : bool, optional
-            Whether friction takes part in inverse and forward dynamics: if drives are given, be it
-            an empty dict, unless said otherwise.
+            Whether friction takes part in inverse and forward dynamics: defaults to True if
+            `drives` is given (even empty).
         """
         return cls(
             read_urdf(text_or_path),
@@ -337,7 +337,7 @@ class Robot(RobotFunctions):
         return self.tree.joint_coordinates(joint)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Copy and pickle what the robot was made of; functions are compiled anew."""
+        """Copy and pickle what the robot was made of; functions are compiled again."""
         make = partial(
             type(self),
             floating_base=self._floating_base,

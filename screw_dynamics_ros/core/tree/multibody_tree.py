@@ -283,8 +283,8 @@ def build_tree(
     drives : {joint: Drive}, optional
         Joints not named have what the description says about friction.
     friction : bool, optional
-        Whether friction takes part in the equations of motion: if drives are given, be it an empty
-        dict, unless said otherwise.
+        Whether friction takes part in the equations of motion: defaults to True if `drives` is
+        given (even empty).
     """
     driven = drives_of(description, drives)
     links = {link.name: link for link in description.links}
@@ -374,7 +374,7 @@ def build_tree(
 def add_rotor(bodies: list[Body], frames: dict[str, Frame], joint: Joint) -> None:
     """Append the rotor of a joint's drive: a body without mass that mimics the joint (C-054).
 
-    Its inertia about its axis is taken off the link that carries it, which was counted with it.
+    Its inertia about its axis is subtracted from the link that carries it, which included it.
     """
     driven = next(body for body in bodies if body.joint == joint.name)
     drive = driven.drive

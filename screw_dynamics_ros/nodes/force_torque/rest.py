@@ -24,7 +24,7 @@ class RestStates:
         self._states: deque[tuple[int, Array, Array]] = deque(maxlen=MOST)
 
     def forget(self) -> None:
-        """Start anew."""
+        """Restart."""
         self._states.clear()
 
     def observe(self, mapper: JointStateMapper) -> None:

@@ -92,7 +92,7 @@ class ToolPoses:
     def bind(
         self, model: RunningModel, mapper: JointStateMapper, frame: str, motion: Formula | None
     ) -> None:
-        """Take over a new model; poses of another robot or frame are forgotten."""
+        """Adopt a new model; poses of another robot or frame are forgotten."""
         if mapper is not self._mapper:
             self.rest.forget()
         if (model.text, frame) != (self._text, self._frame):
@@ -112,7 +112,7 @@ class ToolPoses:
     # --- requests -------------------------------------------------------------------------------
 
     def _present(self) -> RestingPose:
-        """Return what the sensor shows now; raises `ScrewDynamicsError` if that cannot be told."""
+        """Return the present reading; raises `ScrewDynamicsError` if it cannot be estimated."""
         mapper, value = self._mapper, self._parameters
         self._known_motion()
         assert mapper is not None
@@ -174,7 +174,7 @@ class ToolPoses:
         if request.apply:
             inertia = self._parameters['tool_inertia']
             self._set(tool_mass=tool.mass, tool_center_of_mass=tool.com.tolist(), bias=tool.bias)
-            response.message = f'in force from now on, with tool_inertia {inertia}'
+            response.message = f'active from now on, with tool_inertia {inertia}'
 
     def _set(self, bias: Array, **tool: Any) -> None:
         """Set parameters, all or none; raises `ArgumentError`."""

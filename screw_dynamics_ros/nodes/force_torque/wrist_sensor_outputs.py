@@ -87,7 +87,7 @@ class WristSensor:
     """`~/wrench`, `~/wrench_at/<frame>`, and the services that tell tool and bias.
 
     Each message of the sensor is answered by one, with its stamp and the motion at that time, as
-    joint states tell it; weight and inertia of the tool and the bias are taken off.
+    joint states tell it; weight and inertia of the tool and the bias are removed.
     """
 
     def __init__(self, node: Node, host: ModelHost) -> None:
@@ -151,7 +151,7 @@ class WristSensor:
     def bind(
         self, model: RunningModel, mapper: JointStateMapper, plan: SensorPlan
     ) -> list[Channel]:
-        """Take over a new model; return the topics."""
+        """Adopt a new model; return the topics."""
         self._plan, self._model, self._mapper = plan, model, mapper
         self._motions.clear()
         self._poses.bind(model, mapper, plan.frame, plan.motion)

@@ -35,7 +35,7 @@ Task = tuple[bytes, bytes, bytes]
 OLDEST = 0.5  # s between a state and what is drawn of it; later it is left out
 
 RESTART = 1.0  # s between two attempts to start a process
-SLOW = 5.0  # s without an answer that are told
+SLOW = 5.0  # s without an answer before a warning
 
 
 class Maker(Protocol):
@@ -86,7 +86,7 @@ class DrawingProcess:
     Attributes
     ----------
     is_used : bool
-        Whether somebody may draw something.
+        Whether any topic uses it.
     """
 
     def __init__(self) -> None:
@@ -156,7 +156,7 @@ class DrawingProcess:
         self._fault, self._last_fault = fault, time.monotonic()
 
     def status(self) -> Status:
-        """Report how it goes."""
+        """Report the state of the drawing process."""
         status = Status('drawing')
         status.values['messages'] = f'{self._drawn}, {self._left_out} left out'
         self.worker.report(status, 'another one is started')

@@ -58,7 +58,7 @@ class GravitySource:
         self.follow()
 
     def follow(self) -> None:
-        """Follow the parameters: subscribe to what is needed; another source starts anew."""
+        """Follow the parameters: subscribe to what is needed; another source restarts."""
         source = self._parameters['gravity_source']
         self._down, self._arrival, self._looked = None, -math.inf, -math.inf
         self._reason = 'nothing has arrived yet'
@@ -186,6 +186,6 @@ class GravitySource:
             'outputs have stopped (on_gravity_loss)'
             if self._states.suspended
             else f'{"the last one" if self._down is not None else "that of the parameter gravity"} '
-            'stays in force'
+            'stays active'
         )
         status.report(Level.ERROR, f'{what}{reason}; {consequence}')

@@ -60,7 +60,7 @@ HOUSEKEEPING = 0.1  # s between looks at listeners and new descriptions
 
 GRAVITY = {'gravity', *(each.name for each in gravity_parameters.TABLE)}
 
-#: What is built of a description: the model, its states, and how each group takes it over.
+#: What is built of a description: the model, its states, and how each group adopts it.
 Built = tuple[RunningModel, JointStateMapper, list[BoundPlan]]
 
 
@@ -156,7 +156,7 @@ class ModelHost:
 
     @property
     def model(self) -> RunningModel | None:
-        """The robot in force."""
+        """The active robot."""
         return self.states.model
 
     @property
@@ -205,12 +205,12 @@ class ModelHost:
 
         self.services.add(node, kind, name, task)
 
-    def situation(self, payloads: Mapping[str, RigidBody]) -> requests.RequestContext:
+    def situation(self, payloads: Mapping[str, RigidBody]) -> requests.Situation:
         """Return what requests are answered by now; raises `MissingDescriptionError`."""
         model, mapper = self.model, self.mapper
         if model is None or mapper is None:
             raise MissingDescriptionError('no robot description yet; see /diagnostics')
-        return requests.RequestContext(
+        return requests.Situation(
             requests.pickled(self.link_inertias.corrected(model.robot)),
             self.gravity.copy(),
             self.parameters['frame_prefix'],
@@ -289,7 +289,7 @@ class ModelHost:
         return model, mapper, bound
 
     def keep_house(self) -> None:
-        """Take over what has been built, and look for listeners."""
+        """Adopt what has been built, and look for listeners."""
         outcome = self.source.poll()
         if outcome is not None:
             self._take_over(outcome)

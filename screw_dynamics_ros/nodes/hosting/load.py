@@ -54,7 +54,7 @@ class Load:
         self._longest = max(self._longest, duration)
 
     def take(self, now: float) -> dict[str, str]:
-        """Return rates and times since the last report, and start anew."""
+        """Return rates and times since the last report, and restart."""
         interval = max(now - self._reported, 1e-9)
         self.loses = self.lost - self._lost > LOSSES * (self._count + self.lost - self._lost)
         values = {'rate [Hz]': f'{self._count / interval:.1f}'}

@@ -36,8 +36,8 @@ class ModelParameters:
     node : rclpy.node.Node
         Has the parameters.
     model : callable
-        Returns the model in force, or None. Names are those of its robot, also while another one
-        is being compiled: what has been accepted is in force at once.
+        Returns the active model, or None. Names are those of its robot, also while another one
+        is being compiled: what has been accepted is active at once.
     payloads : Payloads
         Has the payload of the parameters, among others.
     check, apply : callable

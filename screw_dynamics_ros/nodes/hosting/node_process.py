@@ -53,7 +53,7 @@ def run_nodes(make: Callable[[], Process], is_known: Callable[[str], bool]) -> N
     """
     status = 0
     sys.setswitchinterval(SWITCH_INTERVAL)
-    np.seterr(all='ignore')  # numbers that are not finite are looked for and told by the nodes
+    np.seterr(all='ignore')  # nodes check for numbers that are not finite
     try:
         start()
         process = make()

@@ -77,7 +77,7 @@ class OutputGroup(Protocol[P]):
         """Return what to compute for a robot. Runs in another thread; may compile kernels."""
 
     def bind(self, model: RunningModel, mapper: JointStateMapper, plan: P) -> list[Channel]:
-        """Take over a new model, fed by a mapper, and return the topics there are now."""
+        """Adopt a new model, fed by a mapper, and return the topics there are now."""
 
     def status(self) -> Status:
         """Report on /diagnostics."""
@@ -85,7 +85,7 @@ class OutputGroup(Protocol[P]):
 
 @dataclass(frozen=True)
 class BoundPlan:
-    """The plan of a group, and how the group takes over the model made of it.
+    """The plan of a group, and how the group adopts the model made of it.
 
     Attributes
     ----------

@@ -40,7 +40,7 @@ class RobotSource(Generic[T]):
     Attributes
     ----------
     descriptions : DescriptionSource
-        What is offered, what is in force, and why it is not what is wanted.
+        What is offered, what is active, and why it is not what is wanted.
     loader : DescriptionLoader
         Builds in the background.
     own_text : str or None

@@ -45,7 +45,7 @@ class StatePipeline(StateInput):
     channels : sequence of Channel
         All topics.
     model_since : float
-        When this robot was taken over, on the monotonic clock [s].
+        When this robot was adopted, on the monotonic clock [s].
     suspended : bool
         Whether nothing is computed and published, as if no states came.
     deferred_work : DeferredWork

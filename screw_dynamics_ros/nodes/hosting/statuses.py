@@ -71,7 +71,7 @@ def description_status(
         status.report(
             Level.WARN,
             'the topic robot_description differs from the parameter of that '
-            'name, which is in force; clear the parameter to follow the topic',
+            'name, which is active; clear the parameter to follow the topic',
         )
     if model is not None:
         if model.held:
@@ -114,7 +114,7 @@ def joint_state_status(
 ) -> Status:
     """Report whether states arrive, and the problems found in them.
 
-    `timeout` is the longest silence [s], `model_since` when the model was taken over [s].
+    `timeout` is the longest silence [s], `model_since` when the model was adopted [s].
     """
     status, now = Status('joint states'), time.monotonic()
     status.values.update(load.take(now))

@@ -27,7 +27,7 @@ class CommandFilter:
     ----------
     platform : WheeledPlatform
     values : callable
-        Returns the parameters in force.
+        Returns the active parameters.
 
     Attributes
     ----------
@@ -42,13 +42,13 @@ class CommandFilter:
         self._resting, self.acting = True, ''
 
     def adapt(self) -> None:
-        """Take over changed limits; the motion goes on from the last twist."""
+        """Adopt changed limits; the motion goes on from the last twist."""
         self._limiter = self._limiter.with_axes(axis_limits(self._values()))
 
     def take(self, twist: ArrayLike, now: float) -> None:
-        """Let a command (omega, v_x, v_y) be in force from now [s], for cmd_vel_timeout.
+        """Let a command (omega, v_x, v_y) be active from now [s], for cmd_vel_timeout.
 
-        Raises `ArgumentError` if it is not finite; the one before stays in force.
+        Raises `ArgumentError` if it is not finite; the one before stays active.
         """
         wanted = vector('the command', 3, twist)
         if not np.isfinite(wanted).all():

@@ -159,7 +159,7 @@ class OdometryNode:
         self._obey(UNSTAMPED, message, 0.0)
 
     def _obey(self, topic: str, twist: Twist, age: float) -> None:
-        """Let a command be in force from now, or keep why not."""
+        """Let a command be active from now, or keep why not."""
         components = twist.angular.z, twist.linear.x, twist.linear.y
         try:
             if age > self.parameters['cmd_vel_timeout']:

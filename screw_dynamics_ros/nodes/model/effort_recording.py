@@ -35,7 +35,7 @@ class RecordedMotion:
 
 
 class EffortRecording:
-    """Keeps what has been recorded for the present robot; another robot starts anew.
+    """Keeps what has been recorded for the present robot; another robot restarts.
 
     States come in the thread of the joint states; all else may be called from any thread.
     """

@@ -40,4 +40,4 @@ class InertialInput(ABC):
 
     @abstractmethod
     def load(self) -> None:
-        """Write what is in force now into the input of the kernel."""
+        """Write the active inertias into the input of the kernel."""

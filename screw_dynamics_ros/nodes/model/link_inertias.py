@@ -150,7 +150,7 @@ def described_parameters(robot: Robot, link: str) -> Array:
 
 
 def with_inertias(robot: Robot, bodies: dict[str, RigidBody]) -> Robot:
-    """Return the robot with other inertias of some links; its functions are compiled anew."""
+    """Return the robot with other inertias of some links; its functions are compiled again."""
     make, (description, *rest) = robot.__reduce__()
     links = tuple(
         replace(link, inertia=Inertia(body.mass, body.com, body.matrix))

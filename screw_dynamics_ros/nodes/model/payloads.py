@@ -33,7 +33,7 @@ class Payloads(InertialInput):
     Attributes
     ----------
     changes : int
-        How often something has been put on or taken off.
+        How often a payload was attached or removed.
     """
 
     def __init__(self) -> None:
@@ -71,14 +71,14 @@ class Payloads(InertialInput):
             self._follow(duration)
 
     def take_off(self, name: str, duration: float = 0.0) -> None:
-        """Take off what is carried under a name; raises `UnknownNameError` if there is nothing."""
+        """Remove what is carried under a name; raises `UnknownNameError` if there is nothing."""
         with self._lock:
             self._transitions.take_off(name, time.monotonic(), duration)
             self._tools.discard(name)
             self._follow(duration)
 
     def take_off_all(self, duration: float = 0.0) -> list[str]:
-        """Take off everything; return the names."""
+        """Remove everything; return the names."""
         with self._lock:
             check_duration(duration)
             now = time.monotonic()
@@ -169,7 +169,7 @@ class Payloads(InertialInput):
             if link in links:
                 counting[link] = counting.get(link, 0.0) + mass
             elif self._model is not None and transition.end.mass:
-                remedy = 'correct payload_link' if name == PARAMETERS else 'clear it or set it anew'
+                remedy = 'correct payload_link' if name == PARAMETERS else 'clear or set it again'
                 status.report(
                     Level.ERROR,
                     f'no payload {shown(name)!r}: the robot has no link {shown(link)!r}; {remedy}',

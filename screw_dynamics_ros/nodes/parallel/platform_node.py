@@ -78,7 +78,7 @@ class PlatformNode:
         policies(self.parameters, values)
 
     def _follow(self, changes: dict[str, Value]) -> None:
-        """Put the limits of certainty in force."""
+        """Activate the limits of certainty."""
         tracker, parameters = self._tracker, self.parameters
         self._states.policies = policies(parameters)
         tracker.smallest_singular_value = parameters['smallest_singular_value']

@@ -117,7 +117,7 @@ def read(texts: Sequence[str]) -> list[BlockedMotions]:
 def choose(
     texts: Sequence[str], robot: Robot
 ) -> tuple[dict[BlockedMotions, MotionConstraint], list[str]]:
-    """Return the constraints on a robot, and why some of the texts are none."""
+    """Return the constraints on a robot, and why some of the texts are invalid."""
     constraints, faults = {}, []
     for blocked in read(texts):
         try:

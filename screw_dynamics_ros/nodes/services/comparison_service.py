@@ -1,8 +1,8 @@
-"""The service `compare_model` of the node `dynamics`: the model in force beside other programs.
+"""The service `compare_model` of the node `dynamics`: the active model beside other programs.
 
-The programs read the description as it was received and are told what it cannot say: gravity, and
-the armatures and viscous friction of the drives in force. Where links have been corrected since,
-they read the corrected description.
+The programs read the description as it was received and get what it lacks: gravity, and the current
+armatures and viscous friction of the drives. Where links have been corrected since, they read the
+corrected description.
 """
 
 from __future__ import annotations
@@ -97,7 +97,7 @@ def source_of(robot: Robot, text: str, tip: str) -> ModelSource:
         robot.gravity,
         tip,
         armatures={name: drive.reflected_inertia for name, drive in drives.items()},
-        drives_are_told=True,
+        drives_are_given=True,
     )
 
 
@@ -115,7 +115,7 @@ def is_in_force(text: str, description: RobotDescription) -> bool:
 
 
 def remarks(queried: QueriedRobot) -> list[str]:
-    """Return what of the model in force is not compared."""
+    """Return what of the active model is not compared."""
     rotors = [name for name, drive in queried.robot.drives.items() if drive.rotor_axis is not None]
     found = []
     if rotors:

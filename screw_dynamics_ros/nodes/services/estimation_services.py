@@ -1,7 +1,6 @@
 """Services `record_payload`, `estimate_payload` and `attach_tool`.
 
-Estimates and descriptions are worked on in another process; what comes out is put in force in this
-one.
+Estimates and descriptions are computed in another process; the results are activated in this one.
 """
 
 from __future__ import annotations
@@ -43,7 +42,7 @@ class PayloadEstimation:
     services : Services
     immediate : ImmediateServices
     payload_services : PayloadServices
-        Puts results in force.
+        Activates results.
     situation : callable
         Returns what requests are answered by.
     shares : (5,) array

@@ -227,7 +227,7 @@ def held_joints(chain: SerialChain, message: Any, q: Array) -> dict[str, float]:
 def turned_next_to(
     seed: Array, q: Array, chain: SerialChain, locked: dict[str, float], images: bool
 ) -> Array:
-    """Return configurations (k, nq) with joints moved by whole turns to be next to a seed (nq,).
+    """Return configurations (k, nq), by multiples of 2 pi next to a seed (nq,).
 
     Within the limits, and within +-1e4 rad. Where q has the images of joints with limits already,
     only joints without limits are turned; joints that are locked never are.

@@ -11,7 +11,7 @@ from screw_dynamics_ros.ros.messages.inertias import read_inertia
 
 
 class LinkInertiaService:
-    """Answers requests at once, in force from the next joint state on.
+    """Answers requests at once, active from the next joint state on.
 
     Parameters
     ----------

@@ -67,8 +67,8 @@ def estimate(
         body_of(found)
     if np.isnan(found.mass):
         raise NotEnoughDataError(
-            'what has been recorded does not tell the mass: record poses in which the link has '
-            f'other orientations; not told: {", ".join(found.not_told)}'
+            'the recorded data do not determine the mass: record poses in which the link has '
+            f'other orientations; not estimated: {", ".join(found.not_told)}'
         )
 
 
@@ -102,20 +102,20 @@ def write(found: PayloadEstimate, response: Any) -> None:
     response.offsets = found.offsets.tolist()
     response.residuals = found.residuals.tolist()
     response.poses, response.stretches = found.poses, found.stretches
-    untold = f'; not told: {", ".join(found.not_told)}' if found.not_told else ''
-    response.message = f'{found.mass:.4g} kg +- {found.mass_interval:.2g} kg (95 %){untold}'
+    missing = f'; not estimated: {", ".join(found.not_told)}' if found.not_told else ''
+    response.message = f'{found.mass:.4g} kg +- {found.mass_interval:.2g} kg (95 %){missing}'
 
 
 def body_of(found: PayloadEstimate) -> RigidBody:
     """Return what an estimate lets the link carry: a point where the inertia is no body's.
 
-    Raises `InertiaError` if mass and center of mass are not told, or there is no mass.
+    Raises `InertiaError` if mass and center of mass are not estimated, or there is no mass.
     """
     if not found.has_mass or np.isnan(found.center_of_mass).any():
         raise InertiaError(
             f'not applied: mass {found.mass:.3g} kg +- {found.mass_interval:.2g} kg, center of '
-            f'mass {found.center_of_mass.round(3).tolist()} m; both must be told, and the mass '
-            'must be more than its interval'
+            f'mass {found.center_of_mass.round(3).tolist()} m; both must be estimated, and the '
+            'mass must be more than its interval'
         )
     return carried_body(found.mass, found.center_of_mass, found.inertia)
 
@@ -130,7 +130,7 @@ def carried_body(mass: float, com: Array, moments: Array) -> RigidBody:
 
 
 def describe_tool(request: Any, response: Any) -> None:
-    """Answer an AttachTool request but for the link, which is that of the robot in force."""
+    """Answer an AttachTool request but for the link, which is that of the active robot."""
     description = read_urdf(urdf_text(request.description, 'description'), inertia_check='warn')
     orientation = request.pose.orientation
     if not any((orientation.x, orientation.y, orientation.z, orientation.w)):

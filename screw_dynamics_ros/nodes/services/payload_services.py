@@ -31,14 +31,14 @@ DEFAULT = 'payload'  # name of a payload without one
 
 
 class PayloadServices:
-    """The services that put payloads on and take them off.
+    """The services that put payloads on and remove them.
 
     Parameters
     ----------
     services : ImmediateServices
     payloads : Payloads
     running : callable
-        Returns the model and the mapper in force, None each if there is none.
+        Returns the active model and the mapper, None each if there is none.
     set_parameters : callable
         Gives parameters other values, over a transition time [s]; returns why not, or ''.
     prefix : str
@@ -127,7 +127,7 @@ class PayloadServices:
             raise ScrewDynamicsError(f'the parameters do not take it: {reason}')
 
     def link_in_force(self, frame: str, field: str) -> str:
-        """Return the link with a frame name, of the robot in force if there is one."""
+        """Return the link with a frame name, of the active robot if there is one."""
         model, _ = self._running()
         if model is None:
             return frame.removeprefix(self.prefix)

@@ -34,7 +34,7 @@ class RequestContext:
     Attributes
     ----------
     robot : bytes
-        The robot that is in force, pickled: once for all requests about it.
+        The robot that is active, pickled: once for all requests about it.
     gravity : (3,) array
         [m/s^2].
     prefix : str

@@ -78,7 +78,7 @@ def initial_configuration(robot: Robot, parameters: Parameters) -> Array:
     """Return where the simulation starts, (nq,).
 
     Raises `ArgumentError` and `UnknownNameError` for joints that do not exist, positions beyond
-    limits and poses that are none.
+    limits and invalid poses.
     """
     INITIAL.check(parameters, scalar_joints(robot))
     q = robot.home()
@@ -103,7 +103,7 @@ def initial_configuration(robot: Robot, parameters: Parameters) -> Array:
 
 
 def make_motors(robot: Robot, parameters: Parameters) -> tuple[JointTargets, Motors]:
-    """Return the commands in force and the motors that follow them."""
+    """Return the active commands and the motors that follow them."""
     joints = ScalarJoints(robot)
     indices = np.array([robot.joint_names.index(name) for name in joints.joints], dtype=np.intp)
     lower, upper, velocity = (

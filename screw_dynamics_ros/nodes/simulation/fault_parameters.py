@@ -94,7 +94,7 @@ TABLE = (
 
 
 class FaultParameters:
-    """The faults of a sensor, in force as soon as their parameters are.
+    """The faults of a sensor, active as soon as their parameters are.
 
     Parameters
     ----------

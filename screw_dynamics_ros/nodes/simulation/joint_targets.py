@@ -70,7 +70,7 @@ class Trajectory:
 
 
 class JointTargets:
-    """The commands in force, of n joints with one coordinate.
+    """The active commands, of n joints with one coordinate.
 
     For each joint the newest command decides. Efforts and velocities apply for a time, then the
     joint holds the position it has; a position, and the end of a trajectory, is held until another
@@ -87,7 +87,7 @@ class JointTargets:
     interfaces : list of str
         What is commanded, one of `INTERFACES` for each joint.
     sources : list of str
-        Whose command is in force; empty for joints that hold because there is none.
+        Whose command is active; empty for joints that hold because there is none.
     changes : int
         How many commands there were.
     """
@@ -103,7 +103,7 @@ class JointTargets:
 
     @property
     def is_idle(self) -> bool:
-        """Whether no command is in force."""
+        """Whether no command is active."""
         return not any(self.sources)
 
     def hold(self, q: Array) -> None:
@@ -115,7 +115,7 @@ class JointTargets:
         self._trajectories = []
 
     def command(self, command: Command, source: str, now: int) -> str:
-        """Put a command in force at a time [ns]; return what of it was clipped, in words."""
+        """Activate a command at a time [ns]; return a description of what was clipped."""
         joints, interface = command.joints, command.interface
         values, clipped = self._clipped(interface, joints, command.values)
         self._take_over(joints, interface, source, now)
@@ -129,7 +129,7 @@ class JointTargets:
         return clipped
 
     def follow(self, trajectory: Trajectory, source: str, now: int) -> None:
-        """Put a trajectory in force at a time [ns]."""
+        """Activate a trajectory at a time [ns]."""
         self._take_over(trajectory.joints, POSITION, source, now)
         self._trajectories.append(trajectory)
 

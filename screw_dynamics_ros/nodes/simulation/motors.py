@@ -25,7 +25,7 @@ MakeReference = Callable[[Array], ReferenceMotion]
 class Motors:
     """The motors of the joints with one coordinate; nothing else is driven.
 
-    While a command is in force, joints with efforts get exactly these, and servos move the others
+    While a command is active, joints with efforts get exactly these, and servos move the others
     to their targets, or hold them. `ServoReference` leads to targets that jump. Without any command
     soft servos follow a slow motion.
 

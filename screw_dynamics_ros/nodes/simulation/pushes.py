@@ -16,7 +16,7 @@ LARGEST = 1e9  # N, N m; no robot meets more, and numbers stay far from overflow
 
 
 class Pushes:
-    """The last wrench on each link, in force as soon as its Jacobian is compiled.
+    """The last wrench on each link, active as soon as its Jacobian is compiled.
 
     Parameters
     ----------

@@ -74,7 +74,7 @@ class RunState:
     def answered(self, stamp: int = 0) -> bool:
         """Take a command for a part of the answer; return whether that is complete now.
 
-        One whose stamp [ns], not 0, is before that of the joint state is none.
+        Commands with a nonzero stamp [ns] older than the joint state are ignored.
         """
         if self.awaited is None or 0 < stamp < self.awaited:
             return False

@@ -154,7 +154,7 @@ class Simulator(SimulationNode):
         return self._state.awaited is not None
 
     def _is_listened(self) -> bool:
-        """Whether lock step can begin: somebody hears the first state."""
+        """Whether lock step can begin: the first state has a subscriber."""
         if not self._locked or self._time.tick > 0:
             return True
         self._outputs.states.count_listeners()

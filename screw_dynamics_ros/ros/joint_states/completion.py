@@ -28,4 +28,4 @@ class Completion(Protocol):
         """
 
     def restart(self) -> None:
-        """Forget where the joints were: time has begun anew."""
+        """Forget where the joints were: time has restarted."""

@@ -76,7 +76,7 @@ class JointStateMapper:
     records : dict
         What was refused or used with care, by `Reason`.
     lock : threading.Lock
-        For whoever updates the state while another thread reads it.
+        Held by threads that update the state while another one reads it.
     """
 
     def __init__(
@@ -138,7 +138,7 @@ class JointStateMapper:
 
     @property
     def policies(self) -> Policies:
-        """The rules in force; may be set at any time."""
+        """The active rules; may be set at any time."""
         return self._policies
 
     @policies.setter
@@ -156,7 +156,7 @@ class JointStateMapper:
     def reset(self) -> None:
         """Forget all values: the next state is made of messages to come, of newer stamps.
 
-        The present state stays as it is, but is none that was accepted lately.
+        The present state stays as it is, but does not count as accepted recently.
         """
         self._spread_whole()
         for values in self._fields:

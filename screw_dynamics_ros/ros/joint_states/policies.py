@@ -42,7 +42,7 @@ class Reason(Enum):
     VELOCITY_MISSING = 'a velocity is missing or not a finite number'
     EFFORT_RAGGED = 'the number of efforts differs from the number of names'
     EFFORT_MISSING = 'an effort is missing or not a finite number'
-    TIME_RESET = 'time went backwards: history discarded, processing starts anew'
+    TIME_RESET = 'time went backwards: history discarded, processing restarts'
     PAUSE = 'no joint state for longer than state_timeout'
     UNSTAMPED = 'messages carry no stamp: the time of arrival is used'
     CLOCK_OFFSET = 'stamps and the clock of this node disagree'
@@ -122,7 +122,7 @@ class Policies:
 
     @cached_property
     def jump(self) -> int:
-        """By how much time must run back to have started anew [ns]."""
+        """By how much time must run back to have restarted [ns]."""
         return _nanoseconds(self.state_timeout or DEFAULT_JUMP)
 
     # --- lateness: all of it is judged here ------------------------------------------------------

@@ -89,7 +89,7 @@ def end_process(status: int) -> NoReturn:
     ended with a segmentation fault.
     """
     for stream in (sys.stdout, sys.stderr):
-        with suppress(OSError, ValueError):  # nobody reads it any more, or it is closed
+        with suppress(OSError, ValueError):  # its reader has ended, or it is closed
             stream.flush()
     ctypes.CDLL(None).fflush(None)  # what ROS has logged, if that goes to stdout
     os._exit(status)
@@ -98,7 +98,7 @@ def end_process(status: int) -> NoReturn:
 def on_signals(handler: Callable[..., None]) -> None:
     """Choose what SIGINT and SIGTERM do.
 
-    By default rclpy ends its context at once, whoever is publishing just then.
+    By default rclpy ends its context at once, even while other threads publish.
     """
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, handler)

@@ -1,12 +1,13 @@
 """Configuration of a process at startup: invalid arguments, files and names are refused.
 
-ROS 2 silently keeps a parameter that no node declares: a misspelled one leaves the default in
-force. Which names are misspelled is not evident, since a section of a file may be for several
-nodes, of this process or of others. Refused are names that
+ROS 2 silently keeps a parameter that no node declares: a misspelled one leaves the default active.
+Which names are misspelled is not evident, since a section of a file may be for several nodes, of
+this process or of others. Refused are names that
 
 * a section for one node has, or the command line of the process, and none of its nodes declares;
 * a section for any node (``/**``) has, that no node of this package knows, and that are nearly the
-  name of a parameter of this process. Others there are told: they may be for nodes of another kind.
+  name of a parameter of this process. Others there are reported: they may be for nodes of another
+  kind.
 """
 
 from __future__ import annotations
@@ -113,7 +114,7 @@ def reason(error: Exception) -> str:
 def sources(arguments: Sequence[str]) -> Iterator[tuple[str, list[ParameterSource]]]:
     """Yield (parameter file or argument, what is in it) for all on the command line.
 
-    Raises `ArgumentError` for a file that is none.
+    Raises `ArgumentError` for an invalid file.
     """
     for option, value in ros_arguments(arguments):
         if option == '--params-file':

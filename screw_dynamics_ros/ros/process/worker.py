@@ -28,7 +28,7 @@ from screw_dynamics_ros.ros.status import Level, Status
 T = TypeVar('T')
 
 NICENESS = 5  # of the process when it has started: outputs made of joint states go first
-RECENT = 3.0  # s for which a death is told at least
+RECENT = 3.0  # s for which a death is reported at least
 PATIENCE = 1.0  # s that a process that has closed its pipe has to end in
 
 #: Run by the process. Nothing of the folder it is started in is imported.

@@ -19,7 +19,7 @@ def command_interfaces(choice: str, description: RobotDescription) -> dict[str, 
     """Return {joint: interface} of the joints that can be commanded, in the order of the robot.
 
     Each has one. With several, the hardware component would go on sending the last number of an
-    interface that its controller has released, beside those of the controller in force.
+    interface that its controller has released, beside those of the active controller.
 
     Parameters
     ----------

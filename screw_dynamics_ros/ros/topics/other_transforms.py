@@ -30,8 +30,9 @@ class OtherTransforms:
     is waited for, and a robot without fixed joints. Of this one, others are known by what they do:
     publish both topics and follow the same joint states.
 
-    Messages do not name their senders. When somebody has the frames and publishers of /tf_static
-    come or go, or send something new, what has been heard is forgotten and asked for again.
+    Messages do not name their senders. When another node has the frames and publishers of
+    /tf_static come or go, or send something new, what has been heard is forgotten and asked for
+    again.
 
     Parameters
     ----------
@@ -137,7 +138,7 @@ class OtherTransforms:
         return sorted(filter(None, map(self._goes_first, others)))
 
     def _ask(self) -> None:
-        """Subscribe anew: each publisher of /tf_static sends what it has last sent."""
+        """Subscribe again: each publisher of /tf_static sends what it has last sent."""
         if self._subscription is not None:
             self._node.destroy_subscription(self._subscription)
         self._seen.clear()
@@ -168,15 +169,15 @@ class OtherTransforms:
         space, name = other
         try:
             topics = self._node.get_subscriber_names_and_types_by_node(name, space)
-        except (RuntimeError, ValueError):  # the node has gone meanwhile, or is none of ROS
+        except (RuntimeError, ValueError):  # the node has gone meanwhile, or is not of ROS
             return set()
         return {topic for topic, types in topics if JOINT_STATES in types}
 
     def _goes_first(self, other: Name) -> str:
         """Return the full name of another node, '' if it leaves the frames to this one.
 
-        Of two nodes of this package the one whose name comes first publishes. One that has not told
-        its name yet is asked about again at the next look.
+        Of two nodes of this package the one whose name comes first publishes. One whose name is
+        unknown yet is asked about again at the next look.
         """
         space, name = other
         if name in (UNDISCOVERED, NO_NODE):

@@ -69,7 +69,7 @@ class SequenceGaps:
         number : int or None
             Its number, counted by its publisher; None or 0 if the middleware does not tell.
         is_only_publisher : bool
-            Whether the topic has one publisher; the numbers of several cannot be told apart.
+            Whether the topic has one publisher; the numbers of several cannot be distinguished.
         """
         if not number:
             return 0

@@ -96,7 +96,7 @@ def test_all_eight_the_nearest_first():
 
 
 def test_joints_without_limits_turn_to_the_start():
-    """No joint unwinds by whole turns that the start has made."""
+    """No joint unwinds by multiples of 2 pi that the start has made."""
     robot = arm()
     seed = Q + TURN * np.array([3, 0, 0, -2, 0, 1])
     for method in (ALL, NEAREST):
@@ -184,7 +184,7 @@ def test_a_joint_is_held(panda):
 
 
 def test_a_joint_that_is_held_does_not_turn():
-    """Not by whole turns to where it is in the start either."""
+    """Not by multiples of 2 pi to where it is in the start either."""
     robot = arm()
     held = JointState(name=['joint6'], position=[Q[5] + TURN])
     answer = ask(robot, robot.link_pose(Q, 'tool'), Q, locked=held)

@@ -1,4 +1,4 @@
-"""The service `compare_model`, without ROS running: the model in force beside other programs."""
+"""The service `compare_model`, without ROS running: the active model beside other programs."""
 
 import sys
 from dataclasses import replace
@@ -72,13 +72,13 @@ def test_the_model_in_force_agrees(program):
     assert list(found.units) == list(UNITS.values())
     assert max(found.relative) < 1e-6
     assert len(found.absolute) == len(found.relative) == len(found.where)
-    assert 'is told armatures and viscous friction in force' in list(found.notes)
+    assert 'uses the current armatures and viscous friction' in list(found.notes)
     assert f'{PROGRAMS[program]} {found.version}'.strip() + ' agrees to' in response.message
     assert response.header.frame_id == f'left_{description.root}'
 
 
 def test_the_drives_matter():
-    """Without those in force there would be differences: the comparison does see them."""
+    """Without the current ones there would be differences: the comparison does see them."""
     needed('pinocchio')
     description = read_urdf(URDF)
     strong = Robot(description, drives=drives(description), backend='reference')

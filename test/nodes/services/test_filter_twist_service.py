@@ -68,7 +68,7 @@ def ask(robot, twist, wrenches, **fields):
 
 
 def test_the_metric_decides(panda):
-    """A force beside the origin: the minimum of 0.25 omega^2 + v^2 of what is taken off."""
+    """A force beside the origin: the minimum of 0.25 omega^2 + v^2 of what is removed."""
     command = [0.0, 0.0, 0.0, 0.2, 0.0, -0.1]
     push = [0.0, -0.3, 0.0, 0.0, 0.0, 1.0]  # a force along z at x = 0.3
     answer = ask(panda, twist_message(TOOL, command), [wrench_message(TOOL, push)])
@@ -107,7 +107,7 @@ def test_wrenches_in_other_frames(panda):
 
 
 def test_one_frame_needs_no_joints(panda):
-    """Only frames apart need the joints; without a measured state that is told."""
+    """Only frames apart need the joints; without a measured state that is reported."""
     command, push = twist_message(TOOL, [0, 0, 0, 0, 0, -1]), [0, 0, 0, 0, 0, 1]
     unknown = {'joint_state': JointState()}
     answer = ask(panda, command, [wrench_message(TOOL, push)], **unknown)

@@ -1,4 +1,4 @@
-"""Commands in force, joint by joint, and messages that are commands; without ROS running."""
+"""Active commands, joint by joint, and messages that are commands; without ROS running."""
 
 import numpy as np
 import pytest

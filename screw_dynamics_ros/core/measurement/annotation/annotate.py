@@ -80,7 +80,7 @@ def annotate_arrays(
     ----------
     robot : Robot
     t : (N,) array of int
-        Stamps [ns], rising but where a motion starts anew.
+        Stamps [ns], rising but where a motion restarts.
     q, v : (N, nq), (N, nv) arrays
         Positions and velocities. NaN gives NaN in what depends on it.
     tau : (N, nv) array, optional
@@ -383,7 +383,7 @@ class Annotator:
                 results[f'singularity/{link}'] = measures
 
     def _add_wrenches(self, results: dict[str, Array], q: Array, torques: Array) -> None:
-        """Add the wrenches, NaN where the six components cannot be told."""
+        """Add the wrenches, NaN where the six components cannot be estimated."""
         if self._wrenches is None:
             return
         settings = self.settings
@@ -393,8 +393,8 @@ class Annotator:
         found = self._wrenches({'q': q, 'external': torques, 'options': options})
         for link in self.frames:
             wrench, pivots = found[f'wrench/{link}'], found[f'pivots/{link}']
-            told = (pivots.min(axis=1) > 0.0) & np.isfinite(wrench @ np.ones(6))
-            wrench[~told] = np.nan
+            observable = (pivots.min(axis=1) > 0.0) & np.isfinite(wrench @ np.ones(6))
+            wrench[~observable] = np.nan
             results[f'wrench/{link}'] = wrench
 
 
@@ -414,5 +414,5 @@ def wrench_there(J: Array, torques: Array, options: Array) -> Array:
 
 
 def pivots_there(J: Array, options: Array) -> Array:
-    """Return numbers that are positive if a wrench can be told with these options."""
+    """Return numbers that are positive if a wrench can be estimated with these options."""
     return observability_pivots(J, options[2], options[1])

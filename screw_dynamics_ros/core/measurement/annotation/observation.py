@@ -1,9 +1,9 @@
 """External torques along a recorded motion, by the observers of `core.measurement.estimation`.
 
-The steps are those of the node `wrench_estimator`: exact for any length, anew after pauses, where
-stamps do not advance and where velocities or efforts are missing; nothing is reported before the
-observer has settled. A `FirstOrderObserver` is a filter of what one step of it adds, so that all
-steps are made at once; others are stepped.
+The steps are those of the node `wrench_estimator`: exact for any length, restarting after pauses,
+where stamps do not advance and where velocities or efforts are missing; nothing is reported before
+the observer has settled. A `FirstOrderObserver` is a filter of what one step of it adds, so that
+all steps are made at once; others are stepped.
 """
 
 from __future__ import annotations
@@ -115,7 +115,7 @@ class StackObserver:
         index: NDArray[np.intp],
         begins: NDArray[np.bool_],
     ) -> None:
-        """Tell which of the samples `index` start anew."""
+        """Tell which of the samples `index` restart."""
         stamps = t[index]
         before = self._last[0] if self._last is not None else int(stamps[0])
         h = np.diff(stamps, prepend=before) * 1e-9

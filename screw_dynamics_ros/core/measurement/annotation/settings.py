@@ -45,7 +45,7 @@ class AnnotationSettings(ObserverParameters):
         How external torques are estimated from motion and efforts, one of `OBSERVERS`; its
         parameters are those of `ObserverParameters`.
     state_timeout : float
-        A longer step is a pause: the observer starts anew, nothing is differentiated across it [s].
+        A longer step is a pause: the observer restarts, nothing is differentiated across it [s].
     damping, characteristic_length, singularity_threshold : float
         Of the wrenches, see `contact_wrench`; the length also of singularity measures [m].
     singularity_rate : float

@@ -54,7 +54,7 @@ class Sampler:
     def chosen(self, t: NDArray[np.int64]) -> NDArray[np.intp]:
         """Return which of some stamps (N,) [ns] are at least 1 / rate after the one before them.
 
-        Where stamps run back, sampling starts anew.
+        Where stamps run back, sampling restarts.
 
         Examples
         --------

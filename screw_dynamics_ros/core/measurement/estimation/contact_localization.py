@@ -47,7 +47,7 @@ POINT = 1e-9  # m; what stands for the length of a segment that is a point
 
 @dataclass(frozen=True)
 class LocalizationOptions:
-    """When a contact is told.
+    """When a contact is reported.
 
     Attributes
     ----------
@@ -58,9 +58,9 @@ class LocalizationOptions:
     force : float
         F, the size of forces to be expected [N].
     largest_deviation : float
-        A place along a link is told if its standard deviation is smaller [m].
+        A place along a link is reported if its standard deviation is smaller [m].
     least_probability : float
-        A link is told if it is at least this probable.
+        A link is reported if it is at least this probable.
     confidence : float
         Torques are refused if their misfit is larger than that of this share of true ones.
     """
@@ -133,7 +133,7 @@ class LocatedContact:
 
 @dataclass(frozen=True)
 class Localization:
-    """A contact, or why none is told.
+    """A contact, or why none is reported.
 
     Attributes
     ----------
@@ -190,7 +190,7 @@ class ContactLocator:
 
     Examples
     --------
-    Somebody pushes at the tool; torques of joints are wrong by 0.1 N m.
+    A push at the tool; torques of joints are wrong by 0.1 N m.
 
     >>> from screw_dynamics_ros.core import Robot
     >>> from screw_dynamics_ros.core.measurement.estimation.link_segments import link_segments
@@ -264,7 +264,7 @@ class ContactLocator:
     def locate(
         self, jacobians: ArrayLike, torques: ArrayLike, covariance: ArrayLike
     ) -> Localization:
-        """Return the contact of one state, or why it cannot be told.
+        """Return the contact of one state, or why it cannot be estimated.
 
         Parameters
         ----------
@@ -375,8 +375,8 @@ class ContactLocator:
         probability = float(shares[same].sum() / shares.sum())
         segment = self.segments[found.segments[best]]
         P = np.linalg.inv(found.information[best])
-        told = 4.0 - float(self._strength[0] * (P[0, 0] + P[1, 1] + P[2, 2]) + WEAK * P[3, 3])
-        degrees, chi2 = len(self.joints) - round(told), float(found.chi2[best])
+        resolved = 4.0 - float(self._strength[0] * (P[0, 0] + P[1, 1] + P[2, 2]) + WEAK * P[3, 3])
+        degrees, chi2 = len(self.joints) - round(resolved), float(found.chi2[best])
         if degrees > 0 and not chi2 <= self._largest_misfit[degrees - 1]:
             return Localization(
                 None,

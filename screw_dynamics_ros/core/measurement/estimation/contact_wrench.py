@@ -32,7 +32,7 @@ def external_torques(
     measured : (n,) array
         tau.
     offset : (n,) array
-        What the result is when nothing touches the robot; it is taken off.
+        The result when nothing touches the robot; it is subtracted.
 
     Examples
     --------

@@ -69,7 +69,7 @@ class LowPassSteps:
     cutoff : float
         [Hz]; 0: off.
     lengths : StepLengths
-        Says where it starts anew.
+        Says where it restarts.
 
     Parameters
     ----------
@@ -84,7 +84,7 @@ class LowPassSteps:
         self.weights[:] = PASS
 
     def set_cutoff(self, cutoff: float) -> None:
-        """Set the cut-off frequency [Hz], 0 for none; a filter that was off starts anew."""
+        """Set the cut-off frequency [Hz], 0 for none; a filter that was off restarts."""
         if not self.cutoff:
             self.restart()
         self.cutoff = cutoff
@@ -92,7 +92,7 @@ class LowPassSteps:
             self.weights[:] = PASS
 
     def restart(self) -> None:
-        """Start anew with the next sample."""
+        """Restart with the next sample."""
         self.lengths.restart()
 
     def advance(self, stamp: int, restarted: bool = False) -> bool:
@@ -101,7 +101,7 @@ class LowPassSteps:
         Parameters
         ----------
         stamp : int
-            Of the sample [ns]. One that does not advance starts anew.
+            Of the sample [ns]. One that does not advance restarts.
         restarted : bool
             Whether it comes after a pause.
         """

@@ -101,14 +101,14 @@ class PayloadEquations:
 
 @dataclass(frozen=True)
 class PayloadEstimate:
-    """What is known of a payload, in the frame of its link; NaN stands for what is not told.
+    """What is known of a payload, in the frame of its link; NaN where not estimated.
 
     Attributes
     ----------
     parameters : (10,) array
         `rigid_body.PARAMETERS`.
     covariance : (10, 10) array
-        Of `parameters`; zero in rows and columns of those not told.
+        Of `parameters`; zero in rows and columns of those not estimated.
     quantile : float
         Half the width of a confidence interval in standard deviations.
     offsets : (n,) array
@@ -147,7 +147,7 @@ class PayloadEstimate:
 
     @property
     def has_mass(self) -> bool:
-        """Whether the mass is told and its interval does not contain zero."""
+        """Whether the mass is estimated and its interval does not contain zero."""
         return self.mass > self.mass_interval
 
     @property
@@ -171,7 +171,7 @@ class PayloadEstimate:
         return self._interval(moments) if self.has_mass else np.full(6, np.nan)
 
     def _interval(self, function: Callable[[Array], Array]) -> Array:
-        """Return the half widths for a function of the parameters, NaN where it is not told."""
+        """Return the half widths for a function of the parameters, NaN if not estimated."""
         phi, step = self.parameters, 1e-6 * SCALES
         base = np.nan_to_num(phi)
         J = np.stack(
@@ -266,10 +266,11 @@ def estimate_payload(
         quantile,
         *jackknife(X / deviations[:, None], residual / deviations, unscaled, len(joints)),
     )
-    told = is_told(null, quantile * np.sqrt(covariance.diagonal()), scales, robot.total_mass)[:10]
-    both = np.outer(told, told)
+    half = quantile * np.sqrt(covariance.diagonal())
+    known = estimable(null, half, scales, robot.total_mass)[:10]
+    both = np.outer(known, known)
     return PayloadEstimate(
-        np.where(told, z[:10], np.nan),
+        np.where(known, z[:10], np.nan),
         np.where(both, covariance[:10, :10], 0.0),
         quantile,
         z[10:],
@@ -487,7 +488,7 @@ def solved(X: Array, y: Array, deviations: Array, scales: Array) -> tuple[Array,
     return z, W @ W.T, null
 
 
-def is_told(null: Array, half_widths: Array, scales: Array, largest: float) -> NDArray[np.bool_]:
+def estimable(null: Array, half_widths: Array, scales: Array, largest: float) -> NDArray[np.bool_]:
     """Return which parameters the equations tell, to better than the mass of the robot [kg]."""
     determined = np.sqrt(np.abs(null.diagonal())) < 1e-5
     return determined & (half_widths / scales <= max(largest, 1.0))

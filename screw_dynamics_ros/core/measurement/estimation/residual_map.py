@@ -1,7 +1,7 @@
 r"""External torques of an arm that nothing touches, as a function of its pose: Gaussian processes.
 
 Errors of masses, springs, cables and torque sensors leave a residual that depends on the pose. It
-is recorded in some poses and told in between by one Gaussian process for each joint,
+is recorded in some poses and interpolated by one Gaussian process for each joint,
 
     r_j(q) = m_j + f_j(q) + e,    f_j ~ GP(0, s_j^2 k),    e ~ N(0, lambda s_j^2)                (1)
 
@@ -16,7 +16,7 @@ each one that slides. With K of the recorded poses and their y_j = r_j - m_j,
     f_j(q) = k(q)^T (K + lambda)^-1 y_j,    var f_j(q) = s_j^2 (1 - c(q)),                       (3)
     c(q) = k(q)^T (K + lambda)^-1 k(q).                                                          (4)
 
-c is the confidence: near 1 at recorded poses; far from them it is 0, and what is told is the plain
+c is the confidence: near 1 at recorded poses; far from them it is 0, and the estimate is the plain
 offset. l and lambda are those of `LENGTHS` and `NOISES` with the largest likelihood, all joints
 together, s_j^2 in closed form.
 
@@ -70,9 +70,9 @@ class ResidualMap:
     _inverse: Array  # (m, m): (K + lambda)^-1
 
     def residual(self, q: Array) -> Array:
-        """Return what is told for joint positions (n,): m_j + f_j(q), (n,) [N m, N]."""
-        told: Array = self.plain + self._kernel(q) @ self._weights
-        return told
+        """Return the estimate for joint positions (n,): m_j + f_j(q), (n,) [N m, N]."""
+        result: Array = self.plain + self._kernel(q) @ self._weights
+        return result
 
     def confidence(self, q: Array) -> float:
         """Return c(q) of (4), 0 to 1."""
@@ -81,8 +81,8 @@ class ResidualMap:
 
     def deviation(self, q: Array) -> Array:
         """Return the standard deviations of f_j(q), (n,) [N m, N]."""
-        told: Array = self.deviations * np.sqrt(1.0 - self.confidence(q))
-        return told
+        result: Array = self.deviations * np.sqrt(1.0 - self.confidence(q))
+        return result
 
     def _kernel(self, q: Array) -> Array:
         """Return k of (2) with all recorded poses, (m,)."""

@@ -5,8 +5,8 @@ At rest, with g_k = R_k^T g in the frame of the sensor, a pose k shows
     f_k = b_f + m g_k + e,      n_k = b_n + h x g_k + e',      h = m c,                   (1)
 
 two linear problems: four unknowns in the forces, six in the moments. Three poses are the fewest. If
-all g_k are the same, nothing is told from the bias; if they differ along one line only, the part of
-h along that line is not told.
+all g_k are the same, nothing is separated from the bias; if they differ along one line only, the
+part of h along that line is not identified.
 
 Source: Kubus, Kroeger and Wahl, On-line rigid object recognition and pose estimation based on
 inertial parameters (2007), whose model at rest this is.
@@ -156,11 +156,12 @@ def check_orientations(gravity: Array) -> None:
     if spread[1] >= LEAST_SPREAD:
         return
     raise TooFewPosesError(
-        f'all {count} poses have nearly the same orientation to gravity: its weight cannot be told '
-        'from the bias; turn the sensor by 30 degrees and more about different horizontal axes'
+        f'all {count} poses have nearly the same orientation to gravity: its weight cannot be '
+        'separated from the bias; turn the sensor by 30 degrees and more about different '
+        'horizontal axes'
         if spread[0] < LEAST_SPREAD
         else f'the orientations of all {count} poses to gravity differ in one direction only: the '
-        'center of mass along it cannot be told from the bias; turn the sensor about another '
+        'center of mass along it cannot be separated from the bias; turn the sensor about another '
         'horizontal axis too'
     )
 

@@ -13,7 +13,7 @@ Directions with s_k above a threshold are observable. Within them the least-squa
 and it has the least norm of all: nothing along the directions that torques do not tell. If all six
 are observable it is that of `contact_wrench.contact_wrench`. The share of each axis that is
 observable is the squared length of its projection, the diagonal of sum u_k u_k^T: 1 if the
-component can be told, 0 if not at all, in between if it is known only together with others.
+component can be estimated, 0 if not at all, in between if it is known only together with others.
 
 An arm of one joint about z feels moments about it and forces along y, 0.5 m away:
 

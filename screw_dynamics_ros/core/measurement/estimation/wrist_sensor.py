@@ -101,7 +101,7 @@ class FilteredAcceleration:
     cutoff : float
         [Hz]. 0: accelerations are taken as zero. May be changed at any time.
     longest : float
-        A step longer than this [s] starts anew.
+        A step longer than this [s] restarts.
 
     Examples
     --------
@@ -125,11 +125,11 @@ class FilteredAcceleration:
         return self.cutoff <= 0.0 or self._age * 1e-9 >= SETTLED / (2.0 * math.pi * self.cutoff)
 
     def restart(self) -> None:
-        """Start anew with the next velocities."""
+        """Restart with the next velocities."""
         self._stamp = None
 
     def advance(self, stamp: int, v: Array, restarted: bool = False) -> None:
-        """Take in velocities (n,) with their stamp [ns]; one that does not advance starts anew."""
+        """Take in velocities (n,) with their stamp [ns]; one that does not advance restarts."""
         elapsed = 0 if self._stamp is None or restarted else stamp - self._stamp
         h = elapsed * 1e-9
         if not 0.0 < h <= self.longest or self.cutoff <= 0.0:

@@ -290,7 +290,7 @@ class Commands:
         elif self._parameters['enabled']:
             self._stop(
                 action,
-                f'another robot description, {model.robot.description.name!r}, is in force '
+                f'another robot description, {model.robot.description.name!r}, is active '
                 '(on_new_description); enable the torques again',
             )
 

@@ -173,7 +173,7 @@ class Dynamics:
     def bind(
         self, model: RunningModel, mapper: JointStateMapper, plan: DynamicsPlan
     ) -> list[Channel]:
-        """Take over a new model."""
+        """Adopt a new model."""
         is_first = self.outputs is None
         is_new = is_first or mapper is not self._mapper
         self._model, self._mapper, outputs = model, mapper, plan.chosen

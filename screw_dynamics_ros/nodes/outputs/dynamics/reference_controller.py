@@ -77,7 +77,7 @@ class ControllerReference:
         self._joints, self._latest, self._refused = joints, None, ''
 
     def receive(self, message: Any) -> None:
-        """Take over a state of the controller, or refuse it; an old one does not replace it."""
+        """Adopt a state of the controller, or refuse it; an old one does not replace it."""
         joints = self._joints
         if joints is None:
             return

@@ -44,7 +44,7 @@ class TrajectoryReference:
         self._joints: ReferenceJoints | None = None
         self._mapper: JointStateMapper | None = None
         self._accepted: tuple[JointTrajectory, float] | None = None  # the latest, and its arrival
-        self._point: tuple[Reference, float] | None = None  # the one in force, and its arrival
+        self._point: tuple[Reference, float] | None = None  # the active one, and its arrival
         self._paths = PathSequence()
         self._given = np.zeros(0, dtype=bool)  # joints of the current path
         self._is_late, self._refused = False, ''

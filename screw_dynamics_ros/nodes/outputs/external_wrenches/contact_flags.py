@@ -178,8 +178,8 @@ def encoded(value: bool) -> bytes:
 class ContactFlags:
     """The flags of the external torques of one robot.
 
-    A flag keeps its value while no states come, while the observer has not settled, and while
-    nobody subscribes; each of these interrupts the times that `ThresholdFlag` measures.
+    A flag keeps its value while no states come, while the observer has not settled, and while there
+    are no subscribers; each of these interrupts the times that `ThresholdFlag` measures.
 
     Parameters
     ----------
@@ -201,7 +201,7 @@ class ContactFlags:
         publishers: Publishers,
         is_settled: Any,
     ) -> Sequence[Channel]:
-        """Take over a new model; the flags of another robot are down."""
+        """Adopt a new model; the flags of another robot are down."""
         is_new = mapper is not self._mapper
         self._model, self._mapper, self._torques = model, mapper, torques
         if is_new:

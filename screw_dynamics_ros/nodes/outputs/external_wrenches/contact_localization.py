@@ -14,9 +14,9 @@ from screw_dynamics_ros.core import ArgumentError, Robot
 from screw_dynamics_ros.core.lie import quaternions
 from screw_dynamics_ros.core.measurement.estimation.contact_localization import (
     ContactLocator,
+    LocatedContact,
     Localization,
     LocalizationOptions,
-    LocatedContact,
 )
 from screw_dynamics_ros.core.measurement.estimation.link_segments import link_segments
 from screw_dynamics_ros.core.robot.fused_kernel import Formula
@@ -126,7 +126,7 @@ class TorquePlan(Protocol):
 
 
 class ContactLocation:
-    """The topics of one contact, found anew at a rate while one of them has subscribers.
+    """The topics of one contact, updated at a rate while one of them has subscribers.
 
     Parameters
     ----------
@@ -160,7 +160,7 @@ class ContactLocation:
         return LocationPlan('', locator, (stack,))
 
     def bind(self, model: RunningModel, plan: TorquePlan) -> list[Channel]:
-        """Take over a new model; return the topics."""
+        """Adopt a new model; return the topics."""
         self._plan, self._found = plan.location, None
         self._model, self._torque = model, plan.filtered_torque
         self._noise = plan.observer.observation.covariance
@@ -191,7 +191,7 @@ class ContactLocation:
         return list(self._channels)
 
     def report(self, status: Status) -> None:
-        """Say which link is touched, or why none is told."""
+        """Say which link is touched, or why none is reported."""
         plan = self._plan
         if plan is None:
             return

@@ -1,4 +1,4 @@
-"""The wrench of a contact at one link, and whether it can be told, in the program of the node."""
+"""The wrench of a contact at one link and its observability, in the program of the node."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class Contact:
         Body Jacobian, columns of joints with one coordinate.
     wrench, pivots : Formula
         Force and moment in the frame, behind filter and dead bands; numbers that are all positive
-        if they can be told.
+        if they can be estimated.
     signal : Signal
         The filtered wrench, before the dead bands.
     joints : int
@@ -70,10 +70,10 @@ def wrench_there(J: Array, torques: Array, options: Array) -> Array:
 
 
 def pivots_there(J: Array, options: Array) -> Array:
-    """Return the numbers that are positive if a wrench can be told with these options."""
+    """Return the numbers that are positive if a wrench can be estimated with these options."""
     return observability_pivots(J, options[2], options[1])
 
 
 def is_observable(contact: Contact, pivots: Array) -> bool:
-    """Whether the six components of the wrench can be told in the state of the pivots."""
+    """Whether the six components of the wrench can be estimated in the state of the pivots."""
     return contact.joints >= 6 and all(pivot > 0.0 for pivot in pivots.tolist())

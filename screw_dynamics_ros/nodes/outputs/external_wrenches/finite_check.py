@@ -38,7 +38,7 @@ class Finite:
         return False
 
     def report(self, status: Status) -> None:
-        """Say what was not published of late, and why."""
+        """Report what was not published recently, and why."""
         if time.monotonic() - self._last < statuses.RECENT:
             status.report(
                 Level.WARN,

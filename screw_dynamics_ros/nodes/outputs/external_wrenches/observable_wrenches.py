@@ -33,7 +33,7 @@ VALIDITY_LABELS = (
 class ObservableWrench:
     """What torques tell in the present state of the wrench at one link.
 
-    The decomposition of its Jacobian is computed once for each state in which somebody asks.
+    The decomposition of its Jacobian is computed once for each state in which it is needed.
 
     Parameters
     ----------
@@ -106,7 +106,7 @@ class ObservableWrench:
     def fill_reduced(self, numbers: Array) -> bool:
         """Write force and moment; return whether there is something to publish.
 
-        The filter starts anew where the number of observable directions changes.
+        The filter restarts where the number of observable directions changes.
         """
         seen, mapper = self.seen, self._mapper
         follows = self._reduced_at == mapper.accepted - 1 and seen.rank == self._last_rank
@@ -128,7 +128,7 @@ class ObservableWrench:
         self._filtered = low_pass_step(self._filtered, wrench, self._filter.weights)
         found = self._filtered[6:]
         if not np.isfinite(self._filtered.sum()):
-            self._filtered, self._reduced_at = np.zeros(12), -1  # starts anew
+            self._filtered, self._reduced_at = np.zeros(12), -1  # restarts
         return found
 
     def fill_covariance(self, numbers: Array) -> bool:

@@ -137,7 +137,7 @@ def wrench_outside_bands(wrench: Array, bands: Array) -> Array:
 class OutputFilters:
     """Leads the filters from state to state.
 
-    A filter starts anew, with the value that comes first, after pauses, where stamps do not
+    A filter restarts, with the value that comes first, after pauses, where stamps do not
     advance, and where its signal was not valid or not finite.
 
     Parameters
@@ -156,7 +156,7 @@ class OutputFilters:
         self.bands = np.zeros(3)
         self._plan: FilterPlan | None = None
         self._active: list[tuple[Signal, LowPassSteps, Array, Callable[[], bool]]] = []
-        self._pending = False  # a step whose results have not been taken over
+        self._pending = False  # a step whose results have not been adopted
 
     def bind(
         self,

@@ -1,4 +1,4 @@
-"""Residuals by pose: `~/record_residual`, `~/fit_residual_map`, the map in force."""
+"""Residuals by pose: `~/record_residual`, `~/fit_residual_map`, the active map."""
 
 from __future__ import annotations
 
@@ -52,11 +52,11 @@ class Made:
     Attributes
     ----------
     recordings : Recordings or None
-        None, if there were none to be had.
+        None if nothing was recorded.
     map : ResidualMap or None
     fault : str
     is_unreadable : bool
-        Whether the file is none for this robot: it is not overwritten.
+        Whether the file belongs to another robot: it is not overwritten.
     """
 
     recordings: Recordings | None = None
@@ -76,14 +76,14 @@ class ResidualOffsets:
     mean_torque : callable
         Returns the mean external torque at rest without any offset, see `Tare.mean_torque`.
     changed : callable
-        Called when another map is in force.
+        Called when another map is active.
     effort_terms : callable
         Returns the parameter of that name.
 
     Attributes
     ----------
     map : ResidualMap or None
-        The one in force.
+        The active one.
     """
 
     def __init__(
@@ -107,7 +107,7 @@ class ResidualOffsets:
         node.create_service(Trigger, '~/fit_residual_map', self._answer(self._fit))
 
     def bind(self, model: RunningModel, mapper: JointStateMapper) -> None:
-        """Take over a new model; for another robot the file is read anew."""
+        """Adopt a new model; for another robot the file is read again."""
         is_new = mapper is not self._mapper
         self._model, self._mapper = model, mapper
         if is_new:
@@ -115,7 +115,7 @@ class ResidualOffsets:
             self.load()
 
     def load(self, in_force: bool = True) -> None:
-        """Take the recordings of the file, none without one, and put their map in force."""
+        """Take the recordings of the file, none without one, and activate their map."""
         if self._mapper is None:
             return
         self._recordings = Recordings(self._model.joints, tuple(self._effort_terms()))
@@ -151,7 +151,7 @@ class ResidualOffsets:
         self._background.ask(attempt)
 
     def take_over(self) -> None:
-        """Put in force what has been made in the background."""
+        """Activate what has been made in the background."""
         made = self._background.poll()
         if made is None:
             return
@@ -201,7 +201,7 @@ class ResidualOffsets:
             raise ScrewDynamicsError(
                 'the poses before were recorded with effort_terms '
                 f'{", ".join(self._recordings.effort_terms)}: set residual_map to another file to '
-                'begin anew'
+                'restart'
             )
         if len(self._recordings) >= MOST:
             raise ScrewDynamicsError(f'{MOST} poses are recorded, and there can be no more')
@@ -222,7 +222,7 @@ class ResidualOffsets:
             raise ScrewDynamicsError(f'poses are being read or fitted: call {service} again later')
 
     def _fit(self) -> str:
-        """Fit the map in the background, write the file, and put it in force."""
+        """Fit the map in the background, write the file, and activate it."""
         if self._mapper is None:
             raise ScrewDynamicsError('no robot description so far; see /diagnostics')
         if self._background.is_busy:
@@ -253,12 +253,12 @@ class ResidualOffsets:
             return Made(None, found, fault)
 
         self._ask(task)
-        return f'fitting {len(recordings)} poses; /diagnostics say when the map is in force'
+        return f'fitting {len(recordings)} poses; /diagnostics say when the map is active'
 
     # --- topics -----------------------------------------------------------------------------------
 
     def fill_confidence(self, numbers: Array) -> bool:
-        """Write confidence and deviations (1 + n,); return whether a map is in force."""
+        """Write confidence and deviations (1 + n,); return whether a map is active."""
         if self.map is None or self._mapper is None:
             return False
         q = self._mapper.q
@@ -266,7 +266,7 @@ class ResidualOffsets:
         return True
 
     def variances(self) -> Array | None:
-        """Return the variances of the residuals of the map in force (n,), None without one."""
+        """Return the variances of the residuals of the active map (n,), None without one."""
         if self.map is None or self._mapper is None:
             return None
         variances: Array = np.square(self.map.deviation(self._mapper.q))
@@ -286,7 +286,7 @@ class ResidualOffsets:
             status.report(
                 Level.WARN,
                 'the residual map was recorded with effort_terms '
-                f'{", ".join(self._recordings.effort_terms)}: record it anew',
+                f'{", ".join(self._recordings.effort_terms)}: record it again',
             )
         if self._background.is_busy:
             status.values['residual map'] = 'in preparation'
@@ -295,7 +295,7 @@ class ResidualOffsets:
         else:
             found = self.map
             status.values['residual map'] = (
-                f'in force, length {found.length:g}, noise {found.noise:g}'
+                f'active, length {found.length:g}, noise {found.noise:g}'
             )
             if self._mapper.accepted:
                 confidence = found.confidence(self._mapper.q)

@@ -94,7 +94,7 @@ def read(
     if sorted(map(str, content['effort_terms'])) != sorted(effort_terms):
         raise ArgumentError(
             f'{name} was recorded with other effort_terms than {", ".join(effort_terms)}: record '
-            'it anew'
+            'it again'
         )
     if len(content['poses']) > MOST:
         raise ArgumentError(f'{name} has {len(content["poses"])} poses, more than {MOST}')

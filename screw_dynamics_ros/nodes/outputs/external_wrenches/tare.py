@@ -56,7 +56,7 @@ class TareStates:
         self._states, self._stamps = deque(self._states, most), deque(self._stamps, most)
 
     def forget(self) -> None:
-        """Start anew."""
+        """Restart."""
         self._states.clear()
         self._stamps.clear()
 

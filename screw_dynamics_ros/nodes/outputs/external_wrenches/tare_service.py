@@ -1,6 +1,6 @@
 """The services `~/tare` and `~/reset`: which external torque is taken as zero.
 
-What is taken off is the residual that the map in force tells for the present pose, if there is one,
+The map of residuals, if there is one, gives the residual for the present pose; it is subtracted,
 and a constant that `~/tare` sets.
 """
 
@@ -62,7 +62,7 @@ class Tare:
         node.create_service(Trigger, '~/reset', self._on_reset)
 
     def bind(self, model: RunningModel, mapper: JointStateMapper, offset: Array) -> None:
-        """Take over a new model, which reads `offset` (n,); another robot starts without tare."""
+        """Adopt a new model, which reads `offset` (n,); another robot starts without tare."""
         is_new = mapper is not self._mapper
         self._offset, self._model, self._mapper = offset, model, mapper
         if is_new:
@@ -83,13 +83,13 @@ class Tare:
 
     def _set_offset(self) -> None:
         """Write what is taken as zero where the program reads it."""
-        told = self.residuals.map
+        fitted = self.residuals.map
         self._offset[:] = self._constant
-        if told is not None and self._mapper is not None:
-            self._offset += told.residual(self._mapper.q)
+        if fitted is not None and self._mapper is not None:
+            self._offset += fitted.residual(self._mapper.q)
 
     def _on_map(self) -> None:
-        """Follow another map in force: a new one has what the tare before it has taken off."""
+        """Follow another map: a new one includes the tare before it."""
         if self.residuals.map is not None:
             self._constant[:], self._is_tared = 0.0, False
         self._set_offset()
@@ -113,7 +113,7 @@ class Tare:
     def mean_torque(self, service: str) -> Array:
         """Return the mean external torque (n,) of the latest states, without tare.
 
-        Raises `ScrewDynamicsError` if it cannot be told or is not at rest, for `service`.
+        Raises `ScrewDynamicsError` if it cannot be estimated or is not at rest, for `service`.
         """
         if self._model is None or self._mapper is None:
             raise ScrewDynamicsError('no robot description so far; see /diagnostics')
@@ -148,13 +148,14 @@ class Tare:
     def _tare(self) -> str:
         """Take the present external torque as zero; return it as a text.
 
-        Raises `ScrewDynamicsError`, with nothing changed, if it cannot be told or is not at rest.
+        Raises `ScrewDynamicsError`, with nothing changed, if it cannot be estimated or is not at
+        rest.
         """
         offset = self.mean_torque('~/tare')
         assert self._model is not None
         assert self._mapper is not None
-        told = self.residuals.map
-        self._constant[:] = offset if told is None else offset - told.residual(self._mapper.q)
+        fitted = self.residuals.map
+        self._constant[:] = offset if fitted is None else offset - fitted.residual(self._mapper.q)
         self._is_tared = True
         self._set_offset()
         return f'offset of {len(self._states.states)} states: ' + ', '.join(

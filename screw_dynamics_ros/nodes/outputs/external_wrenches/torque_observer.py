@@ -77,7 +77,7 @@ class ObserverPlan:
 class TorqueObserver:
     """Leads the chosen observer from state to state.
 
-    It starts anew after pauses, where stamps do not advance, where velocities or efforts were
+    It restarts after pauses, where stamps do not advance, where velocities or efforts were
     missing or not finite, and with every change of the program.
 
     Parameters
@@ -89,7 +89,7 @@ class TorqueObserver:
     def __init__(self, parameters: Parameters) -> None:
         self._parameters = parameters
         self._plan: ObserverPlan | None = None
-        self._pending = False  # a step whose result has not been taken over
+        self._pending = False  # a step whose result has not been adopted
 
     def plan(self, robot: Robot) -> ObserverPlan:
         """Return the chosen observer for a robot, the static one where that is not possible."""

@@ -139,7 +139,7 @@ class WrenchEstimator:
     def bind(
         self, model: RunningModel, mapper: JointStateMapper, plan: WrenchPlan
     ) -> list[Channel]:
-        """Take over a new model; another robot starts without tare."""
+        """Adopt a new model; another robot starts without tare."""
         self._model, self._mapper = model, mapper
         self._frames, self._contacts = plan.frames, plan.contacts
         self._tare.bind(model, mapper, plan.offset)

@@ -92,7 +92,7 @@ class WrenchTopics:
             )
 
     def report(self, status: Status) -> None:
-        """Say what was not published of late because it was not finite."""
+        """Report what was not published recently because it was not finite."""
         for check in self._checks:
             check.report(status)
 

@@ -21,17 +21,17 @@ TOPIC = 'robot_description'
 
 
 class DescriptionTopic:
-    """Publishes the description in force as robot_state_publisher does.
+    """Publishes the active description as robot_state_publisher does.
 
     What has been published once is kept by the middleware for those who come later. So it follows
-    what is in force from then on, also if that comes from elsewhere.
+    what is active from then on, also if that comes from elsewhere.
 
     Parameters
     ----------
     node : rclpy.node.Node
         Has the topic.
     source : RobotSource
-        Tells what is in force; it hears what is published here.
+        Tells what is active; it hears what is published here.
     choice : callable
         Returns the parameter `publish_description`.
     """
@@ -44,7 +44,7 @@ class DescriptionTopic:
         every(node, 1.0, self.look)
 
     def look(self) -> None:
-        """See whether somebody else publishes a description."""
+        """See whether another node publishes a description."""
         own = self._node.get_namespace(), self._node.get_name()
         topic = self._node.resolve_topic_name(TOPIC)
         found = {
@@ -55,7 +55,7 @@ class DescriptionTopic:
         self.update()
 
     def update(self) -> None:
-        """Publish the description in force if that is wanted and has not been done."""
+        """Publish the active description if that is wanted and has not been done."""
         description, choice = self._source.descriptions.in_force, self._choice()
         if description is None or description.text == self._published or choice == 'never':
             return
@@ -68,8 +68,8 @@ class DescriptionTopic:
 
     def report(self, status: Status) -> None:
         """Say who publishes the description."""
-        told = ['this node'] if self._published is not None else []
-        told += [shorten(self._others)] if self._others else []
+        publishers = ['this node'] if self._published is not None else []
+        publishers += [shorten(self._others)] if self._others else []
         status.values['robot_description'] = (
-            f'published by {" and ".join(told)}' if told else 'not published'
+            f'published by {" and ".join(publishers)}' if publishers else 'not published'
         )

@@ -188,7 +188,7 @@ class Kinematics:
     def bind(
         self, model: RunningModel, mapper: JointStateMapper, plan: KinematicsPlan
     ) -> list[Channel]:
-        """Take over a new model."""
+        """Adopt a new model."""
         self._frames, links = plan.frames, plan.links if model.results else {}
         self._description.update()
         self._channels = self._transforms.bind(model, mapper, plan.transforms)

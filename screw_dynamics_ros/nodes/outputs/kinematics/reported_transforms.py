@@ -21,7 +21,7 @@ MOST_KINDS = 16  # of messages with a template of their own
 
 
 class StampDecimation:
-    """Chooses stamps at a mean rate; stamps that go back begin anew.
+    """Chooses stamps at a mean rate; stamps that go back restart.
 
     Parameters
     ----------

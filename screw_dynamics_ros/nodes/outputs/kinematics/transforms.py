@@ -92,7 +92,7 @@ class TransformPublisher:
     def bind(
         self, model: RunningModel, mapper: JointStateMapper, outputs: Sequence[Formula]
     ) -> list[Channel]:
-        """Take over a new model, with the outputs there are for it, and return its topics."""
+        """Adopt a new model, with the outputs there are for it, and return its topics."""
         self._channel, self._reported, self._static = None, None, None
         if TFMessage is None:
             return []
@@ -133,7 +133,7 @@ class TransformPublisher:
             return
         stamp, names = message.stamp or mapper.clock(), mapper.maps[message.layout]
         if stamp <= mapper.newest and not in_any_order:
-            return  # a state has told all frames of that time
+            return  # a state has all frames of that time
         encoded = self._reported.encoded(message, names, stamp, in_any_order=in_any_order)
         if encoded is not None:
             channel.send(encoded)
@@ -144,7 +144,7 @@ class TransformPublisher:
         self._switch()
 
     def look(self) -> None:
-        """See whether somebody else publishes the frames."""
+        """See whether another node publishes the frames."""
         self._others = self._other_transforms.found()
         self._of_other_robots = self._other_transforms.of_other_robots()
         self._switch()

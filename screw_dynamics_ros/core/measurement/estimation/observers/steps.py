@@ -17,7 +17,7 @@ class StepLengths:
     Attributes
     ----------
     longest : float
-        A step longer than this [s] starts anew.
+        A step longer than this [s] restarts.
     """
 
     def __init__(self) -> None:
@@ -25,7 +25,7 @@ class StepLengths:
         self._stamp: int | None = None
 
     def restart(self) -> None:
-        """Start anew with the next sample."""
+        """Restart with the next sample."""
         self._stamp = None
 
     def take(self, stamp: int, restarted: bool = False) -> int:
@@ -34,7 +34,7 @@ class StepLengths:
         Parameters
         ----------
         stamp : int
-            Of the sample [ns]. One that does not advance starts anew.
+            Of the sample [ns]. One that does not advance restarts.
         restarted : bool
             Whether the sample comes after a pause.
         """
@@ -59,7 +59,7 @@ class ObserverSteps:
     time_constants : (n,) array
         T [s], greater than 0; may be changed at any time.
     lengths : StepLengths
-        Says where it starts anew.
+        Says where it restarts.
     starts : int
         How often the observer has started.
     """
@@ -73,7 +73,7 @@ class ObserverSteps:
         self.restart()
 
     def restart(self) -> None:
-        """Start anew with the next state."""
+        """Restart with the next state."""
         self.lengths.restart()
         self._age = 0
         self._set(1.0, 0.0, 0.0, 1.0)
@@ -84,7 +84,7 @@ class ObserverSteps:
         Parameters
         ----------
         stamp : int
-            Of the state [ns]. One that does not advance starts anew.
+            Of the state [ns]. One that does not advance restarts.
         restarted : bool
             Whether the state comes after a pause.
         """
