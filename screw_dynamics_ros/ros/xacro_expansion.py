@@ -234,8 +234,8 @@ def check_names(given: Iterable[str], known: Collection[str]) -> None:
         if name not in known:
             like = get_close_matches(name, sorted(known), 1)
             hint = f'did you mean {like[0]}? ' if like else ''
-            known_names = f'{hint}it has {", ".join(sorted(known))}' if known else 'it has none'
-            raise ExpansionError(f'it has no argument {name}; {known_names}')
+            choices = f'{hint}it has {", ".join(sorted(known))}' if known else 'it has none'
+            raise ExpansionError(f'it has no argument {name}; {choices}')
 
 
 def refuse_macros(path: Path, source: XacroSource) -> None:

@@ -179,42 +179,42 @@ def suggest_scales(made: Suggestion, poses: Poses, unit: str) -> bool:
         joint: effort_scale(poses.total[:, i], poses.measured[:, i], least)
         for i, joint in enumerate(poses.joints)
     }
-    known = {joint: fit for joint, fit in fits.items() if fit is not None}
-    bent = [joint for joint, fit in known.items() if fit.misfit > STRAIGHT or not fit.scale]
-    if bent or not known:
+    fitted = {joint: fit for joint, fit in fits.items() if fit is not None}
+    bent = [joint for joint, fit in fitted.items() if fit.misfit > STRAIGHT or not fit.scale]
+    if bent or not fitted:
         made.leave(
             NAMES,
             f'{known}efforts of {shorten(bent or poses.joints)} are no multiple of the torques of '
             'the model: friction, contacts, or a description that is not that of the robot',
         )
         return False
-    if all(abs(fit.scale + 1.0) <= FRICTION for fit in known.values()):
+    if all(abs(fit.scale + 1.0) <= FRICTION for fit in fitted.values()):
         made.leave(
             NAMES,
             'efforts have the sign opposite to that of the model: either the driver has it, then '
             'effort_scale is -1 for all joints, or gravity points the other way (the robot hangs)',
         )
         return False
-    worst = max(fit.misfit for fit in known.values())
+    worst = max(fit.misfit for fit in fitted.values())
     made.set(
         SHARED,
         'effort_joints',
-        list(known),
+        list(fitted),
         f'{known}straight lines through {len(poses.measured)} poses at rest, to '
         f'{100.0 * worst:.2g} % of the change of the torques',
     )
-    scales = [round(fit.scale, 4) for fit in known.values()]
-    offsets = [round(fit.offset, 3) for fit in known.values()]
+    scales = [round(fit.scale, 4) for fit in fitted.values()]
+    offsets = [round(fit.offset, 3) for fit in fitted.values()]
     made.set(SHARED, 'effort_scale', scales, 'torques per effort, by these lines')
     made.set(SHARED, 'effort_offset', offsets, 'by these lines')
-    unknown = [joint for joint in poses.joints if joint not in known]
-    if unknown:
+    unfitted = [joint for joint in poses.joints if joint not in fitted]
+    if unfitted:
         made.leave(
-            f'effort_scale of {shorten(unknown)}',
+            f'effort_scale of {shorten(unfitted)}',
             f'gravity loads these joints alike in all poses, or not at all: {MORE}; or record a '
             'motion and use identify',
         )
-    return not unknown
+    return not unfitted
 
 
 def undecided(poses: Poses) -> str:

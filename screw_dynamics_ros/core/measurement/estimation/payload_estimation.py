@@ -267,10 +267,10 @@ def estimate_payload(
         *jackknife(X / deviations[:, None], residual / deviations, unscaled, len(joints)),
     )
     half = quantile * np.sqrt(covariance.diagonal())
-    known = estimable(null, half, scales, robot.total_mass)[:10]
-    both = np.outer(known, known)
+    is_known = estimable(null, half, scales, robot.total_mass)[:10]
+    both = np.outer(is_known, is_known)
     return PayloadEstimate(
-        np.where(known, z[:10], np.nan),
+        np.where(is_known, z[:10], np.nan),
         np.where(both, covariance[:10, :10], 0.0),
         quantile,
         z[10:],
