@@ -205,12 +205,12 @@ class ModelHost:
 
         self.services.add(node, kind, name, task)
 
-    def situation(self, payloads: Mapping[str, RigidBody]) -> requests.Situation:
+    def situation(self, payloads: Mapping[str, RigidBody]) -> requests.RequestContext:
         """Return what requests are answered by now; raises `MissingDescriptionError`."""
         model, mapper = self.model, self.mapper
         if model is None or mapper is None:
             raise MissingDescriptionError('no robot description yet; see /diagnostics')
-        return requests.Situation(
+        return requests.RequestContext(
             requests.pickled(self.link_inertias.corrected(model.robot)),
             self.gravity.copy(),
             self.parameters['frame_prefix'],

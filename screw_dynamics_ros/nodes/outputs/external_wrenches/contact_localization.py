@@ -14,9 +14,9 @@ from screw_dynamics_ros.core import ArgumentError, Robot
 from screw_dynamics_ros.core.lie import quaternions
 from screw_dynamics_ros.core.measurement.estimation.contact_localization import (
     ContactLocator,
-    LocatedContact,
     Localization,
     LocalizationOptions,
+    LocatedContact,
 )
 from screw_dynamics_ros.core.measurement.estimation.link_segments import link_segments
 from screw_dynamics_ros.core.robot.fused_kernel import Formula
