@@ -49,10 +49,11 @@ class Latest(Generic[T]):
     def ask(self, task: Callable[[], T]) -> None:
         """Have a task done as soon as possible; what was asked for before is dropped."""
         with self._changed:
+            if self._thread is None:  # it begins by waiting for this lock
+                thread = threading.Thread(target=self._work, name=self._name, daemon=True)
+                thread.start()  # may fail: then nothing has changed
+                self._thread = thread
             self._replace(task)
-            if self._thread is None:
-                self._thread = threading.Thread(target=self._work, name=self._name, daemon=True)
-                self._thread.start()
             self._changed.notify()
 
     def cancel(self) -> None:
@@ -87,8 +88,10 @@ class Latest(Generic[T]):
                 return False
             task, self.waiting, self._is_running = self.waiting, None, True
         outcome = None
-        with FAULTS.caught(self._name):
+        try:
             outcome = task()
+        except BaseException as error:  # SystemExit, too: without its thread no task would be done
+            FAULTS.record(self._name, error)
         with self._changed:
             if self._is_running:
                 self.outcome, self._is_running = outcome, False

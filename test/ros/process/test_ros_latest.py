@@ -1,5 +1,6 @@
 """Tasks in the background: one after the other in one thread, and the newest counts."""
 
+import random
 import threading
 import time
 
@@ -7,10 +8,12 @@ import pytest
 
 pytest.importorskip('rclpy')
 
+from screw_dynamics_ros.ros.process import latest as module
 from screw_dynamics_ros.ros.process.faults import FAULTS
 from screw_dynamics_ros.ros.process.latest import Latest
 
 DEADLINE = 300.0  # s; only a failing test waits that long
+TASKS = 1500  # of the test with random timing
 
 
 def until(condition):
@@ -95,3 +98,70 @@ def test_an_error_is_a_fault_and_the_thread_goes_on():
     assert 'ZeroDivisionError' in ' '.join(FAULTS.status().values.values())
     latest.ask(lambda: 'good')
     assert until(latest.poll) == 'good'
+
+
+@pytest.mark.parametrize('error', [SystemExit, KeyboardInterrupt])
+def test_no_exception_ends_the_thread_for_good(error):
+    def fail():
+        raise error('of the test')
+
+    latest = Latest('a test of the background')
+    latest.ask(fail)
+    latest.ask(lambda: 'good')
+    assert until(latest.poll) == 'good'
+    latest.ask(fail)
+    until(lambda: not latest.is_busy)
+    latest.ask(lambda: 'again')
+    assert until(latest.poll) == 'again'
+
+
+def test_a_thread_that_cannot_be_started_is_started_for_the_next_task(monkeypatch):
+    def fail(thread):
+        raise RuntimeError("can't start new thread")
+
+    latest = Latest('test')
+    with monkeypatch.context() as patched:
+        patched.setattr(threading.Thread, 'start', fail)
+        with pytest.raises(RuntimeError):
+            latest.ask(lambda: 'lost')
+    assert not latest.is_busy
+    latest.ask(lambda: 'good')
+    assert until(latest.poll) == 'good'
+
+
+class HesitantCondition(threading.Condition):
+    """Threads often go on late after releasing the lock, so that decisions without it fail."""
+
+    chance = random.Random(7)
+
+    def __exit__(self, *arguments):
+        super().__exit__(*arguments)
+        if self.chance.random() < 0.5:
+            time.sleep(self.chance.uniform(0.0, 3e-4))
+
+
+def test_no_task_is_lost_while_the_thread_ends(monkeypatch):
+    """Tasks come at any time around the end of the idle thread; the newest is always done."""
+    monkeypatch.setattr(module, 'LINGER', 2e-4)
+    monkeypatch.setattr(threading, 'Condition', HesitantCondition)
+    latest, threads, done, chance = Latest('test'), set(), [], random.Random(8)
+    for k in range(TASKS):
+
+        def task(k=k):
+            threads.add(threading.current_thread())
+            done.append(k)
+            return k
+
+        if chance.random() < 0.2:
+            latest.ask(lambda: 'replaced')
+        if chance.random() < 0.1:
+            latest.cancel()
+        latest.ask(task)
+        end = time.monotonic() + 20.0
+        while (found := latest.poll()) is None:
+            assert time.monotonic() < end, f'task {k} is lost; is busy: {latest.is_busy}'
+            time.sleep(0.0)
+        assert found == k
+        time.sleep(chance.uniform(0.0, 4e-4))
+    assert done == list(range(TASKS))
+    assert 0.02 * TASKS < len(threads) < 0.98 * TASKS  # some tasks met an idle thread, some none
