@@ -14,7 +14,7 @@ from timing import loop, measure
 
 from screw_dynamics_ros.core import Robot
 from screw_dynamics_ros.core.description import read_urdf
-from screw_dynamics_ros.core.motion.trajectory import annotate, retimed, sampled_motion
+from screw_dynamics_ros.core.motion.trajectory import retimed, sampled_motion, with_efforts
 from support.robots import urdf_path
 
 SAMPLES, REQUIRED = 10_000, 2.0  # ms
@@ -45,7 +45,9 @@ def figures(quick: bool) -> Iterator[Figure]:
     threads = len(os.sched_getaffinity(0))
     times = measure(
         {
-            'ours': loop('annotate(robot, motion)', annotate=annotate, robot=robot, motion=motion),
+            'ours': loop(
+                'with_efforts(robot, motion)', with_efforts=with_efforts, robot=robot, motion=motion
+            ),
             'loop in Python': loop(
                 '[pin.rnea(model, data, q[i], v[i], a[i]) for i in rows]',
                 pin=pin,

@@ -8,7 +8,11 @@ from pathlib import Path
 import numpy as np
 
 from screw_dynamics_ros.core import Robot
-from screw_dynamics_ros.core.motion.trajectory import annotate, largest_speed_factor, sampled_motion
+from screw_dynamics_ros.core.motion.trajectory import (
+    largest_speed_factor,
+    sampled_motion,
+    with_efforts,
+)
 
 URDF = Path(__file__).resolve().parents[1] / 'urdf' / 'panda.urdf'
 
@@ -25,7 +29,7 @@ def main() -> None:
     positions = robot.interpolate(start, end, s)
 
     motion = sampled_motion(robot, time, positions)
-    annotated = annotate(robot, motion)
+    annotated = with_efforts(robot, motion)
     largest = np.abs(annotated.efforts).max(axis=0)
     for joint, torque, limit in zip(robot.joint_names, largest, robot.limits.effort):
         print(f'{joint:20} up to {torque:7.2f} of {limit:7.2f} N m or N')

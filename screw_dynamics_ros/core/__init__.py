@@ -1,6 +1,6 @@
 """Screw-theoretic kinematics and dynamics of robots, without ROS."""
 
-from screw_dynamics_ros.core.arms.inverse.closed_loop import LoopClosure
+from screw_dynamics_ros.core.arms.inverse.closed_loop import CoincidentFrames
 from screw_dynamics_ros.core.arms.inverse.position import InverseKinematicsResult
 from screw_dynamics_ros.core.arms.inverse.task_priority import Task
 from screw_dynamics_ros.core.arms.inverse.weighted_inverse import AdaptiveDamping
@@ -26,6 +26,7 @@ __all__ = [
     'AnnotationSettings',
     'ArgumentError',
     'BackendError',
+    'CoincidentFrames',
     'ConstrainedMotion',
     'DescriptionError',
     'Drive',
@@ -33,7 +34,6 @@ __all__ = [
     'InertiaError',
     'InfeasibleConstraintsError',
     'InverseKinematicsResult',
-    'LoopClosure',
     'MotionConstraint',
     'Robot',
     'ScrewDynamicsError',

@@ -33,7 +33,7 @@ from screw_dynamics_ros.core.arms.inverse.bounded_velocity import (
     joint_limited_acceleration,
     joint_limited_velocity,
 )
-from screw_dynamics_ros.core.arms.inverse.closed_loop import ClosedLoop, LoopClosure
+from screw_dynamics_ros.core.arms.inverse.closed_loop import ClosedLoop, CoincidentFrames
 from screw_dynamics_ros.core.arms.inverse.force import (
     ForwardForceResult,
     forward_force,
@@ -682,7 +682,7 @@ class Robot(RobotFunctions):
         q: ArrayLike,
         dt: float,
         *,
-        closures: Sequence[LoopClosure] = (),
+        closures: Sequence[CoincidentFrames] = (),
         **options: Any,
     ) -> ClosedLoop:
         """Return what follows a stream of target poses from q, one `step` each dt seconds (C-048).

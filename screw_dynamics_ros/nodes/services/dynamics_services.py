@@ -18,9 +18,9 @@ from screw_dynamics_ros.core.errors import MissingStateError, NotFiniteError
 from screw_dynamics_ros.core.motion.trajectory import (
     Excess,
     Motion,
-    annotate,
     largest_speed_factor,
     sampled_motion,
+    with_efforts,
 )
 from screw_dynamics_ros.core.motion.trajectory.motion import with_rates
 from screw_dynamics_ros.core.motion.trajectory.payload_capacity import (
@@ -142,12 +142,12 @@ def annotate_trajectory(queried: QueriedRobot, request: Any, response: Any) -> N
     finite('a velocity or acceleration', np.concatenate([motion.v, motion.a]))
     loads = {} if request.without_payload else queried.payloads
     friction = not request.without_friction
-    annotation = annotate(robot, motion, loads, friction=friction)
-    finite('effort', annotation.efforts)
+    answer = with_efforts(robot, motion, loads, friction=friction)
+    finite('effort', answer.efforts)
     limit = largest_speed_factor(robot, motion, loads, friction=friction)
-    fill_in(response.trajectory, request.trajectory, given, motion, annotation.efforts, queried)
+    fill_in(response.trajectory, request.trajectory, given, motion, answer.efforts, queried)
     response.derived = [DERIVED[name] for name in derived]
-    response.exceeded = [message_of(excess) for excess in annotation.exceeded]
+    response.exceeded = [message_of(excess) for excess in answer.exceeded]
     response.speed_factor = limit.factor
     response.limiting_joint, response.limiting_quantity = limit.joint, limit.quantity
     set_duration(response.limiting_time, limit.time if limit.joint else 0.0)

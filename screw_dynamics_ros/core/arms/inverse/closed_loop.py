@@ -9,7 +9,7 @@ for which the error obeys e' = -K e: every error goes to zero along its own scre
 (The book's formula has V_d without Ad, which is right only where the frames coincide.) The joint
 rates are those within the joint limits that come nearest (`joint_limited_velocity`); they are held
 for one sampling time dt, so that K dt must stay below 2. Loops that were cut open are followed in
-the same way: the two frames of the cut are each other's target (`LoopClosure`).
+the same way: the two frames of the cut are each other's target (`CoincidentFrames`).
 
 Latency: what `step` returns is for the end of the sample of its target. Without V_d the link lags
 behind a steadily moving target by V_d / K, with V_d by nothing. The law knows nothing of limits of
@@ -47,7 +47,7 @@ from screw_dynamics_ros.core.types import Array
 
 
 @dataclass(frozen=True)
-class LoopClosure:
+class CoincidentFrames:
     """Two links whose frames belong together: the ends of a loop that was cut open.
 
     Attributes
@@ -114,7 +114,7 @@ class ClosedLoop:
         Sampling time [s].
     gain, closure_gain : float
         K of the links and of the closures [1/s].
-    closures : sequence of LoopClosure
+    closures : sequence of CoincidentFrames
     acceleration_limit : float or (nv,) array, optional
         Of the joints [rad/s^2, m/s^2].
     joint_metric, task_metric, damping
@@ -141,7 +141,7 @@ class ClosedLoop:
         dt: float,
         *,
         gain: float = 20.0,
-        closures: Sequence[LoopClosure] = (),
+        closures: Sequence[CoincidentFrames] = (),
         closure_gain: float | None = None,
         acceleration_limit: ArrayLike | None = None,
         joint_metric: ArrayLike | None = None,
@@ -276,11 +276,11 @@ class Answer:
     message: str
 
 
-def outputs(links: Sequence[str], closures: Sequence[LoopClosure]) -> list[tuple[str, ...]]:
+def outputs(links: Sequence[str], closures: Sequence[CoincidentFrames]) -> list[tuple[str, ...]]:
     """Return what the kernel of a `ClosedLoop` computes."""
     for closure in closures:
-        if not isinstance(closure, LoopClosure):
-            raise ArgumentError(f'closures must hold LoopClosure objects, got {closure!r}')
+        if not isinstance(closure, CoincidentFrames):
+            raise ArgumentError(f'closures must hold CoincidentFrames objects, got {closure!r}')
     frames = [*links, *(link for closure in closures for link in (closure.first, closure.second))]
     return [
         *(('link_pose', frame) for frame in frames),
@@ -288,7 +288,7 @@ def outputs(links: Sequence[str], closures: Sequence[LoopClosure]) -> list[tuple
     ]
 
 
-def selection(closure: LoopClosure) -> Array:
+def selection(closure: CoincidentFrames) -> Array:
     """Return the selection of a closure, (m, 6); raises `ArgumentError`."""
     if closure.selection is None:
         return np.eye(6)

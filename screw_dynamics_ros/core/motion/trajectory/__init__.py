@@ -1,6 +1,5 @@
 """Requirements of joint motions: efforts, exceeded limits, largest speed and payload."""
 
-from screw_dynamics_ros.core.motion.trajectory.annotation import Annotation, annotate
 from screw_dynamics_ros.core.motion.trajectory.feasible_motion import (
     FeasibleMotion,
     feasible_motion,
@@ -12,18 +11,21 @@ from screw_dynamics_ros.core.motion.trajectory.payload_capacity import (
     PayloadCapacity,
     payload_capacity,
 )
+from screw_dynamics_ros.core.motion.trajectory.required_efforts import (
+    MotionWithEfforts,
+    with_efforts,
+)
 from screw_dynamics_ros.core.motion.trajectory.retiming import Retiming, retimed
 from screw_dynamics_ros.core.motion.trajectory.time_scaling import SpeedLimit, largest_speed_factor
 
 __all__ = [
-    'Annotation',
     'Excess',
     'FeasibleMotion',
     'Motion',
+    'MotionWithEfforts',
     'PayloadCapacity',
     'Retiming',
     'SpeedLimit',
-    'annotate',
     'exceeded_limits',
     'feasible_motion',
     'feedforward_efforts',
@@ -31,4 +33,5 @@ __all__ = [
     'payload_capacity',
     'retimed',
     'sampled_motion',
+    'with_efforts',
 ]

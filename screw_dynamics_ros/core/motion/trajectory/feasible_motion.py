@@ -10,9 +10,9 @@ import numpy as np
 
 from screw_dynamics_ros.core.description.rigid_body import RigidBody
 from screw_dynamics_ros.core.errors import ArgumentError
-from screw_dynamics_ros.core.motion.trajectory.annotation import required_efforts
 from screw_dynamics_ros.core.motion.trajectory.limits import Excess, exceeded_limits
 from screw_dynamics_ros.core.motion.trajectory.motion import Motion
+from screw_dynamics_ros.core.motion.trajectory.required_efforts import required_efforts
 from screw_dynamics_ros.core.motion.trajectory.retiming import retimed
 from screw_dynamics_ros.core.tree.joint_limits import of_velocities
 from screw_dynamics_ros.core.types import Array

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from screw_dynamics_ros.core.description.rigid_body import RigidBody
-from screw_dynamics_ros.core.motion.trajectory.annotation import required_efforts
 from screw_dynamics_ros.core.motion.trajectory.motion import Motion
+from screw_dynamics_ros.core.motion.trajectory.required_efforts import required_efforts
 from screw_dynamics_ros.core.types import Array
 
 if TYPE_CHECKING:

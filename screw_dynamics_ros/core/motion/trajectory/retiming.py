@@ -35,8 +35,8 @@ import numpy as np
 from screw_dynamics_ros.core.arguments import check_number
 from screw_dynamics_ros.core.description.rigid_body import RigidBody
 from screw_dynamics_ros.core.errors import ArgumentError
-from screw_dynamics_ros.core.motion.trajectory.annotation import required_efforts
 from screw_dynamics_ros.core.motion.trajectory.motion import Motion
+from screw_dynamics_ros.core.motion.trajectory.required_efforts import required_efforts
 from screw_dynamics_ros.core.motion.trajectory.time_scaling import (
     first_crossing,
     friction_coefficients,

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from screw_dynamics_ros.core import ArgumentError, Robot, UnknownNameError
-from screw_dynamics_ros.core.arms.inverse.closed_loop import LoopClosure
+from screw_dynamics_ros.core.arms.inverse.closed_loop import CoincidentFrames
 from screw_dynamics_ros.core.description import Inertia, Joint, Limits, Link, RobotDescription
 from screw_dynamics_ros.core.lie import screws, se3
 from support import arm_321
@@ -198,7 +198,7 @@ def test_loops_stay_closed():
     robot = four_bar()
     crank = np.deg2rad(60)
     q = np.array([crank, -0.418482424, 1.795774973])
-    closure = LoopClosure('coupler_end', 'rocker_end', selection=np.eye(6)[3:])
+    closure = CoincidentFrames('coupler_end', 'rocker_end', selection=np.eye(6)[3:])
     loop = robot.closed_loop('crank', q, DT, closures=[closure], gain=50.0)
     rate = np.array([0, 0, 2.0, 0, 0, 0])
     for k in range(300):
@@ -240,9 +240,11 @@ def test_what_is_refused(arm):
     with pytest.raises(UnknownNameError, match="no link named 'hand'"):
         arm.closed_loop('hand', arm_321.Q, DT)
     with pytest.raises(UnknownNameError, match="no link named 'hand'"):
-        arm.closed_loop('tool', arm_321.Q, DT, closures=[LoopClosure('hand', 'tool')])
+        arm.closed_loop('tool', arm_321.Q, DT, closures=[CoincidentFrames('hand', 'tool')])
     with pytest.raises(ArgumentError, match='selection of the closure link1-tool must have shape'):
-        arm.closed_loop('tool', arm_321.Q, DT, closures=[LoopClosure('link1', 'tool', np.eye(3))])
+        arm.closed_loop(
+            'tool', arm_321.Q, DT, closures=[CoincidentFrames('link1', 'tool', np.eye(3))]
+        )
     with pytest.raises(ArgumentError, match='q holds NaN'):
         arm.closed_loop('tool', np.full(6, np.nan), DT)
     loop = arm.closed_loop('tool', arm_321.Q, DT)

@@ -6,10 +6,10 @@ from scipy.interpolate import CubicSpline
 
 from screw_dynamics_ros.core import Robot
 from screw_dynamics_ros.core.motion.trajectory import (
-    annotate,
     feasible_motion,
     feedforward_efforts,
     sampled_motion,
+    with_efforts,
 )
 from screw_dynamics_ros.core.motion.trajectory.completed_path import completed_path, refined
 from screw_dynamics_ros.core.motion.trajectory.feasible_motion import ExceededLimitError
@@ -105,7 +105,7 @@ def test_a_measured_start_may_be_beyond_a_limit(robot):
 @pytest.mark.parametrize('term', ['gravity', 'coriolis', 'friction', 'inertia'])
 def test_terms_add_up_to_all_efforts(robot, term):
     motion = swing(robot, 2.0)
-    everything = annotate(robot, motion).efforts
+    everything = with_efforts(robot, motion).efforts
     others = {'gravity', 'coriolis', 'friction', 'inertia'} - {term}
     alone = feedforward_efforts(robot, motion, compensated=others)
     without = feedforward_efforts(robot, motion, compensated={term})

@@ -13,7 +13,7 @@ from oracles.pinocchio_model import Pinocchio
 from screw_dynamics_ros.core import ArgumentError, Robot
 from screw_dynamics_ros.core.description.drives import Drive
 from screw_dynamics_ros.core.description.rigid_body import RigidBody
-from screw_dynamics_ros.core.motion.trajectory import annotate, retimed, sampled_motion
+from screw_dynamics_ros.core.motion.trajectory import retimed, sampled_motion, with_efforts
 from support.models import random_description, to_urdf
 from support.robots import urdf_path
 
@@ -131,7 +131,7 @@ def test_it_is_as_fast_as_a_linear_program_on_pinocchios_efforts(seed):
     robot = Robot(description)
     oracle = Pinocchio(to_urdf(description), robot)
     motion = swing(robot, samples=60, seed=seed)
-    needed = annotate(robot, motion).efforts
+    needed = with_efforts(robot, motion).efforts
     static = np.array([robot.gravity_torques(q) for q in motion.q])
     limit = np.abs(static).max(axis=0) * 1.2 + 0.3 * np.abs(needed - static).max(axis=0)
     result = retimed(robot, motion, effort_limits=limit)
@@ -185,7 +185,7 @@ def test_efforts_are_within_the_limits_by_pinocchio(seed, most):
     static = Robot(description)
     motion = swing(static, samples=300, seed=seed, seconds=0.6)
     held = np.array([static.gravity_torques(q) for q in motion.q])
-    needed = annotate(static, motion).efforts
+    needed = with_efforts(static, motion).efforts
     effort = 1.1 * np.abs(held).max() + 0.2 * np.abs(needed - held).max()
     robot = limited(static, effort=effort, velocity=1e3)
     result = retimed(robot, motion, most=most)
@@ -194,7 +194,7 @@ def test_efforts_are_within_the_limits_by_pinocchio(seed, most):
     share = largest_share(robot, oracle, motion, result, damping)
     assert share <= 1.0 + 1e-9
     assert share > 0.999
-    assert not [e for e in annotate(robot, result.motion).exceeded if e.quantity == 'effort']
+    assert not [e for e in with_efforts(robot, result.motion).exceeded if e.quantity == 'effort']
     if most == 1.0:
         assert result.speed.max() <= 1.0
         assert result.motion.time[-1] >= motion.time[-1]
@@ -231,7 +231,7 @@ def test_a_payload_slows_down():
     assert alone.feasible
     assert carrying.feasible
     assert carrying.motion.time[-1] > alone.motion.time[-1]
-    exceeded = annotate(robot, carrying.motion, ball).exceeded
+    exceeded = with_efforts(robot, carrying.motion, ball).exceeded
     assert not [each for each in exceeded if each.quantity == 'effort']
 
 

@@ -17,10 +17,10 @@ from screw_dynamics_ros.core.description import Limits, read_urdf
 from screw_dynamics_ros.core.description.drives import Drive
 from screw_dynamics_ros.core.description.rigid_body import RigidBody
 from screw_dynamics_ros.core.motion.trajectory import (
-    annotate,
     exceeded_limits,
     largest_speed_factor,
     sampled_motion,
+    with_efforts,
 )
 from screw_dynamics_ros.core.motion.trajectory.time_scaling import first_crossing
 from support.models import random_configuration, random_description, random_inertia, to_urdf
@@ -146,7 +146,7 @@ def test_floating_joints_need_their_rates():
     zero = np.zeros((3, robot.nv))
     motion = sampled_motion(robot, np.arange(3), q, zero, zero)
     np.testing.assert_allclose(
-        annotate(robot, motion).efforts, [robot.gravity_torques(x) for x in q]
+        with_efforts(robot, motion).efforts, [robot.gravity_torques(x) for x in q]
     )
 
 
@@ -182,12 +182,14 @@ def test_efforts_against_pinocchio(mimic, drives):
         rigid.append(oracle.inverse_dynamics(q, v, a))
         expected.append(rigid[-1] + G.T @ (dry * smooth_sign(G @ v) + viscous * (G @ v)))
     np.testing.assert_allclose(
-        annotate(robot, motion, friction=False).efforts, rigid, rtol=1e-10, atol=1e-10
+        with_efforts(robot, motion, friction=False).efforts, rigid, rtol=1e-10, atol=1e-10
     )
-    np.testing.assert_allclose(annotate(robot, motion).efforts, expected, rtol=1e-10, atol=1e-10)
+    np.testing.assert_allclose(
+        with_efforts(robot, motion).efforts, expected, rtol=1e-10, atol=1e-10
+    )
     load = {'link6': RigidBody(inertia.mass, inertia.com, inertia.matrix)}
     np.testing.assert_allclose(
-        annotate(robot, motion, load).efforts - expected,
+        with_efforts(robot, motion, load).efforts - expected,
         robot.payload_torques(motion.q, motion.v, motion.a, load),
         atol=1e-9,
     )
@@ -225,12 +227,12 @@ def test_position_limits_and_feasible_motions():
     robot = Robot(random_description(1, 2, ('revolute',)))  # within -2, 2
     q = np.array([[0.0, 0.0], [2.5, 0.0], [2.0, -2.0], [0.0, -3.0]])
     motion = sampled_motion(robot, np.arange(4), q, 0 * q, 0 * q)
-    found = annotate(robot, motion).exceeded
+    found = with_efforts(robot, motion).exceeded
     assert [(x.joint, x.quantity, x.time, x.value, x.limit) for x in found] == [
         ('joint1', 'position', 1, 2.5, 2.0),
         ('joint2', 'position', 3, -3.0, -2.0),
     ]
-    assert annotate(robot, sampled_motion(robot, [0.0, 1.0], q[[0, 2]])).feasible
+    assert with_efforts(robot, sampled_motion(robot, [0.0, 1.0], q[[0, 2]])).feasible
 
 
 # --- time scaling --------------------------------------------------------------------------------
@@ -238,7 +240,7 @@ def test_position_limits_and_feasible_motions():
 
 def overload(robot, motion, factor, **options):
     """Return by how much the annotated faster motion is beyond an effort limit, at most."""
-    efforts = annotate(robot, motion.faster(factor), **options).efforts
+    efforts = with_efforts(robot, motion.faster(factor), **options).efforts
     return (np.abs(efforts) / robot.limits.effort - 1.0).max()
 
 
@@ -255,7 +257,7 @@ def test_largest_speed_factor_against_bisection():
             continue
         root = brentq(partial(overload, robot, motion), 1e-6, 100.0, xtol=1e-13)
         assert limit.factor == pytest.approx(root, rel=1e-9)
-        efforts = annotate(robot, motion.faster(limit.factor)).efforts
+        efforts = with_efforts(robot, motion.faster(limit.factor)).efforts
         sample, k = np.argmin(abs(time - limit.time)), robot.joint_names.index(limit.joint)
         assert abs(efforts[sample, k]) == pytest.approx(robot.limits.effort[k], rel=1e-9)
         assert limit.quantity == 'effort'

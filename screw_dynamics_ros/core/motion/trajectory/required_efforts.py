@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, eq=False)
-class Annotation:
+class MotionWithEfforts:
     """A motion with its efforts.
 
     Attributes
@@ -38,13 +38,13 @@ class Annotation:
         return not self.exceeded
 
 
-def annotate(
+def with_efforts(
     robot: Robot,
     motion: Motion,
     payloads: Mapping[str, RigidBody] | None = None,
     *,
     friction: bool = True,
-) -> Annotation:
+) -> MotionWithEfforts:
     """Return a motion with the efforts it takes: M a + C v + g (Müller 2018b (76), D-27), and more.
 
     Parameters
@@ -58,7 +58,7 @@ def annotate(
         description).
     """
     efforts = required_efforts(robot, motion, payloads, friction=friction)
-    return Annotation(motion, efforts, exceeded_limits(robot, motion, efforts))
+    return MotionWithEfforts(motion, efforts, exceeded_limits(robot, motion, efforts))
 
 
 def required_efforts(
@@ -68,7 +68,7 @@ def required_efforts(
     *,
     friction: bool = True,
 ) -> Array:
-    """Return the efforts (N, nv) of a motion; parameters as in `annotate`."""
+    """Return the efforts (N, nv) of a motion; parameters as in `with_efforts`."""
     q, v, a = motion.q, motion.v, motion.a
     efforts = robot.drive_torques(q, v, a) if friction else robot.inverse_dynamics(q, v, a)
     if robot.with_friction and not friction:
