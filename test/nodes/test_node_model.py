@@ -124,6 +124,16 @@ def test_planar_and_floating_joints_are_held_at_zero():
     np.testing.assert_array_equal(model.q[robot.joint_coordinates('boom')[0]], 0.4)
 
 
+def test_inputs_are_zero_until_others_are_connected():
+    robot = Robot.from_urdf(urdf_path('panda'))
+    model = RunningModel('', robot, ['gravity_torques', 'mass_matrix'])
+    assert model.evaluate()
+    np.testing.assert_array_equal(model.results['gravity_torques'], 0.0)
+    np.testing.assert_allclose(
+        model.results['mass_matrix'], robot.mass_matrix(robot.neutral()), atol=1e-12
+    )
+
+
 def test_gravity_is_the_array_it_was_given():
     robot, gravity = Robot.from_urdf(urdf_path('panda')), GRAVITY.copy()
     model, mapper = (
@@ -159,7 +169,8 @@ def test_results_go_where_they_are_wanted():
     )
     mapper.q[:] = 0.3
     target = np.zeros(64)
-    model.connect(mapper.state, GRAVITY, {'mass_matrix': target})
+    model.connect(mapper.state, GRAVITY)
+    model.write_into({'mass_matrix': target})
     model.evaluate()
     np.testing.assert_allclose(target.reshape(8, 8), robot.mass_matrix(mapper.q), atol=1e-12)
     np.testing.assert_allclose(

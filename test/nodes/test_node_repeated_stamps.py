@@ -245,7 +245,7 @@ def bench(monkeypatch, ros_domain):
     made = Bench(monkeypatch, groups, 'node', max_delay=10.0)
     made.host.source.receive(String(data=ROBOT))
     made.finish()
-    made.host._groups[0]._transforms.look()
+    made.host.builder.groups[0]._transforms.look()
     made.host.states.look_for_listeners()
     made.host.states.stages = [*made.host.states.stages, Stage(observe=observe)]
     update = made.host.mapper.update

@@ -8,14 +8,12 @@ computed while there are no subscribers.
 from __future__ import annotations
 
 import math
-import time
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from rclpy.clock import JumpThreshold
 from rclpy.node import Node
 
-from screw_dynamics_ros.core import Drive, Robot, ScrewDynamicsError
+from screw_dynamics_ros.core import Drive, ScrewDynamicsError
 from screw_dynamics_ros.core.description.rigid_body import RigidBody
 from screw_dynamics_ros.core.description.robot_description import RobotDescription
 from screw_dynamics_ros.core.errors import MissingDescriptionError
@@ -23,21 +21,17 @@ from screw_dynamics_ros.core.types import Array
 from screw_dynamics_ros.nodes.hosting import statuses
 from screw_dynamics_ros.nodes.hosting.drawing import DrawingProcess
 from screw_dynamics_ros.nodes.hosting.gravity_source import GravitySource
+from screw_dynamics_ros.nodes.hosting.model_builder import BuiltModel, ModelBuilder
 from screw_dynamics_ros.nodes.hosting.model_parameters import ModelParameters
-from screw_dynamics_ros.nodes.hosting.output_group import (
-    BoundPlan,
-    OutputGroup,
-    Stage,
-    planned,
-)
+from screw_dynamics_ros.nodes.hosting.output_group import OutputGroup, Stage
 from screw_dynamics_ros.nodes.hosting.payload_topics import PayloadTopics
 from screw_dynamics_ros.nodes.hosting.robot_source import RobotSource
+from screw_dynamics_ros.nodes.hosting.stamp_clock import StampClock
 from screw_dynamics_ros.nodes.hosting.state_pipeline import StatePipeline
-from screw_dynamics_ros.nodes.model.actuated import actuated
 from screw_dynamics_ros.nodes.model.link_inertias import LinkInertias
 from screw_dynamics_ros.nodes.model.payloads import Payloads
-from screw_dynamics_ros.nodes.model.running_model import RunningModel, joint_state_mapper
-from screw_dynamics_ros.nodes.parameters import gravity_parameters, shared_parameters
+from screw_dynamics_ros.nodes.model.running_model import RunningModel
+from screw_dynamics_ros.nodes.parameters import gravity_parameters
 from screw_dynamics_ros.nodes.parameters.drive_parameters import DriveParameters
 from screw_dynamics_ros.nodes.services import requests
 from screw_dynamics_ros.nodes.services.estimation_services import PayloadEstimation
@@ -54,14 +48,10 @@ from screw_dynamics_ros.ros.process.faults import FAULTS
 from screw_dynamics_ros.ros.process.scheduling import use_real_time
 from screw_dynamics_ros.ros.services import Answer, Services
 from screw_dynamics_ros.ros.status import Status
-from screw_dynamics_ros.ros.topics.channel import Channel
 
 HOUSEKEEPING = 0.1  # s between looks at listeners and new descriptions
 
 GRAVITY = {'gravity', *(each.name for each in gravity_parameters.TABLE)}
-
-#: What is built of a description: the model, its states, and how each group adopts it.
-Built = tuple[RunningModel, JointStateMapper, list[BoundPlan]]
 
 
 class ModelHost:
@@ -91,11 +81,6 @@ class ModelHost:
         self.states = StatePipeline(node)
         self.endings: list[Ending] = []
         self.scheduling_fault = ''
-        self._groups: list[OutputGroup[Any]] = []
-        self._on_clock_change()
-        self._clock_jumps = node.get_clock().create_jump_callback(
-            JumpThreshold(min_forward=None, min_backward=None), post_callback=self._on_clock_change
-        )
         self.payloads = Payloads()
         self.link_inertias = LinkInertias()
         self._model_parameters = ModelParameters(
@@ -109,7 +94,10 @@ class ModelHost:
         self._drives = DriveParameters(
             node, self.parameters['drive_joints'], self._check_drives, self.reload
         )
-        self.source: RobotSource[Built] = RobotSource(self.parameters, self._drives, self._build)
+        self.builder = ModelBuilder(self.parameters, StampClock(node).now)
+        self.source: RobotSource[BuiltModel] = RobotSource(
+            self.parameters, self._drives, self.builder.build
+        )
         self.diagnostics = Diagnostics(node, self.states.deferred_work.every)
         self.diagnostics.add(self.description_status)
         self.diagnostics.add(self.joint_state_status)
@@ -146,7 +134,7 @@ class ModelHost:
             Stage(prepare=self.link_inertias.prepare),
             Stage(prepare=self.gravity_source.prepare),
             Stage(observe=self._estimation.recording.observe),
-            *(stage for group in self._groups for stage in group.stages()),
+            *(stage for group in self.builder.groups for stage in group.stages()),
         ]
 
     @property
@@ -178,7 +166,7 @@ class ModelHost:
 
     def add(self, group: OutputGroup[Any], node: Node) -> None:
         """Host a group whose topics belong to `node`."""
-        self._groups.append(group)
+        self.builder.groups.append(group)
         self.states.stages = self.stages()
         self.diagnostics.add(group.status, node)
 
@@ -265,47 +253,24 @@ class ModelHost:
 
     # --- another robot --------------------------------------------------------------------------
 
-    def _build(self, text: str, robot: Robot) -> Built:
-        """Make the model of a description; runs in the thread of the loader."""
-        bound = [planned(group, robot) for group in self._groups]
-        plans = [each.plan for each in bound]
-        model = RunningModel(
-            text,
-            robot,
-            [output for plan in plans for output in plan.outputs],
-            [output for plan in plans for output in plan.unbounded],
-            {name: array for plan in plans for name, array in plan.parameters.items()},
-        )
-        mapper = joint_state_mapper(
-            robot,
-            calibration=shared_parameters.effort_calibration(
-                self.parameters, actuated(robot).sensed
-            ),
-            clock=self._clock,
-        )
-        model.connect(mapper.state, self.gravity)
-        if model.joints:
-            model.evaluate()  # whatever is made at the first call is made now
-        return model, mapper, bound
-
     def keep_house(self) -> None:
         """Adopt what has been built, and look for listeners."""
         outcome = self.source.poll()
         if outcome is not None:
-            self._take_over(outcome)
+            self._adopt(outcome)
         self.states.look_for_listeners()
         self.payloads.load()
         self.link_inertias.load()
         self._payload_topics.publish()
         self.gravity_source.keep_house()
 
-    def _take_over(self, outcome: DescriptionOutcome[Built]) -> None:
+    def _adopt(self, outcome: DescriptionOutcome[BuiltModel]) -> None:
         """Use a new model, or keep the old one and remember why."""
-        descriptions, before = self.source.descriptions, self.model
+        descriptions, before, built = self.source.descriptions, self.model, outcome.model
         descriptions.reason = outcome.reason
-        if outcome.model is None:
+        if built is None:
             return
-        model, mapper, groups = outcome.model
+        model, mapper = built.model, built.mapper
         is_new = before is None or before.text != model.text
         if not is_new and self.mapper is not None:
             mapper = self.mapper
@@ -320,35 +285,12 @@ class ModelHost:
         self.payloads.use(model)
         self.link_inertias.use(model)
         self.diagnostics.hardware_id = model.robot.description.name
-        model.connect(mapper.state, self.gravity)
         self.states.use(model, mapper)
-        channels = [channel for group in groups for channel in self._bound(group, model, mapper)]
-        model.connect(
-            mapper.state,
-            self.gravity,
-            {output: array for channel in channels for output, array in channel.targets.items()},
-        )
-        self.states.channels = channels
+        self.states.channels = built.bind(mapper, self.gravity)
         self.states.look_for_listeners()
         if is_new:
             settle()
         self.node.get_logger().info(f'ready: {model.robot}')
-
-    @staticmethod
-    def _bound(group: BoundPlan, model: RunningModel, mapper: JointStateMapper) -> list[Channel]:
-        """Return the topics of a group, none if it fails."""
-        with FAULTS.caught(f'outputs of {group.name}'):
-            return group.bind(model, mapper)
-        return []
-
-    def _clock(self) -> int:
-        """Return the time on the time base of the stamps [ns]."""
-        if self._has_ros_time:
-            return self.node.get_clock().now().nanoseconds
-        return time.time_ns()
-
-    def _on_clock_change(self, _: Any = None) -> None:
-        self._has_ros_time = self.node.get_clock().ros_time_is_active
 
     # --- parameters -----------------------------------------------------------------------------
 

@@ -87,14 +87,11 @@ class RunningModel(ScalarJoints):
             )
             self.results = dict(zip(self._kernel.outputs, map(np.zeros, self._kernel.shapes)))
             self._total = self.results[total]
+        self._results = list(self.results.values())
+        self.connect(np.zeros((3, len(self.joints))), np.zeros(3))
 
-    def connect(
-        self,
-        state: Array,
-        gravity: Array,
-        targets: Mapping[Output | Formula, Array] | None = None,
-    ) -> None:
-        """Set the arrays of inputs and results.
+    def connect(self, state: Array, gravity: Array) -> None:
+        """Set the arrays of inputs, which are zero before.
 
         Parameters
         ----------
@@ -102,19 +99,20 @@ class RunningModel(ScalarJoints):
             Positions, velocities and measured torques of `joints`; read at each evaluation.
         gravity : (3,) array
             Read at each evaluation.
-        targets : mapping
-            Arrays that some of the results are written into.
         """
         self._state = state
         self._parameters['measured'] = state[2]
         if not self.held:
             self.q, self.v = state[0], state[1]
-        for output, array in (targets or {}).items():
-            self.results[output] = array.reshape(self.results[output].shape)
         self._inputs = {'q': self.q, 'v': self.v, 'gravity': gravity, **self._parameters}
         if self._kernel is not None:
             self._arguments = [self._inputs[name] for name in self._kernel.inputs]
-            self._results = list(self.results.values())
+
+    def write_into(self, targets: Mapping[Output | Formula, Array]) -> None:
+        """Write some of the results into these arrays from now on."""
+        for output, array in targets.items():
+            self.results[output] = array.reshape(self.results[output].shape)
+        self._results = list(self.results.values())
 
     def evaluate(self) -> bool:
         """Compute all results for the present state; return whether they are finite."""

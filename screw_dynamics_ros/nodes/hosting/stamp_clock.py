@@ -1,0 +1,34 @@
+"""The clock that stamps of joint states are compared with."""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+
+from rclpy.clock import JumpThreshold
+from rclpy.node import Node
+
+
+class StampClock:
+    """The clock of a node; without simulated time that of the system, which is quicker to read.
+
+    Parameters
+    ----------
+    node : rclpy.node.Node
+    """
+
+    def __init__(self, node: Node) -> None:
+        self._clock = node.get_clock()
+        self._follow()
+        self._jumps = self._clock.create_jump_callback(
+            JumpThreshold(min_forward=None, min_backward=None), post_callback=self._follow
+        )
+
+    def now(self) -> int:
+        """Return the time [ns]."""
+        if self._has_ros_time:
+            return int(self._clock.now().nanoseconds)
+        return time.time_ns()
+
+    def _follow(self, _: Any = None) -> None:
+        self._has_ros_time = self._clock.ros_time_is_active
