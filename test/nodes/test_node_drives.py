@@ -339,7 +339,7 @@ def test_file_lists_the_fields_with_their_defaults(client):
     text = CONFIG.read_text()
     block = re.search(r'(?:^    #.*\n)*^    # drives:\n(?:^    #.*\n)+', text, re.M).group()
     section = block[block.index('    # drives:') :]
-    documented = yaml.safe_load(re.sub('^    # ', '', section, flags=re.M))['drives']['joint_name']
+    documented = yaml.safe_load(re.sub('^    # ', '', section, flags=re.M))['drives']['name']
     names = [f'drives.{WRIST}.{field}' for field in documented]
     declared = {name for name in client.parameters('bringup') if f'.{WRIST}.' in name}
     assert declared == set(names)

@@ -35,7 +35,7 @@ def host(clock):
         load=load,
         model_since=now - 60.0,
         node=SimpleNamespace(get_parameter=lambda name: parameter),
-        model=SimpleNamespace(joints=('a',)),
+        model=SimpleNamespace(joints=('a',), robot=SimpleNamespace(backend='native')),
         mapper=JointStateMapper(['a']),
     )
 

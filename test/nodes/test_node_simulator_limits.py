@@ -156,7 +156,7 @@ def test_garbage_ends_nothing_and_memory_stays(start, connect, robot):
     kilobytes, threads = resources()
     garbage(1000)
     assert resources()[0] < kilobytes + 5000
-    assert resources()[1] == threads
+    assert abs(resources()[1] - threads) <= 1  # that of `Latest` ends when nothing is to do
     client.expect(name, 1, 'refused ~/effort_commands: expected 8 finite numbers')
     client.expect(name.replace('simulation', 'faults'), 0)
     wanted = np.arange(8.0)
