@@ -345,7 +345,7 @@ def test_nothing_is_computed_without_subscribers(make, monkeypatch):
     for channel in rig.part._channels:
         channel.count_listeners = lambda channel=channel: setattr(channel, 'listeners', 0)
     rig.bench.host.keep_house()
-    monkeypatch.setattr(rig.part._model, 'evaluate', lambda: pytest.fail('computed'))
+    monkeypatch.setattr(rig.part._adopted.model, 'evaluate', lambda: pytest.fail('computed'))
     assert not rig.stand(HOME)
     assert rig.ask('tare').success  # needs no subscriber
 

@@ -30,8 +30,7 @@ from screw_dynamics_ros.nodes.force_torque.sensor_messages import SensorMessages
 from screw_dynamics_ros.nodes.force_torque.tool_poses import ToolPoses
 from screw_dynamics_ros.nodes.hosting import statuses
 from screw_dynamics_ros.nodes.hosting.host import ModelHost
-from screw_dynamics_ros.nodes.hosting.output_group import Plan, Stage
-from screw_dynamics_ros.nodes.model.running_model import RunningModel
+from screw_dynamics_ros.nodes.hosting.output_group import Adopted, Plan, Stage
 from screw_dynamics_ros.nodes.model.scalar_joints import coordinates, scalar_joints
 from screw_dynamics_ros.nodes.parameters import frame_parameters
 from screw_dynamics_ros.ros.diagnostics import Level, Status
@@ -95,8 +94,7 @@ class WristSensor:
         self._publishers = Publishers(node)
         self._parameters = Parameters(node, TABLE, self._check, self._apply)
         self._sensor = SensorMessages()
-        self._plan: SensorPlan | None = None
-        self._model: RunningModel | None = None
+        self._adopted: Adopted[SensorPlan] | None = None
         self._channels: list[Channel] = []
         self._motions = StampedValues(KEPT)
         self._refused: dict[str, Refusal] = {}  # by kind
@@ -148,11 +146,10 @@ class WristSensor:
             Stage(prepare=self._advance, consume=lambda mapper, sent: self._keep_motion(mapper)),
         ]
 
-    def bind(
-        self, model: RunningModel, mapper: JointStateMapper, plan: SensorPlan
-    ) -> list[Channel]:
+    def bind(self, adopted: Adopted[SensorPlan]) -> list[Channel]:
         """Adopt a new model; return the topics."""
-        self._plan, self._model, self._mapper = plan, model, mapper
+        self._adopted = adopted
+        model, mapper, plan = adopted.model, adopted.mapper, adopted.plan
         self._motions.clear()
         self._poses.bind(model, mapper, plan.frame, plan.motion)
         self._channels = []
@@ -174,10 +171,10 @@ class WristSensor:
 
     def _advance(self) -> None:
         """Take in the velocities of a state, before anything is computed for it."""
-        plan = self._plan
-        if plan is None or plan.motion is None:
+        adopted = self._adopted
+        if adopted is None or adopted.plan.motion is None:
             return
-        mapper, filtered = self._mapper, plan.acceleration
+        mapper, filtered = adopted.mapper, adopted.plan.acceleration
         filtered.longest = mapper.policies.timeout * 1e-9
         if mapper.has_velocity:
             filtered.advance(mapper.stamp, mapper.v, mapper.restarted)
@@ -186,13 +183,14 @@ class WristSensor:
 
     def _keep_motion(self, mapper: JointStateMapper) -> None:
         """Keep the motion of the sensor in a state."""
-        plan, model = self._plan, self._model
-        if plan is None or plan.motion is None or model is None:
+        adopted = self._adopted
+        if adopted is None or adopted.plan.motion is None:
             return
+        plan, results = adopted.plan, adopted.model.results
         if mapper.restarted:
             self._motions.clear()
         if mapper.has_velocity and plan.acceleration.is_settled:
-            self._motions.add(mapper.stamp, model.results[plan.motion].copy())
+            self._motions.add(mapper.stamp, results[adopted.plan.motion].copy())
 
     # --- sensor messages ------------------------------------------------------------------------
 
@@ -253,7 +251,7 @@ class WristSensor:
 
     def status(self) -> Status:
         """Report the sensor, the tool, and what is missing."""
-        status, plan = Status('outputs'), self._plan
+        status, adopted = Status('outputs'), self._adopted
         value = self._parameters
         status.values.update(
             {
@@ -275,8 +273,8 @@ class WristSensor:
                 f'no usable message on {self._node.resolve_topic_name(INPUT)}'
                 + (f' for {age:.3g} s' if math.isfinite(age) else ' so far'),
             )
-        if plan is not None and plan.fault:
-            status.report(Level.WARN, plan.fault)
+        if adopted is not None and adopted.plan.fault:
+            status.report(Level.WARN, adopted.plan.fault)
         for refusal in self._refused.values():
             if now - refusal.last < statuses.RECENT:
                 status.report(
@@ -286,7 +284,7 @@ class WristSensor:
         absent = [
             name
             for name in value['frames']
-            if plan is not None and not plan.fault and name not in plan.tokens
+            if adopted is not None and not adopted.plan.fault and name not in adopted.plan.tokens
         ]
         if absent:
             status.report(Level.ERROR, f'the robot has no link {", ".join(absent)}: correct frames')
@@ -326,8 +324,8 @@ class WristSensor:
         value = self._parameters
         self._inertia, self._bias = inertia_matrix(tool_of(value.values)), bias_of(value.values)
         self._sensor.keep(value['pose_samples'])
-        if self._plan is not None:
-            self._plan.acceleration.cutoff = value['acceleration_cutoff']
+        if self._adopted is not None:
+            self._adopted.plan.acceleration.cutoff = value['acceleration_cutoff']
 
 
 def motion_of(robot: Robot, link: str, frames: Sequence[str]) -> Formula:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Protocol, TypeVar
+from typing import Generic, Protocol, TypeVar
 
 from screw_dynamics_ros.core import Robot
 from screw_dynamics_ros.core.robot.functions import Output
@@ -67,6 +67,24 @@ class Stage:
 P = TypeVar('P', bound=Plan)
 
 
+@dataclass(frozen=True)
+class Adopted(Generic[P]):
+    """The model that a group has adopted.
+
+    Attributes
+    ----------
+    model : RunningModel
+    mapper : JointStateMapper
+        Feeds it; another one is another robot.
+    plan : Plan
+        What the group wants of it.
+    """
+
+    model: RunningModel
+    mapper: JointStateMapper
+    plan: P
+
+
 class OutputGroup(Protocol[P]):
     """A group of outputs; one of these makes a node."""
 
@@ -76,8 +94,8 @@ class OutputGroup(Protocol[P]):
     def plan(self, robot: Robot) -> P:
         """Return what to compute for a robot. Runs in another thread; may compile kernels."""
 
-    def bind(self, model: RunningModel, mapper: JointStateMapper, plan: P) -> list[Channel]:
-        """Adopt a new model, fed by a mapper, and return the topics there are now."""
+    def bind(self, adopted: Adopted[P]) -> list[Channel]:
+        """Adopt a new model, and return the topics there are now."""
 
     def status(self) -> Status:
         """Report on /diagnostics."""
@@ -104,5 +122,7 @@ def planned(group: OutputGroup[P], robot: Robot) -> BoundPlan:
     """Return what a group wants of a robot."""
     plan = group.plan(robot)
     return BoundPlan(
-        type(group).__name__, plan, lambda model, mapper: group.bind(model, mapper, plan)
+        type(group).__name__,
+        plan,
+        lambda model, mapper: group.bind(Adopted(model, mapper, plan)),
     )

@@ -14,8 +14,7 @@ from rclpy.serialization import deserialize_message, serialize_message
 from screw_dynamics_ros.core import Robot, ScrewDynamicsError
 from screw_dynamics_ros.nodes.hosting.host import ModelHost
 from screw_dynamics_ros.nodes.hosting.node_process import Process
-from screw_dynamics_ros.nodes.hosting.output_group import Plan, Stage
-from screw_dynamics_ros.nodes.model.running_model import RunningModel
+from screw_dynamics_ros.nodes.hosting.output_group import Adopted, Plan, Stage
 from screw_dynamics_ros.nodes.services.requests import pickled
 from screw_dynamics_ros.nodes.trajectory.goal_preparation import (
     INVALID_GOAL,
@@ -26,7 +25,6 @@ from screw_dynamics_ros.nodes.trajectory.goal_preparation import (
 )
 from screw_dynamics_ros.nodes.trajectory.parameters import TABLE
 from screw_dynamics_ros.ros.diagnostics import Level, Status
-from screw_dynamics_ros.ros.joint_states.mapper import JointStateMapper
 from screw_dynamics_ros.ros.parameters import Parameters
 from screw_dynamics_ros.ros.process.faults import FAULTS
 from screw_dynamics_ros.ros.process.worker import FunctionError, Worker, WorkerError
@@ -109,9 +107,9 @@ class TrajectoryProxy:
         """Return nothing to compute for joint states."""
         return Plan([])
 
-    def bind(self, model: RunningModel, mapper: JointStateMapper, plan: Plan) -> list[Channel]:
+    def bind(self, adopted: Adopted[Plan]) -> list[Channel]:
         """Compile what goals of another robot need, before the first one comes."""
-        self._submit(warm_up, pickled(model.robot))
+        self._submit(warm_up, pickled(adopted.model.robot))
         return []
 
     # --- goals ------------------------------------------------------------------------------------

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -23,7 +24,7 @@ from screw_dynamics_ros.core.robot.fused_kernel import Formula
 from screw_dynamics_ros.core.types import Array
 from screw_dynamics_ros.nodes.hosting import statuses
 from screw_dynamics_ros.nodes.hosting.host import ModelHost
-from screw_dynamics_ros.nodes.hosting.output_group import Plan, Stage
+from screw_dynamics_ros.nodes.hosting.output_group import Adopted, Plan, Stage
 from screw_dynamics_ros.nodes.model import torque_terms
 from screw_dynamics_ros.nodes.model.actuated import actuated
 from screw_dynamics_ros.nodes.model.running_model import RunningModel
@@ -112,14 +113,11 @@ class Dynamics:
     one it is what lets the measured motion go on unaccelerated: gravity and Coriolis.
     """
 
-    _model: RunningModel  # as long as there are outputs
-    _mapper: JointStateMapper
-
     def __init__(self, node: Node, host: ModelHost) -> None:
         self._host = host
         self._publishers = Publishers(node)
         self._channels: list[Channel] = []
-        self.outputs: Outputs | None = None
+        self._adopted: Adopted[DynamicsPlan] | None = None
         self.shares = np.ones(len(TERMS))  # 0 for what the robot adds by itself
         self._parameters = Parameters(node, TABLE, self._check, self._apply)
         constraint_parameters.read(self._parameters['constraints'])
@@ -129,6 +127,11 @@ class Dynamics:
         self.reference = FollowedReference(node, host, self.commands.blend)
         dynamics_services.register(host, node, host.payloads.bodies)
         host.diagnostics.add(self._constraint_status, node)
+
+    @property
+    def outputs(self) -> Outputs | None:
+        """What there is to publish, None without a robot."""
+        return self._adopted.plan.chosen if self._adopted is not None else None
 
     def plan(self, robot: Robot) -> DynamicsPlan:
         """Choose the order of the commands."""
@@ -170,14 +173,11 @@ class Dynamics:
         """Return what acts on each joint state: the reference first, the command last."""
         return [Stage(prepare=self.reference.update), Stage(consume=self.commands.consume)]
 
-    def bind(
-        self, model: RunningModel, mapper: JointStateMapper, plan: DynamicsPlan
-    ) -> list[Channel]:
+    def bind(self, adopted: Adopted[DynamicsPlan]) -> list[Channel]:
         """Adopt a new model."""
-        is_first = self.outputs is None
-        is_new = is_first or mapper is not self._mapper
-        self._model, self._mapper, outputs = model, mapper, plan.chosen
-        self.outputs = outputs
+        model, mapper, outputs = adopted.model, adopted.mapper, adopted.plan.chosen
+        is_new = self._adopted is None or mapper is not self._adopted.mapper
+        self._adopted = adopted
         self.reference.bind(model, mapper, outputs.reference)
         self._channels = []
         if model.results:
@@ -222,7 +222,7 @@ class Dynamics:
             self._channels += outputs.constraints.bind(
                 model,
                 mapper,
-                self._moving_torques,
+                partial(self._moving_torques, model, mapper, outputs.terms),
                 model.payload,
                 self._publishers,
                 self._host.parameters['frame_prefix'],
@@ -246,39 +246,39 @@ class Dynamics:
     def status(self) -> Status:
         """Report the outputs, the reference and what is compensated elsewhere."""
         status = Status('outputs')
-        if self.outputs is None:
+        outputs = self.outputs
+        if outputs is None:
             return status
-        if self.outputs.absent:
+        if outputs.absent:
             status.report(
                 Level.ERROR,
                 'no ~/commands: the robot has no joint '
-                f'{shorten(self.outputs.absent)}; correct the parameter joints',
+                f'{shorten(outputs.absent)}; correct the parameter joints',
             )
         self.reference.report(status)
         status.values['compensated by the robot'] = (
             ', '.join(self._parameters['compensated_terms']) or 'nothing'
         )
-        status.values['order of ~/commands'] = ', '.join(self.outputs.order)
+        status.values['order of ~/commands'] = ', '.join(outputs.order)
         self._host.payloads.report(status)
         payload_parameters.report(status, self._host.parameters)
         statuses.report_channels(status, self._channels, self._host.mapper)
         return status
 
     def _constraint_status(self) -> Status:
-        if self.outputs is None:
-            return Status('constraints')
-        return self.outputs.constraints.status()
+        outputs = self.outputs
+        return outputs.constraints.status() if outputs is not None else Status('constraints')
 
-    def _moving_torques(self) -> Array:
+    def _moving_torques(
+        self, model: RunningModel, mapper: JointStateMapper, terms: TorqueTerms
+    ) -> Array:
         """Return what the drives give less what friction takes of it, (n,) [N m, N].
 
         Measured efforts are short of the terms that are not part of them (`effort_terms`).
         """
-        assert self.outputs is not None
-        model, terms = self._model, self.outputs.terms
         if self._parameters['constraint_torques'] == constraint_wrenches.MEASURED:
             shares = self._host.effort_shares
-            torques = self._mapper.tau - shares[FRICTION] * model.results[terms.friction]
+            torques = mapper.tau - shares[FRICTION] * model.results[terms.friction]
             torques += (1.0 - shares[GRAVITY]) * model.results[terms.gravity]
             torques += (1.0 - shares[CORIOLIS]) * model.results[terms.coriolis]
             if not shares[PAYLOAD]:

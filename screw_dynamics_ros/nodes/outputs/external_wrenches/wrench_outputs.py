@@ -14,8 +14,7 @@ from screw_dynamics_ros.core.measurement.estimation import smallest_singular_val
 from screw_dynamics_ros.core.types import Array
 from screw_dynamics_ros.nodes.hosting import statuses
 from screw_dynamics_ros.nodes.hosting.host import ModelHost
-from screw_dynamics_ros.nodes.hosting.output_group import Stage
-from screw_dynamics_ros.nodes.model.running_model import RunningModel
+from screw_dynamics_ros.nodes.hosting.output_group import Adopted, Stage
 from screw_dynamics_ros.nodes.outputs import marker_topic
 from screw_dynamics_ros.nodes.outputs.external_wrenches import (
     contact_flags,
@@ -40,7 +39,6 @@ from screw_dynamics_ros.nodes.outputs.marker_topic import MarkerTopic, Picture
 from screw_dynamics_ros.nodes.parameters import frame_parameters
 from screw_dynamics_ros.nodes.parameters.frame_parameters import Frames
 from screw_dynamics_ros.ros.diagnostics import Level, Status
-from screw_dynamics_ros.ros.joint_states.mapper import JointStateMapper
 from screw_dynamics_ros.ros.parameters import Parameters, Specification
 from screw_dynamics_ros.ros.topics.channel import Channel
 from screw_dynamics_ros.ros.topics.publishers import Publishers
@@ -88,16 +86,12 @@ class WrenchEstimator:
     frame and resolved in it, and assumes that all external torque comes from a contact there.
     """
 
-    _model: RunningModel  # as long as there are frames
-    _mapper: JointStateMapper
-
     def __init__(self, node: Node, host: ModelHost) -> None:
         self._host = host
         self._publishers = Publishers(node)
         self._channels: list[Channel] = []
         self._markers = MarkerTopic(self._publishers, host.drawing)
-        self._frames: Frames | None = None
-        self._contacts: dict[str, Contact] = {}
+        self._adopted: Adopted[WrenchPlan] | None = None
         self._topics: WrenchTopics | None = None
         self._options = np.zeros(3)  # damping, characteristic length, threshold
         self._parameters = Parameters(node, TABLE, self._check, self._apply)
@@ -136,15 +130,13 @@ class WrenchEstimator:
             self._tare.stage(),
         ]
 
-    def bind(
-        self, model: RunningModel, mapper: JointStateMapper, plan: WrenchPlan
-    ) -> list[Channel]:
+    def bind(self, adopted: Adopted[WrenchPlan]) -> list[Channel]:
         """Adopt a new model; another robot starts without tare."""
-        self._model, self._mapper = model, mapper
-        self._frames, self._contacts = plan.frames, plan.contacts
+        self._adopted = adopted
+        model, mapper, plan = adopted.model, adopted.mapper, adopted.plan
         self._tare.bind(model, mapper, plan.offset)
         self._observer.bind(model, mapper, plan.observer)
-        self._filters.bind(model, mapper, plan.filters, self._validities())
+        self._filters.bind(model, mapper, plan.filters, self._validities(adopted))
         self._topics, self._channels = None, []
         if model.results:
             topics = self._topics = WrenchTopics(
@@ -168,35 +160,38 @@ class WrenchEstimator:
         self._channels += self._markers.bind(self._pictures(), self._parameters['marker_rate'])
         return self._channels
 
-    def _validities(self) -> list[Callable[[], bool]]:
+    def _validities(self, adopted: Adopted[WrenchPlan]) -> list[Callable[[], bool]]:
         """Return what tells whether the torques and the wrenches may be used."""
+        results = adopted.model.results
         return [
             lambda: self._observer.is_settled,
             *(
                 lambda contact=contact: (
-                    self._observer.is_settled
-                    and is_observable(contact, self._model.results[contact.pivots])
+                    self._observer.is_settled and is_observable(contact, results[contact.pivots])
                 )
-                for contact in self._contacts.values()
+                for contact in adopted.plan.contacts.values()
             ),
         ]
 
     def status(self) -> Status:
         """Report the outputs, the tare, and frames too near to a singularity."""
-        status = Status('outputs')
-        if self._frames is None:
+        status, adopted = Status('outputs'), self._adopted
+        if adopted is None:
             return status
-        self._frames.report(status)
+        plan, results = adopted.plan, adopted.model.results
+        # Whether there are present results.
+        is_present = adopted.mapper.accepted > 0 and any(c.listened for c in self._channels)
+        plan.frames.report(status)
         self._observer.report(status)
-        for link, contact in self._contacts.items() if self._has_results() else ():
+        for link, contact in plan.contacts.items() if is_present else ():
             value = smallest_singular_value(
-                self._model.results[contact.jacobian], self._parameters['characteristic_length']
+                results[contact.jacobian], self._parameters['characteristic_length']
             )
             status.values[f'{link} smallest singular value [m]'] = f'{value:.6f}'
-            if not is_observable(contact, self._model.results[contact.pivots]):
+            if not is_observable(contact, results[contact.pivots]):
                 status.report(Level.WARN, f'no wrench at {link}: ' + self._explain(contact, value))
         if self._topics is not None:
-            if self._has_results():
+            if is_present:
                 self._topics.report_observability(status)
             self._topics.report(status)
             self._flags.report(status)
@@ -207,33 +202,27 @@ class WrenchEstimator:
 
     def _pictures(self) -> list[Picture]:
         """Return what `~/markers` show."""
-        prefix = self._host.parameters['frame_prefix']
+        adopted, prefix = self._adopted, self._host.parameters['frame_prefix']
+        if adopted is None or not adopted.model.results:
+            return []
         return [
             wrench_markers.wrench(
-                prefix + link, self._parameters, partial(self._known_wrench, contact)
+                prefix + link, self._parameters, partial(self._known_wrench, adopted, contact)
             )
-            for link, contact in self._contacts.items()
-            if self._model.results
+            for link, contact in adopted.plan.contacts.items()
         ]
 
-    def _known_wrench(self, contact: Contact) -> Array:
+    def _known_wrench(self, adopted: Adopted[WrenchPlan], contact: Contact) -> Array:
         """Return the present wrench of a contact (6,), zero if it may not be shown."""
-        return self._model.results[contact.wrench] if self._is_known(contact) else np.zeros(6)
-
-    def _is_known(self, contact: Contact) -> bool:
-        """Whether the present wrench of a contact may be shown."""
-        mapper = self._mapper
-        return (
+        mapper, results = adopted.mapper, adopted.model.results
+        is_known = (
             mapper.has_velocity
             and mapper.has_effort
             and self._observer.is_settled
-            and is_observable(contact, self._model.results[contact.pivots])
-            and are_finite(self._model.results[contact.wrench])
+            and is_observable(contact, results[contact.pivots])
+            and are_finite(results[contact.wrench])
         )
-
-    def _has_results(self) -> bool:
-        """Whether there are present results."""
-        return self._mapper.accepted > 0 and any(c.listened for c in self._channels)
+        return results[contact.wrench] if is_known else np.zeros(6)
 
     def _explain(self, contact: Contact, value: float) -> str:
         if contact.joints < 6:

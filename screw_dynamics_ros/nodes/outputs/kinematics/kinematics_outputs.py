@@ -18,7 +18,7 @@ from screw_dynamics_ros.core.robot.fused_kernel import Formula
 from screw_dynamics_ros.core.types import Array
 from screw_dynamics_ros.nodes.hosting import statuses
 from screw_dynamics_ros.nodes.hosting.host import ModelHost
-from screw_dynamics_ros.nodes.hosting.output_group import Plan, Stage
+from screw_dynamics_ros.nodes.hosting.output_group import Adopted, Plan, Stage
 from screw_dynamics_ros.nodes.model.actuated import actuated
 from screw_dynamics_ros.nodes.model.running_model import RunningModel, of_joints
 from screw_dynamics_ros.nodes.outputs import marker_topic
@@ -31,7 +31,6 @@ from screw_dynamics_ros.nodes.parameters import frame_parameters, transform_para
 from screw_dynamics_ros.nodes.parameters.frame_parameters import Frames
 from screw_dynamics_ros.nodes.services import kinematics_services
 from screw_dynamics_ros.ros.diagnostics import Status
-from screw_dynamics_ros.ros.joint_states.mapper import JointStateMapper
 from screw_dynamics_ros.ros.messages import templates
 from screw_dynamics_ros.ros.messages.conversions import swap_linear_angular
 from screw_dynamics_ros.ros.messages.labels import TWIST_ROWS
@@ -127,16 +126,12 @@ class Kinematics:
     And `~/markers`, `robot_description`, and the services of `kinematics_services`.
     """
 
-    _mapper: JointStateMapper  # as long as there is a model
-
     def __init__(self, node: Node, host: ModelHost) -> None:
         self._host = host
         self._publishers = Publishers(node)
-        self._frames: Frames | None = None
         self._singularities: Singularities | None = None
         self._markers = MarkerTopic(self._publishers, host.drawing)
-        self._model: RunningModel | None = None
-        self._links: dict[str, LinkOutputs] = {}
+        self._adopted: Adopted[KinematicsPlan] | None = None
         self._channels: list[Channel] = []
         self._parameters = Parameters(node, TABLE, self._check, self._apply)
         self._transforms = TransformPublisher(
@@ -185,16 +180,13 @@ class Kinematics:
         """Return what acts on each joint state."""
         return [Stage(use_refused=self._transforms.use_refused)]
 
-    def bind(
-        self, model: RunningModel, mapper: JointStateMapper, plan: KinematicsPlan
-    ) -> list[Channel]:
+    def bind(self, adopted: Adopted[KinematicsPlan]) -> list[Channel]:
         """Adopt a new model."""
-        self._frames, links = plan.frames, plan.links if model.results else {}
+        self._adopted, self._singularities = adopted, None
+        model, mapper, plan = adopted.model, adopted.mapper, adopted.plan
         self._description.update()
         self._channels = self._transforms.bind(model, mapper, plan.transforms)
-        self._singularities = None
-        self._model, self._mapper, self._links = model, mapper, links
-        if links:
+        if links := links_of(adopted):
             self._singularities = Singularities(
                 model,
                 mapper,
@@ -202,16 +194,25 @@ class Kinematics:
                 plan.inertia,
                 self._parameters,
             )
-        for name, link in links.items():
-            self._channels += self._link_channels(model, name, link)
-        self._channels += self._markers.bind(self._pictures(model), self._parameters['marker_rate'])
+            for name, link in links.items():
+                self._channels += self._link_channels(
+                    model, plan.frames.tokens[name], name, link, self._singularities
+                )
+        self._channels += self._markers.bind(
+            self._pictures(adopted), self._parameters['marker_rate']
+        )
         return self._channels
 
-    def _link_channels(self, model: RunningModel, name: str, link: LinkOutputs) -> list[Channel]:
+    def _link_channels(
+        self,
+        model: RunningModel,
+        token: str,
+        name: str,
+        link: LinkOutputs,
+        singularities: Singularities,
+    ) -> list[Channel]:
         """Return the topics of one link."""
-        assert self._frames is not None
-        assert self._singularities is not None
-        get, token = self._publishers.get, self._frames.tokens[name]
+        get = self._publishers.get
         prefix, root = self._host.parameters['frame_prefix'], model.robot.description.root
         columns = actuated(model.robot).velocity_labels
         jacobian = templates.matrix(TWIST_ROWS, columns)
@@ -231,24 +232,25 @@ class Kinematics:
                 velocity=True,
             ),
         ]
-        if self._singularities.is_defined:
+        if singularities.is_defined:
             publisher = get(Float64MultiArray, f'~/singularity/{token}')
-            channels.append(self._singularities.channel(name, publisher, self._host.drawing))
+            channels.append(singularities.channel(name, publisher, self._host.drawing))
         return channels
 
-    def _pictures(self, model: RunningModel) -> list[Picture]:
+    def _pictures(self, adopted: Adopted[KinematicsPlan]) -> list[Picture]:
         """Return what `~/markers` show."""
+        model = adopted.model
         parameters, prefix = self._parameters, self._host.parameters['frame_prefix']
         wanted, singularities = parameters['markers'], self._singularities
         pictures = []
         if 'joint_axes' in wanted and model.results:
             pictures += kinematics_markers.joint_axes(model.robot, prefix, parameters)
-        for name, link in self._links.items():
+        for name, link in links_of(adopted).items():
             frame = prefix + name
             if 'twists' in wanted:
                 pictures.append(
                     kinematics_markers.twist(
-                        frame, parameters, partial(self._known_twist, link.body_velocity)
+                        frame, parameters, partial(known_twist, adopted, link.body_velocity)
                     )
                 )
             kinds = [kind for kind in wanted if kind in kinematics_markers.ELLIPSOIDS]
@@ -264,16 +266,11 @@ class Kinematics:
                 )
         return pictures
 
-    def _known_twist(self, output: Output | Formula) -> Array:
-        """Return the body twist of a link in the present state, (6,); zero while it is unknown."""
-        assert self._model is not None
-        return self._model.results[output] if self._mapper.has_velocity else np.zeros(6)
-
     def status(self) -> Status:
         """Report the outputs."""
         status = Status('outputs')
-        if self._frames is not None:
-            self._frames.report(status)
+        if self._adopted is not None:
+            self._adopted.plan.frames.report(status)
             self._transforms.report(status)
             self._description.report(status)
             statuses.report_channels(status, self._channels, self._host.mapper)
@@ -294,14 +291,24 @@ class Kinematics:
             self._description.look()
         if values.keys() & SHAPING:
             self._host.reload()
-        elif values.keys() & DRAWN and self._model is not None:
-            self._redraw(self._model)
+        elif values.keys() & DRAWN and self._adopted is not None:
+            self._redraw(self._adopted)
 
-    def _redraw(self, model: RunningModel) -> None:
+    def _redraw(self, adopted: Adopted[KinematicsPlan]) -> None:
         """Follow parameters that are not part of what the kernel computes."""
         if self._singularities is not None:
             self._singularities.redraw()
-        self._markers.redraw(self._pictures(model), self._parameters['marker_rate'])
+        self._markers.redraw(self._pictures(adopted), self._parameters['marker_rate'])
+
+
+def links_of(adopted: Adopted[KinematicsPlan]) -> dict[str, LinkOutputs]:
+    """Return the outputs for each link, none if the robot has none."""
+    return adopted.plan.links if adopted.model.results else {}
+
+
+def known_twist(adopted: Adopted[KinematicsPlan], output: Output | Formula) -> Array:
+    """Return the body twist of a link in the present state, (6,); zero while it is unknown."""
+    return adopted.model.results[output] if adopted.mapper.has_velocity else np.zeros(6)
 
 
 def in_ros_order(what: str, link: str, representation: str) -> Formula:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
@@ -59,8 +60,6 @@ class TransformPublisher:
         Those of `transform_parameters`.
     """
 
-    _mapper: JointStateMapper  # as long as there is a channel
-
     def __init__(self, node: Node, prefix: str, parameters: Parameters) -> None:
         self._node, self._prefix, self._parameters = node, prefix, parameters
         self._publishers = Publishers(node)
@@ -96,7 +95,6 @@ class TransformPublisher:
         self._channel, self._reported, self._static = None, None, None
         if TFMessage is None:
             return []
-        self._mapper = mapper
         joints = model.robot.description.joints
         moving = [joint for joint in joints if joint.kind.is_scalar]
         if outputs and model.results:
@@ -107,7 +105,7 @@ class TransformPublisher:
                 self._publishers.get(TFMessage, '/tf'),
                 template,
                 {output: template.array(7 * i, 7) for i, output in enumerate(outputs)},
-                is_valid=self._is_due,
+                is_valid=partial(self._is_due, mapper),
             )
             if not actuated(model.robot).has_loops:
                 self._reported = ReportedTransforms(model, self._prefix, self._frequency)
@@ -177,9 +175,9 @@ class TransformPublisher:
         """Return the largest rate of /tf [Hz]."""
         return float(self._parameters['publish_frequency'])
 
-    def _is_due(self) -> bool:
+    def _is_due(self, mapper: JointStateMapper) -> bool:
         """Whether the present state is to be published, which counts as done then."""
-        return self._parameters['ignore_timestamp'] or self._decimation.is_due(self._mapper.stamp)
+        return self._parameters['ignore_timestamp'] or self._decimation.is_due(mapper.stamp)
 
     def _switch(self) -> None:
         """Begin or end publishing. What later listeners get of fixed joints is taken back then."""

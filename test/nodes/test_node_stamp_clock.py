@@ -1,0 +1,34 @@
+"""The clock that stamps are compared with follows the simulated time of its node."""
+
+import time
+
+import pytest
+
+pytest.importorskip('rclpy')
+
+import rclpy
+from rclpy.node import Node
+from rclpy.parameter import Parameter
+from rclpy.time import Time
+
+from screw_dynamics_ros.nodes.hosting.stamp_clock import StampClock
+
+
+@pytest.fixture
+def node(ros_domain):
+    rclpy.init(domain_id=ros_domain)
+    made = Node('clocked', enable_rosout=False, start_parameter_services=False)
+    yield made
+    made.destroy_node()
+    rclpy.shutdown()
+
+
+def test_the_time_is_that_of_the_node(node):
+    clock = StampClock(node)
+    assert abs(clock.now() - time.time_ns()) < 10**9
+    node.set_parameters([Parameter('use_sim_time', value=True)])
+    simulated = node.get_clock()
+    simulated.set_ros_time_override(Time(nanoseconds=123_000, clock_type=simulated.clock_type))
+    assert clock.now() == 123_000
+    node.set_parameters([Parameter('use_sim_time', value=False)])
+    assert abs(clock.now() - time.time_ns()) < 10**9
