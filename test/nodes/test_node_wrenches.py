@@ -15,12 +15,12 @@ from std_msgs.msg import Float64MultiArray, String
 from screw_dynamics_ros.core import Robot
 from screw_dynamics_ros.core.measurement.estimation.dead_band import dead_band, dead_band_of_size
 from screw_dynamics_ros.core.measurement.estimation.low_pass import weights
+from screw_dynamics_ros.core.measurement.quantities import WRENCH_ROWS
 from screw_dynamics_ros.nodes.outputs.external_wrenches import (
     observable_wrenches,
     torque_covariance,
 )
 from screw_dynamics_ros.nodes.outputs.external_wrenches.wrench_outputs import WrenchEstimator
-from screw_dynamics_ros.ros.messages.labels import WRENCH_ROWS
 from screw_dynamics_ros.ros.topics import channel
 from support.host_bench import Bench, serialized
 from support.robots import urdf_path

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -10,11 +10,10 @@ from numpy.typing import NDArray
 
 from screw_dynamics_ros.core import Robot
 from screw_dynamics_ros.core.description import Joint
-from screw_dynamics_ros.core.measurement.annotation.singularities import LABELS
+from screw_dynamics_ros.core.measurement.quantities import QUANTITIES
 from screw_dynamics_ros.core.types import Array
 from screw_dynamics_ros.nodes.model.actuated import actuated
 from screw_dynamics_ros.nodes.model.scalar_joints import ScalarJoints
-from screw_dynamics_ros.ros.messages.labels import MOMENTUM_ROWS, TWIST_ROWS
 from screw_dynamics_ros.ros.names import topic_tokens, twist_frame
 from screw_dynamics_ros.ros.recordings import forms
 from screw_dynamics_ros.ros.recordings.forms import Form, packed_stamps
@@ -22,24 +21,11 @@ from screw_dynamics_ros.ros.recordings.outputs import Stack
 
 LINEAR_FIRST = np.array([3, 4, 5, 0, 1, 2])
 
-#: Node and last part of the topic of each output of the whole robot.
-OF_ROBOT = {
-    'gravity': 'dynamics/gravity',
-    'coriolis': 'dynamics/coriolis',
-    'friction': 'dynamics/friction',
-    'inertia': 'dynamics/inertia',
-    'payload': 'dynamics/payload',
-    'energy': 'dynamics/energy',
-    'momentum': 'dynamics/momentum',
-    'mass_matrix': 'dynamics/mass_matrix',
-    'external_torque': 'wrench_estimator/external_torque',
-    'external_torque_covariance': 'wrench_estimator/external_torque_covariance',
-}
-NODES = {
-    'twist': 'kinematics',
-    'jacobian': 'kinematics',
-    'singularity': 'kinematics',
-    'wrench': 'wrench_estimator',
+FORMS: dict[str, Callable[..., Form]] = {
+    'joint_efforts': forms.joint_efforts,
+    'matrix': forms.matrix,
+    'twist': forms.twist,
+    'wrench': forms.wrench,
 }
 
 
@@ -108,30 +94,14 @@ class Topics:
                 return None
             frames = [(joint.parent, joint.child) for joint in self._moving]
             return Topic('/tf', forms.transforms(frames), self._places)
-        if link:
-            return self._topic_of_link(kind, link, f'{NODES[kind]}/{kind}/{tokens[link]}')
-        topic = f'{self._space}/{OF_ROBOT[name]}'
-        if name == 'energy':
-            return Topic(topic, forms.matrix(('kinetic', 'potential')))
-        if name == 'momentum':
-            return Topic(topic, forms.matrix(MOMENTUM_ROWS), LINEAR_FIRST)
-        if name == 'mass_matrix':
-            return Topic(topic, forms.matrix(self._labels, self._labels))
-        joints, places = self._scalar.joints, self._scalar.v_places
-        if name == 'external_torque_covariance':
-            return Topic(topic, forms.matrix(joints, joints))
-        all_joints = len(joints) == len(self._labels)
-        return Topic(topic, forms.joint_efforts(joints), None if all_joints else places)
-
-    def _topic_of_link(self, kind: str, link: str, name: str) -> Topic:
-        topic = f'{self._space}/{name}'
-        if kind == 'twist':
-            return Topic(topic, forms.twist(twist_frame('hybrid', self._root, link)), LINEAR_FIRST)
-        if kind == 'wrench':
-            return Topic(topic, forms.wrench(link), LINEAR_FIRST)
-        if kind == 'singularity':
-            return Topic(topic, forms.matrix(LABELS))
-        return Topic(topic, forms.matrix(TWIST_ROWS, self._labels), LINEAR_FIRST)
+        quantity, joints = QUANTITIES[kind], self._scalar.joints
+        frame = twist_frame('hybrid', self._root, link) if kind == 'twist' else link
+        form = FORMS[quantity.message](*quantity.arguments(joints, self._labels, frame))
+        order = LINEAR_FIRST if quantity.is_screw else None
+        if quantity.message == 'joint_efforts' and len(joints) < len(self._labels):
+            order = self._scalar.v_places
+        parts = (self._space, quantity.node, kind, *([tokens[link]] if link else []))
+        return Topic('/'.join(parts), form, order)
 
     def stacks(self, results: Mapping[str, Array]) -> list[Stack]:
         """Return the messages for some states; those with a NaN are left out."""

@@ -1,4 +1,4 @@
-"""The share of the torques of a motion that a controller has to add.
+"""The share of the torques of a motion that a controller has to add, and the reverse.
 
     tau = tau_needed - sum over k of (1 - s_k) tau_k
 
@@ -6,6 +6,8 @@ where the robot compensates the terms tau_k with the share s_k = 0 by itself.
 """
 
 from __future__ import annotations
+
+from collections.abc import Sequence
 
 from screw_dynamics_ros.core.types import Array
 
@@ -34,3 +36,19 @@ def feedforward(needed: Array, measured: tuple[Array, ...], shares: Array) -> Ar
     for share, torques in zip(shares, measured):
         needed = needed - (1.0 - share) * torques
     return needed
+
+
+def completed(torques: Array, terms: Sequence[Array], shares: Sequence[float] | Array) -> Array:
+    """Return torques plus the terms that are not part of them, (n,) [N m, N].
+
+    torques + sum (1 - s_k) tau_k: the share s_k is 1 for a term tau_k that is part of them.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> completed(np.array([2.0, 3.0]), [np.array([10.0, 5.0])], [0.0])
+    array([12.,  8.])
+    """
+    for share, term in zip(shares, terms):
+        torques = torques + (1.0 - share) * term
+    return torques

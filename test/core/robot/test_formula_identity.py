@@ -207,11 +207,12 @@ TORQUES = """
     from support.models import random_description
     import screw_dynamics_ros
     from screw_dynamics_ros.core import Robot
+    from screw_dynamics_ros.core.measurement import reference_torques
     from screw_dynamics_ros.nodes.model import torque_terms
     folder, swapped = Path(sys.argv[1]), sys.argv[2]
     assert folder == Path(screw_dynamics_ros.__file__).parents[1]
     if swapped:
-        Path(torque_terms.__file__).write_text(swapped)
+        Path(reference_torques.__file__).write_text(swapped)
     for backend in ('native', 'python'):
         robot = Robot(random_description(0, 3), backend=backend)
         kernel = robot.fuse(torque_terms.torque_terms(robot).feedforward, parameters={
@@ -225,11 +226,11 @@ TORQUES = """
 @needs_llvmlite
 @pytest.mark.parametrize('upgrade', ['between two starts', 'while it starts'])
 def test_the_torques_of_a_version_before_are_not_loaded(tmp_path, upgrade):
-    """A sign is corrected in a formula of a node; the files may even change in a running process,
+    """A sign is corrected in a formula; the files may even change in a running process,
     which goes on with what it has loaded, and must not leave that for the next one."""
     pytest.importorskip('rclpy')
     path, folder = copied_package(tmp_path / 'installed'), tmp_path / 'cache'
-    module = path / 'screw_dynamics_ros' / 'nodes' / 'model' / 'torque_terms.py'
+    module = path / 'screw_dynamics_ros' / 'core' / 'measurement' / 'reference_torques.py'
     old = module.read_text()
     new = old.replace('return feedforward(', 'return -feedforward(')
     assert new != old
@@ -246,11 +247,12 @@ def test_the_torques_of_a_version_before_are_not_loaded(tmp_path, upgrade):
 IDENTITIES = """
     from screw_dynamics_ros.core.compile import sources
     from screw_dynamics_ros.core.arms.inverse import position
-    from screw_dynamics_ros.nodes.model import actuated, torque_terms
-    from screw_dynamics_ros.nodes.outputs.external_wrenches.contacts import wrench_there
+    from screw_dynamics_ros.nodes.model import actuated
+    from screw_dynamics_ros.nodes.outputs.external_wrenches import output_filters
+    from screw_dynamics_ros.ros.messages.conversions import swap_linear_angular
     print(sources.COMPILING)
     print(sources.RECORDING.split()[0], sources.origin(position.program))
-    for formula in (torque_terms.added, actuated.block, wrench_there):
+    for formula in (output_filters.torques_outside_band, actuated.block, swap_linear_angular):
         print(sources.origin(formula))
 """
 
@@ -266,9 +268,9 @@ def test_programs_depend_on_the_core_and_on_the_files_of_their_formulas(tmp_path
         ('core/arms/inverse/force.py', {1}),
         ('nodes/hosting/host.py', set()),
         ('cli/command_line.py', set()),
-        ('nodes/model/torque_terms.py', {2}),
+        ('nodes/outputs/external_wrenches/output_filters.py', {2}),
         ('nodes/model/actuated.py', {3}),
-        ('ros/messages/conversions.py', {4}),  # `wrench_there` calls a function of it
+        ('ros/messages/conversions.py', {4}),
     ):
         module = path / 'screw_dynamics_ros' / file
         module.write_text(module.read_text() + '\n')
@@ -279,14 +281,14 @@ def test_programs_depend_on_the_core_and_on_the_files_of_their_formulas(tmp_path
 
 def test_formulas_of_a_file_that_was_replaced_meanwhile_are_recorded(monkeypatch):
     pytest.importorskip('rclpy')
-    from screw_dynamics_ros.nodes.model import torque_terms
+    from screw_dynamics_ros.nodes.model import actuated
 
     sources.text_hash.cache_clear()
     monkeypatch.setattr(sources, 'STARTED', 0.0)
-    assert origin(torque_terms.added) is None
+    assert origin(actuated.block) is None
     sources.text_hash.cache_clear()
     monkeypatch.undo()
-    assert origin(torque_terms.added) is not None
+    assert origin(actuated.block) is not None
 
 
 def test_formulas_of_the_nodes_use_functions_only_of_other_files_outside_the_core():
@@ -491,6 +493,7 @@ def test_without_sources_nothing_is_kept(folder, monkeypatch):
 def test_formulas_of_the_nodes_are_recorded_once(folder, monkeypatch):
     """Made again they are equal, and a program of them is found without recording it."""
     pytest.importorskip('rclpy')
+    from screw_dynamics_ros.core.measurement.quantities import ENERGY
     from screw_dynamics_ros.nodes.force_torque import wrist_sensor_outputs
     from screw_dynamics_ros.nodes.model import torque_terms
     from screw_dynamics_ros.nodes.model.actuated import actuated
@@ -513,7 +516,7 @@ def test_formulas_of_the_nodes_are_recorded_once(folder, monkeypatch):
         jacobians = tuple(of_joints(robot, ('jacobian', f'link{k}', 'body')) for k in (4, 5))
         return [
             *vars(terms).values(),
-            torque_terms.energies(),
+            ENERGY,
             external_torque.external_torque(robot),
             contact.jacobian,
             contact.wrench,

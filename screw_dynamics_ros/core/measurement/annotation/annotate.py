@@ -25,24 +25,17 @@ from screw_dynamics_ros.core.measurement.annotation.singularities import (
     dexterities,
     freedoms_of,
 )
-from screw_dynamics_ros.core.measurement.estimation.contact_wrench import (
-    contact_wrench,
-    observability_pivots,
-)
-from screw_dynamics_ros.core.measurement.estimation.effort_terms import (
-    CORIOLIS,
-    FRICTION,
-    GRAVITY,
-    PAYLOAD,
-    TERMS,
-)
+from screw_dynamics_ros.core.measurement.estimation.effort_terms import TERMS
 from screw_dynamics_ros.core.measurement.estimation.observers.quantities import (
     Efforts,
     Source,
+    effort_terms,
     quantities,
     static_torque,
 )
 from screw_dynamics_ros.core.measurement.estimation.observers.table import OBSERVERS
+from screw_dynamics_ros.core.measurement.quantities import QUANTITIES, contact
+from screw_dynamics_ros.core.mechanisms.closures.actuated_robot import REST
 from screw_dynamics_ros.core.robot.fused_kernel import Formula, fused_specification
 from screw_dynamics_ros.core.robot.robot import Robot
 from screw_dynamics_ros.core.types import Array
@@ -149,7 +142,7 @@ class ResultKernel:
             robot.regrouped_tree, tuple(results.values()), parameters, robot.backend != 'reference'
         )
         kernel = make_kernel(
-            replace(specification, uniform=frozenset({'gravity', 'options', 'load'})),
+            replace(specification, uniform=frozenset({'gravity', 'contact', 'load'})),
             robot.backend,
         )
         return cls(kernel, tuple(results))
@@ -202,22 +195,13 @@ class Annotator:
     def _results(self) -> dict[str, Source]:
         """Return all results of the first program by name."""
         outputs, results = self.outputs, dict[str, Source]()
-        payload = self._of_load('payload_torques')
-        for name, source in (
-            ('gravity', 'gravity_torques'),
-            ('coriolis', 'coriolis_torques'),
-            ('friction', 'friction_torques'),
-            ('inertia', Formula('inertia', ('mass_matrix', 'a'), product)),
-            ('payload', payload),
-            ('kinetic', 'kinetic_energy'),
-            ('potential', 'potential_energy'),
-            ('momentum', 'centroidal_momentum'),
-            ('mass_matrix', 'mass_matrix'),
-            ('transforms', 'joint_transforms'),
-        ):
-            wanted = 'energy' if name in ('kinetic', 'potential') else name
-            if wanted in outputs:
-                results[name] = source
+        for name, quantity in QUANTITIES.items():
+            if name in outputs and quantity.output is not None:
+                results[name] = quantity.output
+        if 'payload' in outputs:
+            results['payload'] = self._of_load('payload_torques')
+        if 'transforms' in outputs:
+            results['transforms'] = 'joint_transforms'
         for link in self.frames:
             for kind, function in (('twist', 'velocity'), ('jacobian', 'jacobian')):
                 if kind in outputs:
@@ -246,12 +230,7 @@ class Annotator:
             Formula('no offset', (), np.zeros, ((self.robot.nv,),)),
             tuple(range(self.robot.nv)),
         )
-        terms: dict[int, Source] = {
-            GRAVITY: 'gravity_torques',
-            CORIOLIS: 'coriolis_torques',
-            FRICTION: 'friction_torques',
-            PAYLOAD: self._of_load('payload_torques', a=Formula('rest', ('v',), np.zeros_like)),
-        }
+        terms = effort_terms(self._of_load('payload_torques', a=REST))
         static = static_torque(efforts, terms)
         given = quantities(efforts, 'v', static, self._of_load)
         observer = OBSERVERS[self.settings.observer]
@@ -263,14 +242,10 @@ class Annotator:
             return None
         results: dict[str, Source] = {}
         for link in self.frames:
-            jacobian = ('jacobian', link, 'body')
-            results[f'wrench/{link}'] = Formula(
-                'contact wrench', (jacobian, 'external', 'options'), wrench_there
+            results[f'wrench/{link}'], results[f'pivots/{link}'] = contact(
+                ('jacobian', link, 'body'), 'external'
             )
-            results[f'pivots/{link}'] = Formula(
-                'observability pivots', (jacobian, 'options'), pivots_there
-            )
-        return ResultKernel.of(self.robot, results, {'external': self.robot.nv, 'options': 3})
+        return ResultKernel.of(self.robot, results, {'external': self.robot.nv, 'contact': 3})
 
     # --- the samples ------------------------------------------------------------------------------
 
@@ -345,8 +320,6 @@ class Annotator:
             results = {name: found[name] for name in self.outputs if name in found}
             if 'acceleration' in self.outputs and a is not None:
                 results['acceleration'] = a[part]
-            if 'energy' in self.outputs:
-                results['energy'] = np.stack([found['kinetic'], found['potential']], axis=1)
             self._add_of_links(results, found, t, sampler)
             if self._is_observed:
                 one = np.ones(self.robot.nv)
@@ -390,7 +363,7 @@ class Annotator:
         options = np.array(
             [settings.damping, settings.characteristic_length, settings.singularity_threshold]
         )
-        found = self._wrenches({'q': q, 'external': torques, 'options': options})
+        found = self._wrenches({'q': q, 'external': torques, 'contact': options})
         for link in self.frames:
             wrench, pivots = found[f'wrench/{link}'], found[f'pivots/{link}']
             observable = (pivots.min(axis=1) > 0.0) & np.isfinite(wrench @ np.ones(6))
@@ -398,21 +371,6 @@ class Annotator:
             results[f'wrench/{link}'] = wrench
 
 
-def product(M: Array, a: Array) -> Array:
-    """Return M a."""
-    return M @ a
-
-
 def as_numbers(values: tuple[int, ...]) -> Array:
     """Return whole numbers as an array."""
     return np.array(values, dtype=float)
-
-
-def wrench_there(J: Array, torques: Array, options: Array) -> Array:
-    """Return moment and force of a contact; options are damping and characteristic length."""
-    return contact_wrench(J, torques, options[0], options[1])
-
-
-def pivots_there(J: Array, options: Array) -> Array:
-    """Return numbers that are positive if a wrench can be estimated with these options."""
-    return observability_pivots(J, options[2], options[1])

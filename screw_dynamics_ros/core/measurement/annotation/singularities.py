@@ -11,7 +11,6 @@ from screw_dynamics_ros.core.robot.robot import Robot
 from screw_dynamics_ros.core.types import Array
 
 SAMPLES = 3  # random configurations, of which at least one is not singular
-LABELS = ('smallest_singular_value', 'condition_number', 'rank', 'manipulability')
 
 
 def dexterities(jacobians: Array, freedom: int, length: float) -> Array:

@@ -8,10 +8,9 @@ from typing import Any
 
 import numpy as np
 from rclpy.node import Node
-from sensor_msgs.msg import JointState
-from std_msgs.msg import Float64MultiArray
 
 from screw_dynamics_ros.core import ArgumentError, Robot, UnknownNameError
+from screw_dynamics_ros.core.dynamics.feedforward import completed
 from screw_dynamics_ros.core.measurement.estimation.effort_terms import (
     CORIOLIS,
     FRICTION,
@@ -19,7 +18,8 @@ from screw_dynamics_ros.core.measurement.estimation.effort_terms import (
     PAYLOAD,
     TERMS,
 )
-from screw_dynamics_ros.core.robot.functions import Output
+from screw_dynamics_ros.core.measurement.quantities import ENERGY, QUANTITIES
+from screw_dynamics_ros.core.mechanisms.closures.actuated_robot import Source
 from screw_dynamics_ros.core.robot.fused_kernel import Formula
 from screw_dynamics_ros.core.types import Array
 from screw_dynamics_ros.nodes.hosting import statuses
@@ -34,14 +34,12 @@ from screw_dynamics_ros.nodes.outputs.dynamics import constraint_wrenches
 from screw_dynamics_ros.nodes.outputs.dynamics.commands import Commands
 from screw_dynamics_ros.nodes.outputs.dynamics.constraint_wrenches import ConstraintWrenches
 from screw_dynamics_ros.nodes.outputs.dynamics.reference import FollowedReference
+from screw_dynamics_ros.nodes.outputs.quantity_messages import message_of
 from screw_dynamics_ros.nodes.parameters import constraint_parameters, payload_parameters
 from screw_dynamics_ros.nodes.services import dynamics_services
 from screw_dynamics_ros.ros.diagnostics import Level, Status
 from screw_dynamics_ros.ros.joint_states.mapper import JointStateMapper
-from screw_dynamics_ros.ros.messages import templates
 from screw_dynamics_ros.ros.messages.conversions import swap_linear_angular
-from screw_dynamics_ros.ros.messages.labels import MOMENTUM_ROWS
-from screw_dynamics_ros.ros.messages.serialized import Template
 from screw_dynamics_ros.ros.names import shorten
 from screw_dynamics_ros.ros.parameters import Parameters, Specification
 from screw_dynamics_ros.ros.topics.channel import Channel
@@ -73,7 +71,6 @@ SHAPING = {
     *(specification.name for specification in constraint_wrenches.TABLE),
 }
 
-ENERGIES = torque_terms.energies()
 MOMENTUM = Formula('momentum', ('centroidal_momentum',), swap_linear_angular)
 
 
@@ -84,15 +81,18 @@ class Outputs:
     Attributes
     ----------
     terms : TorqueTerms
+    published : dict
+        The outputs of `QUANTITIES`, in the order of messages.
     order : tuple of str
         Joints of the commands; empty if some of the wanted ones are absent.
     absent : tuple of str
     reference : (4 n,) array
-        See `torque_terms.GIVEN`.
+        See `reference_torques.GIVEN`.
     constraints : ConstraintWrenches
     """
 
     terms: TorqueTerms
+    published: dict[str, Source]
     order: tuple[str, ...]
     absent: tuple[str, ...]
     reference: Array
@@ -145,26 +145,21 @@ class Dynamics:
             raise ArgumentError(
                 'constraints cannot be combined with loop_closures; leave one of them empty'
             )
+        of_robot: dict[str, Source] = {
+            'mass_matrix': motors.mass_matrix_of_motors(),
+            'energy': ENERGY,
+            'momentum': MOMENTUM,
+        }
         outputs = Outputs(
             terms,
+            {**{term: getattr(terms, term) for term in TERMS}, **of_robot},
             order,
             absent,
             np.zeros(4 * len(joints)),
             ConstraintWrenches(*chosen, robot),
         )
         return DynamicsPlan(
-            [
-                terms.gravity,
-                terms.coriolis,
-                terms.friction,
-                terms.inertia,
-                terms.payload,
-                terms.weight,
-                terms.feedforward,
-                motors.mass_matrix_of_motors(),
-                ENERGIES,
-                MOMENTUM,
-            ],
+            [*vars(terms).values(), *of_robot.values()],
             parameters={'shares': self.shares, 'reference': outputs.reference},
             chosen=outputs,
         )
@@ -182,35 +177,17 @@ class Dynamics:
         self._channels = []
         if model.results:
             terms = outputs.terms
-            for topic, output, velocity in (
-                ('~/gravity', terms.gravity, False),
-                ('~/coriolis', terms.coriolis, True),
-                ('~/friction', terms.friction, True),
-                ('~/inertia', terms.inertia, False),
-                ('~/payload', terms.payload, True),
-            ):
-                self._add(
-                    JointState, topic, templates.joint_efforts(model.joints), output, velocity
+            labels = actuated(model.robot).velocity_labels
+            for name, output in outputs.published.items():
+                kind, template = message_of(name, model.joints, labels)
+                self._channels.append(
+                    Channel(
+                        self._publishers.get(kind, f'~/{name}'),
+                        template,
+                        {output: template.array(0)},
+                        velocity=QUANTITIES[name].needs_velocity,
+                    )
                 )
-            motors = actuated(model.robot)
-            labels = motors.velocity_labels
-            self._add(
-                Float64MultiArray,
-                '~/mass_matrix',
-                templates.matrix(labels, labels),
-                motors.mass_matrix_of_motors(),
-                False,
-            )
-            self._add(
-                Float64MultiArray,
-                '~/energy',
-                templates.matrix(('kinetic', 'potential')),
-                ENERGIES,
-                True,
-            )
-            self._add(
-                Float64MultiArray, '~/momentum', templates.matrix(MOMENTUM_ROWS), MOMENTUM, True
-            )
             self._channels += self.commands.bind(
                 model,
                 self._publishers,
@@ -229,19 +206,6 @@ class Dynamics:
                 self._parameters,
             )
         return self._channels
-
-    def _add(
-        self, kind: type, topic: str, template: Template, output: Output | Formula, velocity: bool
-    ) -> None:
-        """Add a topic whose numbers are one output."""
-        self._channels.append(
-            Channel(
-                self._publishers.get(kind, topic),
-                template,
-                {output: template.array(0)},
-                velocity=velocity,
-            )
-        )
 
     def status(self) -> Status:
         """Report the outputs, the reference and what is compensated elsewhere."""
@@ -278,20 +242,21 @@ class Dynamics:
         """
         if self._parameters['constraint_torques'] == constraint_wrenches.MEASURED:
             shares = self._host.effort_shares
-            torques = mapper.tau - shares[FRICTION] * model.results[terms.friction]
-            torques += (1.0 - shares[GRAVITY]) * model.results[terms.gravity]
-            torques += (1.0 - shares[CORIOLIS]) * model.results[terms.coriolis]
+            lacking = {
+                GRAVITY: model.results[terms.gravity],
+                CORIOLIS: model.results[terms.coriolis],
+            }
             if not shares[PAYLOAD]:
-                torques += model.of_joints(
+                lacking[PAYLOAD] = model.of_joints(
                     model.robot.payload_torques(
                         model.q, model.v, np.zeros_like(model.v), model.payload
                     )
                 )
-        else:
-            torques = model.results[terms.feedforward] - model.results[terms.friction]
-            for term, share in zip(TERMS, self.shares):
-                torques += (1.0 - share) * model.results[getattr(terms, term)]
-        return torques
+            driven = mapper.tau - shares[FRICTION] * model.results[terms.friction]
+            return completed(driven, [*lacking.values()], shares[[*lacking]])
+        driven = model.results[terms.feedforward] - model.results[terms.friction]
+        added = [model.results[getattr(terms, term)] for term in TERMS]
+        return completed(driven, added, self.shares)
 
     # --- callbacks ------------------------------------------------------------------------------
 

@@ -16,10 +16,10 @@ from rclpy.validate_full_topic_name import validate_full_topic_name
 from trajectory_msgs.msg import JointTrajectory
 
 from screw_dynamics_ros.core.errors import ArgumentError
+from screw_dynamics_ros.core.measurement.reference_torques import GIVEN, rows
 from screw_dynamics_ros.core.types import Array
 from screw_dynamics_ros.nodes.hosting.host import ModelHost
 from screw_dynamics_ros.nodes.model.running_model import RunningModel
-from screw_dynamics_ros.nodes.model.torque_terms import GIVEN, rows
 from screw_dynamics_ros.nodes.outputs.dynamics.reference_controller import ControllerReference
 from screw_dynamics_ros.nodes.outputs.dynamics.reference_joints import ReferenceJoints
 from screw_dynamics_ros.nodes.outputs.dynamics.reference_parameters import TABLE

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from screw_dynamics_ros.core import Robot
-from screw_dynamics_ros.core.measurement.estimation import contact_wrench, observability_pivots
+from screw_dynamics_ros.core.measurement.quantities import contact
 from screw_dynamics_ros.core.robot.functions import Output
 from screw_dynamics_ros.core.robot.fused_kernel import Formula
 from screw_dynamics_ros.core.types import Array
@@ -53,25 +53,16 @@ def contact_at(robot: Robot, link: str, external: Formula, before: Sequence[Sign
     motors = actuated(robot)
     jacobian = motors.columns_of_motors(of_joints(robot, ('jacobian', link, 'body')))
     torques = motors.elements_of_motors(external)
-    estimate = Formula('contact wrench', (jacobian, torques, 'contact'), wrench_there)
+    wrench, pivots = contact(jacobian, torques)
+    estimate = Formula('force first', (wrench,), swap_linear_angular)
     signal = filtered('wrench', estimate, 6, before)
     return Contact(
         jacobian,
         Formula('wrench outside bands', (signal.value, BANDS), wrench_outside_bands),
-        Formula('observability pivots', (jacobian, 'contact'), pivots_there),
+        pivots,
         signal,
         motors.freedoms_of(link),
     )
-
-
-def wrench_there(J: Array, torques: Array, options: Array) -> Array:
-    """Return force and moment of a contact; options are damping and characteristic length."""
-    return swap_linear_angular(contact_wrench(J, torques, options[0], options[1]))
-
-
-def pivots_there(J: Array, options: Array) -> Array:
-    """Return the numbers that are positive if a wrench can be estimated with these options."""
-    return observability_pivots(J, options[2], options[1])
 
 
 def is_observable(contact: Contact, pivots: Array) -> bool:

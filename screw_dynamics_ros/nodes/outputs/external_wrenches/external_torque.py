@@ -3,12 +3,6 @@
 from __future__ import annotations
 
 from screw_dynamics_ros.core import ArgumentError, Robot
-from screw_dynamics_ros.core.measurement.estimation.effort_terms import (
-    CORIOLIS,
-    FRICTION,
-    GRAVITY,
-    PAYLOAD,
-)
 from screw_dynamics_ros.core.measurement.estimation.observers import quantities
 from screw_dynamics_ros.core.measurement.estimation.observers.quantities import Efforts, Observation
 from screw_dynamics_ros.core.measurement.estimation.observers.table import OBSERVERS
@@ -21,21 +15,12 @@ from screw_dynamics_ros.nodes.model.scalar_joints import coordinates, scalar_joi
 
 
 def effort_terms(robot: Robot) -> dict[int, Output | Formula]:
-    """Return the torques that may be part of measured efforts, by their places in `TERMS`.
-
-    Of the joints with one coordinate, in the measured state and unaccelerated: the estimate is
-    static, so that there are no inertial torques among them.
-    """
+    """Return `quantities.effort_terms` of the joints with one coordinate."""
     motors = actuated(robot)
     payload = robot.substitute('payload_torques', a=motors.accelerations_along(REST))
+    terms = quantities.effort_terms(payload, motors.coriolis_torques_of_all())
     return {
-        term: motors.torques_of_motors(of_joints(robot, output))
-        for term, output in (
-            (GRAVITY, 'gravity_torques'),
-            (CORIOLIS, motors.coriolis_torques_of_all()),
-            (FRICTION, 'friction_torques'),
-            (PAYLOAD, payload),
-        )
+        term: motors.torques_of_motors(of_joints(robot, output)) for term, output in terms.items()
     }
 
 

@@ -9,6 +9,7 @@ from screw_dynamics_ros.core.measurement.estimation.wrench_observability import 
     WrenchObservability,
     observability,
 )
+from screw_dynamics_ros.core.measurement.quantities import WRENCH_ROWS
 from screw_dynamics_ros.core.robot.fused_kernel import Formula
 from screw_dynamics_ros.core.types import Array
 from screw_dynamics_ros.nodes.model.actuated import actuated
@@ -18,7 +19,6 @@ from screw_dynamics_ros.nodes.outputs.external_wrenches.output_filters import wr
 from screw_dynamics_ros.nodes.outputs.external_wrenches.torque_covariance import TorqueCovariance
 from screw_dynamics_ros.ros.joint_states.mapper import JointStateMapper
 from screw_dynamics_ros.ros.messages.conversions import swap_linear_angular
-from screw_dynamics_ros.ros.messages.labels import WRENCH_ROWS
 from screw_dynamics_ros.ros.parameters import Parameters
 
 VALIDITY_LABELS = (

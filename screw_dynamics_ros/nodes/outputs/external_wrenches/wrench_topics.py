@@ -7,11 +7,11 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-from geometry_msgs.msg import WrenchStamped
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray
 
 from screw_dynamics_ros.core.arms.inverse.manipulability import freedoms
+from screw_dynamics_ros.core.measurement.quantities import WRENCH_ROWS
 from screw_dynamics_ros.core.robot.fused_kernel import Formula
 from screw_dynamics_ros.core.types import Array
 from screw_dynamics_ros.nodes.model.running_model import RunningModel
@@ -27,10 +27,10 @@ from screw_dynamics_ros.nodes.outputs.external_wrenches.torque_covariance import
 from screw_dynamics_ros.nodes.outputs.external_wrenches.torque_observer import TorqueObserver
 from screw_dynamics_ros.nodes.outputs.external_wrenches.wrench_plan import WrenchPlan
 from screw_dynamics_ros.nodes.outputs.kinematics.singularity_measures import random_samples
+from screw_dynamics_ros.nodes.outputs.quantity_messages import message_of
 from screw_dynamics_ros.ros.diagnostics import Status
 from screw_dynamics_ros.ros.joint_states.mapper import JointStateMapper
 from screw_dynamics_ros.ros.messages import templates
-from screw_dynamics_ros.ros.messages.labels import WRENCH_ROWS
 from screw_dynamics_ros.ros.messages.serialized import Template
 from screw_dynamics_ros.ros.parameters import Parameters
 from screw_dynamics_ros.ros.topics.channel import Channel
@@ -99,15 +99,11 @@ class WrenchTopics:
     def _add_torques(self, plan: WrenchPlan) -> None:
         """Add the topics of external torques."""
         joints = self._model.joints
-        topic = '~/external_torque'
-        self._add(JointState, topic, templates.joint_efforts(joints), plan.torque)
+        kind, template = message_of('external_torque', joints, joints)
+        self._add(kind, '~/external_torque', template, plan.torque)
+        kind, template = message_of('external_torque_covariance', joints, joints)
         covariance = self._covariance(plan, 0)
-        self._add_computed(
-            Float64MultiArray,
-            f'{topic}_covariance',
-            templates.matrix(joints, joints),
-            covariance.fill,
-        )
+        self._add_computed(kind, '~/external_torque_covariance', template, covariance.fill)
         efforts = templates.joint_efforts(joints)
         self._add_computed(
             JointState, '~/residual', efforts, self._tare.fill_offset, of_positions=True
@@ -138,17 +134,16 @@ class WrenchTopics:
         )
         self._wrenches[link] = reduced
         frame, token = self._prefix + link, plan.frames.tokens[link]
-        wrench, square = templates.wrench(frame), templates.matrix(WRENCH_ROWS, WRENCH_ROWS)
-        self._add(WrenchStamped, f'~/wrench/{token}', wrench, contact.wrench, observable)
+        kind, wrench = message_of('wrench', model.joints, model.joints, frame)
+        square = templates.matrix(WRENCH_ROWS, WRENCH_ROWS)
+        self._add(kind, f'~/wrench/{token}', wrench, contact.wrench, observable)
         self._add_computed(
             Float64MultiArray,
             f'~/wrench_covariance/{token}',
             square,
             lambda numbers: observable() and reduced.fill_covariance(numbers),
         )
-        self._add_computed(
-            WrenchStamped, f'~/reduced_wrench/{token}', wrench.copy(), reduced.fill_reduced
-        )
+        self._add_computed(kind, f'~/reduced_wrench/{token}', wrench.copy(), reduced.fill_reduced)
         self._add_computed(
             Float64MultiArray,
             f'~/wrench_validity/{token}',

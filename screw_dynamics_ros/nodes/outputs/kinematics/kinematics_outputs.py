@@ -7,12 +7,12 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-from geometry_msgs.msg import TwistStamped
 from rclpy.node import Node
 from std_msgs.msg import Float64MultiArray
 
 from screw_dynamics_ros.core import Robot
 from screw_dynamics_ros.core.lie.screws import REPRESENTATIONS
+from screw_dynamics_ros.core.measurement.quantities import QUANTITIES
 from screw_dynamics_ros.core.robot.functions import Output
 from screw_dynamics_ros.core.robot.fused_kernel import Formula
 from screw_dynamics_ros.core.types import Array
@@ -27,13 +27,12 @@ from screw_dynamics_ros.nodes.outputs.kinematics.description_topic import Descri
 from screw_dynamics_ros.nodes.outputs.kinematics.singularity_measures import Singularities
 from screw_dynamics_ros.nodes.outputs.kinematics.transforms import TransformPublisher
 from screw_dynamics_ros.nodes.outputs.marker_topic import MarkerTopic, Picture
+from screw_dynamics_ros.nodes.outputs.quantity_messages import message_of
 from screw_dynamics_ros.nodes.parameters import frame_parameters, transform_parameters
 from screw_dynamics_ros.nodes.parameters.frame_parameters import Frames
 from screw_dynamics_ros.nodes.services import kinematics_services
 from screw_dynamics_ros.ros.diagnostics import Status
-from screw_dynamics_ros.ros.messages import templates
 from screw_dynamics_ros.ros.messages.conversions import swap_linear_angular
-from screw_dynamics_ros.ros.messages.labels import TWIST_ROWS
 from screw_dynamics_ros.ros.names import twist_frame
 from screw_dynamics_ros.ros.parameters import Parameters, Specification
 from screw_dynamics_ros.ros.topics.channel import Channel
@@ -215,23 +214,18 @@ class Kinematics:
         get = self._publishers.get
         prefix, root = self._host.parameters['frame_prefix'], model.robot.description.root
         columns = actuated(model.robot).velocity_labels
-        jacobian = templates.matrix(TWIST_ROWS, columns)
-        twist = templates.twist(
-            twist_frame(self._parameters['twist_representation'], prefix + root, prefix + name)
-        )
-        channels = [
-            Channel(
-                get(Float64MultiArray, f'~/jacobian/{token}'),
-                jacobian,
-                {link.jacobian: jacobian.array(0, 6 * len(columns))},
-            ),
-            Channel(
-                get(TwistStamped, f'~/twist/{token}'),
-                twist,
-                {link.velocity: twist.array(0, 6)},
-                velocity=True,
-            ),
-        ]
+        frame = twist_frame(self._parameters['twist_representation'], prefix + root, prefix + name)
+        channels = []
+        for quantity, output in (('jacobian', link.jacobian), ('twist', link.velocity)):
+            kind, template = message_of(quantity, model.joints, columns, frame)
+            channels.append(
+                Channel(
+                    get(kind, f'~/{quantity}/{token}'),
+                    template,
+                    {output: template.array(0)},
+                    velocity=QUANTITIES[quantity].needs_velocity,
+                )
+            )
         if singularities.is_defined:
             publisher = get(Float64MultiArray, f'~/singularity/{token}')
             channels.append(singularities.channel(name, publisher, self._host.drawing))

@@ -8,7 +8,12 @@ from typing import Any
 
 import numpy as np
 
-from screw_dynamics_ros.core.arms.inverse.manipulability import Dexterity, dexterity, freedoms
+from screw_dynamics_ros.core.arms.inverse.manipulability import (
+    MEASURES,
+    Dexterity,
+    dexterity,
+    freedoms,
+)
 from screw_dynamics_ros.core.robot.functions import Output
 from screw_dynamics_ros.core.robot.fused_kernel import Formula
 from screw_dynamics_ros.core.types import Array
@@ -20,7 +25,6 @@ from screw_dynamics_ros.ros.messages import templates
 from screw_dynamics_ros.ros.parameters import Parameters, Specification
 from screw_dynamics_ros.ros.topics.channel import Channel
 
-LABELS = ('smallest_singular_value', 'condition_number', 'rank', 'manipulability')
 SAMPLES = 3  # random configurations, of which at least one is not singular
 LARGEST_CONDITION = 1e12  # of a mass matrix that measures all joint rates
 
@@ -81,7 +85,7 @@ class SingularityMaker:
         """
         jacobian, *metric = numbers
         measures = dexterity(jacobian, self.freedoms, self.length, *metric)
-        message = matrix_template(LABELS)
+        message = matrix_template(MEASURES)
         message.array(0)[:] = (
             measures.smallest,
             measures.condition,

@@ -6,6 +6,10 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from screw_dynamics_ros.core.measurement.estimation.effort_terms import (
+    CORIOLIS,
+    FRICTION,
+    GRAVITY,
+    PAYLOAD,
     external_torque_of_terms,
     momenta_and_known_torques,
     moved_mass,
@@ -37,6 +41,20 @@ class Efforts:
     measured: Source
     offset: Source
     places: tuple[int, ...]
+
+
+def effort_terms(payload: Source, coriolis: Source = 'coriolis_torques') -> dict[int, Source]:
+    """Return the torques (nv,) that may be part of measured efforts, by their places in `TERMS`.
+
+    In the measured state and unaccelerated, as `payload` torques have to be: the estimate is
+    static, so that there are no inertial torques among them.
+    """
+    return {
+        GRAVITY: 'gravity_torques',
+        CORIOLIS: coriolis,
+        FRICTION: 'friction_torques',
+        PAYLOAD: payload,
+    }
 
 
 def static_torque(efforts: Efforts, terms: Mapping[int, Source]) -> Formula:

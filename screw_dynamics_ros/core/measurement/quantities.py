@@ -1,0 +1,152 @@
+"""What nodes publish of each state and `annotate` writes for recordings: one row each.
+
+Formulas are for `Robot.fuse`, angular part first; messages have the linear part first.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from screw_dynamics_ros.core.arms.inverse.manipulability import MEASURES
+from screw_dynamics_ros.core.measurement.estimation.contact_wrench import (
+    contact_wrench,
+    observability_pivots,
+)
+from screw_dynamics_ros.core.mechanisms.closures.actuated_robot import Source, inertial
+from screw_dynamics_ros.core.robot.fused_kernel import Formula
+from screw_dynamics_ros.core.types import Array
+
+#: Rows of twists and Jacobians, momenta and wrenches in messages: linear, then angular part.
+TWIST_ROWS = ('vx', 'vy', 'vz', 'wx', 'wy', 'wz')
+MOMENTUM_ROWS = ('px', 'py', 'pz', 'lx', 'ly', 'lz')
+WRENCH_ROWS = ('fx', 'fy', 'fz', 'mx', 'my', 'mz')
+
+#: In place of labels: the joints with one coordinate, the velocities that are free.
+JOINTS, VELOCITIES = 'joints', 'velocities'
+
+
+def inertial_torques(a: Source) -> Formula:
+    """Return M a, (nv,) [N m, N]."""
+    return Formula('inertial torques', ('mass_matrix', a), inertial)
+
+
+def both_energies(v: Array, M: Array, potential: Array) -> Array:
+    """Return kinetic and potential energy, (2,) [J]; the first one is v M v / 2."""
+    return np.stack([0.5 * (v @ (M @ v)), potential])
+
+
+def wrench_at_contact(J: Array, torques: Array, options: Array) -> Array:
+    """Return moment and force of a contact; options are damping and characteristic length."""
+    return contact_wrench(J, torques, options[0], options[1])
+
+
+def pivots_at_contact(J: Array, options: Array) -> Array:
+    """Return numbers that are positive if a wrench can be estimated with these options."""
+    return observability_pivots(J, options[2], options[1])
+
+
+def contact(jacobian: Source, torques: Source) -> tuple[Formula, Formula]:
+    """Return the wrench of a contact (6,), and numbers that are positive if it can be estimated.
+
+    Parameters
+    ----------
+    jacobian : Source
+        Of the body at the contact (6, n).
+    torques : Source
+        External torques (n,).
+
+    They read the parameter 'contact': damping, characteristic length and threshold [m].
+    """
+    return (
+        Formula('contact wrench', (jacobian, torques, 'contact'), wrench_at_contact),
+        Formula('observability pivots', (jacobian, 'contact'), pivots_at_contact),
+    )
+
+
+@dataclass(frozen=True)
+class Quantity:
+    """A quantity and its topic `<node>/<name>`, for those of links `<node>/<name>/<link>`.
+
+    Attributes
+    ----------
+    node, name : str
+    message : str
+        'joint_efforts', 'matrix', 'twist' or 'wrench'.
+    output : Source or None
+        In the program of a robot without loops, if one output is all of it.
+    labels : tuple
+        Of each dimension of a matrix: `JOINTS`, `VELOCITIES` or the labels.
+    is_screw : bool
+        Whether linear and angular part change places in messages.
+    needs_velocity : bool
+        Whether it is published only with velocities.
+    """
+
+    node: str
+    name: str
+    message: str = 'joint_efforts'
+    output: Source | None = None
+    labels: tuple[str | tuple[str, ...], ...] = ()
+    is_screw: bool = False
+    needs_velocity: bool = True
+
+    def arguments(
+        self, joints: Sequence[str], velocities: Sequence[str], frame: str = ''
+    ) -> tuple[str | Sequence[str], ...]:
+        """Return what a function that makes the `message` gets."""
+        if self.message == 'joint_efforts':
+            return (joints,)
+        if self.message != 'matrix':
+            return (frame,)
+        known: dict[object, Sequence[str]] = {JOINTS: joints, VELOCITIES: velocities}
+        return tuple(known.get(label, label) for label in self.labels)
+
+
+ENERGY = Formula('energies', ('v', 'mass_matrix', 'potential_energy'), both_energies)
+
+#: All of them, by name.
+QUANTITIES = {
+    quantity.name: quantity
+    for quantity in (
+        Quantity('dynamics', 'gravity', output='gravity_torques', needs_velocity=False),
+        Quantity('dynamics', 'coriolis', output='coriolis_torques'),
+        Quantity('dynamics', 'friction', output='friction_torques'),
+        Quantity('dynamics', 'inertia', output=inertial_torques('a'), needs_velocity=False),
+        Quantity('dynamics', 'payload', output='payload_torques'),
+        Quantity(
+            'dynamics',
+            'mass_matrix',
+            'matrix',
+            'mass_matrix',
+            (VELOCITIES, VELOCITIES),
+            needs_velocity=False,
+        ),
+        Quantity('dynamics', 'energy', 'matrix', ENERGY, (('kinetic', 'potential'),)),
+        Quantity(
+            'dynamics',
+            'momentum',
+            'matrix',
+            'centroidal_momentum',
+            (MOMENTUM_ROWS,),
+            is_screw=True,
+        ),
+        Quantity(
+            'kinematics',
+            'jacobian',
+            'matrix',
+            labels=(TWIST_ROWS, VELOCITIES),
+            is_screw=True,
+            needs_velocity=False,
+        ),
+        Quantity('kinematics', 'twist', 'twist', is_screw=True),
+        Quantity('kinematics', 'singularity', 'matrix', labels=(MEASURES,), needs_velocity=False),
+        Quantity('wrench_estimator', 'external_torque'),
+        Quantity(
+            'wrench_estimator', 'external_torque_covariance', 'matrix', labels=(JOINTS, JOINTS)
+        ),
+        Quantity('wrench_estimator', 'wrench', 'wrench', is_screw=True),
+    )
+}
