@@ -30,7 +30,7 @@ from screw_dynamics_ros.core.mechanisms.absolute_coordinates.body_equations impo
 )
 from screw_dynamics_ros.core.mechanisms.absolute_coordinates.example_systems import box
 from screw_dynamics_ros.core.mechanisms.absolute_coordinates.from_description import absolute_system
-from screw_dynamics_ros.core.mechanisms.absolute_coordinates.system import MOST_RECORDED_BODIES
+from screw_dynamics_ros.core.mechanisms.absolute_coordinates.system import MAX_RECORDED_BODIES
 from support.robots import urdf_path
 
 LENGTHS = (1, 10, 32, 100, 300, 1000)
@@ -63,7 +63,7 @@ def figures(quick: bool) -> Iterator[Figure]:
 def compared_ways(what: str, times: dict[str, Times], n: int) -> Iterator[Figure]:
     """Compare what 'auto' takes with dense solving, and the other way with what 'auto' takes."""
     ways = {'compiled': 'compiled', 'sparse': 'sparse matrices'}
-    chosen = 'compiled' if n <= MOST_RECORDED_BODIES else 'sparse'
+    chosen = 'compiled' if n <= MAX_RECORDED_BODIES else 'sparse'
     for way, name in ways.items():
         if way not in times:
             continue

@@ -30,7 +30,7 @@ from screw_dynamics_ros.core.compile.kernels import BACKENDS
 
 MEASURED, REFUSED, BROKEN = 0, 1, 3
 SAMPLES = 4096
-TURN = 0.01  # s that a run lasts at least
+MIN_RUN_DURATION_S = 0.01  # that a run lasts at least
 RUNS = 7
 
 #: The functions, with the vectors they take; `jacobian` is that of the last link.
@@ -124,5 +124,5 @@ def shortest(function: Callable[..., Any], *arguments: Any) -> float:
         'function(*arguments)', globals={'function': function, 'arguments': arguments}
     )
     once = timer.timeit(1)
-    calls = max(1, int(TURN / once))
+    calls = max(1, int(MIN_RUN_DURATION_S / once))
     return min(timer.repeat(max(1, min(RUNS, int(1.0 / once))), calls)) / calls

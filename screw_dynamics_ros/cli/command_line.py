@@ -14,7 +14,7 @@ from screw_dynamics_ros.core.errors import ArgumentError
 from screw_dynamics_ros.ros.description_file import assignments, description_text
 from screw_dynamics_ros.ros.xacro_expansion import ExpansionError
 
-LONGEST = 600.0  # s
+MAX_TIMEOUT_S = 600.0
 GRAVITY = (0.0, 0.0, -9.81)  # m/s^2
 
 
@@ -81,8 +81,8 @@ def seconds(text: str) -> float:
         value = float(text)
     except ValueError:
         value = -1.0
-    if not 0.0 <= value <= LONGEST:  # so is NaN
-        raise argparse.ArgumentTypeError(f'{text!r} is not within 0 and {LONGEST:g} s')
+    if not 0.0 <= value <= MAX_TIMEOUT_S:  # so is NaN
+        raise argparse.ArgumentTypeError(f'{text!r} is not within 0 and {MAX_TIMEOUT_S:g} s')
     return value
 
 

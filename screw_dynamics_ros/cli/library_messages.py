@@ -12,9 +12,9 @@ from contextlib import ExitStack, contextmanager, redirect_stderr, suppress
 
 from screw_dynamics_ros.ros.names import printable
 
-MOST = 20  # kinds of messages
-LONGEST = 300  # characters of one
-LARGEST = 2**20  # bytes that are looked at
+MAX_KINDS = 20  # kinds of messages
+MAX_MESSAGE_LENGTH = 300  # characters of one
+MAX_INPUT_BYTES = 2**20  # bytes that are looked at
 
 _one_at_a_time = threading.RLock()
 
@@ -57,7 +57,7 @@ def caught_messages() -> Iterator[list[str]]:
                 finally:
                     os.dup2(before, 2)
                     file.seek(0)
-                    caught = file.read(LARGEST)
+                    caught = file.read(MAX_INPUT_BYTES)
         except BaseException:
             with suppress(OSError), open(2, 'wb', closefd=False) as stderr:
                 stderr.write(caught)
@@ -99,12 +99,12 @@ def counted(text: str) -> list[str]:
         kinds.setdefault(_PARTICULAR.sub('', message), []).append(message.strip())
     lines = []
     for alike in kinds.values():
-        count, first = len(alike), printable(alike[0], LONGEST)
+        count, first = len(alike), printable(alike[0], MAX_MESSAGE_LENGTH)
         if count == 1:
             lines.append(first)
         elif len(set(alike)) == 1:
             lines.append(f'{first} ({count} times)')
         else:
             lines.append(f'{first} (and {count - 1} more like this)')
-    left = len(lines) - MOST
-    return lines if left <= 0 else [*lines[:MOST], f'... and {left} other messages']
+    left = len(lines) - MAX_KINDS
+    return lines if left <= 0 else [*lines[:MAX_KINDS], f'... and {left} other messages']

@@ -26,9 +26,9 @@ from screw_dynamics_ros.comparison.reading import DescriptionReading
 from screw_dynamics_ros.comparison.structure import structural_differences
 from screw_dynamics_ros.core.errors import ScrewDynamicsError
 
-TRIED = 3  # states in which changes are tried
-SAME = 0.1  # of the tolerance, within which a field counts as read alike
-WEIGHED = ('gravity torques', 'mass matrix', 'forward dynamics', 'link positions')
+TRIAL_STATES = 3  # states in which changes are tried
+READ_ALIKE_SHARE = 0.1  # of the tolerance, within which a field counts as read alike
+INERTIAL_QUANTITIES = ('gravity torques', 'mass matrix', 'forward dynamics', 'link positions')
 
 
 @dataclass(frozen=True)
@@ -50,7 +50,7 @@ class Cause:
             f'{name} by up to {change.absolute:.3g} {UNITS[name]}'
             + (f' ({change.where})' if change.where else '')
             for name, change in self.effects.items()
-            if name in WEIGHED
+            if name in INERTIAL_QUANTITIES
         )
         return f'{self.difference}' + (f'; changes {changes}' if changes else '')
 
@@ -104,14 +104,14 @@ def compare(
     found = differences(scale, mine, theirs)
     read = peer.read()
     structure = list(structural_differences(peer.subject, peer.theirs))
-    fields = [*structure, *field_differences(ours, read.reading, tolerance * SAME)]
+    fields = [*structure, *field_differences(ours, read.reading, tolerance * READ_ALIKE_SHARE)]
     plain = Comparison(found, tolerance, harmless=fields)
     if plain.agrees:
         return plain
-    few = states.first(TRIED)
+    few = states.first(TRIAL_STATES)
     trial = Trial(scale, few, tolerance, our_values(ours, few), peer.values(few))
     parts = put_in(read.reading, structure)
-    fields += merging_faults(parts, read.bodies, tolerance * SAME)
+    fields += merging_faults(parts, read.bodies, tolerance * READ_ALIKE_SHARE)
     causes, harmless = [], []
     for each in fields:
         effects = trial.effects(each.change(ours))

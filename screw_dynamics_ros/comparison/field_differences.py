@@ -14,7 +14,8 @@ from screw_dynamics_ros.core.description.urdf_writer import roll_pitch_yaw
 from screw_dynamics_ros.core.lie import se3
 from screw_dynamics_ros.core.types import Array
 
-MASSES, LENGTHS, MOMENTS = 1e-12, 1e-9, 1e-14  # kg, m, kg m^2 that are nothing
+#: Differences that count as none [kg, m, kg m^2].
+MASS_TOLERANCE, LENGTH_TOLERANCE, MOMENT_TOLERANCE = 1e-12, 1e-9, 1e-14
 
 
 @dataclass(frozen=True)
@@ -63,10 +64,10 @@ def of_links(ours: Link, theirs: Link, same: float) -> Iterator[FieldDifference]
     """Yield the differences of the inertials of one link."""
     a, b = inertia_of(ours), inertia_of(theirs)
     mass = max(a.mass, b.mass)
-    if not b.mass and a.mass > MASSES and not b.matrix.any():
+    if not b.mass and a.mass > MASS_TOLERANCE and not b.matrix.any():
         yield inertial_change(ours.name, 'inertial', f'{a.mass:.6g} kg', 'none', lambda _: b)
         return
-    if differs(a.mass, b.mass, MASSES, same):
+    if differs(a.mass, b.mass, MASS_TOLERANCE, same):
         yield inertial_change(
             ours.name,
             'mass',
@@ -74,7 +75,7 @@ def of_links(ours: Link, theirs: Link, same: float) -> Iterator[FieldDifference]
             f'{b.mass:.6g}',
             lambda body: replace(body, mass=b.mass),
         )
-    if mass > MASSES and differs(a.com, b.com, LENGTHS, same):
+    if mass > MASS_TOLERANCE and differs(a.com, b.com, LENGTH_TOLERANCE, same):
         yield inertial_change(
             ours.name,
             'inertial origin xyz',
@@ -82,9 +83,9 @@ def of_links(ours: Link, theirs: Link, same: float) -> Iterator[FieldDifference]
             numbers(b.com),
             lambda body: replace(body, com=b.com),
         )
-    if differs(a.matrix, b.matrix, MOMENTS, same):
+    if differs(a.matrix, b.matrix, MOMENT_TOLERANCE, same):
         moments = np.linalg.eigvalsh(a.matrix), np.linalg.eigvalsh(b.matrix)
-        turned = not differs(*moments, MOMENTS, same)
+        turned = not differs(*moments, MOMENT_TOLERANCE, same)
         yield inertial_change(
             ours.name,
             'inertial origin rpy' if turned else 'inertia',
@@ -109,7 +110,7 @@ def inertial_change(
 def of_joints(ours: Joint, theirs: Joint, same: float) -> Iterator[FieldDifference]:
     """Yield the differences of one joint."""
     name, a, b = ours.name, ours.origin, theirs.origin
-    if differs(a[:3, 3], b[:3, 3], LENGTHS, same):
+    if differs(a[:3, 3], b[:3, 3], LENGTH_TOLERANCE, same):
         yield joint_change(
             name,
             'origin xyz',
@@ -137,7 +138,7 @@ def of_joints(ours: Joint, theirs: Joint, same: float) -> Iterator[FieldDifferen
         )
     for field in ('damping', 'friction'):
         mine, other = getattr(ours, field), getattr(theirs, field)
-        if differs(mine, other, MASSES, same):
+        if differs(mine, other, MASS_TOLERANCE, same):
             yield joint_change(
                 name,
                 f'dynamics {field}',
@@ -147,7 +148,7 @@ def of_joints(ours: Joint, theirs: Joint, same: float) -> Iterator[FieldDifferen
             )
     for field in ('lower', 'upper', 'velocity', 'effort'):
         mine, other = getattr(ours.limits, field), getattr(theirs.limits, field)
-        if differs(mine, other, LENGTHS, same):
+        if differs(mine, other, LENGTH_TOLERANCE, same):
             yield joint_change(
                 name,
                 f'limit {field}',
@@ -177,7 +178,7 @@ def of_armatures(
 ) -> Iterator[FieldDifference]:
     """Yield the difference of the reflected inertia of one joint."""
     mine, other = (float(each.armatures.get(name, 0.0)) for each in (ours, theirs))
-    if differs(mine, other, MOMENTS, same):
+    if differs(mine, other, MOMENT_TOLERANCE, same):
         yield FieldDifference(
             f'joint {name}',
             'armature',

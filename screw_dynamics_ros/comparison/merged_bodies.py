@@ -14,9 +14,9 @@ from itertools import chain
 import numpy as np
 
 from screw_dynamics_ros.comparison.field_differences import (
-    LENGTHS,
-    MASSES,
-    MOMENTS,
+    LENGTH_TOLERANCE,
+    MASS_TOLERANCE,
+    MOMENT_TOLERANCE,
     FieldDifference,
     differs,
     entries,
@@ -99,11 +99,11 @@ def unknown_fault(
 
 def body_fields(ours: Inertia, theirs: Inertia, same: float) -> Iterator[tuple[str, str, str]]:
     """Yield (field, ours, theirs) of bodies that differ."""
-    if differs(ours.mass, theirs.mass, MASSES, same):
+    if differs(ours.mass, theirs.mass, MASS_TOLERANCE, same):
         yield 'mass', f'{ours.mass:.6g}', f'{theirs.mass:.6g}'
-    if differs(ours.com, theirs.com, LENGTHS, same):
+    if differs(ours.com, theirs.com, LENGTH_TOLERANCE, same):
         yield 'inertial origin xyz', numbers(ours.com), numbers(theirs.com)
-    if differs(ours.matrix, theirs.matrix, MOMENTS, same):
+    if differs(ours.matrix, theirs.matrix, MOMENT_TOLERANCE, same):
         yield 'inertia', entries(ours.matrix), entries(theirs.matrix)
 
 
@@ -114,7 +114,7 @@ def same_body(ours: Inertia, theirs: Inertia, same: float) -> bool:
 
 def is_turned(pose: Array) -> bool:
     """Return whether a pose (4, 4) has a rotation."""
-    return bool(np.abs(pose[:3, :3] - np.eye(3)).max() > MASSES)
+    return bool(np.abs(pose[:3, :3] - np.eye(3)).max() > MASS_TOLERANCE)
 
 
 # --- known faults ---------------------------------------------------------------------------------

@@ -31,7 +31,7 @@ from screw_dynamics_ros.core.description import Inertia, Joint, Limits
 from screw_dynamics_ros.core.description.xml_document import child, children, robot_element
 from screw_dynamics_ros.core.types import Array
 
-SOLID = ('box', 'sphere', 'cylinder', 'capsule')  # shapes that MuJoCo makes masses of
+SOLID_SHAPES = ('box', 'sphere', 'cylinder', 'capsule')  # shapes that MuJoCo makes masses of
 
 
 class MuJoCoPeer(Peer):
@@ -250,7 +250,7 @@ def appended(parent: Element, tag: str) -> Element:
 
 def is_solid(geometry: Element) -> bool:
     """Return whether a <geometry> is a shape with a volume."""
-    return any(children(geometry, shape) for shape in SOLID)
+    return any(children(geometry, shape) for shape in SOLID_SHAPES)
 
 
 def body_ids(model: Any) -> dict[str, int]:

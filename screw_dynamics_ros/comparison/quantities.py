@@ -29,7 +29,7 @@ UNITS = {
 OF_LINKS = ('link positions', 'link orientations')
 OF_JOINTS = ('mass matrix', 'gravity torques', 'Coriolis torques', 'forward dynamics')
 
-FLOOR = 1e-3  # of the natural size of a quantity, below which it counts as zero
+ZERO_SHARE = 1e-3  # of the natural size of a quantity, below which it counts as zero
 
 
 @dataclass(frozen=True)
@@ -173,15 +173,15 @@ class Scale:
         joints = np.sqrt(np.where(diagonal > 0.0, diagonal, 1.0))
         scale = cls(joints, names)
         mass = float(ours.arrays['mass'][0])
-        length = max(float(np.abs(ours.arrays['link positions']).max(initial=0.0)), FLOOR)
+        length = max(float(np.abs(ours.arrays['link positions']).max(initial=0.0)), ZERO_SHARE)
         g = float(np.linalg.norm(states.gravity))
         speed = float(np.linalg.norm(joints * np.abs(states.v).max(axis=0, initial=0.0)))
         natural = {
             'mass': mass,
-            'center of mass': length / FLOOR,
-            'link positions': length / FLOOR,
-            'link orientations': 1.0 / FLOOR,
-            'mass matrix': 1.0 / FLOOR,
+            'center of mass': length / ZERO_SHARE,
+            'link positions': length / ZERO_SHARE,
+            'link orientations': 1.0 / ZERO_SHARE,
+            'mass matrix': 1.0 / ZERO_SHARE,
             'gravity torques': g * np.sqrt(mass),
             'Coriolis torques': speed,
             'forward dynamics': speed,
@@ -192,7 +192,7 @@ class Scale:
             largest = 0.0
             if name in ours.arrays and name not in ('link orientations', 'center of mass'):
                 largest = np.abs(scale.scaled(name, ours.arrays[name])).max(initial=0.0)
-            scale.sizes[name] = float(max(largest, FLOOR * value, np.finfo(float).tiny))
+            scale.sizes[name] = float(max(largest, ZERO_SHARE * value, np.finfo(float).tiny))
         return scale
 
     def scaled(self, name: str, values: Array) -> Array:

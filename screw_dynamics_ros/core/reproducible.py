@@ -35,7 +35,7 @@ Value = TypeVar('Value')
 #: Bits behind the point of sines and cosines before they are rounded to 53. Those of a double
 #: have at most 64 zeros or ones behind the bit that decides (Lefèvre and Muller 2001), and at most
 #: 61 in front of the first bit.
-BITS = 256
+PRECISION_BITS = 256
 
 
 def reproducible(value: Value) -> Value:
@@ -100,7 +100,7 @@ def sine_cosine(angle: float) -> tuple[float, float]:
     if abs(angle) < 2.0**-60:
         return float(angle), 1.0
     sine, cosine = _sine_cosine(float(angle))
-    return sine / (1 << BITS), cosine / (1 << BITS)
+    return sine / (1 << PRECISION_BITS), cosine / (1 << PRECISION_BITS)
 
 
 def arctangent(y: float, x: float) -> float:
@@ -121,10 +121,12 @@ def _sine_cosine(angle: float) -> tuple[int, int]:
     """Return the sine and the cosine of an angle in units of 2^-256."""
     numerator, denominator = abs(angle).as_integer_ratio()
     more = max(numerator.bit_length() - denominator.bit_length(), 0)  # bits of the full turns
-    quadrant, x = divmod((numerator << (BITS + more)) // denominator, _half_pi(BITS + more))
+    quadrant, x = divmod(
+        (numerator << (PRECISION_BITS + more)) // denominator, _half_pi(PRECISION_BITS + more)
+    )
     x >>= more
-    square = x * x >> BITS
-    sine, cosine = _series(x, square, 1), _series(1 << BITS, square, 0)
+    square = x * x >> PRECISION_BITS
+    sine, cosine = _series(x, square, 1), _series(1 << PRECISION_BITS, square, 0)
     s, c = [(sine, cosine), (cosine, -sine), (-sine, -cosine), (-cosine, sine)][quadrant % 4]
     return s if angle > 0.0 else -s, c
 
@@ -135,7 +137,7 @@ def _series(term: int, square: int, power: int) -> int:
     while term:
         total += sign * term
         power += 2
-        term = (term * square >> BITS) // (power * (power - 1))
+        term = (term * square >> PRECISION_BITS) // (power * (power - 1))
         sign = -sign
     return total
 

@@ -15,7 +15,7 @@ T = TypeVar('T')
 
 TOPIC, PARAMETER = 'topic', 'parameter'  # where a description comes from
 
-LARGEST = 16 * 2**20  # characters of a description
+MAX_DESCRIPTION_LENGTH = 16 * 2**20  # characters of a description
 
 
 def urdf_text(text: str, what: str) -> str:
@@ -27,8 +27,8 @@ def urdf_text(text: str, what: str) -> str:
         raise DescriptionError(
             f'{what} is not XML but {shown(text)!r}; give the text of the URDF, not its name'
         )
-    if len(text) > LARGEST:
-        raise DescriptionError(f'{what} is longer than {LARGEST} characters')
+    if len(text) > MAX_DESCRIPTION_LENGTH:
+        raise DescriptionError(f'{what} is longer than {MAX_DESCRIPTION_LENGTH} characters')
     return text
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from screw_dynamics_ros.core import files
 from screw_dynamics_ros.core.description.urdf import read_urdf
-from screw_dynamics_ros.core.description.xml_document import LARGEST
+from screw_dynamics_ros.core.description.xml_document import MAX_FILE_BYTES
 from screw_dynamics_ros.core.errors import ArgumentError
 from screw_dynamics_ros.ros.xacro_expansion import expanded
 
@@ -88,7 +88,7 @@ def read_description(
 
 def description_text(path: Path, arguments: Mapping[str, str], option: str) -> str:
     """Return the same, whatever the text describes."""
-    text = files.text_of(path, LARGEST)
+    text = files.text_of(path, MAX_FILE_BYTES)
     if is_xacro(path, text):
         return expanded(path, arguments, option)
     if arguments:

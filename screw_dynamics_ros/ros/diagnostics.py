@@ -19,7 +19,7 @@ from screw_dynamics_ros.ros.status import Level, Status
 
 __all__ = ['Diagnostics', 'Level', 'Status']
 
-TURN = 0.1  # s between two statuses, as long as that is enough for the period
+MIN_STATUS_SPACING_S = 0.1  # between two statuses, as long as that is enough for the period
 NO_HARDWARE = 'none'  # what diagnostic_updater wants where there is no hardware
 
 TABLE = (
@@ -27,7 +27,7 @@ TABLE = (
         'diagnostic_updater.period',
         1.0,
         'Time between two messages on /diagnostics [s].',
-        minimum=TURN,
+        minimum=MIN_STATUS_SPACING_S,
         maximum=3600.0,
     ),
     Specification(
@@ -65,7 +65,7 @@ class Diagnostics:
         self._levels: dict[str, Level] = {}
         self._publisher = node.create_publisher(DiagnosticArray, '/diagnostics', 10)
         self._parameters = Parameters(node, TABLE)
-        (every or partial(timers.every, node))(TURN, self._turn)
+        (every or partial(timers.every, node))(MIN_STATUS_SPACING_S, self._turn)
         self.hardware_id = NO_HARDWARE
 
     def add(self, source: Callable[[], Status], node: Node | None = None) -> None:
@@ -78,7 +78,11 @@ class Diagnostics:
 
     def _turn(self) -> None:
         """Make the next statuses; publish all of them when it is time."""
-        left = max(1, round(self._parameters['diagnostic_updater.period'] / TURN) - self._turns)
+        left = max(
+            1,
+            round(self._parameters['diagnostic_updater.period'] / MIN_STATUS_SPACING_S)
+            - self._turns,
+        )
         due = self._sources[len(self._made) :]
         self._made += [self._make(*source) for source in due[: math.ceil(len(due) / left)]]
         self._turns += 1

@@ -19,7 +19,8 @@ from screw_dynamics_ros.ros.xacro_expansion import ExpansionError
 
 PACKAGE = 'screw_dynamics_ros'
 LEVELS = ('debug', 'info', 'warn', 'error', 'fatal')
-LIKE, NEAR = 0.6, 0.8  # of 1, that names are alike for a hint, and for little doubt
+#: Of 1, that names are alike for a hint, and for little doubt.
+HINT_SIMILARITY, CLEAR_SIMILARITY = 0.6, 0.8
 
 
 def refusal(name: str, value: str, reason: str, expected: str = '') -> ArgumentError:
@@ -164,7 +165,9 @@ def unknown(
         if name in declared or _is_of_launch(name):
             continue
         fault = f'launch argument {name}: {launch_file} has no such argument'
-        like = get_close_matches(name, declared, 1, LIKE if was_asked_for else NEAR)
+        like = get_close_matches(
+            name, declared, 1, HINT_SIMILARITY if was_asked_for else CLEAR_SIMILARITY
+        )
         if like and like[0] not in given:
             if was_asked_for:
                 expected = ', '.join(declared)

@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterable, Sequence
 
 from screw_dynamics_ros.core.errors import ArgumentError, UnknownNameError
 
-LONGEST_SHOWN = 60  # characters of a name in texts for people
+MAX_SHOWN_LENGTH = 60  # characters of a name in texts for people
 
 #: What the middleware calls the node of an endpoint that is not known yet, or has none.
 UNDISCOVERED, NO_NODE = '_NODE_NAME_UNKNOWN_', '_CREATED_BY_BARE_DDS_APP_'
@@ -68,7 +68,7 @@ def shown(name: str) -> str:
     >>> print(shown('two' + chr(10) + 'lines'))
     two\nlines
     """
-    return printable(name, LONGEST_SHOWN)
+    return printable(name, MAX_SHOWN_LENGTH)
 
 
 def shorten(names: Sequence[str], most: int = 8) -> str:

@@ -15,7 +15,7 @@ import yaml
 
 from screw_dynamics_ros.core import files
 from screw_dynamics_ros.core.errors import ArgumentError
-from screw_dynamics_ros.ros.yaml_text import LARGEST, check_yaml
+from screw_dynamics_ros.ros.yaml_text import MAX_FILE_BYTES, check_yaml
 
 PARAMETERS = 'ros__parameters'
 SHAPE = f'write sections like "/**/bringup: {{{PARAMETERS}: {{gravity: [0.0, 0.0, -9.81]}}}}"'
@@ -57,7 +57,7 @@ def read_parameter_file(path: Path) -> list[ParameterSection]:
     ArgumentError
         If it cannot be read or has another shape; the text says what is wrong and what to do.
     """
-    text = files.text_of(path, LARGEST, 'YAML')
+    text = files.text_of(path, MAX_FILE_BYTES, 'YAML')
     check_yaml(text)
     content = yaml.compose(text, yaml.SafeLoader)
     if content is None:

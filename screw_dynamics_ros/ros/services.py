@@ -37,7 +37,7 @@ Task = Callable[[], tuple[Answer, tuple[Any, ...]]]
 #: Activates the answer to a request, or raises `ScrewDynamicsError`.
 Finish = Callable[[Any, Any], None]
 
-LONGEST = 3000  # characters of a reason, which may repeat what a request says
+MAX_REASON_LENGTH = 3000  # characters of a reason, which may repeat what a request says
 
 REMEDY = (
     'put it beside this package with '
@@ -186,5 +186,5 @@ def refusal(response: Any, error: Exception, prefix: str = '') -> Any:
     return type(response)(
         success=False,
         error_code=int(error_code(error)),
-        message=printable(f'{prefix}{error}', LONGEST),
+        message=printable(f'{prefix}{error}', MAX_REASON_LENGTH),
     )

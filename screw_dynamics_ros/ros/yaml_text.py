@@ -12,8 +12,8 @@ from screw_dynamics_ros.core import files
 from screw_dynamics_ros.core.errors import ArgumentError
 
 LOADER: Any = getattr(yaml, 'CSafeLoader', yaml.SafeLoader)
-LARGEST = 4 * 2**20  # bytes of a file
-DEEPEST = 30  # levels of lists and mappings
+MAX_FILE_BYTES = 4 * 2**20  # bytes of a file
+MAX_DEPTH = 30  # levels of lists and mappings
 
 
 def read_yaml(text: str) -> Any:
@@ -45,9 +45,9 @@ def check_yaml(text: str) -> None:
                 depth += 1
             elif isinstance(event, yaml.CollectionEndEvent):
                 depth -= 1
-            if depth > DEEPEST:
+            if depth > MAX_DEPTH:
                 raise ArgumentError(
-                    f'line {event.start_mark.line + 1}: more than {DEEPEST} levels of lists and '
+                    f'line {event.start_mark.line + 1}: more than {MAX_DEPTH} levels of lists and '
                     'mappings'
                 )
     except (yaml.YAMLError, RecursionError) as error:
@@ -55,8 +55,8 @@ def check_yaml(text: str) -> None:
 
 
 def read_yaml_file(path: Path) -> Any:
-    """Return what a file of up to `LARGEST` bytes says; raises `ArgumentError`."""
-    return read_yaml(files.text_of(path, LARGEST, 'YAML'))
+    """Return what a file of up to `MAX_FILE_BYTES` bytes says; raises `ArgumentError`."""
+    return read_yaml(files.text_of(path, MAX_FILE_BYTES, 'YAML'))
 
 
 def _refused(error: Exception, what: str) -> ArgumentError:

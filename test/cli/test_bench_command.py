@@ -13,7 +13,7 @@ from support.robots import urdf_path
 @pytest.fixture(autouse=True)
 def quick(monkeypatch):
     monkeypatch.setattr(bench, 'SAMPLES', 8)
-    monkeypatch.setattr(bench, 'TURN', 1e-4)
+    monkeypatch.setattr(bench, 'MIN_RUN_DURATION_S', 1e-4)
 
 
 def measured(capsys, *arguments):
@@ -39,7 +39,7 @@ def test_some_functions_of_a_robot_that_floats(capsys):
 
 def test_a_fast_function_is_called_more_often(monkeypatch):
     """What is returned is the time of one call all the same."""
-    monkeypatch.setattr(bench, 'TURN', 0.01)
+    monkeypatch.setattr(bench, 'MIN_RUN_DURATION_S', 0.01)
     calls = []
     assert bench.shortest(calls.append, 0) < 1e-3
     assert len(calls) > 1000

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from screw_dynamics_ros.cli.doctor import command as doctor
-from screw_dynamics_ros.cli.library_messages import MOST, caught_messages, counted
+from screw_dynamics_ros.cli.library_messages import MAX_KINDS, caught_messages, counted
 from screw_dynamics_ros.cli.parity import command as parity
 from support.robots import UNIT_INERTIA, joint, robot
 
@@ -155,8 +155,8 @@ def test_a_message_without_a_place_stands_alone():
 
 
 def test_a_flood_is_cut():
-    lines = counted('\n'.join('x' * k for k in range(1, MOST + 6)))
-    assert len(lines) == MOST + 1
+    lines = counted('\n'.join('x' * k for k in range(1, MAX_KINDS + 6)))
+    assert len(lines) == MAX_KINDS + 1
     assert lines[-1] == '... and 5 other messages'
 
 

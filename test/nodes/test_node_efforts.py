@@ -12,7 +12,7 @@ from std_srvs.srv import Trigger
 
 from oracles.pinocchio_model import Pinocchio
 from screw_dynamics_ros.core import Robot
-from screw_dynamics_ros.nodes.outputs.external_wrenches.tare import LEAST_SAMPLES
+from screw_dynamics_ros.nodes.outputs.external_wrenches.tare import MIN_SAMPLES
 from support.robots import urdf_path
 from support.ros_harness import ERROR, OK, WARN, vector
 
@@ -200,7 +200,7 @@ def test_efforts_are_scaled_on_the_joints_they_name_and_on_no_others(client, rob
 # --- tare ----------------------------------------------------------------------------------------
 
 
-def rest(client, robot, q, tau, count=LEAST_SAMPLES, **changes):
+def rest(client, robot, q, tau, count=MIN_SAMPLES, **changes):
     """Send states at rest that are answered."""
     for _ in range(count):
         client.ask_once(EXTERNAL, robot.joint_names, q, changes.get('v', np.zeros(robot.nv)), tau)
@@ -244,7 +244,7 @@ def test_tare_of_few_states_is_refused(client, robot, state):
     stamps = [client.send(robot.joint_names, q, np.zeros(robot.nv), tau) for _ in range(3)]
     client.wait(lambda: client.with_stamp(EXTERNAL, stamps[-1]), what='the last of three')
     answered = sum(stamp in client.stamps(EXTERNAL) for stamp in stamps)
-    refused(client, robot, q, tau, f'{answered} joint states', f'at least {LEAST_SAMPLES}')
+    refused(client, robot, q, tau, f'{answered} joint states', f'at least {MIN_SAMPLES}')
     assert client.set_parameter(NODE, 'tare_samples', 2).successful
     rest(client, robot, q, tau, 2)
     answer = tare(client)
@@ -281,7 +281,7 @@ def test_tare_of_an_arm_whose_positions_move_is_refused(client, robot, state):
     """Where velocities are taken as zero, positions tell."""
     (q, _), tau = state, np.ones(robot.nv)
     assert client.set_parameter(NODE, 'velocity_policy', 'zero').successful
-    for step in range(LEAST_SAMPLES):
+    for step in range(MIN_SAMPLES):
         moved = q.copy()
         moved[-1] += 0.002 * step
         client.ask_once(EXTERNAL, robot.joint_names, moved, [], tau)
@@ -293,13 +293,13 @@ def test_tare_of_an_arm_whose_positions_move_is_refused(client, robot, state):
 
 def test_tare_does_not_reach_over_a_pause(client, robot, state):
     q, tau = state[0], np.ones(robot.nv)
-    rest(client, robot, q, tau, 2 * LEAST_SAMPLES)
+    rest(client, robot, q, tau, 2 * MIN_SAMPLES)
     client.stamp += 5000 * 10**9
     rest(client, robot, q, tau, 2)
     answer = tare(client)
     assert not answer.success
     assert 'a pause' in answer.message
-    assert int(answer.message.split()[0]) < LEAST_SAMPLES
+    assert int(answer.message.split()[0]) < MIN_SAMPLES
 
 
 @pytest.mark.parametrize('effort', [1e308, -1e308, 1.7e308])

@@ -15,7 +15,7 @@ from std_msgs.msg import String
 from tf2_msgs.msg import TFMessage
 
 from screw_dynamics_ros.core.lie import quaternions, so3
-from screw_dynamics_ros.core.measurement.estimation.gravity_direction import LONGEST_STEP
+from screw_dynamics_ros.core.measurement.estimation.gravity_direction import MAX_STEP
 from screw_dynamics_ros.ros.status import Level
 from support.host_bench import Bench, serialized
 from support.robots import urdf_path
@@ -72,7 +72,7 @@ def turned(bench, refresh, expected):
         refresh()
         now, _ = show(bench, seconds=0.01)
         times.append(bench.clock.monotonic())
-        elapsed = min(times[-1] - times[-3], LONGEST_STEP)  # since some time before the last turn
+        elapsed = min(times[-1] - times[-3], MAX_STEP)  # since some time before the last turn
         share = 1.0 - np.exp(-2.0 * np.pi * CUTOFF * elapsed)
         distance = np.linalg.norm(expected - before)
         assert np.linalg.norm(now - before) <= 1.1 * share * distance + 1e-6

@@ -129,7 +129,7 @@ class Sum:
 @pytest.fixture
 def process(monkeypatch):
     """Return one whose messages are published however long its start takes."""
-    monkeypatch.setattr(drawing, 'OLDEST', math.inf)
+    monkeypatch.setattr(drawing, 'MAX_AGE_S', math.inf)
     made = DrawingProcess()
     yield made
     made.worker.end()
@@ -186,11 +186,11 @@ def test_nothing_is_published_after_it_was_cleared(process, sent):
 
 def test_what_has_taken_too_long_is_left_out(process, sent, monkeypatch):
     one = drawn('a', sent, process, np.zeros(1))
-    monkeypatch.setattr(drawing, 'OLDEST', 0.0)
+    monkeypatch.setattr(drawing, 'MAX_AGE_S', 0.0)
     one.publish(packed(1))
     wait_for(lambda: process.status().values['messages'] == '0, 1 left out')
     assert not sent
-    monkeypatch.setattr(drawing, 'OLDEST', math.inf)
+    monkeypatch.setattr(drawing, 'MAX_AGE_S', math.inf)
     one.publish(packed(2))
     wait_for(lambda: sent)
     assert sent == [('a', packed(2) + bytes([0]))]
@@ -209,7 +209,7 @@ def test_what_cannot_be_made_is_told_and_the_others_are_made(process, sent):
 
 
 def test_a_process_that_died_is_replaced(process, sent, monkeypatch):
-    monkeypatch.setattr(worker, 'RECENT', math.inf)
+    monkeypatch.setattr(worker, 'DEATH_HOLD_S', math.inf)
     one = drawn('a', sent, process, np.ones(1))
     one.publish(packed(1))
     wait_for(lambda: sent)

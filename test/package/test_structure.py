@@ -88,6 +88,45 @@ def test_no_class_name_exists_twice():
     assert {name: modules for name, modules in defined.items() if len(modules) > 1} == {}
 
 
+#: Words that say how much, but not of what; and prefixes of MAX_ and MIN_.
+BARE = re.compile(
+    '_?(?:AGAIN|APART|CLEAR|CLOSE|DENSE|END|FAR|FARTHEST|FEWEST|FIRST|FLAT|FURTHER|FURTHEST|HARMLESS|'
+    'HOPELESS|IMPOSSIBLE|KEPT|LARGE|LARGEST|LAST|LATE|LATEST|LEAST|LIKE|LIKELY|LONGEST|LOOK|MISSED|MORE|'
+    'MOST|NEAR|NEARBY|NEVER|NEWEST|NONE|NOTHING|NOWHERE|OLDEST|PATIENCE|RECENT|SAME|SHORTEST|'
+    'SMALL|SMALLEST|STILL|SUSPICIOUS|TINY|TURN|WEAK|WIDE|WIDER|WIDEST'
+    '|(?:FEWEST|LARGEST|LEAST|LONGEST|MOST|SHORTEST|SMALLEST)_.*)'
+)
+
+
+def constants(source: str) -> Iterator[str]:
+    """Yield the names that a file assigns at its top."""
+    for node in ast.parse(source).body:
+        if isinstance(node, ast.Assign | ast.AnnAssign):
+            targets = node.targets if isinstance(node, ast.Assign) else [node.target]
+            for each in (name for target in targets for name in ast.walk(target)):
+                if isinstance(each, ast.Name):
+                    yield each.id
+
+
+def test_constants_name_a_quantity():
+    """MAX_POSES and SPIN_TIMEOUT_S need no comment; the compiler and the Lie layer keep theirs."""
+    bare = [
+        f'{module}.{name}'
+        for module, file in FILES.items()
+        if not module.startswith((f'{NAME}.core.compile.', f'{NAME}.core.lie.'))
+        for name in constants(file.read_text(encoding='utf-8'))
+        if BARE.fullmatch(name)
+    ]
+    assert bare == []
+
+
+def test_a_bare_constant_is_found():
+    names = constants(
+        'MOST, RATE = 1, 2\nLONGEST_NAME: int = 3\nMAX_POSES = 4\ndef f(): TINY = 1\n'
+    )
+    assert [name for name in names if BARE.fullmatch(name)] == ['MOST', 'LONGEST_NAME']
+
+
 def test_no_circle_of_files(imports):
     assert circle(imports) == []
 

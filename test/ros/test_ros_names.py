@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from screw_dynamics_ros.core import ArgumentError, UnknownNameError
 from screw_dynamics_ros.ros.names import (
-    LONGEST_SHOWN,
+    MAX_SHOWN_LENGTH,
     check_joint_names,
     shorten,
     shown,
@@ -54,7 +54,7 @@ def test_rclpy_accepts_them(frames):
         ('a\nb\x1b[31m\0', 'a\\nb\\x1b[31m\\x00'),
         ('\u202egnp', '\\u202egnp'),  # turns the direction of writing round
         ('\ud800', '\\ud800'),
-        ('x' * 10_000, 'x' * LONGEST_SHOWN + '...'),
+        ('x' * 10_000, 'x' * MAX_SHOWN_LENGTH + '...'),
     ],
 )
 def test_foreign_names_for_people(name, text):
@@ -65,7 +65,7 @@ def test_foreign_names_for_people(name, text):
 @given(st.lists(st.text(max_size=200), max_size=100))
 def test_foreign_names_never_make_long_texts(names):
     text = shorten(names)
-    assert len(text) <= 8 * (10 * LONGEST_SHOWN + 5) + 30
+    assert len(text) <= 8 * (10 * MAX_SHOWN_LENGTH + 5) + 30
     assert text.isprintable()
 
 

@@ -7,7 +7,7 @@ import pytest
 pytest.importorskip('yaml')
 
 from screw_dynamics_ros.core.errors import ArgumentError
-from screw_dynamics_ros.ros.yaml_text import DEEPEST, LARGEST, read_yaml, read_yaml_file
+from screw_dynamics_ros.ros.yaml_text import MAX_DEPTH, MAX_FILE_BYTES, read_yaml, read_yaml_file
 
 BOMB = 'a: &a [x, x, x, x, x, x, x, x, x]\n' + ''.join(
     f'{chr(ord("b") + k)}: &{chr(ord("b") + k)} [{", ".join(["*" + chr(ord("a") + k)] * 9)}]\n'
@@ -18,10 +18,10 @@ BOMB = 'a: &a [x, x, x, x, x, x, x, x, x]\n' + ''.join(
 REFUSED = {
     BOMB: 'line 2: ROS 2 does not support aliases',
     '&a [*a]': 'does not support aliases',
-    '[' * (DEEPEST + 1) + ']' * (DEEPEST + 1): f'line 1: more than {DEEPEST} levels',
+    '[' * (MAX_DEPTH + 1) + ']' * (MAX_DEPTH + 1): f'line 1: more than {MAX_DEPTH} levels',
     '[' * 1_000_000: 'line 1',
-    '{a: ' * 1_000_000: f'more than {DEEPEST} levels',
-    '- ' * 100_000 + 'x': f'more than {DEEPEST} levels',
+    '{a: ' * 1_000_000: f'more than {MAX_DEPTH} levels',
+    '- ' * 100_000 + 'x': f'more than {MAX_DEPTH} levels',
     'secret: "word': 'it is not YAML',
     'secret: word: other': 'it is not YAML: line 1',
     'secret\nword: 3': 'it is not YAML: line 2',
@@ -50,7 +50,7 @@ def test_plain_data():
         'a': [1, 2.5, {'b': None, 'c': True}],
         'd': 'x',
     }
-    assert read_yaml('[' * DEEPEST + ']' * DEEPEST)
+    assert read_yaml('[' * MAX_DEPTH + ']' * MAX_DEPTH)
     assert read_yaml('') is None
 
 
@@ -62,12 +62,12 @@ def test_files(tmp_path):
     link = tmp_path / 'link'
     link.symlink_to(path)
     assert read_yaml_file(link) == {'a': 3}
-    path.write_bytes(b'#' * LARGEST)
+    path.write_bytes(b'#' * MAX_FILE_BYTES)
     assert read_yaml_file(path) is None
-    path.write_bytes(b'#' * (LARGEST + 1))
+    path.write_bytes(b'#' * (MAX_FILE_BYTES + 1))
     os.mkfifo(tmp_path / 'pipe')
     for name, reason in {
-        'file.yaml': f'Larger than {LARGEST} bytes',
+        'file.yaml': f'Larger than {MAX_FILE_BYTES} bytes',
         'pipe': 'Not a regular file',
         '/dev/zero': 'Not a regular file',
         '.': 'this is a folder',

@@ -27,7 +27,7 @@ from screw_dynamics_ros.ros.recordings.storage import RecordingError, RecordingR
 Progress = Callable[[float], None]
 
 #: Shares of the time that reading takes.
-READING = 0.3
+READING_SHARE = 0.3
 
 #: The last one that was made: recordings of a folder mostly show one robot.
 ANNOTATORS: dict[tuple[str, str], Annotator] = {}
@@ -72,7 +72,7 @@ def annotate_recording(
         annotator = annotator_for(description(reader, request), request)
         robot = annotator.robot
         mapper = joint_state_mapper(robot, policies=request.policies)
-        states = read_states(reader, request.topic, mapper, lambda s: progress(READING * s))
+        states = read_states(reader, request.topic, mapper, lambda s: progress(READING_SHARE * s))
         if not len(states.stamps):
             raise RecordingError(f'{source}: no state of the robot can be made: {why(mapper)}')
         motion = whole_motion(annotator, states)
@@ -87,7 +87,7 @@ def annotate_recording(
             elif table is not None:
                 for part, results in annotator.blocks(motion):
                     table.add(motion, part, results)
-                    progress(READING + (1.0 - READING) * part.stop / len(motion.t))
+                    progress(READING_SHARE + (1.0 - READING_SHARE) * part.stop / len(motion.t))
         except BaseException:
             if table is not None:
                 table.abandon()
@@ -197,7 +197,7 @@ def write_recording(
             output.write(states.received[part], motion.t[part], topics.stacks(results))
             if table is not None:
                 table.add(motion, part, results)
-            progress(READING + (1.0 - READING) * part.stop / len(motion.t))
+            progress(READING_SHARE + (1.0 - READING_SHARE) * part.stop / len(motion.t))
         output.finish()
     return topics.names if topics is not None else ()
 

@@ -20,7 +20,7 @@ from screw_dynamics_ros.ros.recordings.storage import RecordingError
 INSTALL = "pip install 'dask[distributed]'"
 SUFFIXES = ('.mcap', '.db3')
 METADATA = 'metadata.yaml'
-PATIENCE = 10.0  # s that a scheduler has to answer
+SCHEDULER_TIMEOUT_S = 10.0  # that a scheduler has to answer
 
 
 class AnnotationTask(NamedTuple):
@@ -142,7 +142,7 @@ def client(distributed: Any, workers: int, scheduler: str, most: int) -> Any:
     """Return a client of a cluster, or of processes on this machine."""
     if scheduler:
         try:
-            return distributed.Client(scheduler, timeout=PATIENCE)
+            return distributed.Client(scheduler, timeout=SCHEDULER_TIMEOUT_S)
         except (OSError, TimeoutError) as error:
             raise RecordingError(f'no scheduler at {scheduler}: {error}') from None
     count = workers or len(os.sched_getaffinity(0))

@@ -17,7 +17,7 @@ from screw_dynamics_ros.core.measurement.annotation.settings import DEFAULT, Ann
 from screw_dynamics_ros.ros.joint_states.policies import Policies
 
 #: Parameters of the nodes that are not part of the settings, and their defaults.
-FURTHER: dict[str, Any] = {
+OTHER_DEFAULTS: dict[str, Any] = {
     'position_policy': 'reject',
     'velocity_policy': 'differentiate',
     'effort_policy': 'reject',
@@ -46,7 +46,7 @@ class Request:
     outputs, frames : tuple of str
         As for `annotate_arrays`; without frames the moving ends of the tree.
     values : dict
-        Parameters by name, see `SETTINGS` and `FURTHER`.
+        Parameters by name, see `SETTINGS` and `OTHER_DEFAULTS`.
     namespace : str
         Put before the names of topics.
     compression : {'none', 'lz4', 'zstd'}
@@ -64,7 +64,7 @@ class Request:
 
     def value(self, name: str) -> Any:
         """Return the value of a parameter."""
-        return self.values.get(name, FURTHER[name])
+        return self.values.get(name, OTHER_DEFAULTS[name])
 
     @property
     def settings(self) -> AnnotationSettings:
@@ -100,7 +100,7 @@ class Request:
 
 def parameter_values(texts: Sequence[str]) -> dict[str, Any]:
     """Return the values of NAME=VALUE; raises `UnusableError`."""
-    known = {**SETTINGS, **FURTHER}
+    known = {**SETTINGS, **OTHER_DEFAULTS}
     values: dict[str, Any] = {}
     for text in texts:
         name, equals, given = text.partition('=')

@@ -43,7 +43,7 @@ from screw_dynamics_ros.core.measurement.identification.measurements import (
     Measurements,
 )
 from screw_dynamics_ros.core.measurement.identification.robot_calibration import (
-    ESTIMATE,
+    DEFAULT_ESTIMATE,
     RobotCalibration,
     calibrate_robot,
 )
@@ -51,7 +51,7 @@ from screw_dynamics_ros.core.types import Array
 from screw_dynamics_ros.entry import INTERRUPTED
 
 WRITTEN, REFUSED, BROKEN = 0, 1, 3
-FAR = 0.1  # rad or m beyond a limit that no mounting explains
+MAX_LIMIT_EXCESS = 0.1  # rad or m beyond a limit that no mounting explains
 EXIT_STATUS = (
     f'exit status: {WRITTEN} calibrated, {REFUSED} the description or the measurements were '
     f'refused, or the fit did not converge (nothing is written), {BROKEN} a file cannot be read or '
@@ -113,7 +113,10 @@ def beyond_limits(file: MeasurementFile, description: RobotDescription) -> Itera
     """Yield a warning for each joint that was far from where it can be, as if in degrees."""
     for joint in description.joints:
         q, limits = file.positions.get(joint.name), joint.limits
-        if q is None or (limits.lower - FAR <= q.min() and q.max() <= limits.upper + FAR):
+        if q is None or (
+            limits.lower - MAX_LIMIT_EXCESS <= q.min()
+            and q.max() <= limits.upper + MAX_LIMIT_EXCESS
+        ):
             continue
         yield (
             f'WARNING joint {joint.name}: positions {q.min():.4g} to {q.max():.4g} are beyond its '
@@ -189,9 +192,9 @@ def parse(arguments: Sequence[str]) -> argparse.Namespace:
     add(
         '--estimate',
         type=groups,
-        default=ESTIMATE,
+        default=DEFAULT_ESTIMATE,
         metavar='A,B',
-        help=f'what may be wrong, of {", ".join(GROUPS)} (default: {",".join(ESTIMATE)})',
+        help=f'what may be wrong, of {", ".join(GROUPS)} (default: {",".join(DEFAULT_ESTIMATE)})',
     )
     add(
         '--fixed', type=names, default=(), metavar='A,B', help='known parameters or joints, by name'

@@ -41,8 +41,8 @@ KINDS = {
 }
 
 ENTRIES = ('positions', 'measured')  # of a measurement in YAML
-UNIT = 1e-2  # largest deviation of the norm of a quaternion that is put down to rounding
-LARGEST = 16_000_000  # bytes
+NORM_TOLERANCE = 1e-2  # largest deviation of the norm of a quaternion that is put down to rounding
+MAX_FILE_BYTES = 16_000_000
 
 
 class MeasurementFile(NamedTuple):
@@ -119,7 +119,7 @@ def read_measurements(path: Path, known_joints: Sequence[str]) -> MeasurementFil
 
 def _text(path: Path) -> str:
     try:
-        return files.text_of(path, LARGEST)
+        return files.text_of(path, MAX_FILE_BYTES)
     except ArgumentError as error:
         raise UnusableError(f'argument MEASUREMENTS: {path}: {error}; name a CSV or YAML') from None
 
@@ -201,7 +201,7 @@ def _number(cell: Any, name: str, row: int) -> float:
 def _poses(seen: Array) -> Array:
     """Return poses (N, 4, 4) for x, y, z, qx, qy, qz, qw (N, 7)."""
     norms = np.linalg.norm(seen[:, 3:], axis=1)
-    wrong = np.flatnonzero(np.abs(norms - 1.0) > UNIT)
+    wrong = np.flatnonzero(np.abs(norms - 1.0) > NORM_TOLERANCE)
     if len(wrong):
         raise ArgumentError(
             f'measurement {wrong[0] + 1}: the quaternion (qx, qy, qz, qw) = '

@@ -11,7 +11,8 @@ from screw_dynamics_ros.cli.calibrate.report import parts
 from screw_dynamics_ros.core.measurement.identification.robot_calibration import RobotCalibration
 from screw_dynamics_ros.core.types import Array
 
-BEFORE, AFTER, GRAY = '#d55e00', '#0072b2', '#b0b0b0'  # distinguishable by the color-blind
+#: Distinguishable by the color-blind.
+COLOR_BEFORE, COLOR_AFTER, COLOR_REFERENCE = '#d55e00', '#0072b2', '#b0b0b0'
 STYLE = {
     'font.size': 9,
     'axes.titlesize': 10,
@@ -63,11 +64,13 @@ def save_picture(result: RobotCalibration, kind: str, path: Path) -> None:
 def draw(axis: Any, result: RobotCalibration, before: Array, after: Array) -> None:
     """Draw one part of the residuals over the numbers of the measurements."""
     number = np.arange(1, len(after) + 1)
-    axis.vlines(number, np.minimum(before, after), np.maximum(before, after), color=GRAY, lw=0.7)
-    axis.plot(number, before, 'o', ms=4, color=BEFORE, label='nominal robot')
+    axis.vlines(
+        number, np.minimum(before, after), np.maximum(before, after), color=COLOR_REFERENCE, lw=0.7
+    )
+    axis.plot(number, before, 'o', ms=4, color=COLOR_BEFORE, label='nominal robot')
     for rows, style, label in (
-        (result.used, {'color': AFTER}, 'calibrated, fitted'),
-        (result.held_out, {'mec': AFTER, 'mfc': 'white'}, 'calibrated, held out'),
+        (result.used, {'color': COLOR_AFTER}, 'calibrated, fitted'),
+        (result.held_out, {'mec': COLOR_AFTER, 'mfc': 'white'}, 'calibrated, held out'),
         (result.outliers, {'color': 'black', 'marker': 'x'}, 'left out'),
     ):
         chosen = list(rows)

@@ -12,7 +12,7 @@ from screw_dynamics_ros.core.measurement.identification.robot_calibration import
 from screw_dynamics_ros.core.types import Array
 
 #: Root mean square of the weighted residuals above which deviations or model are wrong.
-SUSPICIOUS = 1.5
+MAX_PLAUSIBLE_RMS = 1.5
 
 
 def lines(result: RobotCalibration, kind: str, link: str) -> Iterator[str]:
@@ -51,7 +51,7 @@ def residual_table(result: RobotCalibration) -> Iterator[str]:
         f'  misfit {result.misfit:.3g} with {result.degrees_of_freedom} degrees of freedom '
         '(1: residuals are what the deviations say)'
     )
-    if result.misfit > SUSPICIOUS:
+    if result.misfit > MAX_PLAUSIBLE_RMS:
         yield (
             'WARNING the residuals are larger than the deviations say: the instrument is worse, '
             'the robot has other errors (elasticity, backlash), or there are outliers (--robust); '
@@ -63,7 +63,7 @@ def parameter_table(result: RobotCalibration) -> Iterator[str]:
     """Yield each correction with its confidence interval."""
     if not result.parameters:
         return
-    by_residuals = result.misfit > SUSPICIOUS
+    by_residuals = result.misfit > MAX_PLAUSIBLE_RMS
     intervals = result.intervals(0.95, from_residuals=by_residuals)
     width = max(map(len, result.parameters))
     yield f'  {"parameter":<{width}}{"correction":>14}{"95 % +-":>12}'

@@ -24,7 +24,7 @@ from screw_dynamics_ros.cli.demo.report import as_text, make_report, save
 from screw_dynamics_ros.cli.demo.session import TOOL, DemoError, Interruption, run, say
 
 FORCE = (8.0, -5.0, 12.0)  # N, in the tool frame
-SHORTEST, LONGEST = 6.0, 300.0  # s
+MIN_DURATION_S, MAX_DURATION_S = 6.0, 300.0  # s
 
 PASSED, FAILED, BROKEN = 0, 1, 3
 EXIT_STATUS = (
@@ -64,7 +64,9 @@ def parse(arguments: Sequence[str]) -> argparse.Namespace:
         type=duration,
         default=20.0,
         metavar='S',
-        help=(f'length of the run in seconds, {SHORTEST:g} to {LONGEST:g} (default: 20)'),
+        help=(
+            f'length of the run in seconds, {MIN_DURATION_S:g} to {MAX_DURATION_S:g} (default: 20)'
+        ),
     )
     parser.add_argument(
         '--results',
@@ -85,8 +87,10 @@ def parse(arguments: Sequence[str]) -> argparse.Namespace:
 def duration(text: str) -> float:
     """Return a duration of the command line."""
     value = float(text)
-    if not SHORTEST <= value <= LONGEST:
-        raise argparse.ArgumentTypeError(f'{text} is not within {SHORTEST:g} and {LONGEST:g} s')
+    if not MIN_DURATION_S <= value <= MAX_DURATION_S:
+        raise argparse.ArgumentTypeError(
+            f'{text} is not within {MIN_DURATION_S:g} and {MAX_DURATION_S:g} s'
+        )
     return value
 
 

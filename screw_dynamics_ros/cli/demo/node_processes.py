@@ -14,7 +14,8 @@ from collections.abc import Sequence
 from pathlib import Path
 
 LAST_LINES = 15
-PATIENCE = ((signal.SIGINT, 3.0), (signal.SIGTERM, 2.0), (signal.SIGKILL, 60.0))  # s each
+#: S each.
+SHUTDOWN_TIMEOUTS_S = (signal.SIGINT, 3.0), (signal.SIGTERM, 2.0), (signal.SIGKILL, 60.0)
 PR_SET_PDEATHSIG = 1  # linux/prctl.h
 LIBC = ctypes.CDLL(None)  # loaded here: little is safe between fork and exec
 
@@ -72,7 +73,7 @@ class Children:
 
     def end(self) -> None:
         """End all processes: ask, insist, kill."""
-        for number, patience in PATIENCE:
+        for number, patience in SHUTDOWN_TIMEOUTS_S:
             running = [process for process in self._processes.values() if process.poll() is None]
             for process in running:
                 process.send_signal(number)

@@ -24,7 +24,7 @@ STYLE = {
     'legend.frameon': False,
     'lines.linewidth': 1.4,
 }
-POINTS = 4000  # drawn at most for each curve
+MAX_CURVE_POINTS = 4000  # drawn at most for each curve
 
 
 def save_picture(recording: DemoRecording, push: Push, path: Path, title: str) -> None:
@@ -140,5 +140,5 @@ def beside(axis: Any) -> None:
 
 def thin(time: np.ndarray, values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Leave out points that nobody can see."""
-    step = max(1, len(time) // POINTS)
+    step = max(1, len(time) // MAX_CURVE_POINTS)
     return time[::step], values[::step]

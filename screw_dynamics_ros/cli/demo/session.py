@@ -40,7 +40,7 @@ PARAMETERS: dict[str, dict[str, Any]] = {
         'dynamics:age_limit': 10.0,
     },
 }
-QUEUED = 5000  # messages on each topic, of 25 s, for a process that is held up
+QUEUE_DEPTH = 5000  # messages on each topic, of 25 s, for a process that is held up
 TOPICS = {
     'simulator': ('joint_states', 'simulator/ground_truth/external_torque'),
     'bringup': (
@@ -52,11 +52,11 @@ TOPICS = {
 }
 for process, topics in TOPICS.items():
     PARAMETERS[process].update(
-        {f'qos_overrides./{topic}.publisher.depth': QUEUED for topic in topics}
+        {f'qos_overrides./{topic}.publisher.depth': QUEUE_DEPTH for topic in topics}
     )
 PARAMETERS['bringup'].update(
     {
-        'qos_overrides./joint_states.subscription.depth': QUEUED,
+        'qos_overrides./joint_states.subscription.depth': QUEUE_DEPTH,
         'qos_overrides./joint_states.subscription.reliability': 'reliable',
     }
 )
@@ -65,10 +65,10 @@ PURPOSES = {
     'bringup': 'model of the arm, compiling ...',
 }
 
-TURN = 0.01  # s; how long to wait for messages at most
-REDRAW = 0.1  # s
-PATIENCE = 5.0  # s between signs of life while nothing comes
-SILENCE = 300.0  # s without what is waited for until the demo gives up
+SPIN_TIMEOUT_S = 0.01  # s; how long to wait for messages at most
+REDRAW_PERIOD_S = 0.1
+PROGRESS_PERIOD_S = 5.0  # between signs of life while nothing comes
+SILENCE_TIMEOUT_S = 300.0  # without what is waited for until the demo gives up
 
 
 class DemoError(Exception):
@@ -135,10 +135,10 @@ class DemoSession:
             if silent and 'joint_states' not in self._client.missing:
                 silent = False
                 say(f'joint states after {now - start:.1f} s')
-            if now - said > PATIENCE:
+            if now - said > PROGRESS_PERIOD_S:
                 said = now
                 say(f'{now - start:.0f} s, still waiting for {", ".join(missing)}')
-            if now - start > SILENCE:
+            if now - start > SILENCE_TIMEOUT_S:
                 raise self._silence(missing)
         say(f'all outputs after {time.monotonic() - start:.1f} s')
 
@@ -152,7 +152,7 @@ class DemoSession:
         client = self._client
         recording = client.begin(push)
         heard = time.monotonic()
-        next_drawing = heard + REDRAW
+        next_drawing = heard + REDRAW_PERIOD_S
         seconds = 0.0
         with Screen(sys.stdout, title) as screen:
             while client.time < duration:
@@ -160,21 +160,21 @@ class DemoSession:
                 now = time.monotonic()
                 if client.time > seconds:
                     seconds, heard = client.time, now
-                elif now - heard > SILENCE:
+                elif now - heard > SILENCE_TIMEOUT_S:
                     raise self._silence(['joint_states'])
                 if now >= next_drawing:
                     screen.draw(take_snapshot(recording, push, seconds, duration))
-                    next_drawing = max(next_drawing + REDRAW, now)
+                    next_drawing = max(next_drawing + REDRAW_PERIOD_S, now)
         client.end()
         heard = time.monotonic()
-        while client.late and time.monotonic() < heard + SILENCE:
+        while client.late and time.monotonic() < heard + SILENCE_TIMEOUT_S:
             self._turn()
         return recording
 
     def _silence(self, missing: list[str]) -> DemoError:
         """Return the error that nothing comes, with what the nodes have said."""
         return DemoError(
-            f'no message from {", ".join(missing)} for {SILENCE:.0f} s'
+            f'no message from {", ".join(missing)} for {SILENCE_TIMEOUT_S:.0f} s'
             + ''.join(
                 f'\n  last output of {name}:\n    ' + '\n    '.join(self._children.output(name))
                 for name in self._children.pids()
@@ -183,7 +183,7 @@ class DemoSession:
 
     def _turn(self) -> None:
         """Deal with the next message and everything else that may be due."""
-        self._executor.spin_once(timeout_sec=TURN)
+        self._executor.spin_once(timeout_sec=SPIN_TIMEOUT_S)
         self._client.push()
         self._signals.check()
         self._children.check()
@@ -208,7 +208,7 @@ def run(domain: int, duration: float, push: Push) -> DemoRecording:
             node = rclpy.create_node('demo')
             executor = make_executor('auto')
             executor.add_node(node)
-            client = Client(node, TOOL, 1.0 / PARAMETERS['simulator']['rate'], QUEUED)
+            client = Client(node, TOOL, 1.0 / PARAMETERS['simulator']['rate'], QUEUE_DEPTH)
             session = DemoSession(client, executor, children, signals)
             session.wait_for_outputs()
             return session.record(push, duration, f'screw_dynamics_ros   ROS_DOMAIN_ID={domain}')

@@ -11,8 +11,8 @@ from screw_dynamics_ros.cli.demo.recording import OUTPUTS, DemoRecording, singul
 from screw_dynamics_ros.cli.demo.report import percentile, rate
 from screw_dynamics_ros.core.types import Array
 
-RECENT = 200  # messages that rates are taken from
-NEWEST = 3  # messages that the latency is taken from: to be read, which costs time
+RATE_WINDOW = 200  # messages that rates are taken from
+LATENCY_WINDOW = 3  # messages that the latency is taken from: to be read, which costs time
 
 
 @dataclass(frozen=True)
@@ -99,8 +99,8 @@ def take_snapshot(recording: DemoRecording, push: Push, time: float, duration: f
         estimated=latest('wrench', 6)[:3],
         scale=1.5 * max(abs(component) for component in push.force),
         rates=tuple(
-            (name, rate(recording.series[name].arrivals(RECENT)))
+            (name, rate(recording.series[name].arrivals(RATE_WINDOW)))
             for name in ('joint_states', *OUTPUTS)
         ),
-        latency=percentile(recording.latency(NEWEST)[1], 50),
+        latency=percentile(recording.latency(LATENCY_WINDOW)[1], 50),
     )

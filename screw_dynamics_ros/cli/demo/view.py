@@ -16,10 +16,10 @@ from screw_dynamics_ros.core.types import Array
 Line = list[tuple[str, str]]
 STYLES = {'': '', 'title': '1', 'dim': '2', 'push': '33', 'bar': '36'}
 
-LABEL = 13  # columns of the labels on the left
-CELL = 8  # columns of a number in the table of joints
+LABEL_WIDTH = 13  # columns of the labels on the left
+CELL_WIDTH = 8  # columns of a number in the table of joints
 POSE_CELL, FORCE_CELL = 10, 11
-PLAIN = str.maketrans('━─█│┃…', '=-#|!.')  # for terminals that do not speak Unicode
+ASCII_FALLBACK = str.maketrans('━─█│┃…', '=-#|!.')  # for terminals that do not speak Unicode
 AXES = ('x', 'y', 'z')
 
 
@@ -35,13 +35,13 @@ def lines(snapshot: Snapshot, width: int, title: str = '') -> list[Line]:
         [('tool frame', 'title'), (f'  {s.tool} in {s.root}', 'dim')],
         row('position m', s.position, '{:.4f}', POSE_CELL, width),
         row('rpy deg', s.angles, '{:.2f}', POSE_CELL, width),
-        row('Jacobian sv', s.singular_values, '{:.3f}', CELL, width),
+        row('Jacobian sv', s.singular_values, '{:.3f}', CELL_WIDTH, width),
         [],
         joint_header(s.joints, width),
-        *(row(label, values, '{:.3f}', CELL, width) for label, values in s.rows),
+        *(row(label, values, '{:.3f}', CELL_WIDTH, width) for label, values in s.rows),
         [],
         [
-            (f'{"push N":<{LABEL}}', 'title'),
+            (f'{"push N":<{LABEL_WIDTH}}', 'title'),
             (f'{"applied":>{FORCE_CELL}}{"estimated":>{FORCE_CELL}}', 'dim'),
         ],
         *(
@@ -66,12 +66,12 @@ def one_line(snapshot: Snapshot) -> str:
 
 def row(label: str, values: Array, form: str, size: int, width: int) -> Line:
     """Return a label and as many numbers as there is room for; none is cut in two."""
-    return [(f'{label:<{LABEL}}' + cells(values[: columns(size, width)], form, size), '')]
+    return [(f'{label:<{LABEL_WIDTH}}' + cells(values[: columns(size, width)], form, size), '')]
 
 
 def columns(size: int, width: int) -> int:
     """Return how many columns of `size` fit beside a label."""
-    return max(0, (width - LABEL) // size)
+    return max(0, (width - LABEL_WIDTH) // size)
 
 
 def cells(values: Sequence[float] | Array, form: str, size: int) -> str:
@@ -86,10 +86,10 @@ def joint_header(joints: Sequence[str], width: int) -> Line:
     prefix = first if all(name.startswith(first) for name in joints) else ''
     short = (name.removeprefix(prefix) for name in joints)
     names = ''.join(
-        f'{name if len(name) < CELL else name[: CELL - 2] + "…":>{CELL}}'
-        for name in list(short)[: columns(CELL, width)]
+        f'{name if len(name) < CELL_WIDTH else name[: CELL_WIDTH - 2] + "…":>{CELL_WIDTH}}'
+        for name in list(short)[: columns(CELL_WIDTH, width)]
     )
-    return [(f'{"joints (SI)":<{LABEL}}', 'title'), (names, 'dim')]
+    return [(f'{"joints (SI)":<{LABEL_WIDTH}}', 'title'), (names, 'dim')]
 
 
 def progress(snapshot: Snapshot, width: int) -> Line:
@@ -111,7 +111,7 @@ def progress(snapshot: Snapshot, width: int) -> Line:
 
 def force_bar(axis: str, applied: float, estimated: float, scale: float, width: int) -> Line:
     """Return one axis: both numbers, a bar for the estimate, a mark where it should end."""
-    text = f'  {axis:<{LABEL - 2}}' + cells((applied, estimated), '{:.2f}', FORCE_CELL) + '  '
+    text = f'  {axis:<{LABEL_WIDTH - 2}}' + cells((applied, estimated), '{:.2f}', FORCE_CELL) + '  '
     half = (width - len(text) - 1) // 2
     if half < 4:
         return [(text, '')]
@@ -207,7 +207,7 @@ class Screen:
             paint(line) if self._styled else ''.join(piece for piece, _ in line) for line in view
         ]
         if not self._unicode:
-            text = [line.translate(PLAIN) for line in text]
+            text = [line.translate(ASCII_FALLBACK) for line in text]
         if self._drawn and size != self._size:
             start = '\033[2J\033[H'  # a resized terminal has wrapped what was there
         else:

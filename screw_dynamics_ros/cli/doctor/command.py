@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from screw_dynamics_ros.cli.command_line import (
-    LONGEST,
+    MAX_TIMEOUT_S,
     UnusableError,
     add_arguments_of,
     command_parser,
@@ -88,14 +88,16 @@ def parse(arguments: Sequence[str]) -> argparse.Namespace:
         type=seconds,
         default=3.0,
         metavar='S',
-        help=(f'time for which joint states are recorded, at most {LONGEST:g} (default: 3)'),
+        help=(f'time for which joint states are recorded, at most {MAX_TIMEOUT_S:g} (default: 3)'),
     )
     parser.add_argument(
         '--wait',
         type=seconds,
         default=5.0,
         metavar='S',
-        help=(f'longest time to wait for the first messages, at most {LONGEST:g} (default: 5)'),
+        help=(
+            f'longest time to wait for the first messages, at most {MAX_TIMEOUT_S:g} (default: 5)'
+        ),
     )
     parser.add_argument('--strict', action='store_true', help='warnings count as errors')
     parser.add_argument(

@@ -17,7 +17,7 @@ from screw_dynamics_ros.core.types import Array
 
 REPEATS = 1000  # calls
 STATES = 100  # compared with Pinocchio
-AGREEMENT = 1e-9  # relative
+PINOCCHIO_TOLERANCE = 1e-9  # relative
 
 
 def description_sections(robot: Robot, urdf: str) -> list[Section]:
@@ -171,7 +171,7 @@ def compare(section: Section, name: str, ours: Array, theirs: Array, *, is_compl
     """Report the difference of torques; `is_complete` if Pinocchio read all without a message."""
     difference = float(np.abs(ours - theirs).max() / max(np.abs(theirs).max(), 1e-9))
     section.lines.append(f'{name}: relative difference {difference:.1e} in {STATES} states')
-    if not difference <= AGREEMENT:
+    if not difference <= PINOCCHIO_TOLERANCE:
         section.findings.append(
             Finding(
                 'error' if is_complete else 'warning',

@@ -8,10 +8,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from screw_dynamics_ros.cli.doctor.efforts import (
-    FRICTION,
-    LEAST,
-    REST,
-    SMALL,
+    FRICTION_SHARE,
+    MAX_REST_VELOCITY,
+    MIN_GRAVITY_SHARE,
+    MIN_GRAVITY_TORQUE,
     WEIGHT,
     RecordedEfforts,
     best_contents,
@@ -23,7 +23,7 @@ from screw_dynamics_ros.cli.doctor.session import Heard
 from screw_dynamics_ros.cli.doctor.suggestion import SHARED, Suggestion
 from screw_dynamics_ros.cli.doctor.topics import efforts
 from screw_dynamics_ros.core.measurement.identification.effort_scales import (
-    FEWEST,
+    MIN_POSES,
     EffortScale,
     effort_scale,
 )
@@ -32,11 +32,11 @@ from screw_dynamics_ros.ros.drivers import Driver
 from screw_dynamics_ros.ros.names import shorten
 
 NAMES = 'effort_terms, effort_scale'
-APART = 0.1  # rad, m, between poses
-SAMPLES = 5  # of a pose
-STRAIGHT = 0.1  # largest misfit of a line through several poses
+MIN_POSE_DISTANCE = 0.1  # rad, m, between poses
+POSE_SAMPLES = 5  # of a pose
+LINE_FIT_TOLERANCE = 0.1  # largest misfit of a line through several poses
 MIN_EFFORT = 0.02  # fraction of gravity torque below which an effort counts as zero
-MORE = (
+MORE_POSES_HINT = (
     'move the robot to three or more poses, stop in each for a second, and record them all '
     '(--seconds)'
 )
@@ -95,16 +95,16 @@ def suggest_efforts(made: Suggestion, heard: Heard, driver: Driver | None) -> bo
 
 def poses_at_rest(found: RecordedEfforts, q: Array) -> Poses | None:
     """Return means over the samples (N, n) of each pose at rest, None if there is none."""
-    still = np.flatnonzero(np.abs(found.v).max(axis=1, initial=0.0) < REST)
+    still = np.flatnonzero(np.abs(found.v).max(axis=1, initial=0.0) < MAX_REST_VELOCITY)
     groups: list[list[int]] = []
     for k in still.tolist():
         for group in groups:
-            if np.abs(q[k] - q[group[0]]).max(initial=0.0) < APART:
+            if np.abs(q[k] - q[group[0]]).max(initial=0.0) < MIN_POSE_DISTANCE:
                 group.append(k)
                 break
         else:
             groups.append([k])
-    groups = [group for group in groups if len(group) >= min(SAMPLES, len(still))]
+    groups = [group for group in groups if len(group) >= min(POSE_SAMPLES, len(still))]
     if not groups:
         return None
     measured, gravity, payload = (
@@ -112,7 +112,9 @@ def poses_at_rest(found: RecordedEfforts, q: Array) -> Poses | None:
         for values in (found.measured, found.gravity, found.payload)
     )
     total = np.abs(gravity + payload)
-    telling = total.max(axis=0) >= max(LEAST, SMALL * total.max(initial=0.0))
+    telling = total.max(axis=0) >= max(
+        MIN_GRAVITY_TORQUE, MIN_GRAVITY_SHARE * total.max(initial=0.0)
+    )
     return Poses(found.joints, measured, dict(zip(WEIGHT, (gravity, payload))), telling)
 
 
@@ -136,7 +138,9 @@ def content_of(poses: Poses) -> tuple[str, ...] | None:
     if not content:
         return () if np.abs(e).max() <= MIN_EFFORT * largest else None
     torque = sum_of(content, weight)
-    near = np.abs(e - torque) <= FRICTION * np.maximum(np.abs(torque), SMALL * largest)
+    near = np.abs(e - torque) <= FRICTION_SHARE * np.maximum(
+        np.abs(torque), MIN_GRAVITY_SHARE * largest
+    )
     return content if is_good and near.all() else None
 
 
@@ -171,16 +175,18 @@ def suggest_terms(
 def suggest_scales(made: Suggestion, poses: Poses, unit: str) -> bool:
     """Suggest scales by which efforts become torques; return whether all joints have one."""
     known = 'they are motor currents by the driver preset; ' if unit == 'current' else ''
-    if len(poses.measured) < FEWEST:
+    if len(poses.measured) < MIN_POSES:
         made.leave(NAMES, known + undecided(poses))
         return False
-    least = max(LEAST, SMALL * float(np.abs(poses.total).max()))
+    least = max(MIN_GRAVITY_TORQUE, MIN_GRAVITY_SHARE * float(np.abs(poses.total).max()))
     fits: dict[str, EffortScale | None] = {
         joint: effort_scale(poses.total[:, i], poses.measured[:, i], least)
         for i, joint in enumerate(poses.joints)
     }
     fitted = {joint: fit for joint, fit in fits.items() if fit is not None}
-    bent = [joint for joint, fit in fitted.items() if fit.misfit > STRAIGHT or not fit.scale]
+    bent = [
+        joint for joint, fit in fitted.items() if fit.misfit > LINE_FIT_TOLERANCE or not fit.scale
+    ]
     if bent or not fitted:
         made.leave(
             NAMES,
@@ -188,7 +194,7 @@ def suggest_scales(made: Suggestion, poses: Poses, unit: str) -> bool:
             'the model: friction, contacts, or a description that is not that of the robot',
         )
         return False
-    if all(abs(fit.scale + 1.0) <= FRICTION for fit in fitted.values()):
+    if all(abs(fit.scale + 1.0) <= FRICTION_SHARE for fit in fitted.values()):
         made.leave(
             NAMES,
             'efforts have the sign opposite to that of the model: either the driver has it, then '
@@ -211,8 +217,8 @@ def suggest_scales(made: Suggestion, poses: Poses, unit: str) -> bool:
     if unfitted:
         made.leave(
             f'effort_scale of {shorten(unfitted)}',
-            f'gravity loads these joints alike in all poses, or not at all: {MORE}; or record a '
-            'motion and use identify',
+            f'gravity loads these joints alike in all poses, or not at all: {MORE_POSES_HINT}; or '
+            'record a motion and use identify',
         )
     return not unfitted
 
@@ -227,5 +233,5 @@ def undecided(poses: Poses) -> str:
     return (
         f'efforts are not the torques of the model (efforts per torque: {text}): currents, another '
         'sign or gear ratio, an offset, a contact, or a link or payload missing in the '
-        f'description; {len(poses.measured)} pose(s) do not tell which: {MORE}'
+        f'description; {len(poses.measured)} pose(s) do not tell which: {MORE_POSES_HINT}'
     )

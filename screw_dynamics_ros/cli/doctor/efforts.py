@@ -17,10 +17,10 @@ from screw_dynamics_ros.cli.doctor.section import Section
 from screw_dynamics_ros.core.description.robot_description import Finding
 from screw_dynamics_ros.core.types import Array
 
-REST = 0.02  # rad/s, m/s
-SMALL = 0.1  # of the largest torque of gravity: too little to conclude anything from
-LEAST = 0.5  # N m, N: likewise
-FRICTION = 0.3  # of the torque of gravity, that static friction and calibration may explain
+MAX_REST_VELOCITY = 0.02  # rad/s, m/s
+MIN_GRAVITY_SHARE = 0.1  # of the largest torque of gravity: too little to conclude anything from
+MIN_GRAVITY_TORQUE = 0.5  # N m, N: likewise
+FRICTION_SHARE = 0.3  # of the torque of gravity, that static friction and calibration may explain
 
 #: What efforts at rest may contain, the likely first: terms of WEIGHT.
 WEIGHT = ('gravity', 'payload')
@@ -55,7 +55,7 @@ class RecordedEfforts:
 def efforts_section(efforts: RecordedEfforts) -> Section:
     """Compare the efforts of a robot at rest with the torques that hold it."""
     section = Section('efforts at rest')
-    still = np.abs(efforts.v).max(axis=1, initial=0.0) < REST
+    still = np.abs(efforts.v).max(axis=1, initial=0.0) < MAX_REST_VELOCITY
     if not still.any():
         section.lines.append('left out: the robot moves; hold it still to compare')
         return section
@@ -120,7 +120,9 @@ def effort_findings(
 ) -> Iterator[Finding]:
     """Yield what is wrong with efforts (n,), and what they contain if not `terms`."""
     largest = max(np.abs(part).max(initial=0.0) for part in weight.values())
-    telling = np.max(np.abs(list(weight.values())), axis=0) >= max(LEAST, SMALL * largest)
+    telling = np.max(np.abs(list(weight.values())), axis=0) >= max(
+        MIN_GRAVITY_TORQUE, MIN_GRAVITY_SHARE * largest
+    )
     if not telling.any():
         yield Finding(
             'info',
@@ -172,7 +174,9 @@ def best_contents(measured: Array, weight: dict[str, Array]) -> tuple[list[tuple
         terms: float(np.linalg.norm(measured - sum_of(terms, weight)) / scale) for terms in CONTENTS
     }
     least = min(misfit.values())
-    return [terms for terms in CONTENTS if misfit[terms] <= least + SMALL], least <= FRICTION
+    return [
+        terms for terms in CONTENTS if misfit[terms] <= least + MIN_GRAVITY_SHARE
+    ], least <= FRICTION_SHARE
 
 
 def sum_of(terms: Sequence[str], weight: dict[str, Array]) -> Array:
@@ -184,12 +188,14 @@ def sum_of(terms: Sequence[str], weight: dict[str, Array]) -> Array:
 
 def joint_findings(joints: Sequence[str], measured: Array, model: Array) -> Iterator[Finding]:
     """Yield joints whose efforts are not those of the model, where that says something."""
-    telling = np.abs(model) >= max(LEAST, SMALL * np.abs(model).max(initial=0.0))
+    telling = np.abs(model) >= max(
+        MIN_GRAVITY_TORQUE, MIN_GRAVITY_SHARE * np.abs(model).max(initial=0.0)
+    )
     for joint, ratio in zip(compress(joints, telling), measured[telling] / model[telling]):
         subject, message = f'joint {joint}', f'its effort is {ratio:.2f} times that of the model'
-        if ratio < -FRICTION:
+        if ratio < -FRICTION_SHARE:
             yield Finding('warning', subject, message, 'another sign: set effort_scale')
-        elif abs(ratio - 1.0) > FRICTION:
+        elif abs(ratio - 1.0) > FRICTION_SHARE:
             yield Finding(
                 'warning',
                 subject,

@@ -20,11 +20,11 @@ from screw_dynamics_ros.core.description.robot_description import Severity
 from screw_dynamics_ros.core.types import Array
 from screw_dynamics_ros.ros.names import shorten
 
-HEAVIER = 10.0  # times the body before it, in mass and in mass per length
-WIDE = 3.0  # radius of gyration, times the longest distance nearby
-SLIM = 1.0 / 30.0  # radius of gyration, times the length of the body
-FAR = 2.0  # center of mass, times the longest distance nearby
-APART = 10.0  # a limit, times those of the joints before and after
+MAX_MASS_RATIO = 10.0  # times the body before it, in mass and in mass per length
+MAX_GYRATION_RATIO = 3.0  # radius of gyration, times the longest distance nearby
+MIN_GYRATION_RATIO = 1.0 / 30.0  # radius of gyration, times the length of the body
+MAX_CENTER_DISTANCE_RATIO = 2.0  # center of mass, times the longest distance nearby
+MAX_LIMIT_RATIO = 10.0  # a limit, times those of the joints before and after
 CORNERS = np.array([[x, y, z] for x in (-1, 1) for y in (-1, 1) for z in (-1, 1)])
 
 
@@ -150,7 +150,7 @@ def heavy(body: BodyValues) -> Iterator[Outlier]:
     if before is None or is_wheel or min(before.inertia.mass, before.extent, body.extent) <= 0.0:
         return
     factor = mass / before.inertia.mass
-    if factor >= HEAVIER and factor * before.extent >= HEAVIER * body.extent:
+    if factor >= MAX_MASS_RATIO and factor * before.extent >= MAX_MASS_RATIO * body.extent:
         yield Outlier(
             body.joint.child,
             factor,
@@ -162,7 +162,7 @@ def heavy(body: BodyValues) -> Iterator[Outlier]:
 def wide(body: BodyValues) -> Iterator[Outlier]:
     """Yield a body whose moments of inertia are too large for its size."""
     around = max(body.nearby, body.extent)
-    if body.inertia.mass > 0.0 and body.gyration > WIDE * around > 0.0:
+    if body.inertia.mass > 0.0 and body.gyration > MAX_GYRATION_RATIO * around > 0.0:
         yield Outlier(
             body.joint.child,
             body.gyration / around,
@@ -172,7 +172,7 @@ def wide(body: BodyValues) -> Iterator[Outlier]:
 
 def slim(body: BodyValues) -> Iterator[Outlier]:
     """Yield a body whose moments of inertia are small for its size, but not those of a point."""
-    if body.inertia.mass > 0.0 and POINT_RADIUS < body.gyration < SLIM * body.extent:
+    if body.inertia.mass > 0.0 and POINT_RADIUS < body.gyration < MIN_GYRATION_RATIO * body.extent:
         yield Outlier(
             body.joint.child,
             body.extent / body.gyration,
@@ -195,7 +195,7 @@ def far(body: BodyValues) -> Iterator[Outlier]:
         return
     distance = float(np.linalg.norm(body.inertia.com))
     around = max(body.nearby, 2.0 * body.gyration)
-    if distance > FAR * around > 0.0:
+    if distance > MAX_CENTER_DISTANCE_RATIO * around > 0.0:
         yield Outlier(
             body.joint.child,
             distance / around,
@@ -217,7 +217,7 @@ def uneven_limits(body: BodyValues) -> Iterator[Outlier]:
         if len(others) < 2 or not all(0.0 < each < math.inf for each in (value, *others)):
             continue
         factor = max(value / max(others), min(others) / value)
-        if factor >= APART:
+        if factor >= MAX_LIMIT_RATIO:
             yield Outlier(
                 body.joint.name,
                 factor,

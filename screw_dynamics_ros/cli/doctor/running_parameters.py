@@ -31,9 +31,10 @@ NAMES = (
 #: What measured efforts contain, if nothing is said.
 TERMS = ('gravity', 'coriolis', 'friction', 'inertia', 'payload')
 SERVICE = '/get_parameters'
-FIRST = ('bringup', 'dynamics', 'wrench_estimator', 'kinematics')  # of several that have one
-AGAIN = 1.0  # s, until a question without an answer is asked again
-DISCOVERY = 0.5  # s without a new node, until all are taken to be known
+#: Of several that have one.
+PREFERRED_NODES = ('bringup', 'dynamics', 'wrench_estimator', 'kinematics')
+RETRY_PERIOD_S = 1.0  # s, until a question without an answer is asked again
+DISCOVERY_TIMEOUT_S = 0.5  # without a new node, until all are taken to be known
 
 
 @dataclass(frozen=True)
@@ -115,7 +116,7 @@ def read_configuration(
             news = time.monotonic()
         for questions in asked.values():
             questions.ask()
-        if time.monotonic() > news + DISCOVERY and all(
+        if time.monotonic() > news + DISCOVERY_TIMEOUT_S and all(
             questions.are_answered for questions in asked.values()
         ):
             break
@@ -145,7 +146,7 @@ def parameter_services(node: Node) -> set[str]:
 def order_of_preference(name: str) -> tuple[int, str]:
     """Return the key to sort the nodes by, of which several have a parameter."""
     own = name.rpartition('/')[2]
-    return FIRST.index(own) if own in FIRST else len(FIRST), name
+    return PREFERRED_NODES.index(own) if own in PREFERRED_NODES else len(PREFERRED_NODES), name
 
 
 class Questions:
@@ -166,7 +167,7 @@ class Questions:
         """Ask what is not answered, now and then."""
         if time.monotonic() < self._next or not self.client.service_is_ready():
             return
-        self._next = time.monotonic() + AGAIN
+        self._next = time.monotonic() + RETRY_PERIOD_S
         for parameter, futures in self._futures.items():
             if not any(future.done() for future in futures):
                 futures.append(self.client.call_async(GetParameters.Request(names=[parameter])))

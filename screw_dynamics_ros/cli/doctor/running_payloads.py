@@ -16,8 +16,8 @@ from screw_dynamics_ros.core.errors import ScrewDynamicsError
 from screw_dynamics_ros.ros.messages.inertias import read_inertia
 from screw_dynamics_ros.ros.topics import qos
 
-PART = '/payload_inertia/'
-KIND = 'geometry_msgs/msg/InertiaStamped'
+TOPIC_PART = '/payload_inertia/'
+MESSAGE_TYPE = 'geometry_msgs/msg/InertiaStamped'
 
 
 def read_payloads(
@@ -32,7 +32,7 @@ def read_payloads(
     topics = [
         topic
         for topic, kinds in node.get_topic_names_and_types()
-        if topic.startswith(space) and PART in topic and KIND in kinds
+        if topic.startswith(space) and TOPIC_PART in topic and MESSAGE_TYPE in kinds
     ]
     heard: dict[str, Any] = {}
     subscriptions = [
@@ -48,8 +48,10 @@ def read_payloads(
     for subscription in subscriptions:
         node.destroy_subscription(subscription)
     found: dict[str, tuple[RigidBody, str]] = {}
-    for topic in sorted(heard, key=lambda topic: order_of_preference(topic.partition(PART)[0])):
-        message, owner = heard[topic], topic.partition(PART)[0]
+    for topic in sorted(
+        heard, key=lambda topic: order_of_preference(topic.partition(TOPIC_PART)[0])
+    ):
+        message, owner = heard[topic], topic.partition(TOPIC_PART)[0]
         try:
             body = read_inertia(message.inertia, topic)
         except ScrewDynamicsError:  # of another program

@@ -35,9 +35,9 @@ from screw_dynamics_ros.ros.process.start_parameters import check_arguments, rea
 from screw_dynamics_ros.ros.topics import qos
 
 EVERY_STATE = QoSProfile(depth=2000, reliability=ReliabilityPolicy.BEST_EFFORT)
-TURN = 0.05  # s
+SPIN_TIMEOUT_S = 0.05
 
-READABLE = {UNDISCOVERED: 'a node whose name is not known', NO_NODE: NO_NODE_IN_WORDS}
+READABLE_NODE_NAMES = {UNDISCOVERED: 'a node whose name is not known', NO_NODE: NO_NODE_IN_WORDS}
 
 
 @dataclass(frozen=True)
@@ -98,7 +98,7 @@ class Session:
             yield
             if time.monotonic() >= end:
                 return
-            rclpy.spin_once(self.node, timeout_sec=TURN)
+            rclpy.spin_once(self.node, timeout_sec=SPIN_TIMEOUT_S)
 
     def wait(self, wanted: Sequence[object], seconds: float) -> None:
         """Wait until there is something in `wanted`."""
@@ -229,7 +229,9 @@ def senders(node: Node, topic: str, turns: Iterator[None]) -> list[str]:
         infos = node.get_publishers_info_by_topic(topic)
         names = sorted(
             {
-                READABLE.get(info.node_name, f'{info.node_namespace.rstrip("/")}/{info.node_name}')
+                READABLE_NODE_NAMES.get(
+                    info.node_name, f'{info.node_namespace.rstrip("/")}/{info.node_name}'
+                )
                 for info in infos
             }
         )

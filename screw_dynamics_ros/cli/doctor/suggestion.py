@@ -14,7 +14,7 @@ from screw_dynamics_ros.ros.names import printable
 SHARED, BRINGUP = '/**', '/**/bringup'
 KINEMATICS, DYNAMICS, WRENCHES = '/**/kinematics', '/**/dynamics', '/**/wrench_estimator'
 SECTIONS = (SHARED, BRINGUP, KINEMATICS, DYNAMICS, WRENCHES)
-WIDTH = 100
+LINE_WIDTH = 100
 
 
 @dataclass(frozen=True)
@@ -99,7 +99,7 @@ def comment(text: str, indent: str, further: str | None = None) -> list[str]:
     """Return a text as lines of comments, those after the first one with another beginning."""
     return textwrap.wrap(
         printable(text, 1000),
-        WIDTH,
+        LINE_WIDTH,
         initial_indent=f'{indent}# ',
         subsequent_indent=f'{indent}# ' if further is None else further,
         break_long_words=False,

@@ -26,8 +26,8 @@ from screw_dynamics_ros.ros.drivers import Driver, presets, read_driver, recogni
 from screw_dynamics_ros.ros.names import shorten
 
 STATE_TIMEOUT = 0.5  # s, of the nodes
-LATE = 0.1  # s, gap between joint states at which torques end by default (age_limit)
-OURS = ('/bringup', '/kinematics')  # nodes that send /tf themselves
+DEFAULT_AGE_LIMIT_S = 0.1  # s, gap between joint states at which torques end by default (age_limit)
+TF_PUBLISHERS = ('/bringup', '/kinematics')  # nodes that send /tf themselves
 CONTROLLER_STATE = 'control_msgs/msg/JointTrajectoryControllerState'
 COMMANDS = 'std_msgs/msg/Float64MultiArray'
 
@@ -107,7 +107,7 @@ def suggest_timeout(made: Suggestion, heard: Heard) -> None:
             round(2.0 * longest, 2),
             f'joint states come at {rate:.3g} Hz with gaps of up to {longest:.3g} s',
         )
-    if longest > LATE:
+    if longest > DEFAULT_AGE_LIMIT_S:
         made.notes.append(
             f'gaps between joint states of up to {longest:.3g} s: too slow to command torques, '
             'which end after age_limit (0.1 s)'
@@ -124,7 +124,7 @@ def suggest_transforms(made: Suggestion, heard: Heard) -> None:
     if others:
         made.set(KINEMATICS, 'publish_tf', False, f'{shorten(sorted(set(others)))} sends /tf')
         return
-    senders = [name for name in heard.transform_senders if not name.endswith(OURS)]
+    senders = [name for name in heard.transform_senders if not name.endswith(TF_PUBLISHERS)]
     if not senders:
         made.set(KINEMATICS, 'publish_tf', True, 'no other node sends /tf')
     else:

@@ -12,7 +12,7 @@ from screw_dynamics_ros.cli.doctor.session import Heard
 from screw_dynamics_ros.core.description.robot_description import Finding
 from screw_dynamics_ros.nodes.model.scalar_joints import coordinates, scalar_joints
 
-HARMLESS = 0.01  # of the messages, that may be odd without a word
+MAX_IRREGULAR_SHARE = 0.01  # of the messages, below which irregular ones are not reported
 
 
 def topic_sections(heard: Heard) -> Iterator[Section]:
@@ -83,7 +83,7 @@ def joint_states_section(heard: Heard) -> Section:
             f'{reason.value}: {record.detail} ({record.count} of {messages} messages)',
         )
         for reason, record in mapper.records.items()
-        if record.count > HARMLESS * messages
+        if record.count > MAX_IRREGULAR_SHARE * messages
     ]
     return section
 

@@ -46,7 +46,7 @@ EXIT_STATUS = (
     'interrupted'
 )
 WARNING = 'WARNING self-collisions and obstacles were not looked at: simulate this motion first'
-LARGEST = 100_000  # points
+MAX_POINTS = 100_000  # points
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -54,8 +54,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options = parse(sys.argv[1:] if arguments is None else list(arguments))
     try:
         writers = [writer(path) for path in options.output]
-        if options.periods * options.period * options.rate > LARGEST:
-            raise UnusableError(f'more than {LARGEST} points; lower --rate, --period or --periods')
+        if options.periods * options.period * options.rate > MAX_POINTS:
+            raise UnusableError(
+                f'more than {MAX_POINTS} points; lower --rate, --period or --periods'
+            )
         robot = Robot.from_urdf(
             read_description(options.description, options.description_arguments),
             gravity=options.gravity,

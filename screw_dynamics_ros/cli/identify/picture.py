@@ -22,7 +22,7 @@ STYLE = {
     'legend.frameon': False,
 }
 RESOLUTION = 90  # dots per inch
-MOST_JOINTS = 12
+MAX_JOINTS = 12
 
 
 def save_picture(result: DynamicIdentification, path: Path) -> None:
@@ -36,7 +36,7 @@ def save_picture(result: DynamicIdentification, path: Path) -> None:
         i
         for i in range(len(result.joint_names))
         if np.isfinite(result.torques.measured[:, i]).all()
-    ][:MOST_JOINTS]
+    ][:MAX_JOINTS]
     rows = len(joints)
     path.parent.mkdir(parents=True, exist_ok=True)
     with pyplot.rc_context(STYLE):

@@ -10,7 +10,7 @@ from screw_dynamics_ros.core.measurement.identification.dynamics import DynamicI
 from screw_dynamics_ros.core.measurement.identification.least_squares import described
 
 #: Combinations that the motion does not tell that are printed.
-MOST = 20
+MAX_COMBINATIONS = 20
 
 HEAD = ('joint', 'torque', 'identified', 'nominal')
 
@@ -102,7 +102,7 @@ def groups(result: DynamicIdentification) -> Iterator[str]:
 
 def held_combinations(result: DynamicIdentification) -> Iterator[str]:
     """Yield the combinations that this motion does not identify."""
-    for combination in result.held[:MOST]:
+    for combination in result.held[:MAX_COMBINATIONS]:
         yield f'HELD    near nominal values, not identified: {described(combination, 5)}'
-    if len(result.held) > MOST:
-        yield f'HELD    and {len(result.held) - MOST} more'
+    if len(result.held) > MAX_COMBINATIONS:
+        yield f'HELD    and {len(result.held) - MAX_COMBINATIONS} more'

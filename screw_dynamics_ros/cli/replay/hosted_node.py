@@ -15,8 +15,8 @@ from screw_dynamics_ros.nodes.hosting.host import ModelHost
 from screw_dynamics_ros.nodes.hosting.node_process import OutputGroupFactory
 from screw_dynamics_ros.ros.topics.channel import Channel
 
-LONGEST = 600.0  # s that compiling may take
-TURN = 0.01  # s between two looks whether it is done
+COMPILE_TIMEOUT_S = 600.0  # that compiling may take
+POLL_PERIOD_S = 0.01  # between two looks whether it is done
 
 Send = Callable[[str, bytes], None]
 
@@ -55,10 +55,10 @@ class HostedNode:
         self.host = ModelHost(self.node)
         self.host.add(factory(self.node, self.host), self.node)
         self.host.source.receive(String(data=text))
-        end = time.monotonic() + LONGEST
+        end = time.monotonic() + COMPILE_TIMEOUT_S
         while self.host.source.compiling and time.monotonic() < end:
             self.host.keep_house()
-            time.sleep(TURN)
+            time.sleep(POLL_PERIOD_S)
         if self.host.model is None or self.host.mapper is None:
             reason = self.host.source.descriptions.reason
             raise ScrewDynamicsError(f'{name}: {reason or "the description is not usable"}')

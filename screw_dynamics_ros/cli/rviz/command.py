@@ -31,7 +31,7 @@ from screw_dynamics_ros.ros.topics import qos
 
 ENDED, NOT_INSTALLED, INTERRUPTED = 0, 3, 128 + signal.SIGINT
 EXIT_STATUS = f'exit status: that of rviz2, {NOT_INSTALLED} if it is not installed'
-REMIND = 10.0  # s
+REMINDER_PERIOD_S = 10.0
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -65,7 +65,7 @@ def made_of(node: Node) -> str:
     subscription = node.create_subscription(
         String, 'robot_description', lambda message: texts.append(message.data), qos.LATCHED
     )
-    remind = time.monotonic() + REMIND
+    remind = time.monotonic() + REMINDER_PERIOD_S
     while True:
         rclpy.spin_once(node, timeout_sec=0.2)
         if texts:
@@ -76,7 +76,7 @@ def made_of(node: Node) -> str:
                 node.get_logger().error(f'another description is waited for: {error}')
         elif time.monotonic() > remind:
             node.get_logger().info(f'waiting for a description on {subscription.topic_name}')
-            remind += REMIND
+            remind += REMINDER_PERIOD_S
 
 
 def robot_of(text: str) -> Robot:

@@ -12,7 +12,7 @@ from screw_dynamics_ros.core import Robot
 from screw_dynamics_ros.core.types import Array
 from screw_dynamics_ros.nodes.model.running_model import leaf_links
 
-SMALLEST = 0.05  # m, of what is shown of a robot without extent
+MIN_EXTENT = 0.05  # m, of what is shown of a robot without extent
 
 
 def configuration(template: str, robot: Robot, *, namespace: str = '/', prefix: str = '') -> str:
@@ -62,7 +62,7 @@ def extent(robot: Robot) -> tuple[Array, float]:
     """Return center (3,) and largest side [m] of the box around the origins of all links."""
     origins = robot.link_poses(robot.neutral())[:, :3, 3]
     low, high = origins.min(axis=0), origins.max(axis=0)
-    return (low + high) / 2, max(float((high - low).max()), SMALLEST)
+    return (low + high) / 2, max(float((high - low).max()), MIN_EXTENT)
 
 
 def rounded(number: float) -> float:

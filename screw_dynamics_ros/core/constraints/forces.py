@@ -42,7 +42,7 @@ WELL_CONDITIONED = 1e-6
 FEASIBILITY_TOLERANCE = 1e-8
 
 #: A direction whose inverse inertia is so small, relative to its greatest mobility, does not move.
-IMMOVABLE = 1e-18
+IMMOVABLE_TOLERANCE = 1e-18
 
 
 @dataclass(frozen=True)
@@ -126,7 +126,7 @@ def constraint_forces(
 def unit_scale(inverse_inertia: Array, mobility: Array) -> Array:
     """Return the factors (..., m) that make the diagonal 1; 1 for what cannot be moved."""
     diagonal = np.diagonal(inverse_inertia, axis1=-2, axis2=-1)
-    movable = diagonal > IMMOVABLE * mobility
+    movable = diagonal > IMMOVABLE_TOLERANCE * mobility
     return 1.0 / np.sqrt(np.where(movable, diagonal, 1.0))
 
 

@@ -19,7 +19,7 @@ from screw_dynamics_ros.core.description.joint_types import JOINT_TYPES
 from screw_dynamics_ros.core.description.robot_description import Finding, Joint, RobotDescription
 
 #: Relative inertia about a joint axis below which the joint counts as moving nothing.
-_NOTHING = 1e-12
+_ZERO_INERTIA_TOLERANCE = 1e-12
 
 
 def physical_findings(description: RobotDescription) -> tuple[Finding, ...]:
@@ -109,7 +109,7 @@ class _Body:
         """Return whether accelerating the body's own joint takes any effort."""
         assert self.joint is not None
         matrix, axis = self.second_moment, self.joint.axis
-        nothing = _NOTHING * float(np.abs(matrix.diagonal()).sum())
+        nothing = _ZERO_INERTIA_TOLERANCE * float(np.abs(matrix.diagonal()).sum())
         kind = self.joint.kind
         if kind.slides and self.mass == 0.0:
             return False

@@ -105,18 +105,18 @@ class JointType:
         return screws
 
 
-_TURN, _SLIDE = ((_ABOUT_AXIS,),), ((_ALONG_AXIS,),)
+_ROTATION, _TRANSLATION = ((_ABOUT_AXIS,),), ((_ALONG_AXIS,),)
 
 JOINT_TYPES = {
     row.name: row
     for row in (
-        JointType('revolute', _TURN, 'revolute', has_range=True),
-        JointType('continuous', _TURN, 'revolute', is_periodic=True),
-        JointType('prismatic', _SLIDE, 'prismatic', has_range=True),
+        JointType('revolute', _ROTATION, 'revolute', has_range=True),
+        JointType('continuous', _ROTATION, 'revolute', is_periodic=True),
+        JointType('prismatic', _TRANSLATION, 'prismatic', has_range=True),
         JointType('fixed', ()),
         JointType('floating', (tuple(range(6)),)),
         JointType('planar', ((3,), (4,), (_ABOUT_AXIS,)), 'planar'),
-        JointType('helical', _TURN, 'helical', has_range=True, has_pitch=True),
+        JointType('helical', _ROTATION, 'helical', has_range=True, has_pitch=True),
     )
 }
 

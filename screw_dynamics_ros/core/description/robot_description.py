@@ -24,7 +24,7 @@ from screw_dynamics_ros.core.errors import ArgumentError, DescriptionError, Iner
 Severity = Literal['error', 'warning', 'info']
 
 #: How far a rotation matrix or a unit vector may be off.
-ROUNDING = 1e-6
+UNIT_TOLERANCE = 1e-6
 
 #: The last row of a pose.
 BOTTOM = np.array([0.0, 0.0, 0.0, 1.0])
@@ -177,13 +177,13 @@ class Joint:
             array.setflags(write=False)
             object.__setattr__(self, field, array)
         R = self.origin[:3, :3]
-        rigid = np.abs(R.T @ R - np.eye(3)).max() < ROUNDING and np.linalg.det(R) > 0.0
+        rigid = np.abs(R.T @ R - np.eye(3)).max() < UNIT_TOLERANCE and np.linalg.det(R) > 0.0
         if not (rigid and np.isfinite(self.origin).all() and (self.origin[3] == BOTTOM).all()):
             raise DescriptionError(
                 f'joint {self.name!r}: origin must be a rigid motion [[R, r], [0, 1]], with '
                 f'R^T R = 1 and det R = 1, got {self.origin.tolist()}'
             )
-        if self.kind.has_axis and not abs(np.linalg.norm(self.axis) - 1.0) < ROUNDING:
+        if self.kind.has_axis and not abs(np.linalg.norm(self.axis) - 1.0) < UNIT_TOLERANCE:
             raise DescriptionError(
                 f'joint {self.name!r}: axis must be a unit vector, got {self.axis.tolist()}; '
                 'divide it by its length, or make the joint fixed'

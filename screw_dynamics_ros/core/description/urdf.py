@@ -48,13 +48,13 @@ from screw_dynamics_ros.core.reproducible import product, sine_cosine, unit
 InertiaCheck = Literal['error', 'warn', 'ignore']
 
 #: Rotation matrix entries this close to 0, 1 or -1 are rounding residue of a right angle.
-_SNAP = 1e-15
+_RIGHT_ANGLE_TOLERANCE = 1e-15
 
 #: Characters of a name: they become frames, topics and lines of files.
-_LONGEST = 255
+_MAX_NAME_LENGTH = 255
 
 #: No robot needs larger numbers (SI units), and their products would overflow further on.
-_LARGEST = 1e30
+_MAX_NUMBER = 1e30
 
 
 def read_urdf(
@@ -315,7 +315,7 @@ def rotation_from_rpy(roll: float, pitch: float, yaw: float) -> NDArray[np.float
         ]
     )
     nearest = np.round(rotation)
-    return np.where(np.abs(rotation - nearest) <= _SNAP, nearest + 0.0, rotation)
+    return np.where(np.abs(rotation - nearest) <= _RIGHT_ANGLE_TOLERANCE, nearest + 0.0, rotation)
 
 
 # --- attributes ---------------------------------------------------------------------------------
@@ -325,10 +325,10 @@ def _name(element: Element) -> str:
     name = element.getAttribute('name')
     if not name:
         raise DescriptionError(f'a <{element.tagName}> has no name; add name="..."')
-    if len(name) > _LONGEST or not name.isprintable():
+    if len(name) > _MAX_NAME_LENGTH or not name.isprintable():
         raise DescriptionError(
-            f'the name of a <{element.tagName}> has control characters, or more than {_LONGEST}: '
-            f'{short(ascii(name))}; rename it'
+            f'the name of a <{element.tagName}> has control characters, or more than '
+            f'{_MAX_NAME_LENGTH}: {short(ascii(name))}; rename it'
         )
     return name
 
@@ -343,7 +343,7 @@ def _number(
         return default
     text = element.getAttribute(key)
     value = _to_float(text)
-    if value is None or math.isnan(value) or not (bound or abs(value) <= _LARGEST):
+    if value is None or math.isnan(value) or not (bound or abs(value) <= _MAX_NUMBER):
         _refuse_number(element, key, owner, text, 'a finite number')
     return value
 
@@ -356,7 +356,7 @@ def _vector(
         return default
     text = element.getAttribute(key)
     values = [_to_float(word) for word in text.split()]
-    if len(values) != 3 or not all(v is not None and abs(v) <= _LARGEST for v in values):
+    if len(values) != 3 or not all(v is not None and abs(v) <= _MAX_NUMBER for v in values):
         _refuse_number(element, key, owner, text, 'three finite numbers separated by spaces')
     return tuple(value for value in values if value is not None)
 
@@ -372,5 +372,5 @@ def _refuse_number(element: Element, key: str, owner: str, text: str, expected: 
     hint = ' (a xacro expression: expand the file with xacro first)' if '${' in text else ''
     raise DescriptionError(
         f'{owner}: <{element.tagName} {key}="{short(text)}"> is not {expected}, at most '
-        f'{_LARGEST:g}; correct it{hint}'
+        f'{_MAX_NUMBER:g}; correct it{hint}'
     )

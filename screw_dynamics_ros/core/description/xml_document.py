@@ -15,7 +15,7 @@ from defusedxml import DefusedXmlException, expatbuilder
 from screw_dynamics_ros.core import files
 from screw_dynamics_ros.core.errors import ArgumentError, DescriptionError
 
-LARGEST = 64 * 2**20  # bytes of a file: a hundred times what the largest robots have
+MAX_FILE_BYTES = 64 * 2**20  # bytes of a file: a hundred times what the largest robots have
 #: Elements of the semantic description that MoveIt reads beside a URDF.
 SRDF_ELEMENTS = frozenset(
     {
@@ -122,7 +122,7 @@ def source_of(text_or_path: str | bytes | os.PathLike[str]) -> str | bytes:
             f'text_or_path is a {type(text_or_path).__name__}; give URDF text or a path'
         )
     try:
-        return files.read(pathlib.Path(text_or_path), LARGEST).lstrip()
+        return files.read(pathlib.Path(text_or_path), MAX_FILE_BYTES).lstrip()
     except (OSError, ValueError) as error:
         reason = getattr(error, 'strerror', None) or str(error)
         raise DescriptionError(

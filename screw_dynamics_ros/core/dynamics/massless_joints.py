@@ -33,7 +33,7 @@ from screw_dynamics_ros.core.tree.multibody_tree import Body, Tree
 from screw_dynamics_ros.core.types import Array
 
 #: Part of a body's inertia that counts as none: what rounding leaves.
-NOTHING = 1e-12
+ZERO_INERTIA_TOLERANCE = 1e-12
 
 
 def guarded(D: Array, body: Body, carries: bool, P: Array, X: Array) -> Array:
@@ -63,7 +63,7 @@ def guarded(D: Array, body: Body, carries: bool, P: Array, X: Array) -> Array:
         check_moves_mass(D, body.joint)  # a number may be zero here and not elsewhere
     if X.shape[1] == 0:
         return D
-    return not_a_number_below(D, NOTHING * P.diagonal()[block_of(X)].sum())
+    return not_a_number_below(D, ZERO_INERTIA_TOLERANCE * P.diagonal()[block_of(X)].sum())
 
 
 def check_moves_mass(D: Array, joint: str) -> None:
@@ -100,7 +100,7 @@ def resisted(tree: Tree, M: Array, places: Sequence[int]) -> Array:
     result, pivots = M.copy(), triangular_factor(M).diagonal()
     for k in np.flatnonzero(massless):
         pivot = pivots[[k]][None]
-        excess = not_a_number_below(pivot, NOTHING * M[k, k]) - pivot  # zero or NaN
+        excess = not_a_number_below(pivot, ZERO_INERTIA_TOLERANCE * M[k, k]) - pivot  # zero or NaN
         result[k, k] = M[k, k] + excess[0, 0]
     return result
 

@@ -75,12 +75,12 @@ from screw_dynamics_ros.core.types import Array
 
 #: Joints on paths to joints, squared and added up, beyond which nothing is compiled: programs have
 #: some 120 operations for each, and half a million compile in half a minute on two cores.
-LONGEST = 4000
+MAX_COMPILED_SIZE = 4000
 
 
 def is_too_long(tree: Tree) -> bool:
     """Return whether a tree is not compiled: TALOS on a floating base is, a chain of 23 is not."""
-    return sum(len(tree.path(m)) ** 2 for m in range(len(tree.bodies))) > LONGEST
+    return sum(len(tree.path(m)) ** 2 for m in range(len(tree.bodies))) > MAX_COMPILED_SIZE
 
 
 def inverse_dynamics_second_derivatives(

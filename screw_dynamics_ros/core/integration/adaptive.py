@@ -18,10 +18,10 @@ from screw_dynamics_ros.core.integration.tableau import DORMAND_PRINCE, Tableau
 from screw_dynamics_ros.core.types import Array
 
 #: Of the step that the error allows, this part is taken; and a step changes by these factors.
-SAFETY, SHORTEN, LENGTHEN = 0.9, 0.2, 5.0
+SAFETY_FACTOR, MIN_STEP_FACTOR, MAX_STEP_FACTOR = 0.9, 0.2, 5.0
 
 #: A step must not be shorter, relative to the time and the whole interval.
-SMALLEST_STEP = 16 * np.finfo(float).eps
+MIN_STEP = 16 * np.finfo(float).eps
 
 
 @dataclass(frozen=True)
@@ -179,7 +179,10 @@ class AdaptiveRungeKutta(Integrator):
         t, way = t0, 1.0 if t1 >= t0 else -1.0
         h = abs(first_step) if first_step else self._first_step(motion, t0, q, v)
         steps = rejections = 0
-        before, longest = 1.0, LENGTHEN  # error of the last step, factor by which the next may grow
+        before, longest = (
+            1.0,
+            MAX_STEP_FACTOR,
+        )  # error of the last step, factor by which the next may grow
         while t != t1:
             left = abs(t1 - t)
             length = left if left < 1.01 * h else h
@@ -188,9 +191,15 @@ class AdaptiveRungeKutta(Integrator):
                 next_h = length * min(longest, self._factor(trial.error, before))
                 h = max(h, next_h) if length < h else next_h  # the last step is shorter than h
                 t = t1 if length == left else t + way * length
-                q, v, steps, before, longest = trial.q, trial.v, steps + 1, trial.error, LENGTHEN
+                q, v, steps, before, longest = (
+                    trial.q,
+                    trial.v,
+                    steps + 1,
+                    trial.error,
+                    MAX_STEP_FACTOR,
+                )
             else:
-                h = length * max(SHORTEN, SAFETY * trial.error**-self._exponent)
+                h = length * max(MIN_STEP_FACTOR, SAFETY_FACTOR * trial.error**-self._exponent)
                 rejections, longest = rejections + 1, 1.0
                 self._check_progress(h, max(abs(t), abs(t1 - t0)), t, trial)
             if steps + rejections >= self.most_steps and t != t1:
@@ -221,11 +230,11 @@ class AdaptiveRungeKutta(Integrator):
         least = 1e-4  # smaller errors say nothing about the next step
         error, before = max(error, least), max(before, least)
         growth = error ** (-0.7 * self._exponent) * before ** (0.4 * self._exponent)
-        return min(LENGTHEN, max(SHORTEN, SAFETY * growth))
+        return min(MAX_STEP_FACTOR, max(MIN_STEP_FACTOR, SAFETY_FACTOR * growth))
 
     def _check_progress(self, h: float, span: float, t: float, trial: _Trial) -> None:
         """Raise `DivergenceError` if steps are too short to be repeated."""
-        if h < max(self.shortest_step, SMALLEST_STEP * span):
+        if h < max(self.shortest_step, MIN_STEP * span):
             raise DivergenceError(
                 f'steps from t = {t:.6g} s would have to be shorter than {h:.1e} s: the error is '
                 f'{trial.error:.3g} times the tolerance because of {trial.worst}; '

@@ -29,7 +29,7 @@ MEMORY = 6
 
 #: Scaled corrections below it are not worth another call: far less than the rounding of positions,
 #: because velocities are increments divided by a short time.
-NEGLIGIBLE = 2e-17
+MIN_CORRECTION = 2e-17
 
 T = TypeVar('T')
 
@@ -83,7 +83,7 @@ def fixed_point(
         stalled = 0 if size < smallest / 2 else stalled + 1
         if size < smallest:
             best, smallest = (image, other), size
-        if best and smallest <= tolerance and (smallest <= NEGLIGIBLE or stalled == 2):
+        if best and smallest <= tolerance and (smallest <= MIN_CORRECTION or stalled == 2):
             return best
         step = f
         if dX:

@@ -36,9 +36,9 @@ from screw_dynamics_ros.core.reproducible import reproducible
 from screw_dynamics_ros.core.tree.multibody_tree import GROUND, rotation_of_z_to
 from screw_dynamics_ros.core.types import Array
 
-UNIT = 1e-9  # how far from 1 the length of a unit screw may be
+UNIT_TOLERANCE = 1e-9  # how far from 1 the length of a unit screw may be
 
-RESIDUE = 1e-12  # pitches [m/rad] and axis points [m] below this are rounding
+ROUNDING_TOLERANCE = 1e-12  # pitches [m/rad] and axis points [m] below this are rounding
 
 G = TypeVar('G', bound='Geometry')
 
@@ -52,8 +52,10 @@ def joint_axes(X: ArrayLike) -> screws.Screw:
     array([0.])
     """
     axes = screws.screw_axis(X)
-    point = np.where((np.abs(axes.point) < RESIDUE).all(axis=-1, keepdims=True), 0.0, axes.point)
-    pitch = np.where(np.abs(axes.pitch) < RESIDUE, 0.0, axes.pitch)
+    point = np.where(
+        (np.abs(axes.point) < ROUNDING_TOLERANCE).all(axis=-1, keepdims=True), 0.0, axes.point
+    )
+    pitch = np.where(np.abs(axes.pitch) < ROUNDING_TOLERANCE, 0.0, axes.pitch)
     return axes._replace(point=point, pitch=pitch)
 
 
@@ -162,7 +164,7 @@ class Geometry(ABC):
         X = self._frozen(field, value, (6,))
         turns = (X[:, :3] != 0.0).any(axis=1, keepdims=True)
         length = np.linalg.norm(np.where(turns, X[:, :3], X[:, 3:]), axis=1)
-        for i in np.flatnonzero(np.abs(length - 1.0) > UNIT):
+        for i in np.flatnonzero(np.abs(length - 1.0) > UNIT_TOLERANCE):
             raise DescriptionError(
                 f'joint {self.names[i]!r}: {field} = {X[i]} is no unit screw, its direction has '
                 f'length {length[i]:.9g}; divide it by that (see screws.unit_screw)'

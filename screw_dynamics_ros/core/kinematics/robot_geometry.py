@@ -43,7 +43,7 @@ from screw_dynamics_ros.core.tree.multibody_tree import (
 )
 from screw_dynamics_ros.core.types import Array
 
-ROOT = 'base'
+ROOT_NAME = 'base'
 
 IDENTITY = np.eye(4)
 
@@ -172,7 +172,7 @@ def description_of(
             'give one of each for every body'
         )
     axes = joint_axes(own.X)
-    made, joints = [Link(ROOT)], []
+    made, joints = [Link(ROOT_NAME)], []
     for i, (joint, link) in enumerate(zip(own.names, links)):
         e, p, pitch = axes.direction[i], axes.point[i], float(axes.pitch[i])
         bounds = (limits or {}).get(joint)
@@ -190,7 +190,7 @@ def description_of(
         if helical:
             stages.insert(1, (f'{joint}_pitch', 'prismatic', IDENTITY, Mimic(joint, pitch)))
             children.insert(0, f'{link}_turned')
-        parent = ROOT if own.parents[i] == GROUND else links[own.parents[i]]
+        parent = ROOT_NAME if own.parents[i] == GROUND else links[own.parents[i]]
         for (stage, kind, origin, mimic), child in zip(stages, children):
             own_limits = bounds if bounds and stage == joint else Limits()
             joints.append(Joint(stage, kind, parent, child, origin, e, own_limits, mimic))
@@ -234,12 +234,12 @@ def tree_of(
     free = np.full(n, np.inf)
     return Tree(
         bodies=tuple(bodies),
-        frames={ROOT: Frame(GROUND, IDENTITY)}
+        frames={ROOT_NAME: Frame(GROUND, IDENTITY)}
         | {
             link: Frame(
                 i,
                 IDENTITY,
-                ROOT if own.parents[i] == GROUND else links[own.parents[i]],
+                ROOT_NAME if own.parents[i] == GROUND else links[own.parents[i]],
                 None if inertias is None else inertias[i],
             )
             for i, link in enumerate(links)

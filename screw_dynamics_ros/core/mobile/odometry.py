@@ -35,7 +35,7 @@ from screw_dynamics_ros.core.mobile import planar
 from screw_dynamics_ros.core.mobile.wheeled_platform import WheeledPlatform
 from screw_dynamics_ros.core.types import Array
 
-SYMMETRY = 1e-9  # relative, of a covariance
+SYMMETRY_TOLERANCE = 1e-9  # relative, of a covariance
 
 
 @dataclass(frozen=True)
@@ -182,7 +182,10 @@ def checked_covariance(value: ArrayLike) -> Array:
     if P.shape != (3, 3) or not np.isfinite(P).all():
         raise ArgumentError(f'the covariance must be a finite (3, 3) matrix, got {P.tolist()}')
     size = np.abs(P).max()
-    if np.abs(P - P.T).max() > SYMMETRY * size or np.linalg.eigvalsh(P)[0] < -SYMMETRY * size:
+    if (
+        np.abs(P - P.T).max() > SYMMETRY_TOLERANCE * size
+        or np.linalg.eigvalsh(P)[0] < -SYMMETRY_TOLERANCE * size
+    ):
         raise ArgumentError('the covariance must be symmetric and have no negative eigenvalue')
     return 0.5 * (P + P.T)
 

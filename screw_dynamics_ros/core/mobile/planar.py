@@ -31,7 +31,7 @@ FORCE_LAST = np.eye(3)[[2, 0, 1]]
 FORCE_LAST.setflags(write=False)
 
 QUARTER_TURN = np.array([[0.0, -1.0], [1.0, 0.0]])
-FLAT = 1e-9  # how far a pose in space may be from one in the plane
+PLANE_TOLERANCE = 1e-9  # how far a pose in space may be from one in the plane
 
 
 def triple(name: str, value: ArrayLike) -> Array:
@@ -186,7 +186,7 @@ def from_space(C: ArrayLike) -> Array:
     if C.shape != (4, 4):
         raise ArgumentError(f'the pose must have shape (4, 4), got {C.shape}')
     off = np.abs(C[2] - [0.0, 0.0, 1.0, 0.0]).max(initial=0.0)
-    if not max(off, np.abs(C[:2, 2]).max()) <= FLAT:
+    if not max(off, np.abs(C[:2, 2]).max()) <= PLANE_TOLERANCE:
         raise ArgumentError(
             'the pose is not one of the plane z = 0: its third row must be (0, 0, 1, 0), got '
             f'{C[2].tolist()}'
@@ -200,7 +200,7 @@ def plane_twist(V: ArrayLike) -> Array:
     if V.shape != (6,) or not np.isfinite(V).all():
         raise ArgumentError(f'the twist must be six finite numbers (omega, v), got {V.tolist()}')
     out = V - EMBEDDING @ (EMBEDDING.T @ V)
-    if np.abs(out).max() > FLAT * max(1.0, np.abs(V).max()):
+    if np.abs(out).max() > PLANE_TOLERANCE * max(1.0, np.abs(V).max()):
         raise ArgumentError(
             'a mobile platform turns about z and moves in x and y only, the twist (omega, v) is '
             f'{V.tolist()}; set the other components to 0'

@@ -26,7 +26,7 @@ from screw_dynamics_ros.core.errors import ArgumentError
 from screw_dynamics_ros.core.types import Array
 
 #: The largest angle between rolling direction and roller axis; at a right angle nothing is driven.
-LARGEST_ROLLER_ANGLE = math.radians(85.0)
+MAX_ROLLER_ANGLE = math.radians(85.0)
 
 
 @dataclass(frozen=True, eq=False)
@@ -78,7 +78,7 @@ class Wheel:
                 raise ArgumentError(f'{who}: {what} must be a finite number, got {angle!r}')
         if self.roller_angle is None:
             return
-        if abs(self.roller_angle) > LARGEST_ROLLER_ANGLE:
+        if abs(self.roller_angle) > MAX_ROLLER_ANGLE:
             raise ArgumentError(
                 f'{who}: roller_angle is {self.roller_angle:.4g} rad; rollers at a right angle to '
                 'the rolling direction pass nothing on'

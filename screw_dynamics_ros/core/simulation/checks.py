@@ -11,7 +11,7 @@ from screw_dynamics_ros.core.arguments import float_array, vector
 from screw_dynamics_ros.core.errors import ArgumentError, InertiaError, UnknownNameError
 from screw_dynamics_ros.core.integration import Integrator
 from screw_dynamics_ros.core.robot.robot import Robot
-from screw_dynamics_ros.core.simulation.stops import CLOSE
+from screw_dynamics_ros.core.simulation.stops import LIMIT_TOLERANCE
 from screw_dynamics_ros.core.tree.joint_limits import coordinate_names, of_coordinates
 from screw_dynamics_ros.core.types import Array
 
@@ -80,7 +80,7 @@ def valid_state(robot: Robot, q: ArrayLike, v: ArrayLike) -> tuple[Array, Array]
         raise ArgumentError(f'a state must be finite, got q = {q}, v = {v}')
     lower = of_coordinates(robot, robot.limits.lower, -np.inf)
     upper = of_coordinates(robot, robot.limits.upper, np.inf)
-    beyond = (q < lower - CLOSE) | (q > upper + CLOSE)
+    beyond = (q < lower - LIMIT_TOLERANCE) | (q > upper + LIMIT_TOLERANCE)
     if beyond.any():
         k = int(beyond.argmax())
         raise ArgumentError(

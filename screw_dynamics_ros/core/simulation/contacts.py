@@ -36,7 +36,7 @@ from screw_dynamics_ros.core.errors import ArgumentError
 from screw_dynamics_ros.core.types import Array
 
 #: Squares of forces below this are taken for it, so that no force is divided by zero [N^2].
-TINY = 1e-200
+MIN_SQUARED_FORCE = 1e-200
 
 
 @dataclass(frozen=True, eq=False)
@@ -191,7 +191,7 @@ def contact_force(
 
 def limited(force: Array, limit: Any) -> Array:
     """Return a force (3,) of the same direction, not greater than a limit."""
-    return force * clamp(limit / np.sqrt(clamp(force @ force, TINY, np.inf)), 0.0, 1.0)
+    return force * clamp(limit / np.sqrt(clamp(force @ force, MIN_SQUARED_FORCE, np.inf)), 0.0, 1.0)
 
 
 def finite_vector(name: str, value: ArrayLike) -> Array:

@@ -7,9 +7,9 @@ import numpy as np
 from screw_dynamics_ros.core.types import Array
 
 #: Part of the largest deceleration with which a goal is approached; the rest makes up for steps.
-BRAKING = 0.8
+DECELERATION_SHARE = 0.8
 
-LARGEST = 1e9  # rad/s, m/s; 1/s^2: instead of infinite limits
+MAX_LIMIT = 1e9  # rad/s, m/s; 1/s^2: instead of infinite limits
 
 
 class ReferenceProfile:
@@ -43,7 +43,7 @@ class ReferenceProfile:
     """
 
     def __init__(self, velocity: Array) -> None:
-        self._velocity = np.minimum(velocity, LARGEST)
+        self._velocity = np.minimum(velocity, MAX_LIMIT)
         self.q, self.v = np.zeros(len(velocity)), np.zeros(len(velocity))
 
     def start(self, q: Array, v: Array) -> None:
@@ -58,8 +58,10 @@ class ReferenceProfile:
     def approach(self, goal: Array, goal_velocity: Array, acceleration: Array, dt: float) -> None:
         """Move on by dt [s] towards goals (n,) that move, with bounded accelerations (n,)."""
         distance = goal - self.q
-        bound = np.minimum(acceleration, LARGEST)
-        fastest = np.minimum(self._velocity, np.sqrt(2.0 * BRAKING * bound * np.abs(distance)))
+        bound = np.minimum(acceleration, MAX_LIMIT)
+        fastest = np.minimum(
+            self._velocity, np.sqrt(2.0 * DECELERATION_SHARE * bound * np.abs(distance))
+        )
         wanted = np.sign(distance) * np.minimum(fastest, np.abs(distance) / dt)
         self.v = self.v + np.clip(goal_velocity + wanted - self.v, -bound * dt, bound * dt)
         self.q = self.q + self.v * dt

@@ -9,7 +9,11 @@ import numpy as np
 
 from screw_dynamics_ros.core.arguments import check_number
 from screw_dynamics_ros.core.compile.program.tracing import clamp
-from screw_dynamics_ros.core.simulation.contacts import TINY, CompliantForce, finite_vector
+from screw_dynamics_ros.core.simulation.contacts import (
+    MIN_SQUARED_FORCE,
+    CompliantForce,
+    finite_vector,
+)
 from screw_dynamics_ros.core.types import Array
 
 
@@ -92,5 +96,5 @@ def spring_force(point: Array, velocity: Array, spring: Array) -> CompliantForce
 
 def length_and_direction(x: Array) -> tuple[Any, Array]:
     """Return |x| and x / |x|, which is zero if x is."""
-    length = np.sqrt(clamp(x @ x, TINY, np.inf))
+    length = np.sqrt(clamp(x @ x, MIN_SQUARED_FORCE, np.inf))
     return length, x / length

@@ -6,17 +6,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from screw_dynamics_ros.core.robot.robot import Robot
-from screw_dynamics_ros.core.simulation.stops import CLOSE, Stops
+from screw_dynamics_ros.core.simulation.stops import LIMIT_TOLERANCE, Stops
 from screw_dynamics_ros.core.types import Array
 
 Marks = NDArray[np.bool_]
 
 #: Exchanges of all wrong joints that do not make them fewer, before they are exchanged one by one.
-ATTEMPTS = 3
+MAX_ATTEMPTS = 3
 #: Exchanges after which the problem is taken for one without a solution.
-MOST_EXCHANGES = 1000
+MAX_EXCHANGES = 1000
 #: What velocities and accelerations into a stop may be by rounding, relatively.
-ROUNDING = 1e-12
+STOP_TOLERANCE = 1e-12
 
 
 class StackStops:
@@ -46,7 +46,7 @@ class StackStops:
         dynamics with inelastic collisions and Coulomb friction, 1996.
         """
         stops, loads = self._stops, np.zeros_like(v)
-        touched = stops.distances(q, stops.limits_from(q)) <= CLOSE
+        touched = stops.distances(q, stops.limits_from(q)) <= LIMIT_TOLERANCE
         rows = np.flatnonzero(touched.any(axis=1))
         held = np.zeros_like(touched)
         if rows.size:
@@ -59,7 +59,7 @@ class StackStops:
         """Put joints that are beyond a limit on it, in q and v, and return the impulses (N, nv)."""
         stops, impulses = self._stops, np.zeros_like(v)
         distances = stops.distances(q, limits)
-        touched = distances <= CLOSE
+        touched = distances <= LIMIT_TOLERANCE
         rows = np.flatnonzero((touched & (stops.velocities(v) < 0.0)).any(axis=1))
         if rows.size:
             impulse = self._impulses(q[rows], v[rows], touched[rows])
@@ -127,10 +127,10 @@ def complementary(A: Array, b: Array, lower: Marks, upper: Marks) -> Array:
     """
     fixed, touched = lower & upper, lower | upper
     sign, rows = np.where(lower, 1.0, -1.0), np.arange(len(b))
-    tolerance = ROUNDING * np.abs(b).max(axis=1, initial=0.0, keepdims=True)
+    tolerance = STOP_TOLERANCE * np.abs(b).max(axis=1, initial=0.0, keepdims=True)
     held = fixed | touched & (sign * b < 0.0)
-    fewest, attempts = np.full(len(b), b.shape[1] + 1), np.full(len(b), ATTEMPTS)
-    for _ in range(MOST_EXCHANGES):
+    fewest, attempts = np.full(len(b), b.shape[1] + 1), np.full(len(b), MAX_ATTEMPTS)
+    for _ in range(MAX_EXCHANGES):
         both = held[:, :, None] & held[:, None, :]
         system = np.where(both, A, np.eye(b.shape[1]))
         p: Array = np.linalg.solve(system, np.where(held, -b, 0.0)[..., None])[..., 0]
@@ -139,7 +139,7 @@ def complementary(A: Array, b: Array, lower: Marks, upper: Marks) -> Array:
         count = wrong.sum(axis=1)
         if not count.any():
             return p
-        attempts = np.where(count < fewest, ATTEMPTS, attempts - 1)
+        attempts = np.where(count < fewest, MAX_ATTEMPTS, attempts - 1)
         fewest = np.minimum(fewest, count)
         last = np.zeros_like(wrong)
         last[rows, wrong.shape[1] - 1 - wrong[:, ::-1].argmax(axis=1)] = True

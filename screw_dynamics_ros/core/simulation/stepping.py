@@ -14,27 +14,27 @@ from screw_dynamics_ros.core.robot.robot import Robot
 from screw_dynamics_ros.core.simulation.compliant_forces import Effects
 from screw_dynamics_ros.core.simulation.environment import Environment
 from screw_dynamics_ros.core.simulation.stage_torques import StageTorques
-from screw_dynamics_ros.core.simulation.stops import CLOSE, Stops, first_passage
+from screw_dynamics_ros.core.simulation.stops import LIMIT_TOLERANCE, Stops, first_passage
 from screw_dynamics_ros.core.tree.joint_limits import of_coordinates, velocity_names
 from screw_dynamics_ros.core.types import Array
 
 #: A step is too long if the robot moves further than this in it [rad, m], ...
-LONGEST_WAY = 0.2
+MAX_WAY = 0.2
 #: ... or if contacts and springs would swing by a larger angle [rad], ...
-LONGEST_SWING = 0.3
+MAX_SWING = 0.3
 #: ... which is smaller where a contact begins or ends, ...
 FIRST_SWING = 0.1
 #: ... or if it gains more energy than the torques give, as a part of that of motion and springs.
 ENERGY_GAIN = 1e-4
 #: What energies may differ by without meaning, as a part of their terms.
-ROUNDING = 1e-12
+ENERGY_TOLERANCE = 1e-12
 
 #: A step is divided into so many, and by impacts, ...
-MOST_SUBSTEPS = 64
+MAX_SUBSTEPS = 64
 #: ... of which each may gain so much; with more the motion has diverged.
-MOST_ENERGY_GAIN = 0.1
+MAX_ENERGY_GAIN = 0.1
 #: How often the time of an impact is looked for in a step; others are put at the end of a substep.
-MOST_SEARCHES = 8
+MAX_SEARCHES = 8
 
 
 #: q, v, and what planes and springs do there, if there are any.
@@ -127,7 +127,7 @@ class Stepping:
         f, accelerations = effects.elastic, self._robot.forward_dynamics
         caused = accelerations(q, v, f) - accelerations(q, v, np.zeros(len(f)))
         square = float(f.dot(caused)) / (2.0 * float(effects.energy))
-        return LONGEST_SWING / math.sqrt(square) if square > 0.0 else math.inf
+        return MAX_SWING / math.sqrt(square) if square > 0.0 else math.inf
 
     def _begins_too_fast(
         self, before: State, after: State, torques: Array | StageTorques, dt: float
@@ -138,7 +138,7 @@ class Stepping:
         if torques.strongest is None or (before[2].energy > 0.0 and after[2].energy > 0.0):
             return False
         within = self._state(*torques.strongest, torques.memory)
-        return dt * LONGEST_SWING > FIRST_SWING * self._longest_swing(within)
+        return dt * MAX_SWING > FIRST_SWING * self._longest_swing(within)
 
     def _follows(
         self,
@@ -146,7 +146,7 @@ class Stepping:
         after: State,
         tau: Array,
         dt: float,
-        way: float = LONGEST_WAY,
+        way: float = MAX_WAY,
         gain: float = ENERGY_GAIN,
     ) -> bool:
         """Return whether a step is short enough for the motion; stops do no work in it.
@@ -160,7 +160,7 @@ class Stepping:
         if after[2] is not None and way < math.inf and dt > self._longest_swing(after):
             return False
         gained, motion, scale = self._energy_gain(before, after, tau, dt)
-        return gained <= gain * motion + ROUNDING * scale
+        return gained <= gain * motion + ENERGY_TOLERANCE * scale
 
     def _energy_gain(
         self, before: State, after: State, tau: Array, dt: float
@@ -193,11 +193,11 @@ class Stepping:
     def _divided(self, q: Array, v: Array, memory: Array, tau: Array, dt: float) -> Moved:
         """Return the state a time dt later by substeps."""
         stops, q, impulses = self._stops, q.copy(), np.zeros(len(v))
-        remaining, shortest, searches = dt, dt / MOST_SUBSTEPS, MOST_SEARCHES
+        remaining, shortest, searches = dt, dt / MAX_SUBSTEPS, MAX_SEARCHES
         longest, acted, before = dt, False, self._state(q, v, memory)
         while True:
             limits = stops.limits_from(q)
-            touched = np.flatnonzero(stops.distances(q, limits) <= CLOSE)
+            touched = np.flatnonzero(stops.distances(q, limits) <= LIMIT_TOLERANCE)
             v, impulse = stops.impact(q, v, touched)
             if acted:
                 v = self._without_gain(before, self._state(q, v, memory), tau)
@@ -222,10 +222,10 @@ class Stepping:
                     if h > shortest:
                         h = longest = max(h / 2, shortest)
                         continue
-                    if not self._follows(before, after, tau, h, math.inf, MOST_ENERGY_GAIN):
+                    if not self._follows(before, after, tau, h, math.inf, MAX_ENERGY_GAIN):
                         raise self._divergence(v, v_next, h)
                 later = stops.distances(q_next, limits)
-                passed = later < -CLOSE
+                passed = later < -LIMIT_TOLERANCE
                 loaded = resting[passed[resting]]
                 if loaded.size:  # since the substep began
                     held = np.union1d(held, loaded)
@@ -234,9 +234,12 @@ class Stepping:
                     break
                 searches -= 1
                 h = first_passage(
-                    distances[passed] + CLOSE / 2, velocities[passed], later[passed] + CLOSE / 2, h
+                    distances[passed] + LIMIT_TOLERANCE / 2,
+                    velocities[passed],
+                    later[passed] + LIMIT_TOLERANCE / 2,
+                    h,
                 )
-            reached = (later < 0.0) | (later < CLOSE) & (stops.velocities(v_next) < 0.0)
+            reached = (later < 0.0) | (later < LIMIT_TOLERANCE) & (stops.velocities(v_next) < 0.0)
             if reached.any():
                 q_next[stops.q[reached]] = limits[reached]
                 after = self._state(q_next, v_next, memory)

@@ -35,7 +35,7 @@ from screw_dynamics_ros.core.types import Array
 Numbers = NDArray[np.intp]
 
 #: A joint this close to its limit [rad, m] is put on it.
-CLOSE = 1e-6
+LIMIT_TOLERANCE = 1e-6
 
 
 class Stops:

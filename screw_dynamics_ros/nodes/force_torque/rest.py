@@ -13,15 +13,15 @@ from screw_dynamics_ros.core.types import Array
 from screw_dynamics_ros.nodes.force_torque.sensor_messages import WrenchSample
 from screw_dynamics_ros.ros.joint_states.mapper import JointStateMapper
 
-MOST = 20_000  # joint states kept
-LEAST_SAMPLES = 10  # or pose_samples, if that is less
+MAX_STATES = 20_000  # joint states kept
+MIN_SAMPLES = 10  # or pose_samples, if that is less
 
 
 class RestStates:
     """The latest joint states, without a pause among them."""
 
     def __init__(self) -> None:
-        self._states: deque[tuple[int, Array, Array]] = deque(maxlen=MOST)
+        self._states: deque[tuple[int, Array, Array]] = deque(maxlen=MAX_STATES)
 
     def forget(self) -> None:
         """Restart."""
@@ -57,7 +57,7 @@ class RestStates:
         timeout : float
             Largest age of the last sample [s].
         most : int
-            How many samples are asked for; a tenth, at least `LEAST_SAMPLES`, must be there.
+            How many samples are asked for; a tenth, at least `MIN_SAMPLES`, must be there.
 
         Raises
         ------
@@ -67,10 +67,10 @@ class RestStates:
             Samples or joint states are too few, too old, or of other times.
         """
         now = time.monotonic()
-        if len(samples) < min(LEAST_SAMPLES, most):
+        if len(samples) < min(MIN_SAMPLES, most):
             raise ArgumentError(
                 f'{len(samples)} sensor messages without a pause, and at least '
-                f'{min(LEAST_SAMPLES, most)} are needed: call again later; see /diagnostics'
+                f'{min(MIN_SAMPLES, most)} are needed: call again later; see /diagnostics'
             )
         if now - samples[-1].arrival > timeout:
             raise ArgumentError(

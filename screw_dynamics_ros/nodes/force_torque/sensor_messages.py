@@ -13,7 +13,8 @@ from screw_dynamics_ros.core.errors import ArgumentError
 from screw_dynamics_ros.core.types import Array
 from screw_dynamics_ros.ros.names import shown
 
-JUMP = 10**9  # ns by which stamps may run backwards before it is another run of time
+#: Time [ns] by which stamps may run backwards before it is another run of time.
+MAX_BACKWARD_JUMP_NS = 10**9
 
 
 class WrenchSample(NamedTuple):
@@ -96,7 +97,7 @@ class SensorMessages:
         if stamp == 0:
             raise ArgumentError('it has no stamp, by which the motion is found')
         before = self._samples[-1].stamp if self._samples else stamp - 1
-        if before - JUMP < stamp <= before:
+        if before - MAX_BACKWARD_JUMP_NS < stamp <= before:
             raise ArgumentError(
                 'its stamp is not later than that of the one before: by '
                 f'{(before - stamp) * 1e-9:g} s'

@@ -32,7 +32,7 @@ from screw_dynamics_ros.ros.messages.templates import vector
 from screw_dynamics_ros.ros.parameters import Parameters
 from screw_dynamics_ros.ros.standard_services import serve_trigger
 
-MOST_POSES = 1000
+MAX_POSES = 1000
 
 
 class RestingPose(NamedTuple):
@@ -152,8 +152,8 @@ class ToolPoses:
         return f'bias of {pose.samples} sensor messages: {force}'
 
     def _record(self) -> str:
-        if len(self._poses) >= MOST_POSES:
-            raise ArgumentError(f'{MOST_POSES} poses are recorded: call ~/forget_poses')
+        if len(self._poses) >= MAX_POSES:
+            raise ArgumentError(f'{MAX_POSES} poses are recorded: call ~/forget_poses')
         pose = self._present()
         self._poses.append(pose)
         return f'pose {len(self._poses)}: mean of {pose.samples} sensor messages'

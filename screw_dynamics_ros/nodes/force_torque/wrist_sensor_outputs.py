@@ -45,8 +45,8 @@ from screw_dynamics_ros.ros.topics.channel import Channel
 from screw_dynamics_ros.ros.topics.publishers import Publishers
 
 INPUT, OUTPUT = 'wrench', '~/wrench'
-MOST_KINDS = 20  # of refusals
-KEPT = 200  # joint states among which that of a sensor message is looked for
+MAX_KINDS = 20  # of refusals
+STATE_HISTORY = 200  # joint states among which that of a sensor message is looked for
 
 
 @dataclass(frozen=True)
@@ -96,7 +96,7 @@ class WristSensor:
         self._sensor = SensorMessages()
         self._adopted: Adopted[SensorPlan] | None = None
         self._channels: list[Channel] = []
-        self._motions = StampedValues(KEPT)
+        self._motions = StampedValues(STATE_HISTORY)
         self._refused: dict[str, Refusal] = {}  # by kind
         self._frame = self._parameters['sensor_frame']
         self._poses = ToolPoses(node, host, self._parameters, self._sensor)
@@ -243,7 +243,7 @@ class WristSensor:
     def _refuse(self, reason: str) -> None:
         kind = reason.split(':')[0]
         known = self._refused.get(kind)
-        if known or len(self._refused) < MOST_KINDS:
+        if known or len(self._refused) < MAX_KINDS:
             count = known.count + 1 if known else 1
             self._refused[kind] = Refusal(time.monotonic(), count, printable(reason))
 
@@ -276,7 +276,7 @@ class WristSensor:
         if adopted is not None and adopted.plan.fault:
             status.report(Level.WARN, adopted.plan.fault)
         for refusal in self._refused.values():
-            if now - refusal.last < statuses.RECENT:
+            if now - refusal.last < statuses.INCIDENT_HOLD_S:
                 status.report(
                     Level.WARN,
                     f'sensor messages refused, {refusal.count} so far: {refusal.reason}',

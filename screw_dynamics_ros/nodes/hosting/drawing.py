@@ -23,7 +23,7 @@ from screw_dynamics_ros.core.types import Array
 from screw_dynamics_ros.ros.diagnostics import Level, Status
 from screw_dynamics_ros.ros.process.latest import Latest
 from screw_dynamics_ros.ros.process.timers import at_most
-from screw_dynamics_ros.ros.process.worker import RECENT, Worker, WorkerError
+from screw_dynamics_ros.ros.process.worker import DEATH_HOLD_S, Worker, WorkerError
 from screw_dynamics_ros.ros.topics.channel import Channel
 
 #: Returns present numbers in the thread that answers joint states: always of the same shape.
@@ -32,10 +32,10 @@ Source = Callable[[], Array]
 #: What to make a message with (pickled, with the shapes of its numbers), stamp and numbers.
 Task = tuple[bytes, bytes, bytes]
 
-OLDEST = 0.5  # s between a state and what is drawn of it; later it is left out
+MAX_AGE_S = 0.5  # between a state and what is drawn of it; later it is left out
 
-RESTART = 1.0  # s between two attempts to start a process
-SLOW = 5.0  # s without an answer before a warning
+RESTART_PERIOD_S = 1.0  # between two attempts to start a process
+ANSWER_TIMEOUT_S = 5.0  # without an answer before a warning
 
 
 class Maker(Protocol):
@@ -124,7 +124,7 @@ class DrawingProcess:
             self._publish({channel: since for channel, (_, since) in waiting.items()}, made, era)
         except WorkerError as error:
             self._note(str(error))
-            time.sleep(RESTART)
+            time.sleep(RESTART_PERIOD_S)
         except Exception as error:  # whatever it is, states are answered and it is reported
             self._note(f'{type(error).__name__}: {error}')
 
@@ -138,7 +138,7 @@ class DrawingProcess:
                     return
                 if isinstance(message, str):
                     self._note(f'{channel.topic}: {message}')
-                elif message is not None and time.monotonic() - since > OLDEST:
+                elif message is not None and time.monotonic() - since > MAX_AGE_S:
                     self._left_out += 1
                 elif message is not None:
                     self._send(channel, message)
@@ -160,9 +160,9 @@ class DrawingProcess:
         status = Status('drawing')
         status.values['messages'] = f'{self._drawn}, {self._left_out} left out'
         self.worker.report(status, 'another one is started')
-        if time.monotonic() - self._last_fault < RECENT and not status.texts:
+        if time.monotonic() - self._last_fault < DEATH_HOLD_S and not status.texts:
             status.report(Level.WARN, self._fault)
-        if self.worker.waiting > SLOW:
+        if self.worker.waiting > ANSWER_TIMEOUT_S:
             status.report(
                 Level.WARN,
                 'no markers and singularity measures: the process that computes them has not '

@@ -26,7 +26,7 @@ from screw_dynamics_ros.ros.process.faults import FAULTS
 from screw_dynamics_ros.ros.status import Level, Status
 from screw_dynamics_ros.ros.topics.frame_chain import FrameChain
 
-LOOK = 0.02  # s between looks at the transforms
+TRANSFORM_PERIOD_S = 0.02  # between looks at the transforms
 
 
 class GravitySource:
@@ -154,7 +154,7 @@ class GravitySource:
         if self._parameters['gravity_source'] == PARAMETER:
             return
         now = time.monotonic()
-        if now - self._looked > LOOK:
+        if now - self._looked > TRANSFORM_PERIOD_S:
             self._looked = now
             self.look()
         if self._down is None:

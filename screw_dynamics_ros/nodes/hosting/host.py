@@ -49,7 +49,7 @@ from screw_dynamics_ros.ros.process.scheduling import use_real_time
 from screw_dynamics_ros.ros.services import Answer, Services
 from screw_dynamics_ros.ros.status import Status
 
-HOUSEKEEPING = 0.1  # s between looks at listeners and new descriptions
+HOUSEKEEPING_PERIOD_S = 0.1  # between checks of subscribers and new descriptions
 
 GRAVITY = {'gravity', *(each.name for each in gravity_parameters.TABLE)}
 
@@ -217,7 +217,7 @@ class ModelHost:
             self.diagnostics.add(self.services.status)
         if self.drawing.is_used:
             self.diagnostics.add(self.drawing.status)
-        self.states.deferred_work.every(HOUSEKEEPING, self.keep_house)
+        self.states.deferred_work.every(HOUSEKEEPING_PERIOD_S, self.keep_house)
         priority = self.parameters['realtime_priority']
         self.scheduling_fault = use_real_time(priority) if priority else ''
         self.source.subscribe(self.node)

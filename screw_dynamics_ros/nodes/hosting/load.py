@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import time
 
-LOSSES = 0.1  # share of joint states, lost on the way or overtaken, that is worth a warning
+MAX_LOSS_SHARE = 0.1  # share of joint states, lost on the way or overtaken, that is worth a warning
 
 
 class Load:
@@ -56,7 +56,9 @@ class Load:
     def take(self, now: float) -> dict[str, str]:
         """Return rates and times since the last report, and restart."""
         interval = max(now - self._reported, 1e-9)
-        self.loses = self.lost - self._lost > LOSSES * (self._count + self.lost - self._lost)
+        self.loses = self.lost - self._lost > MAX_LOSS_SHARE * (
+            self._count + self.lost - self._lost
+        )
         values = {'rate [Hz]': f'{self._count / interval:.1f}'}
         if self._served:
             values['processing mean [us]'] = f'{self._busy / self._served * 1e6:.1f}'

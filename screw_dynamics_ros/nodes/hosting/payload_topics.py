@@ -5,7 +5,7 @@ from __future__ import annotations
 from geometry_msgs.msg import InertiaStamped
 from rclpy.node import Node
 
-from screw_dynamics_ros.core.motion.control.payload_transitions import NOTHING
+from screw_dynamics_ros.core.motion.control.payload_transitions import NO_PAYLOAD
 from screw_dynamics_ros.nodes.model.payloads import Payloads
 from screw_dynamics_ros.ros.messages.inertias import write_inertia
 from screw_dynamics_ros.ros.names import topic_tokens
@@ -43,7 +43,7 @@ class PayloadTopics:
             message = InertiaStamped()
             message.header.stamp = self._node.get_clock().now().to_msg()
             message.header.frame_id = self._prefix + link
-            write_inertia(message.inertia, bodies.get(link, NOTHING))
+            write_inertia(message.inertia, bodies.get(link, NO_PAYLOAD))
             self._publishers.get(
                 InertiaStamped, f'~/payload_inertia/{token}', qos.LATCHED, qos.COMMAND_OVERRIDES
             ).publish(message)

@@ -25,7 +25,7 @@ from screw_dynamics_ros.ros.process.faults import FAULTS
 from screw_dynamics_ros.ros.status import Status
 from screw_dynamics_ros.ros.topics.channel import Channel
 
-IDLE = 2e-4  # s after an answer from which the next state need not wait its turn
+IDLE_TIME_S = 2e-4  # after an answer from which the next state need not wait its turn
 CATCH_UP = 2e-3  # s for which waiting states are processed, and not merged into newer ones
 TURN_LOST = 0.1  # s after which nothing waits for its turn any more
 
@@ -134,7 +134,7 @@ class StatePipeline(StateInput):
         if waits:
             load.lost += 1
         if (
-            arrival - self._free_since > (TURN_LOST if waits else IDLE)
+            arrival - self._free_since > (TURN_LOST if waits else IDLE_TIME_S)
             or not self.policies.may_merge
             or self._node.executor is None
         ):

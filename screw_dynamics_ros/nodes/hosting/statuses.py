@@ -17,13 +17,13 @@ from screw_dynamics_ros.ros.joint_states.policies import Reason
 from screw_dynamics_ros.ros.names import printable, shorten
 from screw_dynamics_ros.ros.topics.channel import Channel
 
-RECENT = 3.0  # s for which an incident stays on /diagnostics
+INCIDENT_HOLD_S = 3.0  # for which an incident stays on /diagnostics
 SHORT_OF_FIELD = {Reason.VELOCITY_MISSING: 'velocity', Reason.EFFORT_MISSING: 'effort'}
 
 
 def level_while_waiting(load: Load) -> Level:
     """Return the level for something that has not arrived yet."""
-    return Level.ERROR if time.monotonic() - load.started > RECENT else Level.OK
+    return Level.ERROR if time.monotonic() - load.started > INCIDENT_HOLD_S else Level.OK
 
 
 def description_status(
@@ -144,7 +144,7 @@ def joint_state_status(
         status.report(
             Level.ERROR, 'no usable joint state for longer than state_timeout; outputs have stopped'
         )
-    if now - load.last_overflow < RECENT:
+    if now - load.last_overflow < INCIDENT_HOLD_S:
         status.report(
             Level.WARN,
             'positions or velocities too large to compute with: '
@@ -159,7 +159,7 @@ def report_messages(status: Status, load: Load, now: float, remedy: str = '') ->
     """Report messages that came late, not at all, or could not be read."""
     status.values['late, skipped'] = str(load.late)
     status.values['lost or merged'] = str(load.lost)
-    if now - load.last_late < RECENT:
+    if now - load.last_late < INCIDENT_HOLD_S:
         status.report(
             Level.WARN,
             f'a joint state was received {load.delay:.3f} s after it was sent, later than '
@@ -172,7 +172,7 @@ def report_messages(status: Status, load: Load, now: float, remedy: str = '') ->
             f'{load.lost} joint states so far were lost in transport or merged into newer ones: '
             'they arrive faster than they can be transported and processed' + remedy,
         )
-    if now - load.last_unreadable < RECENT:
+    if now - load.last_unreadable < INCIDENT_HOLD_S:
         status.report(Level.WARN, f'unreadable message: {printable(load.unreadable_reason)}')
 
 
@@ -202,7 +202,7 @@ def report_records(
     """
     for reason, record in mapper.records.items():
         status.values[f'{reason.name.lower()} count'] = str(record.count)
-        if now - record.last >= RECENT:
+        if now - record.last >= INCIDENT_HOLD_S:
             continue
         field = SHORT_OF_FIELD.get(reason)
         is_missed = field is None or field in needs

@@ -7,7 +7,7 @@ from screw_dynamics_ros.core.integration import tableau
 from screw_dynamics_ros.core.mechanisms.absolute_coordinates.example_systems import EXAMPLES
 from screw_dynamics_ros.core.mechanisms.absolute_coordinates.groups import SE3, SO3xR3
 from screw_dynamics_ros.nodes.parameters.shared_parameters import PROCESS
-from screw_dynamics_ros.nodes.simulation.parameters import FASTEST, PUBLISH, WALL
+from screw_dynamics_ros.nodes.simulation.parameters import MAX_REAL_TIME_FACTOR, PUBLISH, WALL
 from screw_dynamics_ros.ros.parameters import Specification
 
 GROUPS = {'auto': 'auto', 'se3': SE3, 'so3_r3': SO3xR3}
@@ -146,7 +146,7 @@ TIME = (
         1.0,
         'Simulated time per real time, with a simulated clock. 0: as fast as possible.',
         minimum=0.0,
-        maximum=FASTEST,
+        maximum=MAX_REAL_TIME_FACTOR,
         read_only=True,
     ),
     Specification(

@@ -17,7 +17,7 @@ from screw_dynamics_ros.nodes.mechanism.outputs import MechanismOutputs
 from screw_dynamics_ros.nodes.mechanism.parameters import TABLE
 from screw_dynamics_ros.nodes.simulation.parameters import check
 from screw_dynamics_ros.nodes.simulation.simulation_node import (
-    HOUSEKEEPING,
+    HOUSEKEEPING_PERIOD_S,
     MAX_CATCHING_UP,
     SimulationNode,
 )
@@ -73,7 +73,7 @@ class MechanismSimulator(SimulationNode):
         diagnostics.add(self.status)
         diagnostics.add(FAULTS.status)
         self._pace.start(time.monotonic())
-        every(node, HOUSEKEEPING, self._outputs.count_listeners)
+        every(node, HOUSEKEEPING_PERIOD_S, self._outputs.count_listeners)
         every(node, min(1.0 / parameters['rate'], 0.01), self._run)
 
     def _prepare(self) -> None:

@@ -17,7 +17,7 @@ from screw_dynamics_ros.core.mobile.wheeled_platform import WheeledPlatform
 from screw_dynamics_ros.core.types import Array
 from screw_dynamics_ros.nodes.mobile_base.parameters import axis_limits
 
-CHANGED = 1e-9  # rad/s, m/s
+CHANGE_TOLERANCE = 1e-9  # rad/s, m/s
 
 
 class CommandFilter:
@@ -68,7 +68,7 @@ class CommandFilter:
         possible = self._curved(admissible_twist(self._platform, wanted, values['filter_length']))
         given = self._curved(self._limiter.limit(possible, dt))
         reasons = [] if is_fresh else ['the command has timed out']
-        if np.abs(possible - wanted).max() > CHANGED:
+        if np.abs(possible - wanted).max() > CHANGE_TOLERANCE:
             reasons.append('the platform cannot make the twist')
         if self._limiter.acted:
             reasons.append('limits')

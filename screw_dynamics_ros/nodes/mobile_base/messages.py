@@ -29,8 +29,8 @@ from screw_dynamics_ros.core.types import Array
 from screw_dynamics_ros.ros.messages.templates import vector
 
 #: Where (phi, x, y) stand in the order x, y, z, roll, pitch, yaw of covariances in ROS.
-PLACES = (5, 0, 1)
-FLAT = 1e-3  # of a quaternion: how far a pose that is set may be tilted
+COVARIANCE_INDICES = (5, 0, 1)
+TILT_TOLERANCE = 1e-3  # of a quaternion: how far a pose that is set may be tilted
 
 
 def stamp_of(nanoseconds: int) -> Time:
@@ -97,7 +97,7 @@ def joint_state(names: Sequence[str], odometry: Odometry, twist: Array, stamp: i
 def covariance(P: Array, diagonal: ArrayLike) -> list[float]:
     """Return the 36 numbers of a covariance of (phi, x, y) with variances added."""
     whole = np.diag(np.asarray(diagonal, dtype=float))
-    whole[np.ix_(PLACES, PLACES)] += P
+    whole[np.ix_(COVARIANCE_INDICES, COVARIANCE_INDICES)] += P
     return [float(number) for number in whole.ravel()]
 
 
@@ -116,13 +116,13 @@ def read_pose(message: PoseWithCovarianceStamped, frame: str) -> tuple[Array, Ar
     p, o = message.pose.pose.position, message.pose.pose.orientation
     q = np.array([o.x, o.y, o.z, o.w])
     numbers = np.array([p.x, p.y, *q, *message.pose.covariance])
-    if not np.isfinite(numbers).all() or not abs(q @ q - 1.0) < FLAT:
+    if not np.isfinite(numbers).all() or not abs(q @ q - 1.0) < TILT_TOLERANCE:
         raise ArgumentError('numbers must be finite and the orientation a unit quaternion')
-    if max(abs(o.x), abs(o.y)) > FLAT:
+    if max(abs(o.x), abs(o.y)) > TILT_TOLERANCE:
         raise ArgumentError('the pose is tilted; a platform turns about z only')
     R = quaternions.to_matrix(q / np.sqrt(q @ q))
     phi = math.atan2(R[1, 0], R[0, 0])
     turn = np.eye(3)
     turn[1:, 1:] = R[:2, :2].T
-    P = np.reshape(message.pose.covariance, (6, 6))[np.ix_(PLACES, PLACES)]
+    P = np.reshape(message.pose.covariance, (6, 6))[np.ix_(COVARIANCE_INDICES, COVARIANCE_INDICES)]
     return np.array([phi, p.x, p.y]), turn @ P @ turn.T

@@ -26,7 +26,7 @@ from screw_dynamics_ros.nodes.mobile_base.pose_outputs import PoseOutputs
 from screw_dynamics_ros.nodes.parameters.state_parameters import policies
 from screw_dynamics_ros.ros.diagnostics import Diagnostics, Level, Status
 from screw_dynamics_ros.ros.joint_states.mapper import JointStateMapper
-from screw_dynamics_ros.ros.joint_states.policies import NEVER, Policies
+from screw_dynamics_ros.ros.joint_states.policies import NEVER_STAMP, Policies
 from screw_dynamics_ros.ros.names import shorten
 from screw_dynamics_ros.ros.parameters import Parameters
 from screw_dynamics_ros.ros.process.faults import FAULTS
@@ -36,7 +36,7 @@ from screw_dynamics_ros.ros.topics import qos
 
 SET_POSE = '~/set_pose'
 COMMANDS, UNSTAMPED = '~/cmd_vel', '~/cmd_vel_unstamped'
-HOUSEKEEPING = 0.1  # s
+HOUSEKEEPING_PERIOD_S = 0.1
 
 
 class OdometryNode:
@@ -59,7 +59,7 @@ class OdometryNode:
         self._states = state_input(node, base.joints, self._policies())
         self._path = FollowedPath(Odometry(base.platform, noise), readings)
         self._commands = CommandFilter(base.platform, lambda: values.values)
-        self._read = np.full(len(base.joints), NEVER)
+        self._read = np.full(len(base.joints), NEVER_STAMP)
         self._ticked, self._moved = math.nan, time.monotonic()
         self._refused: dict[str, str] = {}
 
@@ -85,7 +85,7 @@ class OdometryNode:
 
         if not open_loop:
             self._states.subscribe_to_states(self._on_state)
-            every(node, HOUSEKEEPING, self._states.look_for_drivers)
+            every(node, HOUSEKEEPING_PERIOD_S, self._states.look_for_drivers)
         listen(PoseWithCovarianceStamped, SET_POSE, self._on_pose, qos.COMMAND)
         if open_loop or self._limited is not None:
             listen(TwistStamped, COMMANDS, self._on_stamped, qos.COMMAND)

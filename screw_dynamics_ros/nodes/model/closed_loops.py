@@ -13,12 +13,12 @@ import numpy as np
 from screw_dynamics_ros.core import Robot
 from screw_dynamics_ros.core.description.robot_description import RobotDescription
 from screw_dynamics_ros.core.mechanisms.closures import ClosedRobot, LoopClosures
-from screw_dynamics_ros.core.mechanisms.closures.closed_robot import SINGULAR
+from screw_dynamics_ros.core.mechanisms.closures.closed_robot import SINGULARITY_TOLERANCE
 from screw_dynamics_ros.core.types import Array
 from screw_dynamics_ros.nodes.model.scalar_joints import scalar_joints
 
 #: Largest gap of loops that joint states close; redundant sensors have that of the file instead.
-TOLERANCE = 1e-9
+GAP_TOLERANCE = 1e-9
 
 
 class RobotWithLoops(Robot):
@@ -60,7 +60,7 @@ class LoopCompletion:
         self._closure = closed.closure_from(sensed)
         self._motors = closed.closure_from(closed.joint_names)
         self._no_rates = np.zeros(closed.nv)
-        self._tolerance = closed.loops.tolerance if len(sensed) > closed.nv else TOLERANCE
+        self._tolerance = closed.loops.tolerance if len(sensed) > closed.nv else GAP_TOLERANCE
         self.restart()
 
     def restart(self) -> None:
@@ -76,7 +76,7 @@ class LoopCompletion:
         _, rates, _, independence = self._closure.motion(closing.q, v)
         held = self._motors.motion(closing.q, self._no_rates)[-1]
         for kind, value in (('sensors', independence), ('motors', held)):
-            if not value > SINGULAR:
+            if not value > SINGULARITY_TOLERANCE:
                 return (
                     f'singular: the joints with {kind} do not decide about the others '
                     f'(independence {value:.3g})'

@@ -18,11 +18,11 @@ from screw_dynamics_ros.core.errors import (
 from screw_dynamics_ros.core.types import Array
 from screw_dynamics_ros.ros.joint_states.mapper import JointStateMapper
 
-LATEST, LEAST = 100, 10  # states of a pose, at most and at least
+MAX_REST_STATES, MIN_REST_STATES = 100, 10  # states of a pose, at most and at least
 AT_REST = 0.05  # rad/s, m/s: largest velocity in a pose
-MOST_POSES = 200
-LONGEST_MOTION = 60.0  # s
-MOST_STATES = 60_000  # in motion
+MAX_POSES = 200
+MAX_MOTION_S = 60.0
+MAX_STATES = 60_000  # in motion
 
 
 @dataclass(frozen=True)
@@ -43,7 +43,7 @@ class EffortRecording:
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._mapper: JointStateMapper | None = None
-        self._latest: deque[tuple[int, Array]] = deque(maxlen=LATEST)
+        self._latest: deque[tuple[int, Array]] = deque(maxlen=MAX_REST_STATES)
         self._poses: list[RecordedMotion] = []
         self._motions: list[list[tuple[int, Array]]] = []
         self._count = 0
@@ -72,7 +72,7 @@ class EffortRecording:
     def _record(self, follows: bool) -> None:
         """Add the latest state to the motion under way."""
         with self._lock:
-            if time.monotonic() > self._until or self._count >= MOST_STATES:
+            if time.monotonic() > self._until or self._count >= MAX_STATES:
                 self._until = -math.inf
                 return
             if not (follows and self._motions[-1]):
@@ -105,16 +105,16 @@ class EffortRecording:
                 f'no joint states for {age:.1f} s, longer than state_timeout ({timeout:g} s): '
                 'check that the driver is running'
             )
-        if len(latest) < LEAST:
+        if len(latest) < MIN_REST_STATES:
             raise MissingStateError(
                 f'{len(latest)} joint states with velocity and effort since the start or a pause, '
-                f'and at least {LEAST} are needed: try again later'
+                f'and at least {MIN_REST_STATES} are needed: try again later'
             )
         states = np.array([state for _, state in latest])
         self._check_rest(mapper, states, 1e-9 * (latest[-1][0] - latest[0][0]))
         with self._lock:
-            if len(self._poses) >= MOST_POSES:
-                raise ArgumentError(f'{MOST_POSES} poses have been recorded, more are not possible')
+            if len(self._poses) >= MAX_POSES:
+                raise ArgumentError(f'{MAX_POSES} poses have been recorded, more are not possible')
             stamps = np.array([stamp for stamp, _ in latest], dtype=float)
             self._poses.append(RecordedMotion(stamps, states, True))
         return latest[-1][0], states[-1, 0]
@@ -139,17 +139,17 @@ class EffortRecording:
         Raises `ArgumentError` for a duration that is not possible or too much that has been
         recorded, `NotAtRestError` while a motion is recorded.
         """
-        if not 0.0 < duration <= LONGEST_MOTION:
+        if not 0.0 < duration <= MAX_MOTION_S:
             raise ArgumentError(
-                f'duration must be more than 0 and at most {LONGEST_MOTION:g} s, got {duration:g}'
+                f'duration must be more than 0 and at most {MAX_MOTION_S:g} s, got {duration:g}'
             )
         if self.remaining:
             raise NotAtRestError(
                 f'a motion is being recorded, for another {self.remaining:.1f} s: wait, or CLEAR'
             )
         with self._lock:
-            if self._count >= MOST_STATES:
-                raise ArgumentError(f'{MOST_STATES} states have been recorded: CLEAR them first')
+            if self._count >= MAX_STATES:
+                raise ArgumentError(f'{MAX_STATES} states have been recorded: CLEAR them first')
             self._motions.append([])
             self._until = time.monotonic() + duration
 

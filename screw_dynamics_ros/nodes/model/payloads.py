@@ -19,8 +19,8 @@ from screw_dynamics_ros.ros.status import Level, Status
 #: The payload that the parameters describe.
 PARAMETERS = 'parameters'
 
-MOST = 100  # payloads at a time
-LONGEST_NAME = 100  # characters
+MAX_PAYLOADS = 100  # payloads at a time
+MAX_NAME_LENGTH = 100  # characters
 
 
 class Payloads(InertialInput):
@@ -57,9 +57,9 @@ class Payloads(InertialInput):
             now = time.monotonic()
             self._transitions.prune(now)
             names = self._transitions.names
-            if name not in names and len(names) >= MOST:
+            if name not in names and len(names) >= MAX_PAYLOADS:
                 raise ArgumentError(
-                    f'there are {MOST} payloads, more are not possible; clear some first'
+                    f'there are {MAX_PAYLOADS} payloads, more are not possible; clear some first'
                 )
             if body.mass:
                 self._transitions.put(name, link, body, now, duration)
@@ -185,8 +185,8 @@ class Payloads(InertialInput):
 
 def check_name(name: str) -> None:
     """Raise `ArgumentError` unless something can be carried under this name."""
-    if not name or len(name) > LONGEST_NAME or not name.isprintable():
+    if not name or len(name) > MAX_NAME_LENGTH or not name.isprintable():
         raise ArgumentError(
-            f'the name of a payload must have 1 to {LONGEST_NAME} printable characters, got '
+            f'the name of a payload must have 1 to {MAX_NAME_LENGTH} printable characters, got '
             f'{shown(name)!r}'
         )

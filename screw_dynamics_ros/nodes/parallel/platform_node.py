@@ -28,7 +28,7 @@ from screw_dynamics_ros.ros.standard_services import serve_trigger
 from screw_dynamics_ros.ros.topics import qos
 
 WRENCH = '~/external_wrench'
-HOUSEKEEPING = 0.1  # s
+HOUSEKEEPING_PERIOD_S = 0.1
 
 
 class PlatformNode:
@@ -64,7 +64,7 @@ class PlatformNode:
         diagnostics = Diagnostics(node)
         diagnostics.add(self.status)
         diagnostics.add(FAULTS.status)
-        every(node, HOUSEKEEPING, self._look_around)
+        every(node, HOUSEKEEPING_PERIOD_S, self._look_around)
 
     def _prepare(self) -> None:
         """Compile what states need."""

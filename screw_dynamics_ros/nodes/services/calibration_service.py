@@ -18,7 +18,7 @@ from screw_dynamics_ros.core.measurement.identification.measurements import (
     Measurements,
 )
 from screw_dynamics_ros.core.measurement.identification.robot_calibration import (
-    ESTIMATE,
+    DEFAULT_ESTIMATE,
     RobotCalibration,
     calibrate_robot,
 )
@@ -28,7 +28,7 @@ from screw_dynamics_ros.ros.description import urdf_text
 from screw_dynamics_ros.ros.joint_states.requested_state import JointState, read_requested_state
 from screw_dynamics_ros.ros.messages.conversions import matrix, pose
 
-MOST = 10_000  # measurements of a request: the other services wait meanwhile
+MAX_MEASUREMENTS = 10_000  # measurements of a request: the other services wait meanwhile
 
 
 def calibrate(queried: QueriedRobot, request: Any, response: Any) -> None:
@@ -40,7 +40,7 @@ def calibrate(queried: QueriedRobot, request: Any, response: Any) -> None:
     else:
         description = read_urdf(urdf_text(given, 'robot_description'))
     link = request.frame if given else queried.find_link(request.frame, 'frame')
-    estimate = tuple(request.estimate) or ESTIMATE
+    estimate = tuple(request.estimate) or DEFAULT_ESTIMATE
     measured = measurements(request)
     target = matrix(request.target, 'target')
     model = ChainErrors(description, link, estimate)
@@ -68,10 +68,11 @@ def calibrate(queried: QueriedRobot, request: Any, response: Any) -> None:
 def measurements(request: Any) -> Measurements:
     """Return the measurements of a request; raises `ArgumentError`."""
     count = len(request.joint_states)
-    if bool(request.poses) == bool(request.points) or count > MOST:
+    if bool(request.poses) == bool(request.points) or count > MAX_MEASUREMENTS:
         raise ArgumentError(
             f'the request has {len(request.poses)} poses and {len(request.points)} points for '
-            f'{count} joint states; give poses or points, one for each of at most {MOST}'
+            f'{count} joint states; give poses or points, one for each of at most '
+            f'{MAX_MEASUREMENTS}'
         )
     if request.poses:
         C = np.stack([matrix(each, f'poses[{k}]') for k, each in enumerate(request.poses)])

@@ -31,7 +31,7 @@ from screw_dynamics_ros.core.errors import ArgumentError, ErrorCode, UnknownName
 from screw_dynamics_ros.nodes.services.requests import QueriedRobot
 from screw_dynamics_ros.ros.names import shorten, shown
 
-MOST_STATES = 1000
+MAX_STATES = 1000
 
 
 def compare_model(queried: QueriedRobot, request: Any, response: Any) -> None:
@@ -39,9 +39,9 @@ def compare_model(queried: QueriedRobot, request: Any, response: Any) -> None:
     queried.check_tree('comparison with other programs', 'compare the tree with "parity FILE"')
     names = wanted_programs(request)
     count, tolerance = request.states or STATES, request.tolerance or TOLERANCE
-    if count > MOST_STATES:
+    if count > MAX_STATES:
         raise ArgumentError(
-            f'states: at most {MOST_STATES}, got {count}; the other services wait meanwhile'
+            f'states: at most {MAX_STATES}, got {count}; the other services wait meanwhile'
         )
     if not 0.0 < tolerance < 1.0:
         raise ArgumentError(f'tolerance must be between 0 and 1, got {tolerance}')

@@ -34,9 +34,9 @@ from screw_dynamics_ros.ros.messages.conversions import matrix
 from screw_dynamics_ros.ros.names import shorten, shown
 
 DEFAULT_TOLERANCE = 1e-9  # angle [rad] and distance [m] in one norm
-DEFAULT_TIMEOUT, LONGEST_TIMEOUT = 1.0, 60.0  # s
-RESTARTS = 20  # random starts between looks at the clock
-FARTHEST = 1e4  # rad, to where joints without limits are turned: angles have 12 digits there
+DEFAULT_TIMEOUT, MAX_TIMEOUT = 1.0, 60.0  # s
+RESTARTS_PER_CLOCK_CHECK = 20  # random starts between looks at the clock
+MAX_ANGLE = 1e4  # rad, to where joints without limits are turned: angles have 12 digits there
 
 
 def inverse_kinematics(queried: QueriedRobot, request: Any, response: Any) -> None:
@@ -95,9 +95,9 @@ def by_steps(queried: QueriedRobot, request: Any, response: Any, links: Sequence
     timeout = request.timeout.sec + 1e-9 * request.timeout.nanosec or DEFAULT_TIMEOUT
     if not 0.0 <= request.tolerance < np.inf:
         raise ArgumentError(f'tolerance must be finite and >= 0, got {request.tolerance}')
-    if not 0.0 < timeout <= LONGEST_TIMEOUT:
+    if not 0.0 < timeout <= MAX_TIMEOUT:
         raise ArgumentError(
-            f'timeout must be within 0 and {LONGEST_TIMEOUT:g} s: the other '
+            f'timeout must be within 0 and {MAX_TIMEOUT:g} s: the other '
             f'services wait meanwhile; got {timeout:g}'
         )
     if request.locked.name or len(request.swivel):
@@ -137,7 +137,7 @@ def solve(
     best = attempt(tolerance=tolerance, restarts=0)
     iterations, seed, end = best.iterations, 0, time.monotonic() + timeout
     while not best.success and time.monotonic() < end:
-        result = attempt(tolerance=tolerance, restarts=RESTARTS, seed=seed)
+        result = attempt(tolerance=tolerance, restarts=RESTARTS_PER_CLOCK_CHECK, seed=seed)
         iterations, seed = iterations + result.iterations, seed + 1
         if result.residual < best.residual:
             best = result
@@ -235,7 +235,7 @@ def turned_next_to(
     endless = np.isinf(chain.lower) & np.isinf(chain.upper)
     turns = endless if images else np.ones(len(chain), dtype=bool)
     turns &= [name not in locked for name in chain.joint_names]
-    near = np.clip(seed[chain.places], -FARTHEST, FARTHEST)
+    near = np.clip(seed[chain.places], -MAX_ANGLE, MAX_ANGLE)
     own = nearest_image(q[:, chain.places], near, chain)
     turned = q.copy()
     turned[:, chain.places[turns]] = np.clip(own, chain.lower, chain.upper)[:, turns]

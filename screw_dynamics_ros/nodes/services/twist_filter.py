@@ -32,15 +32,15 @@ from screw_dynamics_ros.ros.messages import templates
 from screw_dynamics_ros.ros.messages.conversions import swap_linear_angular
 from screw_dynamics_ros.ros.names import shorten
 
-SHORTEST, LONGEST = 1e-3, 1e3  # m, of the length in the metric of twists
+MIN_METRIC_LENGTH, MAX_METRIC_LENGTH = 1e-3, 1e3  # m, of the length in the metric of twists
 
 
 def filter_twist(queried: QueriedRobot, request: Any, response: Any) -> None:
     """Answer a FilterTwist request: first the contact (C-046), then the joints (C-024)."""
-    if not SHORTEST <= request.length <= LONGEST:
+    if not MIN_METRIC_LENGTH <= request.length <= MAX_METRIC_LENGTH:
         raise ArgumentError(
-            f'length must be within {SHORTEST:g} and {LONGEST:g} m: 1 rad/s counts as much as this '
-            f'velocity in m/s; got {request.length}'
+            f'length must be within {MIN_METRIC_LENGTH:g} and {MAX_METRIC_LENGTH:g} m: 1 rad/s '
+            f'counts as much as this velocity in m/s; got {request.length}'
         )
     policy = policy_of(request)
     if policy is None and not request.wrenches:

@@ -24,12 +24,12 @@ from screw_dynamics_ros.nodes.parameters.per_joint import PerJoint
 from screw_dynamics_ros.nodes.simulation.joint_targets import JointTargets
 from screw_dynamics_ros.nodes.simulation.motors import Motors
 from screw_dynamics_ros.nodes.simulation.world_parameters import read_world
-from screw_dynamics_ros.ros.description import LARGEST, urdf_text
+from screw_dynamics_ros.ros.description import MAX_DESCRIPTION_LENGTH, urdf_text
 from screw_dynamics_ros.ros.parameters import Parameters
 from screw_dynamics_ros.ros.share import share_folder
 
 INITIAL = PerJoint('initial_joints', ('initial_positions',), may_be_empty=False, may_repeat=True)
-ROUNDING = 1e-3  # of the norm of a quaternion written by hand
+NORM_TOLERANCE = 1e-3  # of the norm of a quaternion written by hand
 
 
 def description_text(parameters: Parameters) -> str:
@@ -38,7 +38,7 @@ def description_text(parameters: Parameters) -> str:
         return urdf_text(parameters['robot_description'], 'parameter robot_description')
     path = Path(parameters['urdf'] or share_folder() / 'urdf' / 'panda.urdf')
     try:
-        return files.text_of(path, LARGEST, 'URDF')
+        return files.text_of(path, MAX_DESCRIPTION_LENGTH, 'URDF')
     except ArgumentError as error:
         raise DescriptionError(f'parameter urdf: {path}: {error}') from None
 
@@ -93,7 +93,7 @@ def initial_configuration(robot: Robot, parameters: Parameters) -> Array:
             )
     pose = np.array(parameters['initial_base_pose'])
     norm = float(np.linalg.norm(pose[3:]))
-    if abs(norm - 1.0) > ROUNDING:
+    if abs(norm - 1.0) > NORM_TOLERANCE:
         raise ArgumentError(
             f'initial_base_pose: its quaternion {pose[3:].tolist()} has norm {norm:.6g}, not 1'
         )

@@ -14,7 +14,7 @@ SIMULATOR_INTEGRATORS = tuple(name for name in INTEGRATORS if name != 'momentum_
 
 WALL, PUBLISH, LOCK_STEP = CLOCKS = ('wall', 'publish', 'lock_step')
 
-SLOWEST, FASTEST = 0.1, 100.0  # real time factors, besides 0
+MIN_REAL_TIME_FACTOR, MAX_REAL_TIME_FACTOR = 0.1, 100.0  # real time factors, besides 0
 
 ROBOT = (
     Specification(
@@ -179,8 +179,8 @@ TIME = (
         'Simulated time per real time, with a simulated clock; the most there is to be in lock '
         'step. 0: as fast as possible.',
         minimum=0.0,
-        maximum=FASTEST,
-        rule=f'0, or at least {SLOWEST:g}',
+        maximum=MAX_REAL_TIME_FACTOR,
+        rule=f'0, or at least {MIN_REAL_TIME_FACTOR:g}',
     ),
     Specification(
         'lock_step_commands',
@@ -233,8 +233,8 @@ def check(values: dict[str, Value]) -> None:
     if values.get('world_frame') == '':
         raise ArgumentError('parameter world_frame is empty; name a frame')
     factor = values.get('real_time_factor', 0.0)
-    if isinstance(factor, float) and 0.0 < factor < SLOWEST:
+    if isinstance(factor, float) and 0.0 < factor < MIN_REAL_TIME_FACTOR:
         raise ArgumentError(
             f'parameter real_time_factor must be 0, for as fast as possible, or in '
-            f'[{SLOWEST:g}, {FASTEST:g}], got {factor:g}'
+            f'[{MIN_REAL_TIME_FACTOR:g}, {MAX_REAL_TIME_FACTOR:g}], got {factor:g}'
         )

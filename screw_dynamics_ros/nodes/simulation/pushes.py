@@ -12,7 +12,7 @@ from screw_dynamics_ros.ros.names import shown
 from screw_dynamics_ros.ros.process.faults import FAULTS
 from screw_dynamics_ros.ros.process.latest import Latest
 
-LARGEST = 1e9  # N, N m; no robot meets more, and numbers stay far from overflow
+MAX_WRENCH = 1e9  # N, N m; no robot meets more, and numbers stay far from overflow
 
 
 class Pushes:
@@ -39,9 +39,9 @@ class Pushes:
         """
         if link not in self._robot.link_names:
             raise UnknownNameError(f'header.frame_id {shown(link)!r} is not a link')
-        if not (np.abs(wrench) <= LARGEST).all():
+        if not (np.abs(wrench) <= MAX_WRENCH).all():
             raise ArgumentError(
-                f'a number of the wrench on {link!r} is not finite, or beyond {LARGEST:g}'
+                f'a number of the wrench on {link!r} is not finite, or beyond {MAX_WRENCH:g}'
             )
         is_new = link not in self._wrenches
         self._wrenches[link] = wrench, now

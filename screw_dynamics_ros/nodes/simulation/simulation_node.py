@@ -20,7 +20,7 @@ from screw_dynamics_ros.ros.topics.publishers import Publishers
 
 MAX_LAG = 0.25  # s; a simulation that is further behind skips the time
 MAX_CATCHING_UP = 0.02  # s; messages are processed in between
-HOUSEKEEPING = 0.1  # s between looks for subscribers
+HOUSEKEEPING_PERIOD_S = 0.1  # between checks for subscribers
 
 
 class SimulationNode:

@@ -24,7 +24,7 @@ from screw_dynamics_ros.nodes.simulation.parameters import LOCK_STEP
 from screw_dynamics_ros.nodes.simulation.plant import Plant, Timeouts
 from screw_dynamics_ros.nodes.simulation.pushes import Pushes
 from screw_dynamics_ros.nodes.simulation.simulation_node import (
-    HOUSEKEEPING,
+    HOUSEKEEPING_PERIOD_S,
     MAX_CATCHING_UP,
     SimulationNode,
 )
@@ -45,7 +45,7 @@ TABLE = (
     *parameters.PROCESSING,
 )
 
-TURN = 0.001  # s between looks at what is due, with a simulated clock
+POLL_PERIOD_S = 0.001  # between looks at what is due, with a simulated clock
 
 
 class Simulator(SimulationNode):
@@ -101,8 +101,8 @@ class Simulator(SimulationNode):
         priority = self.parameters['realtime_priority']
         self._scheduling_fault = use_real_time(priority) if priority else ''
         self._pace.start(time.monotonic())
-        every(node, HOUSEKEEPING, self._look_around)
-        turn = TURN if self._time.is_simulated else 1.0 / self.parameters['rate']
+        every(node, HOUSEKEEPING_PERIOD_S, self._look_around)
+        turn = POLL_PERIOD_S if self._time.is_simulated else 1.0 / self.parameters['rate']
         every(node, turn, self._run)
 
     # --- ticks ----------------------------------------------------------------------------------

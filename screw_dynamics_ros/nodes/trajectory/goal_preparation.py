@@ -40,8 +40,8 @@ from screw_dynamics_ros.ros.names import printable
 #: Error codes of control_msgs/action/FollowJointTrajectory.
 SUCCESSFUL, INVALID_GOAL, INVALID_JOINTS, OLD_HEADER_TIMESTAMP = 0, -1, -2, -3
 
-MOST_POINTS = 2000
-LONGEST = 1000  # characters of a reason
+MAX_POINTS = 2000
+MAX_REASON_LENGTH = 1000  # characters of a reason
 
 
 @dataclass(frozen=True)
@@ -97,7 +97,7 @@ def prepare(situation: RequestContext, settings: Settings, data: bytes, now: int
     try:
         text = change(goal, QueriedRobot(situation), settings, now)
     except ScrewDynamicsError as error:
-        return Prepared(b'', code_of(error), printable(str(error), LONGEST))
+        return Prepared(b'', code_of(error), printable(str(error), MAX_REASON_LENGTH))
     return Prepared(serialize_message(goal), text=text)
 
 
@@ -192,7 +192,7 @@ def whole_motion(
 ) -> Motion:
     """Return samples of the motion of the whole robot; joints that are not named stand still."""
     robot = queried.robot
-    times = refined(path.times, resolution, MOST_POINTS)
+    times = refined(path.times, resolution, MAX_POINTS)
     rest = resting_configuration(queried, given)
     q, v, a = np.tile(rest, (len(times), 1)), *np.zeros((2, len(times), robot.nv))
     places_q, places_v = coordinates(robot, given.joints)

@@ -25,7 +25,7 @@ from screw_dynamics_ros.nodes.trajectory.goal_preparation import INVALID_GOAL, S
 from screw_dynamics_ros.ros.process.faults import FAULTS
 from screw_dynamics_ros.ros.process.timers import every
 
-PERIOD = 0.05  # s between looks at the action server of the controller
+POLL_PERIOD_S = 0.05  # between looks at the action server of the controller
 
 # Of action_msgs/GoalStatus.
 ACCEPTED, SUCCEEDED, CANCELED, ABORTED = 1, 4, 5, 6
@@ -125,7 +125,7 @@ class GoalRelay:
             handle_accepted_callback=self._on_goal,
             cancel_callback=self._on_cancel,
         )
-        every(node, PERIOD, self._watch)
+        every(node, POLL_PERIOD_S, self._watch)
 
     @property
     def is_ready(self) -> bool:

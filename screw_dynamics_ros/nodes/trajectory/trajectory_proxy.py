@@ -39,7 +39,7 @@ except ImportError:
     FollowJointTrajectory = None
 
 ACTION = '~/follow_joint_trajectory'
-DELIVERY = 0.3  # s that the last results have to reach their clients
+DELIVERY_TIMEOUT_S = 0.3  # that the last results have to reach their clients
 
 ABSENT = (
     'no action server: the package control_msgs is not installed; install it '
@@ -185,7 +185,9 @@ class TrajectoryProxy:
             return self.relay is None
         elapsed = time.monotonic() - self._ends
         is_idle = self.relay.coming is None and self.relay.running is None
-        return elapsed > self._parameters['controller_timeout'] or (is_idle and elapsed > DELIVERY)
+        return elapsed > self._parameters['controller_timeout'] or (
+            is_idle and elapsed > DELIVERY_TIMEOUT_S
+        )
 
     # --- report -----------------------------------------------------------------------------------
 

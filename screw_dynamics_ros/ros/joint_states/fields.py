@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from screw_dynamics_ros.core.types import Array
 from screw_dynamics_ros.ros.joint_states.contents import JointStateMessage
 from screw_dynamics_ros.ros.joint_states.name_map import NameMap
-from screw_dynamics_ros.ros.joint_states.policies import NEVER, Policies, Reason
+from screw_dynamics_ros.ros.joint_states.policies import NEVER_STAMP, Policies, Reason
 
 Flags = NDArray[np.bool_]
 Note = Callable[[Reason, str], None]
@@ -52,14 +52,14 @@ class Field:
     def __init__(self, value: Array, note: Note) -> None:
         size = len(value)
         self.value = value
-        self.measured = np.full(size, NEVER, dtype=np.int64)
+        self.measured = np.full(size, NEVER_STAMP, dtype=np.int64)
         self.usable = np.zeros(size, dtype=bool)
         self._note = note
 
     def forget(self) -> None:
         """Take every joint as never measured."""
         self.value[:] = 0.0
-        self.measured[:] = NEVER
+        self.measured[:] = NEVER_STAMP
         self.usable[:] = False
 
     def keep(self, joints: NDArray[np.intp], reading: Reading, stamp: int) -> None:
@@ -71,7 +71,7 @@ class Field:
     def is_recent(self, names: NameMap, stamp: int, policies: Policies) -> Flags:
         """Which joints of a message were measured at most `state_timeout` before it."""
         measured = self.measured[names.target]
-        recent: Flags = (measured > NEVER) & (stamp - measured <= policies.timeout)
+        recent: Flags = (measured > NEVER_STAMP) & (stamp - measured <= policies.timeout)
         return recent
 
     def _substitute(
@@ -119,7 +119,7 @@ class Position(Field):
         )
         known = self.is_recent(names, stamp, policies)
         if policies.position == 'zero':
-            known |= self.measured[names.target] == NEVER
+            known |= self.measured[names.target] == NEVER_STAMP
         if policies.position == 'reject' or not (found | known).all():
             return None
         q = np.where(found, q, self.value[names.target])
@@ -170,7 +170,9 @@ class Velocity(Field):
         joints, before = names.target, self._position
         interval = stamp - before.measured[joints]
         usable = (
-            position.measured & (interval <= policies.timeout) & (before.measured[joints] > NEVER)
+            position.measured
+            & (interval <= policies.timeout)
+            & (before.measured[joints] > NEVER_STAMP)
         )
         dt = np.where(usable, interval, 1) * 1e-9
         dq = position.values - before.value[joints]

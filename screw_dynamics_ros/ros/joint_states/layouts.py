@@ -10,11 +10,11 @@ import numpy as np
 from screw_dynamics_ros.core.units import NANOSECONDS
 from screw_dynamics_ros.ros.joint_states.contents import JointStateLayout, JointStateMessage
 from screw_dynamics_ros.ros.joint_states.policies import Reason
-from screw_dynamics_ros.ros.messages.cdr import PLAIN, STAMP, STAMP_FORMAT, align
+from screw_dynamics_ros.ros.messages.cdr import PLAIN, STAMP_FORMAT, STAMP_OFFSET, align
 
-MOST_NAMES = 1000  # of a message that is read
-LITTLE = b'\0\1'  # kind of encapsulation: CDR, little endian
-COUNT = PLAIN[LITTLE]
+MAX_NAMES = 1000  # of a message that is read
+LITTLE_ENDIAN = b'\0\1'  # kind of encapsulation: CDR, little endian
+COUNT = PLAIN[LITTLE_ENDIAN]
 
 
 class Layout:
@@ -56,7 +56,7 @@ class Layout:
 
     def parse(self, data: bytes) -> JointStateMessage:
         """Return the contents of data that match: valid until the next call."""
-        sec, nanosec = STAMP_FORMAT.unpack_from(data, STAMP)
+        sec, nanosec = STAMP_FORMAT.unpack_from(data, STAMP_OFFSET)
         if nanosec >= NANOSECONDS:
             return invalid_stamp(sec, nanosec)
         self._message.stamp = sec * NANOSECONDS + nanosec
@@ -82,9 +82,9 @@ def located(
     The latter are (offset, count) of positions, velocities and efforts. Raises ValueError if `data`
     is no JointState in plain CDR, little endian.
     """
-    if data[:2] != LITTLE:
+    if data[:2] != LITTLE_ENDIAN:
         raise ValueError('not plain CDR, little endian')
-    fixed = [range(STAMP)]
+    fixed = [range(STAMP_OFFSET)]
 
     def end(offset: int) -> int:
         if offset > len(data):
@@ -101,10 +101,10 @@ def located(
         fixed.append(range(offset, end(offset + size)))
         return data[offset : offset + size].removesuffix(b'\0').decode(), offset + size
 
-    _, offset = text(STAMP + 8)  # header.frame_id
+    _, offset = text(STAMP_OFFSET + 8)  # header.frame_id
     total, offset = count(offset)
-    if total > MOST_NAMES:
-        raise ValueError(f'{total} names, at most {MOST_NAMES}')
+    if total > MAX_NAMES:
+        raise ValueError(f'{total} names, at most {MAX_NAMES}')
     names = []
     for _ in range(total):
         name, offset = text(offset)

@@ -24,8 +24,8 @@ from screw_dynamics_ros.ros.joint_states.completion import Completion
 from screw_dynamics_ros.ros.joint_states.contents import JointStateLayout, JointStateMessage
 from screw_dynamics_ros.ros.joint_states.fields import Effort, Position, Velocity, measured
 from screw_dynamics_ros.ros.joint_states.name_map import NameMap, NameMaps, listed
-from screw_dynamics_ros.ros.joint_states.policies import NEVER, Policies, Reason, Record
-from screw_dynamics_ros.ros.messages.cdr import EARLIEST, LATEST
+from screw_dynamics_ros.ros.joint_states.policies import NEVER_STAMP, Policies, Reason, Record
+from screw_dynamics_ros.ros.messages.cdr import MAX_STAMP, MIN_STAMP
 
 
 class JointStateMapper:
@@ -62,7 +62,7 @@ class JointStateMapper:
     stamp : int
         Stamp of the state [ns], one that messages can carry.
     newest : int
-        The same, `NEVER` since time went backwards [ns].
+        The same, `NEVER_STAMP` since time went backwards [ns].
     accepted : int
         Number of states made.
     continuous : (n,) array of bool
@@ -117,10 +117,12 @@ class JointStateMapper:
         self._effort = Effort(tau, self._note)
         self._fields = self._position, self._velocity, self._effort
         self.calibrate(*calibration)
-        self._whole = NEVER  # stamp of a complete message the fields have not recorded yet
-        self._seen = np.full(size, NEVER, dtype=np.int64)  # stamps of the values of each joint
+        self._whole = NEVER_STAMP  # stamp of a complete message the fields have not recorded yet
+        self._seen = np.full(
+            size, NEVER_STAMP, dtype=np.int64
+        )  # stamps of the values of each joint
         self._heard = self._seen.copy()  # newest stamps, also of messages that were refused
-        self.stamp = self.newest = NEVER
+        self.stamp = self.newest = NEVER_STAMP
         self.has_velocity = self.has_effort = self.restarted = False
         self.reset()
 
@@ -132,7 +134,7 @@ class JointStateMapper:
     @property
     def stamps(self) -> NDArray[np.int64]:
         """Stamps of the messages that reported each of `measured_joints` last, (n,) [ns]."""
-        if self._whole > NEVER:
+        if self._whole > NEVER_STAMP:
             return np.full(len(self.measured_joints), self._whole)
         return self._seen.copy()
 
@@ -161,7 +163,7 @@ class JointStateMapper:
         self._spread_whole()
         for values in self._fields:
             values.forget()
-        self._seen[:] = NEVER
+        self._seen[:] = NEVER_STAMP
         self.last_accepted = -math.inf
         self._restarting = False
         if self._completion is not None:
@@ -190,7 +192,7 @@ class JointStateMapper:
         if names.unknown:
             self._note(Reason.UNKNOWN_JOINTS, names.unknown)
         stamp = self._check_age(message.stamp)
-        if stamp == NEVER:
+        if stamp == NEVER_STAMP:
             return False
         return self.update_carefully(names, message, stamp)
 
@@ -199,7 +201,7 @@ class JointStateMapper:
         stamp = message.stamp
         self._age = self.clock() - stamp
         return (
-            NEVER < self._whole == self.newest
+            NEVER_STAMP < self._whole == self.newest
             and 0 < stamp - self.newest <= self._timeout
             and self._policies.admits(self._age)
             and math.isfinite(sum(message.numbers.tolist()))
@@ -251,7 +253,7 @@ class JointStateMapper:
         if (
             names.whole is None
             or self._completion is not None
-            or not NEVER < self._whole == self.newest
+            or not NEVER_STAMP < self._whole == self.newest
         ):
             return nothing
         steps, ages = np.diff(stamps, prepend=self.newest), clocks - stamps
@@ -286,9 +288,9 @@ class JointStateMapper:
                 return self._refuse(Reason.OUT_OF_ORDER, f'by {(heard - stamp) * 1e-9:.6f} s')
             self._note(Reason.TIME_RESET, f'by {(heard - stamp) * 1e-9:.3f} s')
             self.reset()
-            self._heard[:] = self.newest = NEVER
+            self._heard[:] = self.newest = NEVER_STAMP
             self._restarting = True
-        elif seen > NEVER and stamp - seen > self._timeout:
+        elif seen > NEVER_STAMP and stamp - seen > self._timeout:
             self._restarting = True
             self._note(Reason.PAUSE, f'{(stamp - seen) * 1e-9:.3f} s')
 
@@ -307,7 +309,7 @@ class JointStateMapper:
 
     def _conclude(self, names: NameMap) -> bool:
         """Make a state of all joints, if each of them has a current one and time has advanced."""
-        newest, never = int(self._seen.max()), self._seen == NEVER
+        newest, never = int(self._seen.max()), self._seen == NEVER_STAMP
         has_velocity = bool((self._velocity.usable | never).all())
         has_effort = bool((self._effort.usable | (never & (self.policies.effort == 'zero'))).all())
         absent = never & (self.policies.position != 'zero')
@@ -357,13 +359,13 @@ class JointStateMapper:
 
     def _spread_whole(self) -> None:
         """Enter the last of a run of regular messages into the records of the single joints."""
-        if self._whole > NEVER:
+        if self._whole > NEVER_STAMP:
             self._measured[:] = self._whole_values
             self._seen[:] = self._heard[:] = self._whole
             for values in self._fields:
                 values.measured[:] = self._whole
                 values.usable[:] = True
-            self._whole = NEVER
+            self._whole = NEVER_STAMP
 
     # --- stamps and reasons ----------------------------------------------------------------------
 
@@ -373,15 +375,15 @@ class JointStateMapper:
         if stamp == 0:
             self._note(Reason.UNSTAMPED, '')
             self._age = 0
-            if not EARLIEST <= now <= LATEST:
+            if not MIN_STAMP <= now <= MAX_STAMP:
                 self._note(Reason.INVALID_STAMP, f'the clock of this node is at {now} ns')
-                return NEVER
+                return NEVER_STAMP
             return now
         self._age = now - stamp
         refusal = self._policies.age_refusal(self._age)
         if refusal is not None:
             self._refuse(refusal, f'{abs(self.age):.3f} s')
-            return NEVER
+            return NEVER_STAMP
         if self._policies.is_offset(self._age):
             self._note_clock_offset()
         return stamp

@@ -10,7 +10,7 @@ from typing import Any
 
 from screw_dynamics_ros.core.errors import ArgumentError
 
-NEVER = -(2**62)  # stamp of a value that has not been seen yet [ns]
+NEVER_STAMP = -(2**62)  # stamp of a value that has not been seen yet [ns]
 DEFAULT_JUMP = 0.5  # s; stamps that run back by more restart the history where no timeout is set
 
 #: What to do about a value that is absent or not finite, per field.
@@ -108,12 +108,12 @@ class Policies:
     @cached_property
     def timeout(self) -> int:
         """`state_timeout` in ns, without limit a number no difference of stamps reaches."""
-        return _nanoseconds(self.state_timeout) or -NEVER
+        return _nanoseconds(self.state_timeout) or -NEVER_STAMP
 
     @cached_property
     def max_age(self) -> int:
         """`max_stamp_age` in ns, likewise."""
-        return _nanoseconds(self.max_stamp_age) or -NEVER
+        return _nanoseconds(self.max_stamp_age) or -NEVER_STAMP
 
     @cached_property
     def longest_delay(self) -> float:
@@ -153,4 +153,4 @@ class Policies:
 
 def _nanoseconds(seconds: float) -> int:
     """Return a time in ns, at most a number that no difference of stamps reaches."""
-    return round(min(seconds * 1e9, -NEVER))
+    return round(min(seconds * 1e9, -NEVER_STAMP))

@@ -13,16 +13,16 @@ from sensor_msgs.msg import JointState
 from screw_dynamics_ros.core.units import NANOSECONDS
 from screw_dynamics_ros.ros.joint_states.contents import JointStateMessage
 from screw_dynamics_ros.ros.joint_states.layouts import (
-    MOST_NAMES,
+    MAX_NAMES,
     Layout,
     find_layout,
     invalid_stamp,
 )
 from screw_dynamics_ros.ros.joint_states.policies import Reason
-from screw_dynamics_ros.ros.messages.cdr import PLAIN, STAMP, align
+from screw_dynamics_ros.ros.messages.cdr import PLAIN, STAMP_OFFSET, align
 
-MOST_LAYOUTS = 8  # kept
-MOST_BYTES = 2**18  # of a message that is read
+MAX_LAYOUTS = 8  # kept
+MAX_BYTES = 2**18  # of a message that is read
 
 
 class JointStateReader:
@@ -50,7 +50,7 @@ class JointStateReader:
         try:
             layout = find_layout(data, expected.names)
             if same(layout.parse(data), expected):
-                del self.layouts[MOST_LAYOUTS - 1 :]
+                del self.layouts[MAX_LAYOUTS - 1 :]
                 self.layouts.insert(0, layout)
         except ValueError:
             pass  # not little-endian plain CDR: rclpy reads every message
@@ -62,17 +62,17 @@ def too_large(data: bytes) -> str:
 
     Converting such a message would take long: it is read as far as the number of its names.
     """
-    if len(data) > MOST_BYTES:
-        return f'{len(data)} bytes, at most {MOST_BYTES}'
+    if len(data) > MAX_BYTES:
+        return f'{len(data)} bytes, at most {MAX_BYTES}'
     if data[:2] not in PLAIN:
         return ''
     count = PLAIN[data[:2]]
     try:
-        (length,) = count.unpack_from(data, STAMP + 8)  # header.frame_id
-        (names,) = count.unpack_from(data, align(STAMP + 12 + length, 4))
+        (length,) = count.unpack_from(data, STAMP_OFFSET + 8)  # header.frame_id
+        (names,) = count.unpack_from(data, align(STAMP_OFFSET + 12 + length, 4))
     except struct.error:
         return ''  # rclpy tells
-    return f'{names} names, at most {MOST_NAMES}' if names > MOST_NAMES else ''
+    return f'{names} names, at most {MAX_NAMES}' if names > MAX_NAMES else ''
 
 
 def from_message(message: JointState) -> JointStateMessage:

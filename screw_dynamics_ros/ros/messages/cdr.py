@@ -13,10 +13,10 @@ from screw_dynamics_ros.core.types import Array
 from screw_dynamics_ros.core.units import NANOSECONDS
 
 STAMP_FORMAT = struct.Struct('=iI')
-STAMP = 4  # offset of the stamp, and of the origin that alignment counts from
+STAMP_OFFSET = 4  # offset of the stamp, and of the origin that alignment counts from
 
 #: First and last stamp that builtin_interfaces/Time can carry [ns].
-EARLIEST, LATEST = -(2**31) * NANOSECONDS, 2**31 * NANOSECONDS - 1
+MIN_STAMP, MAX_STAMP = -(2**31) * NANOSECONDS, 2**31 * NANOSECONDS - 1
 
 #: How counts are written in plain encodings, by the kind of encapsulation (CDR and XCDR2).
 PLAIN = {
@@ -29,12 +29,12 @@ PLAIN = {
 
 def align(offset: int, size: int) -> int:
     """Return the next multiple of `size`, counted from the end of the encapsulation header."""
-    return offset + (STAMP - offset) % size
+    return offset + (STAMP_OFFSET - offset) % size
 
 
 def packed(stamp: int) -> bytes:
     """Return a stamp [ns] as the bytes of builtin_interfaces/Time, the nearest that there is."""
-    return STAMP_FORMAT.pack(*divmod(min(max(stamp, EARLIEST), LATEST), NANOSECONDS))
+    return STAMP_FORMAT.pack(*divmod(min(max(stamp, MIN_STAMP), MAX_STAMP), NANOSECONDS))
 
 
 def find_all(data: bytes, pattern: bytes) -> list[int]:

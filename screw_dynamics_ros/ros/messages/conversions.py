@@ -14,14 +14,14 @@ from numpy.typing import NDArray
 
 from screw_dynamics_ros.core.errors import ArgumentError, NotFiniteError
 from screw_dynamics_ros.core.units import NANOSECONDS
-from screw_dynamics_ros.ros.messages.cdr import EARLIEST, LATEST
+from screw_dynamics_ros.ros.messages.cdr import MAX_STAMP, MIN_STAMP
 from screw_dynamics_ros.ros.messages.transformations import (
     quaternion_from_matrix,
     quaternion_matrix,
 )
 
 #: Largest deviation of the norm of a quaternion in a message that is put down to rounding.
-UNIT = 1e-2
+NORM_TOLERANCE = 1e-2
 
 _SWAPPED = np.array([3, 4, 5, 0, 1, 2])
 
@@ -48,7 +48,7 @@ def time_message(stamp: int) -> Time:
     >>> time_message(-1)
     builtin_interfaces.msg.Time(sec=-1, nanosec=999999999)
     """
-    sec, nanosec = divmod(min(max(stamp, EARLIEST), LATEST), NANOSECONDS)
+    sec, nanosec = divmod(min(max(stamp, MIN_STAMP), MAX_STAMP), NANOSECONDS)
     return Time(sec=sec, nanosec=nanosec)
 
 
@@ -81,7 +81,7 @@ def matrix(message: Any, name: str) -> NDArray[np.float64]:
     norm = float(np.linalg.norm(q))
     if not np.isfinite(r).all():
         raise NotFiniteError(f'{name}: the position {r.tolist()} must be finite [m]')
-    if not abs(norm - 1.0) <= UNIT:
+    if not abs(norm - 1.0) <= NORM_TOLERANCE:
         error = ArgumentError if np.isfinite(norm) else NotFiniteError
         raise error(
             f'{name}: the orientation {q.tolist()} has norm {norm:.6g}; '

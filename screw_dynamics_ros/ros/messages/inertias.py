@@ -11,7 +11,7 @@ from screw_dynamics_ros.core.errors import ArgumentError, NotFiniteError
 
 #: The largest numbers of a body that a message may describe: mass [kg], coordinates of the center
 #: of mass [m], moments of inertia [kg m^2]. Beyond them torques lose all their digits.
-LARGEST = 1e6, 1e3, 1e9
+MAX_INERTIA_VALUES = 1e6, 1e3, 1e9
 
 
 def read_inertia(message: Any, name: str) -> RigidBody:
@@ -20,14 +20,15 @@ def read_inertia(message: Any, name: str) -> RigidBody:
     Raises
     ------
     NotFiniteError, ArgumentError
-        A number that is NaN or infinite, or larger than `LARGEST`; `name` is in the reason.
+        A number that is NaN or infinite, or larger than `MAX_INERTIA_VALUES`; `name` is in the
+        reason.
     InertiaError
         No body has these numbers.
     """
     com = [message.com.x, message.com.y, message.com.z]
     moments = [message.ixx, message.ixy, message.ixz, message.iyy, message.iyz, message.izz]
     fields = ('m', [message.m]), ('com', com), ('inertia', moments)
-    for (field, values), largest in zip(fields, LARGEST):
+    for (field, values), largest in zip(fields, MAX_INERTIA_VALUES):
         if not np.isfinite(values).all():
             raise NotFiniteError(f'{name}: {field} is {shown(values)}; it must be finite')
         if np.abs(values).max() > largest:

@@ -18,7 +18,7 @@ from screw_dynamics_ros.ros.messages.serialized import Template
 from screw_dynamics_ros.ros.messages.templates import vector
 
 COUNTS = {'arrow': 6, 'line': 6, 'ellipsoid': 10}
-THINNEST = 1e-3  # m; flat ellipsoids are drawn as thick as this
+MIN_THICKNESS = 1e-3  # m; flat ellipsoids are drawn as thick as this
 
 
 @dataclass(frozen=True)
@@ -119,7 +119,7 @@ def draw_ellipsoid(numbers: Array, quaternion: Array, semi_axes: Array) -> None:
     """Write an ellipsoid around the origin: orientation and lengths (3,) of its semi-axes."""
     numbers[:3] = 0.0
     numbers[3:7] = quaternion
-    numbers[7:] = np.maximum(2.0 * semi_axes, THINNEST)
+    numbers[7:] = np.maximum(2.0 * semi_axes, MIN_THICKNESS)
 
 
 def draw_arrow(numbers: Array, tip: Array) -> None:

@@ -15,8 +15,8 @@ from screw_dynamics_ros.ros.names import check_joint_names
 
 Limits = tuple[float, float, float]
 
-ROUNDING = 1e-6  # rad, m, rad/s, m/s; what trajectories exceed limits by without meaning it
-IMPOSSIBLE = 1e6  # rad/s^2, m/s^2
+LIMIT_TOLERANCE = 1e-6  # rad, m, rad/s, m/s; what trajectories exceed limits by without meaning it
+MAX_ACCELERATION = 1e6  # rad/s^2, m/s^2
 
 REFERENCE, CONTROLLER_STATE = 'the reference', 'the controller state'
 
@@ -146,20 +146,20 @@ def check_limits(
     """
     q, v, a = rows
     lower, upper, speed = np.array([limits[name] for name in names]).reshape(-1, 3).T
-    beyond = (q < lower - ROUNDING) | (q > upper + ROUNDING)
+    beyond = (q < lower - LIMIT_TOLERANCE) | (q > upper + LIMIT_TOLERANCE)
     for k, where, value in found(beyond, q):
         raise ArgumentError(
             f'positions of joint {names[k]!r} in {what}{where}: {value:g} '
             f'is not within its limits [{lower[k]:g}, {upper[k]:g}]'
         )
     if v is not None:
-        for k, where, value in found(np.abs(v) > speed + ROUNDING, v):
+        for k, where, value in found(np.abs(v) > speed + LIMIT_TOLERANCE, v):
             raise ArgumentError(
                 f'velocities of joint {names[k]!r} in {what}{where}: '
                 f'{value:g} is beyond its limit {speed[k]:g}'
             )
     if a is not None:
-        for k, where, value in found(np.abs(a) > IMPOSSIBLE, a):
+        for k, where, value in found(np.abs(a) > MAX_ACCELERATION, a):
             raise ArgumentError(
                 f'accelerations of joint {names[k]!r} in {what}{where}: {value:g} is more '
                 'than any joint can reach'

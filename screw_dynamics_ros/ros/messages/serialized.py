@@ -18,15 +18,15 @@ from rclpy.serialization import deserialize_message, serialize_message
 from screw_dynamics_ros.core.errors import ScrewDynamicsError
 from screw_dynamics_ros.core.types import Array
 from screw_dynamics_ros.ros.messages.cdr import (
-    STAMP,
     STAMP_FORMAT,
+    STAMP_OFFSET,
     find_all,
     number_offsets,
     packed,
     runs,
 )
 
-MOST_LEFT = 16  # bytes at the end of a message that the middleware did not need
+MAX_LEFT = 16  # bytes at the end of a message that the middleware did not need
 
 #: Returns a message that carries a stamp wherever it has one, and the given numbers.
 Build = Callable[[Time, list[float]], Any]
@@ -141,11 +141,11 @@ def padding(data: bytes, layout: Sequence[str]) -> set[int]:
     >>> sorted(padding(text_and_no_numbers, ['string', 'doubles']))
     [10, 11]
     """
-    place, gaps = STAMP, set[int]()
+    place, gaps = STAMP_OFFSET, set[int]()
 
     def align(size: int) -> None:
         nonlocal place
-        end = place + (STAMP - place) % size
+        end = place + (STAMP_OFFSET - place) % size
         gaps.update(range(place, end))
         place = end
 
@@ -167,4 +167,4 @@ def padding(data: bytes, layout: Sequence[str]) -> set[int]:
             for _ in range(length() if field == 'strings' else 1):
                 size = length()
                 place += size
-    return {*gaps, *range(place, len(data))} if 0 <= len(data) - place <= MOST_LEFT else set()
+    return {*gaps, *range(place, len(data))} if 0 <= len(data) - place <= MAX_LEFT else set()

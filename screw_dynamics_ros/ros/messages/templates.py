@@ -28,7 +28,7 @@ from std_msgs.msg import Float64MultiArray, Header, MultiArrayDimension, MultiAr
 from screw_dynamics_ros.ros.messages.serialized import Template
 
 P = ParamSpec('P')
-KEPT = 128  # templates of each kind, of which copies are given out
+MAX_TEMPLATES = 128  # templates of each kind, of which copies are given out
 
 #: Fields of sensor_msgs/JointState, see `padding`.
 JOINT_STATE = ('time', 'string', 'strings', 'doubles', 'doubles', 'doubles')
@@ -36,7 +36,7 @@ JOINT_STATE = ('time', 'string', 'strings', 'doubles', 'doubles', 'doubles')
 
 def kept(make: Callable[P, Template]) -> Callable[P, Template]:
     """Let a function make each template once: serializing messages takes milliseconds."""
-    make_once = lru_cache(maxsize=KEPT)(make)
+    make_once = lru_cache(maxsize=MAX_TEMPLATES)(make)
 
     @wraps(make)
     def copied(*arguments: P.args, **options: P.kwargs) -> Template:

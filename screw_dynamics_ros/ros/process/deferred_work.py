@@ -15,8 +15,8 @@ from rclpy.node import Node
 
 from screw_dynamics_ros.ros.process.timers import every
 
-IDLE = 0.05  # s without a joint state, from which timers need not wait for one
-APART = 0.01  # s between two pieces while joint states come
+IDLE_TIME_S = 0.05  # without a joint state, from which timers need not wait for one
+MIN_SPACING_S = 0.01  # between two pieces while joint states come
 
 
 class DeferredWork:
@@ -39,7 +39,7 @@ class DeferredWork:
         def offer() -> None:
             if callback not in self._waiting:
                 self._waiting.append(callback)
-            if time.monotonic() - self._last_state > IDLE:
+            if time.monotonic() - self._last_state > IDLE_TIME_S:
                 while self._waiting:
                     self._waiting.popleft()()
 
@@ -48,6 +48,6 @@ class DeferredWork:
     def use(self) -> None:
         """Make the call that has waited longest; to be called after each joint state."""
         self._last_state = time.monotonic()
-        if self._waiting and self._last_state - self._last_work > APART:
+        if self._waiting and self._last_state - self._last_work > MIN_SPACING_S:
             self._last_work = self._last_state
             self._waiting.popleft()()

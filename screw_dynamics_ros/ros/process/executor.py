@@ -30,11 +30,11 @@ EXECUTORS = ('auto', 'events', 'single')
 
 # How long the executors wait at most [s]: in between, one sees whether the process is to end. rclpy
 # 7.1.6 needs a deadline, too: without one it waits for ever and calls nothing back.
-TURN = 0.1
+SPIN_TIMEOUT_S = 0.1
 
-LONGEST_END = 10.0  # s that what is to be done at the end may take
+SHUTDOWN_TIMEOUT_S = 10.0  # that what is to be done at the end may take
 
-PATIENCE = 5.0  # s that a request under way has to end in when the process is to end
+REQUEST_TIMEOUT_S = 5.0  # that a request under way has to end in when the process is to end
 
 
 class Ending(Protocol):
@@ -136,7 +136,7 @@ def spin(
 
     def turn() -> None:
         try:
-            executor.spin_once(timeout_sec=TURN)
+            executor.spin_once(timeout_sec=SPIN_TIMEOUT_S)
         except Exception as error:
             FAULTS.record('a callback', error)
 
@@ -148,7 +148,7 @@ def spin(
                     turn()
                 for ending in endings:
                     ending.begin()
-                latest = time.monotonic() + LONGEST_END
+                latest = time.monotonic() + SHUTDOWN_TIMEOUT_S
                 while (
                     asked < 2
                     and time.monotonic() < latest
@@ -186,7 +186,7 @@ def running_aside(nodes: Sequence[Node]) -> Iterator[None]:
             except Exception as error:  # of one request: the others are answered
                 if not ended.is_set():
                     nodes[0].get_logger().error(f'{type(error).__name__}: {error}')
-                    ended.wait(TURN)
+                    ended.wait(SPIN_TIMEOUT_S)
         for node in nodes:
             node.destroy_node()
 
@@ -197,7 +197,7 @@ def running_aside(nodes: Sequence[Node]) -> Iterator[None]:
     finally:
         ended.set()
         executor.shutdown(timeout_sec=0)  # wakes the thread
-        thread.join(PATIENCE)
+        thread.join(REQUEST_TIMEOUT_S)
 
 
 def settle() -> None:

@@ -20,8 +20,8 @@ from rclpy.logging import get_logger
 from screw_dynamics_ros.ros.names import printable
 from screw_dynamics_ros.ros.status import Level, Status
 
-RECENT = 10.0  # s for which a fault stays on /diagnostics
-MOST_KINDS = 20  # of which counts are kept
+FAULT_HOLD_S = 10.0  # for which a fault stays on /diagnostics
+MAX_KINDS = 20  # of which counts are kept
 LOG_INTERVAL = 10.0  # s between two tracebacks of one kind
 
 
@@ -44,7 +44,7 @@ class Faults:
     def record(self, what: str, error: BaseException) -> None:
         """Note an exception; `what` says what was given up because of it."""
         now, what = time.monotonic(), printable(what)
-        if what not in self._faults and len(self._faults) >= MOST_KINDS:
+        if what not in self._faults and len(self._faults) >= MAX_KINDS:
             what = 'others'
         fault = self._faults.setdefault(what, Fault())
         fault.count += 1
@@ -79,7 +79,7 @@ class Faults:
         status, now = Status('faults'), time.monotonic()
         for what, fault in list(self._faults.items()):
             status.values[what] = f'{fault.count} times, last: {fault.text}'
-            if now - fault.last < RECENT:
+            if now - fault.last < FAULT_HOLD_S:
                 status.report(Level.ERROR, f'{what}: {fault.text}; please report this with the log')
         return status
 

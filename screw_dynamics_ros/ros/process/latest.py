@@ -11,7 +11,7 @@ from screw_dynamics_ros.ros.process.scheduling import use_ordinary_time
 
 T = TypeVar('T')
 
-LINGER = 1.0  # s that an idle thread waits for another task before it ends
+IDLE_TIMEOUT_S = 1.0  # that an idle thread waits for another task before it ends
 
 
 class Latest(Generic[T]):
@@ -82,7 +82,7 @@ class Latest(Generic[T]):
         """Run the next task; return False if none came for a while: the thread ends."""
         with self._changed:
             if self.waiting is None:
-                self._changed.wait(LINGER)
+                self._changed.wait(IDLE_TIMEOUT_S)
             if self.waiting is None:
                 self._thread = None
                 return False

@@ -28,7 +28,8 @@ from screw_dynamics_ros.ros.parameter_files import ParameterSection, read_parame
 FOREIGN = re.compile(r'use_sim_time|start_type_description_service|qos_overrides\..*')
 LEVELS = ('debug', 'info', 'warn', 'error', 'fatal')
 RENAMING = re.compile(r'(\w+:)?(?P<what>__ns|__node|__name):=(?P<name>.*)')
-LIKE, NEAR = 0.6, 0.8  # of 1, that names are alike for a hint, and for little doubt
+#: Of 1, that names are alike for a hint, and for little doubt.
+HINT_SIMILARITY, CLEAR_SIMILARITY = 0.6, 0.8
 
 
 @dataclass(frozen=True)
@@ -210,7 +211,7 @@ def _check_name(
         if owners or (not source.is_argument and is_known(name)):
             return ''
         there = parameters_of(nodes)
-        if not source.is_argument and not nearest(name, there, NEAR):
+        if not source.is_argument and not nearest(name, there, CLEAR_SIMILARITY):
             return f'parameter {name!r} ({source.text}) has no effect: no node here has it'
         whose = 'no node of this process has it'
     else:
@@ -218,7 +219,7 @@ def _check_name(
         whose = f'node {node.get_name()} does not have it'
     if owners:
         remedy = f'{shorten([owner.get_name() for owner in owners])} has it'
-    elif like := nearest(name, there, LIKE):
+    elif like := nearest(name, there, HINT_SIMILARITY):
         remedy = f'did you mean {like}?'
     else:
         remedy = f'there are {shorten(there, 12)}'

@@ -28,8 +28,8 @@ from screw_dynamics_ros.ros.status import Level, Status
 T = TypeVar('T')
 
 NICENESS = 5  # of the process when it has started: outputs made of joint states go first
-RECENT = 3.0  # s for which a death is reported at least
-PATIENCE = 1.0  # s that a process that has closed its pipe has to end in
+DEATH_HOLD_S = 3.0  # for which a death is reported at least
+EXIT_TIMEOUT_S = 1.0  # that a process that has closed its pipe has to end in
 
 #: Run by the process. Nothing of the folder it is started in is imported.
 PROGRAM = """
@@ -148,7 +148,7 @@ class Worker:
         """Forget a process that has closed its pipe; return how it ended."""
         with self._changing:
             with suppress(subprocess.TimeoutExpired):
-                process.wait(PATIENCE)
+                process.wait(EXIT_TIMEOUT_S)
             if self.ended:
                 return f'the process that {self._purpose} is ended'
             process.kill()
@@ -168,7 +168,7 @@ class Worker:
         if self._deaths:
             status.values['processes that died'] = str(self._deaths)
         if self._deaths and not (
-            self._is_replaced and time.monotonic() - self._last_death > RECENT
+            self._is_replaced and time.monotonic() - self._last_death > DEATH_HOLD_S
         ):
             status.report(Level.WARN, f'{self._death}; {remedy}')
 

@@ -18,8 +18,8 @@ import numpy as np
 from screw_dynamics_ros.pipes import receive, send
 from screw_dynamics_ros.ros.process.worker import NICENESS
 
-MEMORY = 2 * 2**30  # bytes
-TIME = 300  # s
+MAX_MEMORY_BYTES = 2 * 2**30
+MAX_CPU_TIME_S = 300
 
 
 def serve() -> None:
@@ -51,21 +51,21 @@ def read(stream: IO[bytes], tasks: SimpleQueue[bytes]) -> None:
 
 
 def limit_memory() -> None:
-    """Let a task have `MEMORY` more than the process has now: then it fails, and nothing else."""
+    """Limit a task to `MAX_MEMORY_BYTES` more than the process has now: beyond, only it fails."""
     with suppress(ImportError, OSError, ValueError):  # not on Windows; no /proc on macOS
         import resource
 
         pages = int(Path('/proc/self/statm').read_text().split()[0])
-        most = pages * resource.getpagesize() + MEMORY
+        most = pages * resource.getpagesize() + MAX_MEMORY_BYTES
         resource.setrlimit(resource.RLIMIT_AS, (most, resource.getrlimit(resource.RLIMIT_AS)[1]))
 
 
 def limit_time() -> None:
-    """Let a task have `TIME` of a processor: then the system ends the process."""
+    """Let a task have `MAX_CPU_TIME_S` of a processor: then the system ends the process."""
     with suppress(ImportError, OSError, ValueError):
         import resource
 
-        most = int(time.process_time() + TIME)
+        most = int(time.process_time() + MAX_CPU_TIME_S)
         resource.setrlimit(resource.RLIMIT_CPU, (most, resource.getrlimit(resource.RLIMIT_CPU)[1]))
 
 

@@ -41,8 +41,8 @@ from screw_dynamics_ros.ros.recordings.storage import (
     rosbags_module,
 )
 
-LARGEST_CHUNK = 4_000_000  # bytes
-MOST_RUNS = 8  # of states with the same topics in a block, that are written as rows
+MAX_CHUNK = 4_000_000  # bytes
+MAX_RUNS = 8  # of states with the same topics in a block, that are written as rows
 
 #: What transient local publishers offer, as rosbag2 writes it.
 LATCHED = """- history: keep_last
@@ -191,7 +191,7 @@ class McapOutput:
         packed = packed_stamps(stamps)
         for group, chosen in grouped(stacks):
             rows = self._rows_of(group)
-            step = max(1, LARGEST_CHUNK // rows.size)
+            step = max(1, MAX_CHUNK // rows.size)
             for first in range(0, len(chosen), step):
                 part = chosen[first : first + step]
                 numbers = [stack.numbers[part] for stack in group]
@@ -236,7 +236,7 @@ class Pending:
         self._lists.setdefault(channel, []).append((received, self._size))
         self._pieces.append(message_head(channel, len(data), received) + data)
         self._size += len(self._pieces[-1])
-        if self._size > LARGEST_CHUNK:
+        if self._size > MAX_CHUNK:
             self.flush()
 
     def flush(self) -> None:
@@ -306,7 +306,7 @@ def grouped(stacks: Sequence[Stack]) -> Iterator[tuple[list[Stack], NDArray[np.i
     if dense:
         present = np.stack([stack.present for stack in dense], axis=1)
         edges = np.flatnonzero((present[1:] != present[:-1]).any(axis=1)) + 1
-        if len(edges) < MOST_RUNS:
+        if len(edges) < MAX_RUNS:
             for first, end in zip([0, *edges], [*edges, total]):
                 group = [stack for stack in dense if stack.present[first]]
                 if group:

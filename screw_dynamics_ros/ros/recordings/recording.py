@@ -15,9 +15,9 @@ from numpy.typing import NDArray
 
 from screw_dynamics_ros.core.types import Array
 from screw_dynamics_ros.ros.joint_states.contents import JointStateLayout
-from screw_dynamics_ros.ros.joint_states.layouts import LITTLE
+from screw_dynamics_ros.ros.joint_states.layouts import LITTLE_ENDIAN
 from screw_dynamics_ros.ros.joint_states.policies import Reason
-from screw_dynamics_ros.ros.messages.cdr import PLAIN, STAMP, align
+from screw_dynamics_ros.ros.messages.cdr import PLAIN, STAMP_OFFSET, align
 from screw_dynamics_ros.ros.recordings.stacks import (
     JointStateStack,
     doubles,
@@ -151,10 +151,10 @@ def read_description(reader: RecordingReader, topic: str = '/robot_description')
 def text_of(data: bytes) -> str:
     """Return the text of a serialized std_msgs/String; raises `RecordingError`."""
     try:
-        (size,) = PLAIN[data[:2]].unpack_from(data, STAMP)
-        if STAMP + 4 + size > len(data):
+        (size,) = PLAIN[data[:2]].unpack_from(data, STAMP_OFFSET)
+        if STAMP_OFFSET + 4 + size > len(data):
             raise ValueError('truncated')
-        return data[STAMP + 4 : STAMP + 4 + size].removesuffix(b'\0').decode()
+        return data[STAMP_OFFSET + 4 : STAMP_OFFSET + 4 + size].removesuffix(b'\0').decode()
     except (KeyError, ValueError, struct.error) as error:
         raise RecordingError(f'a std_msgs/String cannot be read: {error}') from None
 
@@ -213,13 +213,13 @@ def read_wrenches(path: Path | str, topic: str) -> RecordedWrenches:
 def wrench_layout(data: bytes, topic: str) -> tuple[str, int]:
     """Return header.frame_id of a serialized WrenchStamped, and where its numbers start."""
     try:
-        if data[:2] != LITTLE:
+        if data[:2] != LITTLE_ENDIAN:
             raise ValueError('not plain CDR, little endian')
-        (size,) = PLAIN[LITTLE].unpack_from(data, STAMP + 8)
-        end = STAMP + 12 + size
+        (size,) = PLAIN[LITTLE_ENDIAN].unpack_from(data, STAMP_OFFSET + 8)
+        end = STAMP_OFFSET + 12 + size
         start = align(end, 8)
         if start + 48 > len(data):
             raise ValueError('truncated')
-        return data[STAMP + 12 : end].removesuffix(b'\0').decode(), start
+        return data[STAMP_OFFSET + 12 : end].removesuffix(b'\0').decode(), start
     except (ValueError, struct.error) as error:
         raise RecordingError(f'topic {topic!r}: a wrench cannot be read: {error}') from None

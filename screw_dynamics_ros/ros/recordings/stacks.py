@@ -17,10 +17,10 @@ from screw_dynamics_ros.core.units import NANOSECONDS
 from screw_dynamics_ros.ros.joint_states.contents import JointStateLayout
 from screw_dynamics_ros.ros.joint_states.layouts import located
 from screw_dynamics_ros.ros.joint_states.policies import Reason
-from screw_dynamics_ros.ros.messages.cdr import STAMP
+from screw_dynamics_ros.ros.messages.cdr import STAMP_OFFSET
 from screw_dynamics_ros.ros.recordings.storage import Block
 
-MOST_LAYOUTS = 64  # in one block that are compared with all its messages
+MAX_LAYOUTS = 64  # in one block that are compared with all its messages
 
 Bytes = NDArray[np.uint8]
 
@@ -48,7 +48,7 @@ class JointStateStack(NamedTuple):
     refusal: Reason | None = None
 
 
-NOTHING = JointStateLayout((), 0, 0, 0)
+EMPTY_LAYOUT = JointStateLayout((), 0, 0, 0)
 
 
 def joint_state_stacks(block: Block) -> Iterator[JointStateStack]:
@@ -68,7 +68,7 @@ def joint_state_stacks(block: Block) -> Iterator[JointStateStack]:
             yield refused(left[:1], Reason.UNREADABLE)
             left = left[1:]
             continue
-        alike = left[block.sizes[left] == len(data)] if count <= MOST_LAYOUTS else left[:1]
+        alike = left[block.sizes[left] == len(data)] if count <= MAX_LAYOUTS else left[:1]
         bytes_of = rows_of(block, alike, len(data))
         same = alike_in(bytes_of, np.frombuffer(data, np.uint8), fixed)
         rows, found = alike[same], bytes_of[same] if not same.all() else bytes_of
@@ -116,7 +116,7 @@ def joined(parts: Sequence[range]) -> list[range]:
 def refused(rows: NDArray[np.intp], reason: Reason) -> JointStateStack:
     """Return messages that cannot be used."""
     return JointStateStack(
-        NOTHING, rows, np.zeros(len(rows), np.int64), np.zeros((len(rows), 0)), reason
+        EMPTY_LAYOUT, rows, np.zeros(len(rows), np.int64), np.zeros((len(rows), 0)), reason
     )
 
 
@@ -135,7 +135,7 @@ def rows_of(block: Block, rows: NDArray[np.intp], size: int) -> Bytes:
 
 def stamps_of(found: Bytes) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
     """Return header.stamp [ns] of messages (k, size), and which of them are valid times."""
-    parts = np.ascontiguousarray(found[:, STAMP : STAMP + 8])
+    parts = np.ascontiguousarray(found[:, STAMP_OFFSET : STAMP_OFFSET + 8])
     seconds, nanoseconds = parts.view('<i4')[:, 0], parts.view('<u4')[:, 1]
     return seconds.astype(np.int64) * NANOSECONDS + nanoseconds, nanoseconds < NANOSECONDS
 

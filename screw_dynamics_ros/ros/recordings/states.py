@@ -14,7 +14,7 @@ from screw_dynamics_ros.ros.joint_states.mapper import JointStateMapper
 from screw_dynamics_ros.ros.recordings.stacks import JointStateStack, joint_state_stacks
 from screw_dynamics_ros.ros.recordings.storage import Block
 
-SHORTEST = 16  # messages tried together after one that is not regular
+MIN_RUN_LENGTH = 16  # messages tried together after one that is not regular
 
 
 class States(NamedTuple):
@@ -79,7 +79,7 @@ class StateMaker:
         self, stack: JointStateStack, first: int, end: int, received: NDArray[np.int64]
     ) -> Iterator[States]:
         """Yield the states made of consecutive messages of one layout."""
-        clocks, length = received[stack.rows], SHORTEST
+        clocks, length = received[stack.rows], MIN_RUN_LENGTH
         while first < end:
             some = slice(first, min(first + length, end))
             taken = np.zeros(0)
@@ -95,7 +95,7 @@ class StateMaker:
                 first, length = some.stop, 2 * length
             else:
                 yield from self._single(stack, first, int(clocks[first]))
-                first, length = first + 1, SHORTEST
+                first, length = first + 1, MIN_RUN_LENGTH
 
     def _single(self, stack: JointStateStack, row: int, received: int) -> Iterator[States]:
         """Yield the state made of one message, if there is one."""

@@ -20,7 +20,7 @@ from screw_dynamics_ros.core.errors import ScrewDynamicsError, UnknownNameError
 from screw_dynamics_ros.ros.recordings.mcap_reader import McapFile, sizes_at
 from screw_dynamics_ros.ros.recordings.mcap_records import MESSAGE_HEAD, ChunkIndex, McapError
 
-BLOCK = 8192  # messages
+BLOCK_SIZE = 8192  # messages
 
 INSTALL = 'pip install rosbags'
 
@@ -139,7 +139,7 @@ class RecordingReader:
         messages = self._reader.messages(connections) if connections else iter(())
         while True:
             with readable(self.path):
-                some = list(islice(messages, BLOCK))
+                some = list(islice(messages, BLOCK_SIZE))
             if not some:
                 return
             sizes = np.array([len(data) for _, _, data in some], dtype=np.int64)
@@ -176,7 +176,7 @@ class RecordingReader:
         messages = self._reader.messages()
         while True:
             with readable(self.path):
-                some = list(islice(messages, BLOCK))
+                some = list(islice(messages, BLOCK_SIZE))
             if not some:
                 return
             for connection, received, data in some:

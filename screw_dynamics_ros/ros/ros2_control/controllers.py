@@ -29,7 +29,7 @@ TYPES = {
     TRAJECTORIES: 'joint_trajectory_controller/JointTrajectoryController',
     'forward': 'forward_command_controller/ForwardCommandController',
 }
-FOLLOWING = 5.0  # 1/s: velocity per error of position, with velocity commands
+POSITION_GAIN = 5.0  # 1/s: velocity per error of position, with velocity commands
 
 #: Gains {'p': ..., 'i': ..., 'd': ...} of a joint [N m/rad, N m/(rad s), N m s/rad].
 Gains = Mapping[str, float]
@@ -141,7 +141,9 @@ def _trajectory_section(
         'allow_partial_joints_goal': True,
     }
     if interface == 'velocity':
-        section['gains'] = {joint: {'p': FOLLOWING, 'ff_velocity_scale': 1.0} for joint in joints}
+        section['gains'] = {
+            joint: {'p': POSITION_GAIN, 'ff_velocity_scale': 1.0} for joint in joints
+        }
     if interface == 'effort':
         missing = [joint for joint in joints if joint not in gains]
         if missing:

@@ -16,9 +16,9 @@ from screw_dynamics_ros.core.lie import quaternions
 from screw_dynamics_ros.core.types import Array
 from screw_dynamics_ros.ros.process.faults import FAULTS
 
-LONGEST_CHAIN = 100  # frames
-MOST_FRAMES = 10_000
-DEPTH = 100
+MAX_CHAIN_LENGTH = 100  # frames
+MAX_FRAMES = 10_000
+QUEUE_DEPTH = 100
 
 
 class FrameChain:
@@ -50,7 +50,7 @@ class FrameChain:
                     f'a message on {topic}',
                     lambda data, static=is_static: self.receive_bytes(data, static),
                 ),
-                QoSProfile(depth=DEPTH, durability=durability),
+                QoSProfile(depth=QUEUE_DEPTH, durability=durability),
                 raw=True,
             )
 
@@ -68,13 +68,13 @@ class FrameChain:
             if wanted is not None and child not in wanted:
                 continue
             q = np.array([r.x, r.y, r.z, r.w])
-            if abs(np.linalg.norm(q) - 1.0) <= 1e-2 and len(self._links) < MOST_FRAMES:
+            if abs(np.linalg.norm(q) - 1.0) <= 1e-2 and len(self._links) < MAX_FRAMES:
                 self._links[child] = each.header.frame_id.lstrip('/'), q, now
 
     def _wanted(self) -> list[str]:
         """Return the frame and all its parents as far as they are known."""
         names = [self.frame]
-        while names[-1] in self._links and len(names) < LONGEST_CHAIN:
+        while names[-1] in self._links and len(names) < MAX_CHAIN_LENGTH:
             names.append(self._links[names[-1]][0])
         return names
 
@@ -84,7 +84,7 @@ class FrameChain:
         Raises `MissingStateError` if `world` is not among the parents of the frame.
         """
         R, oldest, name = np.eye(3), math.inf, self.frame
-        for _ in range(LONGEST_CHAIN):
+        for _ in range(MAX_CHAIN_LENGTH):
             if name == world:
                 return R, max(0.0, time.monotonic() - oldest)
             if name not in self._links:

@@ -15,9 +15,9 @@ from screw_dynamics_ros.ros.names import NO_NODE, NO_NODE_IN_WORDS, UNDISCOVERED
 from screw_dynamics_ros.ros.process.faults import FAULTS
 
 STATE_PUBLISHER = 'robot_state_publisher'
-MOST_MESSAGES = 100  # of others, kept from /tf_static
+MAX_MESSAGES = 100  # of others, kept from /tf_static
 JOINT_STATES = 'sensor_msgs/msg/JointState'
-PATIENCE = 3  # looks within which a state publisher has sent its fixed joints
+MAX_LOOKS = 3  # looks within which a state publisher has sent its fixed joints
 
 Name = tuple[str, str]  # namespace and name of a node
 
@@ -84,7 +84,7 @@ class OtherTransforms:
             is_own = self._own_empty > 0
             self._own_empty -= is_own
         content = frozenset(each.child_frame_id for each in message.transforms)
-        if is_own or content in self._seen or len(self._seen) >= MOST_MESSAGES:
+        if is_own or content in self._seen or len(self._seen) >= MAX_MESSAGES:
             return
         self._seen.add(content)
         self._must_ask |= not self._has_just_asked and not content & self._frames
@@ -125,7 +125,7 @@ class OtherTransforms:
         state_publisher = self._node.get_namespace(), STATE_PUBLISHER
         if state_publisher in names:
             self._looks[state_publisher] += 1
-            if self._looks[state_publisher] <= PATIENCE:
+            if self._looks[state_publisher] <= MAX_LOOKS:
                 return [full_name(*state_publisher)]
         else:
             self._looks.clear()
@@ -147,7 +147,7 @@ class OtherTransforms:
             self._kind,
             '/tf_static',
             FAULTS.guarded('a message on /tf_static', self.receive_static),
-            QoSProfile(depth=MOST_MESSAGES, durability=DurabilityPolicy.TRANSIENT_LOCAL),
+            QoSProfile(depth=MAX_MESSAGES, durability=DurabilityPolicy.TRANSIENT_LOCAL),
             event_callbacks=SubscriptionEventCallbacks(use_default_callbacks=False),
         )
 

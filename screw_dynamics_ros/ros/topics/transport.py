@@ -9,9 +9,11 @@ from __future__ import annotations
 
 import math
 
-DRIFT = 1e-3  # s per s by which two clocks may run apart
-LONGEST_GAP = 1000  # messages; a larger step of the numbers is another publisher
-RESET = 1.0  # s for which everything is late, after which the clock of the sender has been set
+MAX_CLOCK_DRIFT = 1e-3  # s per s by which two clocks may run apart
+MAX_GAP = 1000  # messages; a larger step of the numbers is another publisher
+CLOCK_RESET_TIME_S = (
+    1.0  # s for which everything is late, after which the clock of the sender has been set
+)
 
 
 class TransportDelay:
@@ -41,7 +43,7 @@ class TransportDelay:
         elapsed = time - self._before
         self._before = time
         if elapsed > 0.0:  # the clock here may be set, too
-            self._least += DRIFT * elapsed
+            self._least += MAX_CLOCK_DRIFT * elapsed
         if age <= self._least:
             self._least, delay = age, 0.0
         else:
@@ -50,7 +52,7 @@ class TransportDelay:
             self._late_since = math.inf
         elif self._late_since == math.inf or elapsed < 0.0:
             self._late_since = time
-        elif time - self._late_since > RESET:
+        elif time - self._late_since > CLOCK_RESET_TIME_S:
             self._least, self._late_since, delay = age, math.inf, 0.0
         return delay
 
@@ -79,4 +81,4 @@ class SequenceGaps:
         gap = number - self._last - 1
         known = is_only_publisher and self._last
         self._last = number
-        return gap if known and 0 < gap <= LONGEST_GAP else 0
+        return gap if known and 0 < gap <= MAX_GAP else 0

@@ -131,7 +131,7 @@ def test_dask_is_named_when_it_is_missing(tmp_path, capsys, monkeypatch):
 
 
 def test_a_cluster_that_is_not_there(tmp_path, capsys, monkeypatch):
-    monkeypatch.setattr(folders, 'PATIENCE', 0.2)
+    monkeypatch.setattr(folders, 'SCHEDULER_TIMEOUT_S', 0.2)
     (tmp_path / 'a.mcap').write_text('')
     options = ['--scheduler', 'nowhere:1']
     assert main([str(tmp_path), '-o', str(tmp_path / 'out'), *options]) == REFUSED

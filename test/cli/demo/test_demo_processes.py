@@ -55,7 +55,7 @@ def test_child_that_dies_is_reported_with_its_last_output(
 def test_children_end_with_the_block(
     modules: Callable[[str, str], str], monkeypatch: pytest.MonkeyPatch
 ):
-    monkeypatch.setattr(demo_processes, 'PATIENCE', ((signal.SIGINT, DEADLINE),))
+    monkeypatch.setattr(demo_processes, 'SHUTDOWN_TIMEOUTS_S', ((signal.SIGINT, DEADLINE),))
     name = modules('patient', 'import signal; signal.pause()')
     pids: dict[str, int] = {}
 
@@ -78,7 +78,7 @@ def test_child_that_does_not_listen_is_killed(
 ):
     monkeypatch.setattr(
         demo_processes,
-        'PATIENCE',
+        'SHUTDOWN_TIMEOUTS_S',
         ((signal.SIGINT, 0.1), (signal.SIGTERM, 0.1), (signal.SIGKILL, DEADLINE)),
     )
     name = modules(

@@ -16,8 +16,8 @@ from rclpy.qos import qos_profile_parameters  # noqa: E402
 
 from screw_dynamics_ros.cli.doctor import running_parameters  # noqa: E402
 from screw_dynamics_ros.cli.doctor.running_parameters import (  # noqa: E402
-    AGAIN,
     NAMES,
+    RETRY_PERIOD_S,
     Questions,
     parameter_services,
     read_configuration,
@@ -123,7 +123,7 @@ class Turns:
                 if questions.client.srv_name.startswith(server.name)
             ):
                 rounds += 1
-                self.now += AGAIN
+                self.now += RETRY_PERIOD_S
 
 
 @pytest.mark.parametrize('lost', [0, 1, 2])

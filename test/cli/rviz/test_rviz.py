@@ -12,7 +12,7 @@ import yaml
 
 pytest.importorskip('rclpy')
 
-from screw_dynamics_ros.cli.rviz.configuration import SMALLEST, configuration
+from screw_dynamics_ros.cli.rviz.configuration import MIN_EXTENT, configuration
 from screw_dynamics_ros.core import Robot
 from support.paths import ROOT
 from support.robots import bundled_robots, robot_id, urdf_path
@@ -80,7 +80,7 @@ def test_every_robot_is_in_view(path):
     assert abs(origins - center).max() <= 0.3 * view['Distance']
 
 
-@pytest.mark.parametrize(('length', 'distance'), [(0.001, 2.2 * SMALLEST), (25.0, 55.0)])
+@pytest.mark.parametrize(('length', 'distance'), [(0.001, 2.2 * MIN_EXTENT), (25.0, 55.0)])
 def test_small_and_large_robots(length, distance):
     text = (
         '<robot name="r"><link name="a"/><link name="b"/><joint name="j" type="fixed">'

@@ -4,7 +4,10 @@ import numpy as np
 import pytest
 
 from screw_dynamics_ros.core.simulation.reference_motion import ReferenceMotion
-from screw_dynamics_ros.core.simulation.reference_profile import BRAKING, ReferenceProfile
+from screw_dynamics_ros.core.simulation.reference_profile import (
+    DECELERATION_SHARE,
+    ReferenceProfile,
+)
 
 DT = 0.002
 
@@ -50,7 +53,7 @@ def test_slow_goals_are_followed_without_delay():
     np.testing.assert_allclose(q[500:], goal(times[500:]), atol=1e-5)
     q, _ = followed(goal, 5.0, 20.0)
     behind = np.abs(q - goal(times - DT))[500:]
-    assert 0.02 < behind.max() < 1.02 * 1.0**2 / (2.0 * BRAKING * 20.0)
+    assert 0.02 < behind.max() < 1.02 * 1.0**2 / (2.0 * DECELERATION_SHARE * 20.0)
 
 
 def test_a_joint_that_moves_away_comes_back():

@@ -15,7 +15,7 @@ from screw_dynamics_ros.core.errors import DivergenceError
 from screw_dynamics_ros.core.integration import RungeKutta, SemiImplicitEuler
 from screw_dynamics_ros.core.motion.control.joint_gains import middle_of_range
 from screw_dynamics_ros.core.simulation import INTEGRATORS, Posture, SimulatedRobot
-from screw_dynamics_ros.core.simulation.stops import CLOSE, Stops
+from screw_dynamics_ros.core.simulation.stops import LIMIT_TOLERANCE, Stops
 from support.models import random_description
 from support.robots import urdf_path
 
@@ -253,7 +253,7 @@ def test_stops_do_not_move_a_floating_base(panda):
     np.testing.assert_allclose(
         robot.total_momentum(simulated.q, simulated.v),
         before,
-        atol=10 * CLOSE * np.abs(before).max(),
+        atol=10 * LIMIT_TOLERANCE * np.abs(before).max(),
     )
 
 
@@ -418,7 +418,7 @@ def test_impacts_are_found_within_the_step():
     for _ in range(6000):
         fine.step(np.zeros(2), 1e-5)
     assert once.q[0] == fine.q[0] == 0.1
-    np.testing.assert_allclose(once.q, fine.q, atol=20 * CLOSE)
+    np.testing.assert_allclose(once.q, fine.q, atol=20 * LIMIT_TOLERANCE)
     np.testing.assert_allclose(once.v, fine.v, atol=1e-3)
 
 

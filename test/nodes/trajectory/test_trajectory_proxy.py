@@ -568,7 +568,7 @@ def test_the_end_of_the_process_cancels_what_runs(clock):
     assert 'ends' in text
     assert made.arm.running is None
     assert not made.proxy.ended
-    clock.offset += trajectory_proxy.DELIVERY + 0.01
+    clock.offset += trajectory_proxy.DELIVERY_TIMEOUT_S + 0.01
     assert made.proxy.ended
     made.close()
 

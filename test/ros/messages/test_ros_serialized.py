@@ -21,7 +21,7 @@ from screw_dynamics_ros.core.errors import ScrewDynamicsError
 from screw_dynamics_ros.ros.joint_states.contents import JointStateMessage
 from screw_dynamics_ros.ros.joint_states.policies import Reason
 from screw_dynamics_ros.ros.joint_states.reader import (
-    MOST_LAYOUTS,
+    MAX_LAYOUTS,
     JointStateReader,
     from_message,
     same,
@@ -285,7 +285,7 @@ def test_reader_keeps_few_layouts():
         check_read(reader, joint_state([first, 'z'], [1, 2], [], []))
     for count in range(40):
         check_read(reader, joint_state(['joint'] * count, [1] * count, [], []))
-    assert len(reader.layouts) == MOST_LAYOUTS
+    assert len(reader.layouts) == MAX_LAYOUTS
 
 
 def test_memory_stays_after_a_thousand_lengths_of_message():
@@ -303,7 +303,7 @@ def test_memory_stays_after_a_thousand_lengths_of_message():
         growth = tracemalloc.get_traced_memory()[0] - before
     finally:
         tracemalloc.stop()
-    assert growth < 3 * MOST_LAYOUTS * longest
+    assert growth < 3 * MAX_LAYOUTS * longest
 
 
 def test_reader_keeps_the_layouts_that_are_used():
@@ -311,10 +311,10 @@ def test_reader_keeps_the_layouts_that_are_used():
     reader = JointStateReader()
     learnt = []
     reader.learn = lambda data, learn=reader.learn: learnt.append(data) or learn(data)
-    for step in range(3 * MOST_LAYOUTS):
+    for step in range(3 * MAX_LAYOUTS):
         check_read(reader, joint_state('abc', [step, 2, 3], [4, 5, 6], [7, 8, 9]))
         check_read(reader, joint_state([f'stranger{step}'], [1], [], []))
-    assert len(learnt) == 1 + 3 * MOST_LAYOUTS
+    assert len(learnt) == 1 + 3 * MAX_LAYOUTS
 
 
 # --- what is refused -----------------------------------------------------------------------------

@@ -7,7 +7,7 @@ import pytest
 pytest.importorskip('rclpy')
 
 from screw_dynamics_ros.ros.process import deferred_work
-from screw_dynamics_ros.ros.process.deferred_work import APART, IDLE, DeferredWork
+from screw_dynamics_ros.ros.process.deferred_work import IDLE_TIME_S, MIN_SPACING_S, DeferredWork
 
 
 @pytest.fixture
@@ -53,7 +53,7 @@ def test_timers_wait_for_the_next_state_and_come_once(spare, done, ticks, clock)
         ticks[0]()
     assert done == []
     spare.use()
-    clock.append(clock[-1] + 2 * APART)
+    clock.append(clock[-1] + 2 * MIN_SPACING_S)
     spare.use()
     assert done == ['status']
 
@@ -66,13 +66,13 @@ def test_one_after_a_state_and_not_after_the_next(spare, done, ticks, clock):
     for k in range(1, 13):
         spare.use()
         assert done == ['status', 'look', 'other'][: 1 + (k - 1) // 6]
-        clock.append(clock[-1] + 0.19 * APART)
+        clock.append(clock[-1] + 0.19 * MIN_SPACING_S)
 
 
 def test_what_waits_is_done_when_states_stop(spare, done, ticks, clock):
     spare.use()
     ticks[0]()
     ticks[1]()
-    clock.append(clock[-1] + 2 * IDLE)
+    clock.append(clock[-1] + 2 * IDLE_TIME_S)
     ticks[2]()
     assert done == ['status', 'look', 'other']

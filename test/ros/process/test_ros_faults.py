@@ -26,7 +26,7 @@ def test_faults_are_counted_and_told_for_a_while(monkeypatch):
     assert status.level == Level.ERROR
     assert 'ValueError: number 2' in status.summary
     assert status.values['a joint state'].startswith('3 times')
-    now[0] += faults.RECENT + 0.1
+    now[0] += faults.FAULT_HOLD_S + 0.1
     assert found.status().level == Level.OK
     assert found.status().values['a joint state'].startswith('3 times')
 
@@ -36,7 +36,7 @@ def test_many_kinds_of_faults_take_no_more_memory():
     for k in range(1000):
         found.record(f'topic {k}', ValueError('x' * 10_000))
     values = found.status().values
-    assert len(values) <= faults.MOST_KINDS + 1
+    assert len(values) <= faults.MAX_KINDS + 1
     assert all(len(text) < 500 for text in values.values())
 
 
@@ -100,7 +100,7 @@ def test_what_is_to_be_done_at_the_end_is_done_unless_a_second_signal_comes(
 ):
     handlers = []
     monkeypatch.setattr(executors, 'on_signals', handlers.append)
-    monkeypatch.setattr(executors, 'LONGEST_END', 300.0)
+    monkeypatch.setattr(executors, 'SHUTDOWN_TIMEOUT_S', 300.0)
     rclpy.init(domain_id=ros_domain)
     node, ending = Node('ending', enable_rosout=False), Ending(10)
 

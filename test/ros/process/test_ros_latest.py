@@ -142,7 +142,7 @@ class HesitantCondition(threading.Condition):
 
 def test_no_task_is_lost_while_the_thread_ends(monkeypatch):
     """Tasks come at any time around the end of the idle thread; the newest is always done."""
-    monkeypatch.setattr(module, 'LINGER', 2e-4)
+    monkeypatch.setattr(module, 'IDLE_TIMEOUT_S', 2e-4)
     monkeypatch.setattr(threading, 'Condition', HesitantCondition)
     latest, threads, done, chance = Latest('test'), set(), [], random.Random(8)
     for k in range(TASKS):

@@ -50,7 +50,9 @@ def in_call(worker, tmp_path):
 
 @pytest.fixture
 def worker(monkeypatch):
-    monkeypatch.setattr(workers, 'PATIENCE', DEADLINE)  # nobody is killed for being slow to end
+    monkeypatch.setattr(
+        workers, 'EXIT_TIMEOUT_S', DEADLINE
+    )  # nobody is killed for being slow to end
     made = Worker('tries')
     yield made
     made.end()
@@ -78,7 +80,7 @@ def fill(size):
 
 def compute():
     """Compute for a second at most, then for ever."""
-    worker_process.TIME = 1
+    worker_process.MAX_CPU_TIME_S = 1
     worker_process.limit_time()
     while True:
         pass
@@ -89,7 +91,7 @@ def test_a_call_can_exhaust_its_process_and_nothing_else(worker):
     pid = worker.call(os.getpid)
     assert worker.call(fill, 10**8) == 10**8
     with pytest.raises(WorkerError, match='MemoryError'):
-        worker.call(fill, 2 * worker_process.MEMORY)
+        worker.call(fill, 2 * worker_process.MAX_MEMORY_BYTES)
     assert worker.call(os.getpid) == pid
     with pytest.raises(WorkerError, match='SIGXCPU'):
         worker.call(compute)
@@ -146,9 +148,9 @@ def test_killed_in_the_middle_of_a_call(worker, in_call, monkeypatch, number):
     assert (status.level, status.values) == (Level.WARN, {'processes that died': '1'})
     assert 'try again' in status.summary
     assert worker.call(os.getpid) != pid
-    now.append(workers.RECENT)
+    now.append(workers.DEATH_HOLD_S)
     assert report(worker).level == Level.WARN
-    now.append(workers.RECENT + 0.1)
+    now.append(workers.DEATH_HOLD_S + 0.1)
     assert report(worker).level == Level.OK
     assert not is_running(pid)
 

@@ -21,7 +21,7 @@ from sensor_msgs.msg import JointState  # noqa: E402
 from tf2_msgs.msg import TFMessage  # noqa: E402
 
 from screw_dynamics_ros.ros.names import NO_NODE, UNDISCOVERED  # noqa: E402
-from screw_dynamics_ros.ros.topics.other_transforms import PATIENCE, OtherTransforms  # noqa: E402
+from screw_dynamics_ros.ros.topics.other_transforms import MAX_LOOKS, OtherTransforms  # noqa: E402
 
 
 @pytest.fixture
@@ -85,7 +85,7 @@ def test_a_state_publisher_of_this_namespace_is_waited_for(node):
     others = OtherTransforms(node, TFMessage)
     others.watch(['tool'], 1)
     publish(node, ('/arm', 'robot_state_publisher'))
-    for _ in range(PATIENCE):
+    for _ in range(MAX_LOOKS):
         assert others.found() == ['/arm/robot_state_publisher']
     assert others.found() == []
     others.receive_static(frames('left/tool'))

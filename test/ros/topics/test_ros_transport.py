@@ -2,7 +2,12 @@
 
 import pytest
 
-from screw_dynamics_ros.ros.topics.transport import LONGEST_GAP, RESET, SequenceGaps, TransportDelay
+from screw_dynamics_ros.ros.topics.transport import (
+    CLOCK_RESET_TIME_S,
+    MAX_GAP,
+    SequenceGaps,
+    TransportDelay,
+)
 
 LIMIT = 0.02
 SECOND = 10**9
@@ -47,7 +52,7 @@ def test_a_sender_whose_clock_was_set_back_is_heard_again():
     for k in range(100, 1000):
         now = START + k * step
         late.append(delay.of(now - 3 * SECOND, now, LIMIT) > LIMIT)
-    assert late.count(True) == pytest.approx(RESET / 0.002, abs=3)
+    assert late.count(True) == pytest.approx(CLOCK_RESET_TIME_S / 0.002, abs=3)
     assert not late[-1]
 
 
@@ -65,7 +70,7 @@ def test_clocks_that_drift_apart():
         ([7, 8, 9, 10], [0, 0, 0, 0]),  # the first one that is heard need not be the first one
         ([1, 2, 6, 7], [0, 0, 3, 0]),
         ([90, 91, 1, 3], [0, 0, 0, 1]),  # the driver has been started again
-        ([1, 2, 4 + LONGEST_GAP, 5 + LONGEST_GAP], [0, 0, 0, 0]),  # another driver
+        ([1, 2, 4 + MAX_GAP, 5 + MAX_GAP], [0, 0, 0, 0]),  # another driver
         ([1, None, 5], [0, 0, 3]),
         ([None, 0], [0, 0]),  # a middleware that does not count
     ],

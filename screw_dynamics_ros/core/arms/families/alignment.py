@@ -26,7 +26,7 @@ RIGHT_ANGLE = 0.5 * np.pi
 
 #: Differences of angles, directions and lengths that are rounding of what `align` computes with
 #: [rad, 1, m].
-ROUNDING = 1e-12
+ALIGNMENT_TOLERANCE = 1e-12
 
 
 @dataclass(frozen=True)
@@ -89,7 +89,7 @@ def settled(x: Array, unit: float) -> Array:
     """
     numbers = x.astype(float)
     multiples = np.round(numbers / unit) * unit
-    return np.where(np.abs(numbers - multiples) <= ROUNDING, multiples + 0.0, numbers)
+    return np.where(np.abs(numbers - multiples) <= ALIGNMENT_TOLERANCE, multiples + 0.0, numbers)
 
 
 def first_of_the_least(residuals: Sequence[float]) -> int:

@@ -134,7 +134,7 @@ class AllSolutions:
 
 
 #: Squared distance from a rigid motion that is rounding.
-ROUNDING = 1e-28
+RIGIDITY_TOLERANCE = 1e-28
 
 
 LAST_ROW = [0.0, 0.0, 0.0, 1.0]
@@ -163,7 +163,7 @@ def rigid(C: Array) -> Array:
     """Return the rigid motion (4, 4) next to a pose of few digits; raises `ArgumentError`."""
     defect = float(rigid_defect(C))
     check_targets([defect], ['the tool'])
-    if defect < ROUNDING:
+    if defect < RIGIDITY_TOLERANCE:
         return C
     U, _, V = np.linalg.svd(C[:3, :3])
     return se3.pose(U @ V, C[:3, 3])

@@ -9,7 +9,7 @@ from screw_dynamics_ros.core.arms.families.chain import SerialChain
 from screw_dynamics_ros.core.errors import ArgumentError
 from screw_dynamics_ros.core.types import Array
 
-TURN = 2.0 * np.pi
+FULL_TURN = 2.0 * np.pi
 
 
 def nearest_image(q: ArrayLike, seed: ArrayLike, chain: SerialChain) -> Array:
@@ -33,13 +33,13 @@ def nearest_image(q: ArrayLike, seed: ArrayLike, chain: SerialChain) -> Array:
     n = len(chain)
     if q.shape[-1:] != (n,) or seed.shape != (n,):
         raise ArgumentError(f'q and seed must hold {n} joints, got {q.shape} and {seed.shape}')
-    turns = np.round((seed - q) / TURN)
+    turns = np.round((seed - q) / FULL_TURN)
     # Multiples of 2 pi that stay within the limits; rounding at a limit is not outside.
     slack = 1e-9
-    least = np.ceil((chain.lower - q - slack) / TURN)
-    most = np.floor((chain.upper - q + slack) / TURN)
+    least = np.ceil((chain.lower - q - slack) / FULL_TURN)
+    most = np.floor((chain.upper - q + slack) / FULL_TURN)
     within = np.where(least <= most, np.clip(turns, least, most), turns)
-    return q + TURN * np.where(np.array(chain.turns), within, 0.0)
+    return q + FULL_TURN * np.where(np.array(chain.turns), within, 0.0)
 
 
 def nearest(solutions: ArrayLike, seed: ArrayLike, chain: SerialChain) -> tuple[int, Array]:

@@ -6,13 +6,13 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from screw_dynamics_ros.core.arms.families.polishing import CHECKS, TURN
+from screw_dynamics_ros.core.arms.families.polishing import CHECKS, FULL_TURN
 from screw_dynamics_ros.core.types import Array
 
 #: Joint positions [rad, m] below which two solutions are the same one.
-SAME = 1e-6
+DUPLICATE_TOLERANCE = 1e-6
 #: Difference of the numbers of `polishing.polished` above which two solutions certainly differ.
-APART = 1e-5
+MIN_DISTINCT_DIFFERENCE = 1e-5
 Lost = tuple[Array, Array, Array, list[int]]
 NONE_LOST: Lost = (np.empty((0, 0)), np.empty(0, dtype=int), np.empty((0, CHECKS)), [])
 
@@ -57,7 +57,9 @@ def merged(*several: ChainSolutions) -> ChainSolutions:
     checks = np.concatenate([each.checks for each in several])
     branches = np.concatenate([each.branches for each in several])
     away = np.abs(q[:, None] - q)
-    same = (np.abs(away - TURN * np.round(away / TURN)) <= SAME).all(axis=2)
+    same = (np.abs(away - FULL_TURN * np.round(away / FULL_TURN)) <= DUPLICATE_TOLERANCE).all(
+        axis=2
+    )
     if len(several) == 1 and np.count_nonzero(same) == len(q):
         return several[0]
     rank = np.empty(len(q), dtype=int)
@@ -69,10 +71,10 @@ def merged(*several: ChainSolutions) -> ChainSolutions:
 def are_distinct(checks: Array) -> bool:
     """Return whether configurations certainly differ."""
     numbers = np.sort(checks[:, 3])
-    return bool((numbers[1:] - numbers[:-1]).min() > APART)
+    return bool((numbers[1:] - numbers[:-1]).min() > MIN_DISTINCT_DIFFERENCE)
 
 
 def distances(q: Array, other: Array) -> Array:
     """Return the distances of the joint furthest away, up to multiples of 2 pi, (k,)."""
     away = q - other
-    return np.asarray(np.abs(away - TURN * np.round(away / TURN)).max(axis=-1))
+    return np.asarray(np.abs(away - FULL_TURN * np.round(away / FULL_TURN)).max(axis=-1))

@@ -11,7 +11,7 @@ import numpy as np
 
 from screw_dynamics_ros.core.arms.families.alignment import are_parallel
 from screw_dynamics_ros.core.arms.families.chain import SerialChain
-from screw_dynamics_ros.core.arms.families.family import TOLERANCE, Family
+from screw_dynamics_ros.core.arms.families.family import GEOMETRY_TOLERANCE, Family
 from screw_dynamics_ros.core.arms.families.gantry import GantryWithWrist
 from screw_dynamics_ros.core.arms.families.scara import Scara
 from screw_dynamics_ros.core.arms.families.spherical_shoulder_elbow_wrist import (
@@ -70,7 +70,7 @@ class Classification:
     message: str
 
 
-def classify(chain: SerialChain, tolerance: float = TOLERANCE) -> Classification:
+def classify(chain: SerialChain, tolerance: float = GEOMETRY_TOLERANCE) -> Classification:
     """Return the family of a chain.
 
     Parameters
@@ -110,7 +110,9 @@ def classify(chain: SerialChain, tolerance: float = TOLERANCE) -> Classification
     return Classification('pieper' if triples else 'generic', None, triples, message)
 
 
-def axis_triples(chain: SerialChain, tolerance: float = TOLERANCE) -> tuple[AxisTriple, ...]:
+def axis_triples(
+    chain: SerialChain, tolerance: float = GEOMETRY_TOLERANCE
+) -> tuple[AxisTriple, ...]:
     """Return the triples of consecutive axes by which Pieper's method solves a chain (C-088)."""
     found = []
     for first in range(len(chain) - 2):

@@ -48,10 +48,10 @@ DEGREE = 8  # of det M: 16 zeros
 HALF_ANGLE = np.array([[1.0, 0.0, 1.0], [1.0, 0.0, -1.0], [0.0, 2.0, 0.0]])
 HALF_ANGLES = np.kron(HALF_ANGLE, HALF_ANGLE)  # of two angles
 IDENTITY = np.eye(4)
-TILT = (0.7648421872844885, 0.644217687237691)  # cos, sin of 0.7 rad; see `half_angles`
+TILT_COS_SIN = (0.7648421872844885, 0.644217687237691)  # cos, sin of 0.7 rad; see `half_angles`
 #: Added where a divisor may be zero: to pivots and squares of lengths of order 1, to squares in
 #: rotations, and to squares of pivots whose unknown is small then.
-TINY, UNDERFLOW, WEAK = 1e-25, 1e-140, 1e-24
+PIVOT_OFFSET, ROTATION_OFFSET, SQUARED_PIVOT_OFFSET = 1e-25, 1e-140, 1e-24
 
 
 class Place(NamedTuple):
@@ -231,7 +231,7 @@ def eliminate(products: Array, rest: Array, forms: Array) -> tuple[Array, Array]
     solution = zeros((8, 14), Qt)
     for k in reversed(range(8)):
         # where the products of the angles are dependent, the smallest of them
-        pivot = R[k, k] / (R[k, k] * R[k, k] + WEAK)
+        pivot = R[k, k] / (R[k, k] * R[k, k] + SQUARED_PIVOT_OFFSET)
         solution[k] = (Qt[k] - R[k, k + 1 :] @ solution[k + 1 :]) * pivot
     return combined.reshape(-1), solution.reshape(-1)
 
@@ -242,8 +242,8 @@ def reflected(A: Array) -> tuple[Array, Array]:
     A, Qt = A + zeros((m, n), A), np.eye(m) + zeros((m, m), A)
     for k in range(n):
         x = A[k:, k]
-        length = np.sqrt(x @ x + UNDERFLOW)
-        sign = x[0] / np.sqrt(x[0] * x[0] + UNDERFLOW)
+        length = np.sqrt(x @ x + ROTATION_OFFSET)
+        sign = x[0] / np.sqrt(x[0] * x[0] + ROTATION_OFFSET)
         v = x + zeros(m - k, x)
         v[0] = v[0] + (sign + (1.0 - sign * sign)) * length  # away from zero, also for x[0] = 0
         factor = 2.0 / (v @ v)
@@ -304,7 +304,7 @@ def triangular(M: Array) -> Array:
         for i in range(k + 1, len(R)):
             if is_zero(R[i, k]):
                 continue
-            pivot = R[k, k] + UNDERFLOW  # no rotation where both are zero
+            pivot = R[k, k] + ROTATION_OFFSET  # no rotation where both are zero
             r = np.sqrt(pivot * pivot + R[i, k] * R[i, k])
             c, s = pivot / r, R[i, k] / r
             R[k, k:], R[i, k:] = c * R[k, k:] + s * R[i, k:], c * R[i, k:] - s * R[k, k:]
@@ -331,13 +331,13 @@ def null_vectors(R: Array) -> Array:
     for _ in range(2):
         Y = zeros(X.shape, R)
         for i in range(n):  # R^T Y = X
-            Y[i] = (X[i] - R[:i, i] @ Y[:i]) / (R[i, i] + TINY)
+            Y[i] = (X[i] - R[:i, i] @ Y[:i]) / (R[i, i] + PIVOT_OFFSET)
         X = zeros(Y.shape, R)
         for i in reversed(range(n)):  # R X = Y
-            X[i] = (Y[i] - R[i, i + 1 :] @ X[i + 1 :]) / (R[i, i] + TINY)
+            X[i] = (Y[i] - R[i, i + 1 :] @ X[i + 1 :]) / (R[i, i] + PIVOT_OFFSET)
         first = X[:, 0] / np.sqrt(X[:, 0] @ X[:, 0])
         second = X[:, 1] - (first @ X[:, 1]) * first
-        X = np.stack([first, second / np.sqrt(second @ second + TINY)], axis=1)
+        X = np.stack([first, second / np.sqrt(second @ second + PIVOT_OFFSET)], axis=1)
     return X
 
 
@@ -347,14 +347,15 @@ def half_angles(X: Array) -> list[tuple[Array, Array]]:
     A null vector is u_j u_k with u_j = (C^3, C^2 S, C S^2, S^3): its last three quarters are tan of
     the half angle times its first three. That is an eigenvalue problem in the space of the null
     vectors, of two dimensions because two solutions may share the angle theta. Half angles are
-    measured from `TILT`, where the tangent is finite for an angle of half a turn. May be recorded.
+    measured from `TILT_COS_SIN`, where the tangent is finite for an angle of half a turn.
+    May be recorded.
     """
-    c, s = TILT
+    c, s = TILT_COS_SIN
     X = X.reshape(4, 3, 2)
     first, last = X[:3].reshape(9, 2), X[1:].reshape(9, 2)
     A, B = c * first + s * last, c * last - s * first
     (a, b), (_, d) = A.T @ A
-    area = a * d - b * b + TINY
+    area = a * d - b * b + PIVOT_OFFSET
     G = np.array([[d, -b], [-b, a]]) @ (A.T @ B) / area
     middle = 0.5 * (G[0, 0] + G[1, 1])
     square = middle * middle - (G[0, 0] * G[1, 1] - G[0, 1] * G[1, 0])
@@ -371,7 +372,7 @@ def half_angles(X: Array) -> list[tuple[Array, Array]]:
 
 def waves_of(cosine: Array, sine: Array) -> Array:
     """Return 1, cos, sin, (3,), of the angle of a point; may be recorded."""
-    r = np.sqrt(cosine * cosine + sine * sine + TINY)
+    r = np.sqrt(cosine * cosine + sine * sine + PIVOT_OFFSET)
     return np.array([1.0 + 0.0 * r, cosine / r, sine / r])
 
 

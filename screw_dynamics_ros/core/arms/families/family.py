@@ -28,7 +28,7 @@ from screw_dynamics_ros.core.types import Array
 F = TypeVar('F', bound='Family')
 
 #: How well axes must meet, be parallel or at right angles [rad, m].
-TOLERANCE = 1e-4
+GEOMETRY_TOLERANCE = 1e-4
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -114,7 +114,9 @@ class Family(ABC):
 
     @classmethod
     @abstractmethod
-    def recognized(cls: type[F], chain: SerialChain, tolerance: float = TOLERANCE) -> F | None:
+    def recognized(
+        cls: type[F], chain: SerialChain, tolerance: float = GEOMETRY_TOLERANCE
+    ) -> F | None:
         """Return a chain as a member of the family, None if it is not one.
 
         Parameters

@@ -13,7 +13,12 @@ from numpy.typing import ArrayLike
 
 from screw_dynamics_ros.core.arms.families.alignment import are_perpendicular
 from screw_dynamics_ros.core.arms.families.chain import SerialChain
-from screw_dynamics_ros.core.arms.families.family import TOLERANCE, Family, member, with_hand
+from screw_dynamics_ros.core.arms.families.family import (
+    GEOMETRY_TOLERANCE,
+    Family,
+    member,
+    with_hand,
+)
 from screw_dynamics_ros.core.arms.families.subproblems import wrist_zxz
 from screw_dynamics_ros.core.arms.inverse.singularities import common_point
 from screw_dynamics_ros.core.errors import ArgumentError
@@ -26,7 +31,7 @@ from screw_dynamics_ros.core.types import Array
 X, Z = np.array([1.0, 0.0, 0.0]), np.array([0.0, 0.0, 1.0])
 
 #: Sines of the angle of a slide to the plane of the others below this are a singular gantry.
-FLAT = 1e-3
+SINGULAR_SINE = 1e-3
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,7 +65,7 @@ class GantryWithWrist(Family):
         self._freeze('directions', self.directions, (3, 3))
         if not np.allclose(np.linalg.norm(self.directions, axis=1), 1.0, rtol=0.0, atol=1e-9):
             raise ArgumentError('GantryWithWrist: directions must be unit vectors, one a row')
-        if abs(np.linalg.det(self.directions)) < FLAT:
+        if abs(np.linalg.det(self.directions)) < SINGULAR_SINE:
             raise ArgumentError(
                 'GantryWithWrist: the directions are in one plane, so that the gantry cannot reach '
                 f'every point: {self.directions.tolist()}'
@@ -77,13 +82,15 @@ class GantryWithWrist(Family):
         return se3.pose(np.eye(3), [0.0, 0.0, self.l6])
 
     @classmethod
-    def recognized(cls, chain: SerialChain, tolerance: float = TOLERANCE) -> GantryWithWrist | None:
+    def recognized(
+        cls, chain: SerialChain, tolerance: float = GEOMETRY_TOLERANCE
+    ) -> GantryWithWrist | None:
         """Return a chain as a gantry with wrist, None if it is not one (C-087)."""
         S = reproducible(chain.screws)
         if chain.turns != 3 * (False,) + 3 * (True,):
             return None
         wrist = common_point(S[3:].T, tolerance)
-        flat = abs(np.linalg.det(chain.screws[:3, 3:])) < FLAT
+        flat = abs(np.linalg.det(chain.screws[:3, 3:])) < SINGULAR_SINE
         if wrist is None or flat or not are_perpendicular(*S[3:], tolerance=tolerance):
             return None
         frame = se3.pose(rotation_of_z_to(S[3, :3]), wrist)

@@ -40,26 +40,26 @@ from screw_dynamics_ros.core.types import Array
 
 #: |z|^2 - 1 of a zero up to which it may be a real angle: a pair of nearly equal solutions comes
 #: out as complex angles by rounding; and up to which it is one for sure.
-NEARLY_REAL, ROUGHLY = 0.15, 1e-3
+NEARLY_REAL, CERTAINLY_REAL = 0.15, 1e-3
 #: The same for refined zeros, to the rounding of multiple ones; and from where on they are complex.
-REAL, COMPLEX = 1e-5, 1e-4
+REFINED_REAL, REFINED_COMPLEX = 1e-5, 1e-4
 #: Rounding of the elements of M, in units of the largest singular value times that of a number.
-ROUNDED = 10.0
+ROUNDING_FACTOR = 10.0
 #: Third singular value of M from the last, relative to the first, below which it is zero.
-DEGENERATE = 1e-7
-MORE = 2 * DEGREE + 1  # solutions than there can be: the number is not known
+RANK_TOLERANCE = 1e-7
+UNKNOWN_COUNT = 2 * DEGREE + 1  # more solutions than there can be
 #: Errors of zeros, in units of what the rounding of samples does to first order: the equations are
 #: rounded, too, and crowded zeros move by roots of it.
-AMPLIFIED, EPSILON = 1e6, float(np.finfo(float).eps)
+ERROR_AMPLIFICATION, EPSILON = 1e6, float(np.finfo(float).eps)
 SAMPLES = 24  # of det M, whole vectors; 17 would do
 WAVES = trigonometric_polynomial.waves(SAMPLES)
 #: Singular values, relative to the largest, below which an elimination vanishes for an arm, and
 #: below which it is next to one that does, and has lost its digits.
-VANISHING, NEARLY_VANISHING = 1e-10, 1e-5
+VANISHING_ELIMINATION, NEARLY_VANISHING_ELIMINATION = 1e-10, 1e-5
 #: det M, relative to what it is elsewhere, below which it vanishes at a pose.
-VANISHED = 1e-10
+VANISHING_DETERMINANT = 1e-10
 #: Largest ratio of samples of det M beside which the smallest have digits left.
-DIGITS = 1e13
+MAX_SAMPLE_RATIO = 1e13
 
 
 class CompiledElimination:
@@ -143,7 +143,7 @@ class CompiledElimination:
         angles, away = np.empty((4 * DEGREE, 6)), np.full(2 * DEGREE, np.inf)
         sizes = list(map(abs, values.tolist()))
         largest = max(sizes)
-        if not VANISHED * typical < largest < np.inf:
+        if not VANISHING_DETERMINANT * typical < largest < np.inf:
             return angles.reshape(-1, 2, 6), away, -1
         zeros, slopes = trigonometric_polynomial.zeros(values, self._aberth_steps, DEGREE)
         if refined:
@@ -151,13 +151,13 @@ class CompiledElimination:
         five = np.empty((2 * DEGREE, 2, 5, 2))
         self._five_joints(zeros, forms, solution, rest, arm.left, five, away)
         self._joint_angles(five.reshape(-1, 10), orientation, arm.axes, angles)
-        number_unknown = largest > DIGITS * min(sizes)
+        number_unknown = largest > MAX_SAMPLE_RATIO * min(sizes)
         if not refined:
-            expected = MORE if number_unknown else possibly_real(away, slopes, largest)
+            expected = UNKNOWN_COUNT if number_unknown else possibly_real(away, slopes, largest)
         elif (away < NEARLY_REAL).any():
             expected = certainly_real(zeros, away, step, forms)
         else:
-            expected = MORE if number_unknown else 0
+            expected = UNKNOWN_COUNT if number_unknown else 0
         return angles.reshape(-1, 2, 6), away, expected
 
     def typical_determinant(self, chain: SerialChain, arm: ArmConstants) -> float:
@@ -262,9 +262,11 @@ def possibly_real(away: Array, slopes: Array, largest: float) -> int:
     largest : float
         Of the samples of f, the absolute value.
     """
-    rounding, count = AMPLIFIED * EPSILON * largest, 0
+    rounding, count = ERROR_AMPLIFICATION * EPSILON * largest, 0
     for distance, slope in zip(away.tolist(), slopes.tolist()):
-        count += distance < ROUGHLY or (distance < NEARLY_REAL and distance * slope < rounding)
+        count += distance < CERTAINLY_REAL or (
+            distance < NEARLY_REAL and distance * slope < rounding
+        )
     return count
 
 
@@ -281,16 +283,16 @@ def certainly_real(zeros: Array, away: Array, step: Array, forms: Array) -> int:
     forms : (162,) array
     """
     near = away < NEARLY_REAL
-    beside = near & (away >= REAL)
-    if (away[beside] < COMPLEX).any():
+    beside = near & (away >= REFINED_REAL)
+    if (away[beside] < REFINED_COMPLEX).any():
         return -1
     unit = zeros[near] / np.linalg.norm(zeros[near], axis=1, keepdims=True)
     waves = np.hstack([np.ones((len(unit), 1)), unit])
     sigma = np.linalg.svd(matrix(forms.reshape(6, 9, 3), waves), compute_uv=False)
-    if (sigma[:, -3] < DEGENERATE * sigma[:, 0]).any():
+    if (sigma[:, -3] < RANK_TOLERANCE * sigma[:, 0]).any():
         return -1
     moving = np.maximum(step[beside], distances_left(zeros[beside], forms)) > 0.01 * away[beside]
-    return -1 if moving.any() else int(np.count_nonzero(away < REAL))
+    return -1 if moving.any() else int(np.count_nonzero(away < REFINED_REAL))
 
 
 def distances_left(zeros: Array, forms: Array) -> Array:
@@ -302,7 +304,7 @@ def distances_left(zeros: Array, forms: Array) -> Array:
     U, sigma, V = np.linalg.svd(M)
     u, v = U[:, :, -1].conj(), V[:, -1].conj()
     with np.errstate(divide='ignore'):
-        left = sigma[:, -1] + ROUNDED * EPSILON * sigma[:, 0]
+        left = sigma[:, -1] + ROUNDING_FACTOR * EPSILON * sigma[:, 0]
         return np.asarray(left / np.abs(np.einsum('ki,kij,kj->k', u, slope, v)))
 
 
@@ -340,7 +342,7 @@ def ranked_places(
         quality[place] = float(np.median(gaps))
         regularity[place] = min(np.median(elsewhere), np.median(ranks))
     ranked = sorted(places, key=lambda place: -quality[place])
-    for limit in (NEARLY_VANISHING, VANISHING):
+    for limit in (NEARLY_VANISHING_ELIMINATION, VANISHING_ELIMINATION):
         regular = tuple(place for place in ranked if regularity[place] > limit)
         if regular:
             return regular

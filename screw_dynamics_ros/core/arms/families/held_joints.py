@@ -28,15 +28,15 @@ from screw_dynamics_ros.core.types import Array
 
 #: Positions [rad or m] of the first held joint where no arm is special, and what the next ones have
 #: more.
-GENERIC, FURTHER = (0.7, -1.3), 0.45
+GENERIC_POSITIONS, POSITION_INCREMENT = (0.7, -1.3), 0.45
 #: Held joints whose positions may be an input of the elimination: five samples of each.
-MOST, SAMPLES = 2, 5
+MAX_HELD_JOINTS, SAMPLES = 2, 5
 
 
 def generic(held: Sequence[int]) -> Iterator[dict[int, float]]:
     """Yield positions of held joints where no arm is special, twice."""
-    for first in GENERIC:
-        yield {k: first + FURTHER * i for i, k in enumerate(held)}
+    for first in GENERIC_POSITIONS:
+        yield {k: first + POSITION_INCREMENT * i for i, k in enumerate(held)}
 
 
 Arm = TypeVar('Arm', bound=SphericalWrist)
@@ -149,7 +149,7 @@ class HeldSixRevolute:
     @staticmethod
     def fits(chain: SerialChain, held: Sequence[int]) -> bool:
         """Return whether these joints may be held."""
-        return len(held) <= MOST and all(chain.turns[k] for k in held)
+        return len(held) <= MAX_HELD_JOINTS and all(chain.turns[k] for k in held)
 
     def _constants_at(self, positions: Sequence[float]) -> ArmConstants:
         chain, length, at = self._chain, self._chain.length, dict(zip(self._held, positions))

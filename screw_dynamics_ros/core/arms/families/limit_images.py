@@ -9,7 +9,7 @@ import numpy as np
 
 from screw_dynamics_ros.core.arms.families.chain import SerialChain
 from screw_dynamics_ros.core.arms.families.chain_solutions import ChainSolutions
-from screw_dynamics_ros.core.arms.families.polishing import SLACK, TURN
+from screw_dynamics_ros.core.arms.families.polishing import FULL_TURN, LIMIT_TOLERANCE
 from screw_dynamics_ros.core.errors import ArgumentError
 from screw_dynamics_ros.core.types import Array
 
@@ -32,7 +32,7 @@ class Discarded:
 
 
 EVERY = slice(None)
-MOST = 1_000_000  # images of all solutions of a pose
+MAX_IMAGES = 1_000_000  # images of all solutions of a pose
 NONE_OUTSIDE = (np.empty((0, 0)), np.empty(0, dtype=int))
 
 
@@ -73,21 +73,21 @@ class LimitImages:
         Raises
         ------
         ArgumentError
-            For more than `MOST` images.
+            For more than `MAX_IMAGES` images.
         """
         q = found.q
         if not len(q) or self.free or (self.simple and found.inside):
             return q, EVERY, NONE_OUTSIDE
         source = np.arange(len(q))
-        lower, upper = self._lower - SLACK, self._upper + SLACK
+        lower, upper = self._lower - LIMIT_TOLERANCE, self._upper + LIMIT_TOLERANCE
         for k in self._turning.tolist():
             first, count = self._images_of(k, q[:, k])
             if (count == 1).all() and not first.any():
                 continue
-            if count.sum() > MOST:
+            if count.sum() > MAX_IMAGES:
                 raise ArgumentError(
-                    f'joint limits of many turns leave room for more than {MOST} images of the '
-                    f'solutions, for joint {self.chain.joint_names[k]!r} among others; ask for '
+                    f'joint limits of many turns leave room for more than {MAX_IMAGES} images of '
+                    f'the solutions, for joint {self.chain.joint_names[k]!r} among others; ask for '
                     'one of each: images=False'
                 )
             first, count = first.astype(int), count.astype(int)
@@ -99,7 +99,7 @@ class LimitImages:
             order = np.argsort(rows, kind='stable')
             turns = np.concatenate([turns, np.zeros(len(none), dtype=int)])[order]
             q, source = q[rows[order]], source[rows[order]]
-            q[:, k] += TURN * turns
+            q[:, k] += FULL_TURN * turns
         inside = ((q >= lower) & (q <= upper)).all(axis=1)
         _, first = np.unique(source[~inside], return_index=True)
         without = first[~np.isin(source[~inside][first], source[inside])]
@@ -108,8 +108,8 @@ class LimitImages:
 
     def _images_of(self, k: int, angles: Array) -> tuple[Array, Array]:
         """Return by how many turns the first image of angles (m,) of joint k is off; how many."""
-        first = np.ceil((self._lower[k] - SLACK - angles) / TURN)
-        last = np.floor((self._upper[k] + SLACK - angles) / TURN)
+        first = np.ceil((self._lower[k] - LIMIT_TOLERANCE - angles) / FULL_TURN)
+        last = np.floor((self._upper[k] + LIMIT_TOLERANCE - angles) / FULL_TURN)
         if not self._images or np.isinf(first[0]) or np.isinf(last[0]):
             return np.clip(0.0, first, last), (first <= last).astype(float)
         return first, np.maximum(last - first + 1.0, 0.0)
@@ -118,7 +118,11 @@ class LimitImages:
         """Return the reason why configurations (k, n) are outside the limits."""
         discarded = []
         for row, branch in zip(q, branches):
-            k = int(np.flatnonzero((row < self._lower - SLACK) | (row > self._upper + SLACK))[0])
+            k = int(
+                np.flatnonzero(
+                    (row < self._lower - LIMIT_TOLERANCE) | (row > self._upper + LIMIT_TOLERANCE)
+                )[0]
+            )
             reason = (
                 f'joint {self.chain.joint_names[k]!r} at {row[k]:.4f} is outside its limits '
                 f'{self._lower[k]:.4f} to {self._upper[k]:.4f}'

@@ -20,8 +20,8 @@ from screw_dynamics_ros.core.types import Array
 SAMPLES = 24  # random configurations
 #: Gauss-Newton iterations, their difference quotients [rad, m], and the singular value, relative to
 #: the largest, from which parameters are dependent.
-ITERATIONS, STEP, DEPENDENT = 3, 1e-6, 1e-5
-DIGITS = 9  # of what is fitted [rad, m]: rounding of other processors stays below
+ITERATIONS, DIFFERENCE_STEP, DEPENDENCE_TOLERANCE = 3, 1e-6, 1e-5
+FITTED_DIGITS = 9  # of what is fitted [rad, m]: rounding of other processors stays below
 
 
 def nearest_arm(arm: Family, chain: SerialChain) -> Family:
@@ -55,7 +55,10 @@ def nearest_arm(arm: Family, chain: SerialChain) -> Family:
     x = np.zeros(len(names) + n + 12)
     for _ in range(ITERATIONS):
         start = differences(x)
-        J = np.stack([differences(x + h) - start for h in STEP * np.eye(len(x))], axis=1) / STEP
+        J = (
+            np.stack([differences(x + h) - start for h in DIFFERENCE_STEP * np.eye(len(x))], axis=1)
+            / DIFFERENCE_STEP
+        )
         # the shortest step: some of these parameters do the same as others
-        x = x - np.linalg.lstsq(J, start, rcond=DEPENDENT)[0]
-    return changed(np.round(x, DIGITS))
+        x = x - np.linalg.lstsq(J, start, rcond=DEPENDENCE_TOLERANCE)[0]
+    return changed(np.round(x, FITTED_DIGITS))

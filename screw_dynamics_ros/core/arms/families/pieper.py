@@ -27,7 +27,7 @@ from numpy.typing import ArrayLike
 
 from screw_dynamics_ros.core.arms.families.alignment import are_parallel
 from screw_dynamics_ros.core.arms.families.chain import SerialChain
-from screw_dynamics_ros.core.arms.families.family import TOLERANCE
+from screw_dynamics_ros.core.arms.families.family import GEOMETRY_TOLERANCE
 from screw_dynamics_ros.core.arms.families.spherical_wrist import (
     SphericalWrist,
     between,
@@ -60,7 +60,7 @@ class Pieper(SphericalWrist):
     meeting: Array | None
 
     @classmethod
-    def recognized(cls, chain: SerialChain, tolerance: float = TOLERANCE) -> Pieper | None:
+    def recognized(cls, chain: SerialChain, tolerance: float = GEOMETRY_TOLERANCE) -> Pieper | None:
         """Return a chain as such an arm, None if it is not one.
 
         `tolerance` is how well axes must meet or be parallel [m, rad].

@@ -26,12 +26,12 @@ from screw_dynamics_ros.core.linear import (
 from screw_dynamics_ros.core.reproducible import sine_cosine, total
 from screw_dynamics_ros.core.types import Array
 
-TURN = 2.0 * np.pi
+FULL_TURN = 2.0 * np.pi
 DAMPING = 1e-3  # times the squared error
 #: Keeps the normal equations solvable in a singular configuration, lengths in units of the arm's.
-SMALLEST_DAMPING = 1e-14
+MIN_DAMPING = 1e-14
 #: Beyond a limit [rad, m] by no more than this is rounding.
-SLACK = 2e-11
+LIMIT_TOLERANCE = 2e-11
 CHECKS = 4  # numbers that are said of each configuration
 #: Of the sines whose sum tells configurations apart.
 PHASES = np.arange(1.0, 65.0)
@@ -44,8 +44,8 @@ def polished(
     """Return q (n,) after some steps and what there is to say of it, (4,). May be recorded.
 
     That is the residual, 2 sin(angle / 2) [rad] and displacement [m] in one norm; det(J J^T); the
-    squared distance from the limits, `SLACK` within them; and a number that identifies the
-    configuration up to multiples of 2 pi. Angles come back within half a turn.
+    squared distance from the limits, `LIMIT_TOLERANCE` within them; and a number that identifies
+    the configuration up to multiples of 2 pi. Angles come back within half a turn.
 
     Parameters
     ----------
@@ -59,7 +59,7 @@ def polished(
     """
     C = target.reshape(4, 4)
     moving = list(moving)
-    least = SMALLEST_DAMPING * np.diag([1.0] * 3 + [chain.length**2] * 3)
+    least = MIN_DAMPING * np.diag([1.0] * 3 + [chain.length**2] * 3)
     for _ in range(steps):
         e, J = error_and_jacobian(chain, q, C)
         J = J[:, moving]
@@ -67,11 +67,13 @@ def polished(
         q = q.astype(e.dtype)
         q[moving] = q[moving] + J.T @ solve_positive_definite(normal, e)
     turning = [k for k in moving if chain.turns[k]]
-    q[turning] = q[turning] - TURN * np.rint(q[turning] / TURN)
+    q[turning] = q[turning] - FULL_TURN * np.rint(q[turning] / FULL_TURN)
     residual = np.sqrt(squared_distance(chain.pose(q), C))
     determinant = triangular_factor(normal).diagonal().prod()
     outside = total(
-        (q[k] - clamp(q[k], chain.lower[k] + SLACK, chain.upper[k] - SLACK)) ** 2 for k in moving
+        (q[k] - clamp(q[k], chain.lower[k] + LIMIT_TOLERANCE, chain.upper[k] - LIMIT_TOLERANCE))
+        ** 2
+        for k in moving
     )
     number = total(w * np.sin(angle + phase) for angle, phase, w in zip(q, PHASES, WEIGHTS))
     return q, np.array([residual, determinant, outside + 0.0 * residual, number])

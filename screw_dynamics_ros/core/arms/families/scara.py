@@ -18,7 +18,7 @@ from screw_dynamics_ros.core.arms.families.alignment import (
     frame_on_axis,
 )
 from screw_dynamics_ros.core.arms.families.chain import SerialChain
-from screw_dynamics_ros.core.arms.families.family import TOLERANCE, Family, placed
+from screw_dynamics_ros.core.arms.families.family import GEOMETRY_TOLERANCE, Family, placed
 from screw_dynamics_ros.core.arms.families.subproblems import two_links
 from screw_dynamics_ros.core.compile.program.tracing import arctangent
 from screw_dynamics_ros.core.errors import ArgumentError
@@ -79,7 +79,7 @@ class Scara(Family):
         return se3.pose(np.eye(3), [self.l1 + self.l2, 0.0, 0.0])
 
     @classmethod
-    def recognized(cls, chain: SerialChain, tolerance: float = TOLERANCE) -> Scara | None:
+    def recognized(cls, chain: SerialChain, tolerance: float = GEOMETRY_TOLERANCE) -> Scara | None:
         """Return a chain as a SCARA, None if it is not one (C-087)."""
         if sorted(chain.turns) != [False, True, True, True]:
             return None

@@ -11,9 +11,9 @@ import numpy as np
 
 from screw_dynamics_ros.core.arms.families.chain import SerialChain
 from screw_dynamics_ros.core.arms.families.chain_solutions import (
-    APART,
+    DUPLICATE_TOLERANCE,
+    MIN_DISTINCT_DIFFERENCE,
     NONE_LOST,
-    SAME,
     ChainSolutions,
     are_distinct,
     distances,
@@ -28,7 +28,7 @@ from screw_dynamics_ros.core.arms.families.nearest_arm import nearest_arm
 from screw_dynamics_ros.core.arms.families.pieper import Pieper
 from screw_dynamics_ros.core.arms.families.polishing import (
     CHECKS,
-    TURN,
+    FULL_TURN,
     make_continuation,
     make_jacobian,
     make_polisher,
@@ -43,35 +43,35 @@ from screw_dynamics_ros.core.types import Array
 
 #: Residual of a solution: 2 sin(angle / 2) [rad] and displacement [m] in one norm.
 #: Also where two solutions almost coincide and everything between them nearly is one.
-ACCEPTED = 1e-12
-MISSED = 1e-9  # a residual up to which a branch may miss a pose by rounding
-#: A residual after the first steps from which there is no way to a solution nearby.
-HOPELESS = 1e-2
-ROUNDS = 16
+MAX_RESIDUAL = 1e-12
+MAX_BRANCH_RESIDUAL = 1e-9  # a residual up to which a branch may miss a pose by rounding
+#: Residual after the first steps above which no solution is nearby.
+MAX_START_RESIDUAL = 1e-2
+MAX_ROUNDS = 16
 #: Steps of the branches of a closed form, and of other candidates, before they are looked at.
-ONE, MORE = 1, 3
+BRANCH_STEPS, CANDIDATE_STEPS = 1, 3
 #: det(J J^T), lengths in units of the arm's, below which a configuration may be singular.
 SMALL_DETERMINANT = 1e-6
 #: The same where the number of solutions is known and all of them are found, by an elimination and
 #: by a closed form. In a singular configuration damping leaves up to 1e-12.
-LEAST_DETERMINANT, LEAST_OF_BRANCHES = 1e-10, 1e-11
+MIN_DETERMINANT, MIN_BRANCH_DETERMINANT = 1e-10, 1e-11
 #: Smallest singular value of J, in those units: nearly singular, and singular.
-NEARLY_SINGULAR, SINGULAR = 1e-2, 1e-7
-CLOSE = 1e-2  # of solutions near a singular configuration [rad, m]
+NEARLY_SINGULAR_VALUE, SINGULAR_VALUE = 1e-2, 1e-7
+NEAR_SINGULAR_TOLERANCE = 1e-2  # of solutions near a singular configuration [rad, m]
 #: Steps along the direction that is lost in a nearly singular configuration [rad].
 NEIGHBORHOOD = tuple(10.0 ** (-0.5 * k) for k in range(1, 12))
-NEIGHBOR = 1e-2  # distance [rad] of poses that solutions are followed from
-GEOMETRY = 1e-8  # [rad, m], how well an arm must fit a closed form
+NEIGHBOR_DISTANCE = 1e-2  # distance [rad] of poses that solutions are followed from
+GEOMETRY_TOLERANCE = 1e-8  # [rad, m], how well an arm must fit a closed form
 #: The same for the closed form of an arm nearby; how far poses of that arm may be away, 2 sin(half
 #: of the angle) [rad] and displacement [m] in one norm, for an arm of 1 m.
-NEARBY, FURTHEST = 3e-2, 1.2e-2
+NEARBY_GEOMETRY_TOLERANCE, MAX_NEARBY_DISTANCE = 3e-2, 1.2e-2
 #: Singular values of a solution, in units of the distance there, above which it is the only one
 #: that its branch of the arm nearby leads to; distance from a pose, in units of the largest, from
 #: which a branch does not lead to one.
-STEADY, OUT_OF_REACH = 3.0, 8.0
+MIN_STEADY_RATIO, OUT_OF_REACH = 3.0, 8.0
 GENERAL = 'general 6R'
-BATCH = 32  # configurations that take their steps together
-SEARCHES = 512  # random configurations where no method knows all solutions
+BATCH_SIZE = 32  # configurations that take their steps together
+RANDOM_SEARCHES = 512  # random configurations where no method knows all solutions
 
 
 class SerialSolver:
@@ -94,7 +94,7 @@ class SerialSolver:
         self.chain, self.backend, self.held = chain, backend, tuple(held)
         self.free = [k for k in range(len(chain)) if k not in self.held]
         self.length = chain.length
-        self._accepted = ACCEPTED * max(1.0, self.length)
+        self._accepted = MAX_RESIDUAL * max(1.0, self.length)
         self._polisher = make_polisher(chain, self.free, 1, backend)
         self._jacobian = make_jacobian(chain, backend)
         self._places: tuple[Place, ...] = ()
@@ -125,7 +125,7 @@ class SerialSolver:
         if n <= 6 and self._always_singular(held):
             return None
         if not held:
-            known = classify(chain, GEOMETRY)
+            known = classify(chain, GEOMETRY_TOLERANCE)
             if known.arm is not None:
                 further = (('swivel', 1),) if n == 7 else ()
                 return ClosedForm(known.name, known.arm, chain.identity, self.backend, further)
@@ -134,7 +134,7 @@ class SerialSolver:
                 f'{n} joints are more than a pose needs: lock all but six of {", ".join(names)}, '
                 'by locked={joint: position}; a swivel angle belongs to S-R-S arms only'
             )
-        arm = Pieper.recognized(chain, GEOMETRY)
+        arm = Pieper.recognized(chain, GEOMETRY_TOLERANCE)
         if arm is not None:  # not compiled for each position of a joint that is held in between
             backend = 'reference' if held else self.backend
             return ClosedForm('pieper', arm, chain.identity, backend)
@@ -164,7 +164,7 @@ class SerialSolver:
             else:  # once for each arm: not worth compiling
                 J = self.chain.jacobian(q)
             sigma = np.linalg.svd(self._in_units_of_the_arm(J), compute_uv=False)
-            if sigma[-1] > SINGULAR * sigma[0]:
+            if sigma[-1] > SINGULAR_VALUE * sigma[0]:
                 return False
         return True
 
@@ -190,7 +190,7 @@ class SerialSolver:
         """Return `direct` for a number of swivel angles."""
         method = self._method(self._somewhere())
         if isinstance(method, GeneralSixRevolute) and len(self.free) == 6 and not count:
-            wrist = HeldArm.recognized(SphericalWrist, self.chain, self.held, GEOMETRY)
+            wrist = HeldArm.recognized(SphericalWrist, self.chain, self.held, GEOMETRY_TOLERANCE)
             if wrist is not None:
                 arm = WristPartitioned(wrist, self.backend)
                 return partial(self._direct_elimination, arm.at_all_zeros)
@@ -213,8 +213,11 @@ class SerialSolver:
             method.name,
         )
         deviation = self._deviation(method)
-        least = max(LEAST_OF_BRANCHES, deviation) * self.length**6
-        accepted, hopeless = self._accepted, min(HOPELESS, max(1e-7, 100.0 * deviation**0.5))
+        least = max(MIN_BRANCH_DETERMINANT, deviation) * self.length**6
+        accepted, hopeless = (
+            self._accepted,
+            min(MAX_START_RESIDUAL, max(1e-7, 100.0 * deviation**0.5)),
+        )
 
         def direct(C: Array, held: Array, swivel: Array) -> ChainSolutions | None:
             target = C.reshape(16)
@@ -258,7 +261,7 @@ class SerialSolver:
         None is missing if every branch of that arm leads to a solution of its own that is regular,
         or misses the pose by more than that. Where it is not so, `otherwise` is called.
         """
-        known = classify(self.chain, NEARBY)
+        known = classify(self.chain, NEARBY_GEOMETRY_TOLERANCE)
         if known.arm is None:
             return None
         arm = nearest_arm(known.arm, self.chain)
@@ -266,12 +269,12 @@ class SerialSolver:
         method = ClosedForm(known.name, arm, identity, self.backend)
         deviation = self._deviation(method)
         unit = min(1.0, self.length)
-        if deviation > FURTHEST * unit:
+        if deviation > MAX_NEARBY_DISTANCE * unit:
             return None
         m, n = method.bound, len(self.chain)
         branches = compiled_into(method.kernel)
         run = compiled_into(
-            make_continuation(self.chain, self.free, MORE, self.backend), stacks=True
+            make_continuation(self.chain, self.free, CANDIDATE_STEPS, self.backend), stacks=True
         )
         accepted = self._accepted
 
@@ -282,7 +285,7 @@ class SerialSolver:
             run(start, target, q, checks, way)
             rows = []
             for k, (residual, (away, least)) in enumerate(zip(checks[:, 0].tolist(), way.tolist())):
-                if residual <= accepted and least * unit > STEADY * away:
+                if residual <= accepted and least * unit > MIN_STEADY_RATIO * away:
                     rows.append(k)
                 elif not away > OUT_OF_REACH * deviation:
                     return otherwise(C, held, swivel)
@@ -301,7 +304,7 @@ class SerialSolver:
 
     def _closed_form_beside_held(self) -> ClosedForm | None:
         """Return the closed form that takes the positions of the held joints, if there is one."""
-        arm = HeldArm.recognized(Pieper, self.chain, self.held, GEOMETRY)
+        arm = HeldArm.recognized(Pieper, self.chain, self.held, GEOMETRY_TOLERANCE)
         if arm is None:
             return None
         identity = repr((self.chain.identity, self.held))
@@ -316,11 +319,11 @@ class SerialSolver:
     ) -> ChainSolutions | None:
         """Return the solutions of an elimination, None unless they are regular and as expected."""
         angles, _, expected = at_all_zeros(C, held)
-        if not 0 < expected <= BATCH or expected % 2:
+        if not 0 < expected <= BATCH_SIZE or expected % 2:
             return None
         q, target = self._configurations(angles.reshape(-1, 6), held), C.reshape(16)
         for _ in range(2):
-            q, checks = self._stepped(MORE, q, target)
+            q, checks = self._stepped(CANDIDATE_STEPS, q, target)
             rows = self._regular(checks)
             if len(rows) == expected:
                 return self._general(q[rows], checks[rows])
@@ -332,7 +335,7 @@ class SerialSolver:
         There is doubt where one may be singular, and where two differ by little.
         """
         good, accepted = [], self._accepted
-        least = LEAST_DETERMINANT * self.length**6
+        least = MIN_DETERMINANT * self.length**6
         for k, (residual, determinant, _, number) in enumerate(checks.tolist()):
             if residual <= accepted:
                 if determinant <= least:
@@ -341,9 +344,9 @@ class SerialSolver:
         good.sort()
         rows, last = [], -np.inf
         for number, k in good:
-            if number - last > APART:
+            if number - last > MIN_DISTINCT_DIFFERENCE:
                 rows.append(k)
-            elif number - last > SAME:
+            elif number - last > DUPLICATE_TOLERANCE:
                 return []
             last = number
         return sorted(rows)
@@ -391,13 +394,13 @@ class SerialSolver:
         positions = dict(zip(self.held, held))
         method = self._method(held)
         if method is None:
-            found = self._searched(C, positions, SEARCHES)
+            found = self._searched(C, positions, RANDOM_SEARCHES)
             reason = (
                 'every configuration is singular, solutions follow on continuously'
                 if self._always_singular(positions)
                 else 'no method for this kind of chain knows all solutions'
             )
-            reason += f': these were found from {SEARCHES} random configurations'
+            reason += f': these were found from {RANDOM_SEARCHES} random configurations'
             return replace(found, name='search', doubt=reason, lost=NONE_LOST)
         if isinstance(method, SerialSolver):
             return self._without_further_joints(C, positions, method)
@@ -410,8 +413,8 @@ class SerialSolver:
             q, wanted = method.candidates(C, 0, False)
             branches = np.zeros(len(q), dtype=int)
             labels, name, bound = ('',), GENERAL, method.bound
-        steps = ONE if closed else MORE
-        found = self._exact(C, positions, q, branches, steps, ROUNDS if closed else 1)
+        steps = BRANCH_STEPS if closed else CANDIDATE_STEPS
+        found = self._exact(C, positions, q, branches, steps, MAX_ROUNDS if closed else 1)
         missed = just_missed(found)
         nearly = self._nearly_singular(found) + self._nearly_singular(missed)
         missing = self._missing(found, wanted)
@@ -421,15 +424,15 @@ class SerialSolver:
                 found, missing = self._second_look(C, positions, found, method)
             nearly = self._nearly_singular(found)
         doubt = ''
-        if not all((distances(found.q, q) < CLOSE).any() for q in missed.q):
+        if not all((distances(found.q, q) < NEAR_SINGULAR_TOLERANCE).any() for q in missed.q):
             doubt = 'a branch ends at this pose, within rounding: a solution may be missing'
-        if any(sigma < SINGULAR for _, sigma, _ in nearly):
+        if any(sigma < SINGULAR_VALUE for _, sigma, _ in nearly):
             doubt = 'a solution is singular: others may coincide with it or follow on continuously'
         elif missing and not closed:
             doubt = missing
         if doubt and not (found.checks[:, 2] == 0.0).any():
             # of a continuum, part may be within limits
-            found = merged(found, self._searched(C, positions, SEARCHES))
+            found = merged(found, self._searched(C, positions, RANDOM_SEARCHES))
         found.labels, found.name, found.bound, found.doubt = labels, name, bound, doubt
         found.lost = found.lost if closed else NONE_LOST
         found.inside = not found.checks[:, 2].any()
@@ -442,8 +445,8 @@ class SerialSolver:
         none = np.empty(0)
         there = arm.direct(C, none, none) or arm.solve(C, none, none)
         n = len(self.free)
-        q = there.q[(np.abs(there.q[:, n:]) < CLOSE).all(axis=1)]
-        found = self._exact(C, positions, q, np.zeros(len(q), dtype=int), MORE)
+        q = there.q[(np.abs(there.q[:, n:]) < NEAR_SINGULAR_TOLERANCE).all(axis=1)]
+        found = self._exact(C, positions, q, np.zeros(len(q), dtype=int), CANDIDATE_STEPS)
         found.name, found.bound, found.doubt = f'general {n}R', there.bound, there.doubt
         found.inside = not found.checks[:, 2].any()
         return found
@@ -466,7 +469,7 @@ class SerialSolver:
         tries += [(number, True) for number in range(len(method.places))]
         for number, refined in tries:
             q, also = method.candidates(C, number, refined)
-            more = self._exact(C, positions, q, np.zeros(len(q), dtype=int), MORE)
+            more = self._exact(C, positions, q, np.zeros(len(q), dtype=int), CANDIDATE_STEPS)
             before, found = len(found), merged(found, more)
             if also < 0:
                 continue
@@ -486,10 +489,10 @@ class SerialSolver:
         candidates = []
         for twist in np.random.default_rng(0).normal(size=(8, 6)):
             twist[3:] *= self.length
-            pose = se3.exp(NEIGHBOR * twist) @ C
+            pose = se3.exp(NEIGHBOR_DISTANCE * twist) @ C
             candidates += [method.candidates(pose, k, False)[0] for k in range(len(method.places))]
         q = np.concatenate(candidates)
-        return self._exact(C, positions, q, np.zeros(len(q), dtype=int), MORE)
+        return self._exact(C, positions, q, np.zeros(len(q), dtype=int), CANDIDATE_STEPS)
 
     def _missing(self, found: ChainSolutions, wanted: int) -> str:
         """Return why solutions may be missing, given how many zeros of the elimination are real."""
@@ -508,7 +511,7 @@ class SerialSolver:
         q: Array,
         branches: Array,
         steps: int,
-        rounds: int = ROUNDS,
+        rounds: int = MAX_ROUNDS,
     ) -> ChainSolutions:
         """Return the different solutions that candidates (m, free joints) lead to."""
         held = np.array([*positions.values()])
@@ -517,21 +520,21 @@ class SerialSolver:
 
     def _stepped(self, steps: int, q: Array, target: Array) -> tuple[Array, ...]:
         """Return configurations (m, n) after some steps, and what is to be said of them."""
-        if len(q) > BATCH:
+        if len(q) > BATCH_SIZE:
             for _ in range(steps):
                 q, checks = self._polisher.stack([q, target])
             return q, checks
         if self._batch is None:
             self._batch = compiled_into(self._polisher, stacks=True)
-        before, after = np.zeros((2, BATCH, q.shape[1]))
-        before[: len(q)], checks = q, np.empty((BATCH, CHECKS))
+        before, after = np.zeros((2, BATCH_SIZE, q.shape[1]))
+        before[: len(q)], checks = q, np.empty((BATCH_SIZE, CHECKS))
         for _ in range(steps):
             self._batch(before, target, after, checks)
             before, after = after, before
         return before[: len(q)], checks[: len(q)]
 
     def _polished(
-        self, C: Array, q: Array, branches: Array, steps: int, rounds: int = ROUNDS
+        self, C: Array, q: Array, branches: Array, steps: int, rounds: int = MAX_ROUNDS
     ) -> ChainSolutions:
         """Return the different solutions that configurations (m, n) lead to."""
         target = np.ascontiguousarray(C).reshape(16)
@@ -540,7 +543,7 @@ class SerialSolver:
         start, (q, checks) = q, self._stepped(steps, q, target)
         for _ in range(rounds):
             residuals = checks[:, 0]
-            again = np.flatnonzero((residuals > ACCEPTED) & (residuals < HOPELESS))
+            again = np.flatnonzero((residuals > MAX_RESIDUAL) & (residuals < MAX_START_RESIDUAL))
             if not len(again):
                 break
             moved, new = self._stepped(steps, q[again], target)
@@ -550,7 +553,7 @@ class SerialSolver:
             q[again[better]], checks[again[better]] = moved[better], new[better]
         accepted = checks[:, 0] <= self._accepted
         found = ChainSolutions(q[accepted], checks[accepted], branches[accepted])
-        if steps == ONE:
+        if steps == BRANCH_STEPS:
             found.lost = start, branches, checks, np.flatnonzero(~accepted).tolist()
         return merged(found)
 
@@ -562,7 +565,7 @@ class SerialSolver:
                 (J,) = self._jacobian.single([np.ascontiguousarray(q)])
                 _, sigma, V = np.linalg.svd(self._in_units_of_the_arm(J))
                 least = sigma[-1]
-                if least < NEARLY_SINGULAR:
+                if least < NEARLY_SINGULAR_VALUE:
                     direction = np.zeros(len(self.chain))
                     direction[self.free] = V[len(sigma) - 1]
                     result.append((q, float(least), direction))
@@ -600,8 +603,8 @@ class SerialSolver:
         kept: list[int] = []
         for k in np.argsort(found.checks[:, 0], kind='stable').tolist():
             away = found.q[kept] - found.q[k]
-            away = away - TURN * np.round(away / TURN)
-            near = np.abs(away).max(axis=1, initial=0.0) < CLOSE
+            away = away - FULL_TURN * np.round(away / FULL_TURN)
+            near = np.abs(away).max(axis=1, initial=0.0) < NEAR_SINGULAR_TOLERANCE
             halfway = found.q[k] + 0.5 * away[near]
             deviation = max(100.0 * float(found.checks[k, 0]), 0.1 * self._accepted)
             limit = min(10.0 * self._accepted, deviation)
@@ -624,14 +627,14 @@ class SerialSolver:
         for k, value in positions.items():
             q[:, k] = value
         target = np.ascontiguousarray(C).reshape(16)
-        q, _ = self._stepped(10 * MORE, q, target)
-        return self._polished(C, q, np.zeros(len(q), dtype=int), MORE)
+        q, _ = self._stepped(10 * CANDIDATE_STEPS, q, target)
+        return self._polished(C, q, np.zeros(len(q), dtype=int), CANDIDATE_STEPS)
 
 
 def just_missed(found: ChainSolutions) -> ChainSolutions:
     """Return the branches of a closed form that are not quite solutions."""
     q, branches, checks, lost = found.lost
-    rows = [k for k in lost if checks[k, 0] < MISSED]
+    rows = [k for k in lost if checks[k, 0] < MAX_BRANCH_RESIDUAL]
     return ChainSolutions(q[rows], checks[rows], branches[rows])
 
 

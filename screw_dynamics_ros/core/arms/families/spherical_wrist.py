@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from screw_dynamics_ros.core.arms.families.chain import SerialChain
-from screw_dynamics_ros.core.arms.families.family import TOLERANCE
+from screw_dynamics_ros.core.arms.families.family import GEOMETRY_TOLERANCE
 from screw_dynamics_ros.core.arms.families.subproblems import root
 from screw_dynamics_ros.core.arms.inverse.singularities import common_point
 from screw_dynamics_ros.core.compile.program.tracing import arctangent
@@ -51,7 +51,9 @@ class SphericalWrist:
     center: Array
 
     @classmethod
-    def recognized(cls, chain: SerialChain, tolerance: float = TOLERANCE) -> SphericalWrist | None:
+    def recognized(
+        cls, chain: SerialChain, tolerance: float = GEOMETRY_TOLERANCE
+    ) -> SphericalWrist | None:
         """Return a chain as such an arm, None if it is not one.
 
         `tolerance` is how well axes must meet [m].

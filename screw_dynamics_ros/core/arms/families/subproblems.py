@@ -18,10 +18,10 @@ from screw_dynamics_ros.core.reproducible import total
 from screw_dynamics_ros.core.types import Array
 
 #: A wrist angle is not determined by its rotation from here on: sines of the bend [1].
-UNDETERMINED = 1e-8
+UNDETERMINED_SINE = 1e-8
 
 #: Smallest square of a length that is divided by [m^2].
-TINY = 1e-24
+MIN_SQUARED_LENGTH = 1e-24
 
 
 def root(x: Any) -> Any:
@@ -31,7 +31,7 @@ def root(x: Any) -> Any:
 
 def length(*x: Any) -> Any:
     """Return the length of a vector, given by its components, or a tiny number if it is zero."""
-    return np.sqrt(clamp(total(each * each for each in x), TINY, np.inf))
+    return np.sqrt(clamp(total(each * each for each in x), MIN_SQUARED_LENGTH, np.inf))
 
 
 def shoulder(px: Any, py: Any, lateral: float, side: float) -> tuple[Any, Any]:
@@ -78,7 +78,7 @@ def rotation_z(angle: Any) -> Array:
 
 def determined(angle: Any, bend: Any, near: float | None) -> Any:
     """Return an angle, or the one `near` (numbers only) if the wrist has next to no bend."""
-    return angle if near is None or bend > UNDETERMINED else near
+    return angle if near is None or bend > UNDETERMINED_SINE else near
 
 
 def wrist_zxz(R: Array, side: float, near: float | None = None) -> tuple[Any, Any, Any]:

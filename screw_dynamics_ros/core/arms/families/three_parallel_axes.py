@@ -26,7 +26,7 @@ from screw_dynamics_ros.core.arms.families.alignment import (
 )
 from screw_dynamics_ros.core.arms.families.chain import SerialChain
 from screw_dynamics_ros.core.arms.families.family import (
-    TOLERANCE,
+    GEOMETRY_TOLERANCE,
     Family,
     index_of_signs,
     member,
@@ -103,7 +103,7 @@ class ThreeParallelAxes(Family):
 
     @classmethod
     def recognized(
-        cls, chain: SerialChain, tolerance: float = TOLERANCE
+        cls, chain: SerialChain, tolerance: float = GEOMETRY_TOLERANCE
     ) -> ThreeParallelAxes | None:
         """Return a chain as a member of the family, None if it is not one (C-087).
 

@@ -27,14 +27,14 @@ from screw_dynamics_ros.core.arms.families.alignment import (
 )
 from screw_dynamics_ros.core.arms.families.chain import SerialChain
 from screw_dynamics_ros.core.arms.families.family import (
-    TOLERANCE,
+    GEOMETRY_TOLERANCE,
     Family,
     index_of_signs,
     member,
     with_hand,
 )
 from screw_dynamics_ros.core.arms.families.subproblems import (
-    UNDETERMINED,
+    UNDETERMINED_SINE,
     arctangent,
     length,
     rotation_x,
@@ -133,7 +133,9 @@ class ThreeTwoOne(Family):
         )
 
     @classmethod
-    def recognized(cls, chain: SerialChain, tolerance: float = TOLERANCE) -> ThreeTwoOne | None:
+    def recognized(
+        cls, chain: SerialChain, tolerance: float = GEOMETRY_TOLERANCE
+    ) -> ThreeTwoOne | None:
         """Return a chain as a 321 arm, None if it is not one (C-087, C-091).
 
         Axes 1 and 2, 3 and 4, 4 and 5, 5 and 6 at right angles, 2 and 3 parallel, the last three
@@ -193,7 +195,7 @@ class ThreeTwoOne(Family):
         R = C[:3, :3]
         px, py, pz = C[:3, 3] - R[:, 2] * self.l6
         q1, rho = shoulder(px, py, self.shoulder_offset, side)
-        if near is not None and np.hypot(px, py) < UNDETERMINED:
+        if near is not None and np.hypot(px, py) < UNDETERMINED_SINE:
             q1 = near[0]
         dh, dv = rho - self.base_offset, pz - self.l1
         q2, q3 = self._arm(dh, dv, elbow)

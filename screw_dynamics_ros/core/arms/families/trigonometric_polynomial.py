@@ -20,13 +20,13 @@ from screw_dynamics_ros.core.compile.kernels import (
 )
 from screw_dynamics_ros.core.types import Array
 
-ROUNDING = 1e-15  # of a coefficient, relative to the largest
-TINY, INFINITY = 1e-200, 1e30
-AROUND = 2.0  # |z|, and its inverse
+COEFFICIENT_TOLERANCE = 1e-15  # of a coefficient, relative to the largest
+MIN_DIVISOR, INFINITY = 1e-200, 1e30
+ANNULUS_RADIUS = 2.0  # |z|, and its inverse
 
 
 #: Steps of the iteration before the first look, then between two, and at most; even.
-FIRST, STEPS, MOST = 10, 2, 80
+FIRST_STEPS, STEPS_BETWEEN_CHECKS, MAX_STEPS = 10, 2, 80
 CONVERGED, CROWDED = 1e-9, 1e-5
 CORRECTIONS = 4  # of eigenvalues
 
@@ -58,13 +58,13 @@ def zeros(values: Array, steps: Callable[..., None], degree: int) -> tuple[Array
         n.
     """
     p = transform(degree, len(values)).dot(values)
-    if p[:2].dot(p[:2]) > ROUNDING**2 * p.dot(p):
+    if p[:2].dot(p[:2]) > COEFFICIENT_TOLERANCE**2 * p.dot(p):
         found = simultaneous(p, steps)
         if found is not None:
             return found
     c = p.view(complex)[degree::-1]
     size = np.abs(c)
-    n = int(np.flatnonzero(size > ROUNDING * size.max())[-1])
+    n = int(np.flatnonzero(size > COEFFICIENT_TOLERANCE * size.max())[-1])
     return corrected(by_companion(c[: n + 1]), p, steps)
 
 
@@ -103,7 +103,7 @@ def corrected(z: Array, p: Array, steps: Callable[..., None]) -> tuple[Array, Ar
     everyone[:known] = z.view(float).reshape(-1, 2)
     everyone[known + (m - known) // 2 :, 0] = INFINITY
     size = np.abs(z)
-    around = np.flatnonzero((size > 1.0 / AROUND) & (size < AROUND))
+    around = np.flatnonzero((size > 1.0 / ANNULUS_RADIUS) & (size < ANNULUS_RADIUS))
     for _ in range(CORRECTIONS):
         steps(everyone, everyone.reshape(-1), p, moved, slopes)
         everyone[around] = moved[around]
@@ -119,8 +119,8 @@ def simultaneous(p: Array, steps: Callable[..., None]) -> tuple[Array, Array] | 
     z, slopes = STARTS[m].copy(), np.empty(m)
     moved, all_z = np.empty_like(z), z.reshape(-1)
     all_moved = moved.reshape(-1)
-    before, taken, count = np.inf, 0, FIRST
-    while taken < MOST:
+    before, taken, count = np.inf, 0, FIRST_STEPS
+    while taken < MAX_STEPS:
         for _ in range(count // 2):
             steps(z, all_z, p, moved, slopes)
             steps(moved, all_moved, p, z, slopes)
@@ -129,7 +129,7 @@ def simultaneous(p: Array, steps: Callable[..., None]) -> tuple[Array, Array] | 
         # crowded zeros stay in motion by rounding
         if square < CONVERGED**2 or 0.7 * before < square < CROWDED**2:
             return z, slopes
-        before, taken, count = square, taken + count, STEPS
+        before, taken, count = square, taken + count, STEPS_BETWEEN_CHECKS
     return None
 
 
@@ -157,11 +157,11 @@ def aberth_step(own: Array, everyone: Array, coefficients: Array) -> tuple[Array
     s, t = 0.0 * x, 0.0 * x
     for u, v in everyone.reshape(-1, 2):
         dx, dy = x - u, y - v
-        square = 1.0 / (dx * dx + dy * dy + TINY)
+        square = 1.0 / (dx * dx + dy * dy + MIN_DIVISOR)
         s, t = s + dx * square, t - dy * square
     # step p / (p' - p s)
     u, v = da - (a * s - b * t), db - (a * t + b * s)
-    square = 1.0 / (u * u + v * v + TINY)
+    square = 1.0 / (u * u + v * v + MIN_DIVISOR)
     moved = np.array([x - (a * u + b * v) * square, y - (b * u - a * v) * square])
     return moved, np.sqrt(da * da + db * db)
 

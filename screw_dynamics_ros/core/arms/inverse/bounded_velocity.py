@@ -24,7 +24,12 @@ from numpy.typing import ArrayLike
 
 from screw_dynamics_ros.core.arguments import check_number
 from screw_dynamics_ros.core.arms.inverse.inequalities import Inequalities, least_squares_within
-from screw_dynamics_ros.core.arms.inverse.velocity import REACHED, ROUNDING, matrix, rate
+from screw_dynamics_ros.core.arms.inverse.velocity import (
+    ROUNDING_TOLERANCE,
+    TASK_TOLERANCE,
+    matrix,
+    rate,
+)
 from screw_dynamics_ros.core.arms.inverse.velocity_bounds import Bounds
 from screw_dynamics_ros.core.arms.inverse.weighted_inverse import (
     AdaptiveDamping,
@@ -35,10 +40,10 @@ from screw_dynamics_ros.core.errors import ArgumentError
 from screw_dynamics_ros.core.types import Array
 
 #: Damping that makes the answer unique, relative to the norm of the Jacobian.
-UNIQUE = 1e-6
+UNIQUENESS_DAMPING = 1e-6
 
 #: Largest violation of the optimality conditions that is accepted, relative to the problem.
-OPTIMAL = 1e-8
+OPTIMALITY_TOLERANCE = 1e-8
 
 
 @dataclass(frozen=True)
@@ -138,13 +143,13 @@ def joint_limited_velocity(
     left, whole = float(np.linalg.norm(K.T @ residual)), float(np.linalg.norm(K.T @ target))
     terms = float(np.linalg.norm(np.abs(K.T) @ np.abs(J) @ (np.abs(v) + np.abs(v_0))))
     message = 'reached'
-    if left > REACHED * whole + ROUNDING * terms:
+    if left > TASK_TOLERANCE * whole + ROUNDING_TOLERANCE * terms:
         message = f'{left:.3g} of {whole:.3g} is left' + (
             f' because these {held_back}: {", ".join(active)}'
             if active
             else f': beyond what the joints reach here, or held back by the damping {used:.3g}'
         )
-    if optimality > OPTIMAL:
+    if optimality > OPTIMALITY_TOLERANCE:
         message = f'the solver stopped {optimality:.3g} away from the optimum; {message}'
     message = '; '.join([*conflicts, message])
     return JointLimitedResult(
@@ -177,7 +182,7 @@ def damping_for(J: Array, scaled: Array, damping: float | AdaptiveDamping | None
     if damping is not None and not isinstance(damping, AdaptiveDamping):
         check_number('the damping', damping, positive=True)
         return float(damping)
-    least = max(UNIQUE * float(np.linalg.norm(scaled)), float(np.finfo(float).tiny))
+    least = max(UNIQUENESS_DAMPING * float(np.linalg.norm(scaled)), float(np.finfo(float).tiny))
     if damping is None:
         return least
     s, full = np.linalg.svd(scaled, compute_uv=False), structural_rank(J)
@@ -202,7 +207,7 @@ def bounded_least_squares(A: Array, b: Array, lower: Array, upper: Array) -> Arr
             inside = np.clip(found.x, low, high)
             mask = found.active_mask
             x[free] = np.where(mask < 0, low, np.where(mask > 0, high, inside))
-            if violation(A, b, lower, upper, x) <= OPTIMAL:
+            if violation(A, b, lower, upper, x) <= OPTIMALITY_TOLERANCE:
                 break
     return x
 
@@ -218,7 +223,7 @@ def gradient(A: Array, b: Array, x: Array) -> Array:
 
 def held(A: Array, b: Array, bounds: Bounds, x: Array) -> tuple[str, ...]:
     """Return the names of the joints that move at a bound, or rest at one that holds them back."""
-    pushed = np.abs(gradient(A, b, x)) > OPTIMAL
+    pushed = np.abs(gradient(A, b, x)) > OPTIMALITY_TOLERANCE
     at = ((x <= bounds.lower) | (x >= bounds.upper)) & (pushed | (x != 0.0))
     return tuple(name for name, flag in zip(bounds.names, at) if flag)
 

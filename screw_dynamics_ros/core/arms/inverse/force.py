@@ -25,7 +25,12 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
-from screw_dynamics_ros.core.arms.inverse.velocity import REACHED, ROUNDING, matrix, rate
+from screw_dynamics_ros.core.arms.inverse.velocity import (
+    ROUNDING_TOLERANCE,
+    TASK_TOLERANCE,
+    matrix,
+    rate,
+)
 from screw_dynamics_ros.core.arms.inverse.weighted_inverse import WeightedInverse, length_metric
 from screw_dynamics_ros.core.dynamics.inverse_dynamics import inverse_dynamics
 from screw_dynamics_ros.core.errors import ArgumentError
@@ -137,7 +142,9 @@ def forward_force(
     residual = torques + J.T @ W
     left, whole = inverse.range_norm(residual), inverse.range_norm(torques)
     reasons = []
-    if left > REACHED * whole + ROUNDING * inverse.range_norm(np.abs(J.T) @ np.abs(W)):
+    if left > TASK_TOLERANCE * whole + ROUNDING_TOLERANCE * inverse.range_norm(
+        np.abs(J.T) @ np.abs(W)
+    ):
         reasons.append(f'no wrench on these links balances {left:.3g} of {whole:.3g}')
     if inverse.rank < rows:
         reasons.append(

@@ -20,10 +20,10 @@ from screw_dynamics_ros.core.lie.screw_systems import null_space
 from screw_dynamics_ros.core.types import Array
 
 #: How far a row may miss its limit by rounding, relative to the terms of the row.
-ROUNDING = 1e-12
+ROW_TOLERANCE = 1e-12
 
 #: Changes of the set of acting rows until the search is given up.
-CHANGES = 100
+MAX_SET_CHANGES = 100
 
 
 def solve(A: Array, b: Array, G: Array, h: Array) -> tuple[Array, Array] | None:
@@ -39,7 +39,7 @@ def solve(A: Array, b: Array, G: Array, h: Array) -> tuple[Array, Array] | None:
     x_0 = np.linalg.lstsq(A, b, rcond=None)[0]
     acting = acting_rows(A, x_0, G, h)
     seen = set()
-    for _ in range(CHANGES):
+    for _ in range(MAX_SET_CHANGES):
         x, multipliers = with_equations(A, b, G, h, acting)
         scale = 1e-9 * np.abs(multipliers).max(initial=0.0)
         pulling = acting & (multipliers < -scale)
@@ -109,7 +109,7 @@ def kkt_residual(A: Array, b: Array, G: Array, h: Array, x: Array, multipliers: 
     scale = max(scale, float(np.finfo(float).tiny))
     gradient = (A.T @ (A @ x - b) + G.T @ multipliers) / scale
     moved = np.abs(x) + np.abs(np.linalg.lstsq(A, b, rcond=None)[0])
-    gap = (h - G @ x) / (rounding(G, h, moved) / ROUNDING)
+    gap = (h - G @ x) / (rounding(G, h, moved) / ROW_TOLERANCE)
     slack = multipliers / scale * np.abs(gap)
     worst = [np.abs(gradient).max(initial=0.0), (-gap).max(initial=0.0), slack.max(initial=0.0)]
     return float(max(worst))
@@ -118,4 +118,4 @@ def kkt_residual(A: Array, b: Array, G: Array, h: Array, x: Array, multipliers: 
 def rounding(G: Array, h: Array, size: Array) -> Array:
     """Return what rounding may do to G x - h, for x computed from numbers of a size (n,)."""
     terms: Array = np.abs(h) + np.linalg.norm(G, axis=1) * np.linalg.norm(size)
-    return ROUNDING * terms + np.finfo(float).tiny
+    return ROW_TOLERANCE * terms + np.finfo(float).tiny

@@ -29,7 +29,7 @@ from screw_dynamics_ros.core.tree.joint_limits import spread
 from screw_dynamics_ros.core.tree.multibody_tree import JointLimits, Tree
 from screw_dynamics_ros.core.types import Array
 
-SMALLEST_DAMPING = 1e-12  # keeps the normal equations solvable in a singular configuration
+MIN_DAMPING = 1e-12  # keeps the normal equations solvable in a singular configuration
 
 
 @dataclass(frozen=True)
@@ -76,7 +76,7 @@ def newton_step(
     e = stacked_error(tree, q, targets, links)
     J = np.concatenate([jacobian(tree, q, link, 'body') for link in links])
     W = freedom_within_limits(tree, q, J.T @ e)
-    normal = symmetric((J * W) @ J.T) + (damping * (e @ e) + SMALLEST_DAMPING) * np.eye(len(e))
+    normal = symmetric((J * W) @ J.T) + (damping * (e @ e) + MIN_DAMPING) * np.eye(len(e))
     return displaced(tree, q, W * (J.T @ solve_positive_definite(normal, e)))
 
 
@@ -119,12 +119,12 @@ def displaced(tree: Tree, q: Array, dq: Array) -> Array:
     return result
 
 
-STEPS = 4  # Newton steps between two looks at the error
+STEPS_BETWEEN_CHECKS = 4  # Newton steps between two looks at the error
 
 
 def steps_at_once(links: Sequence[str]) -> int:
     """Return the number of steps in one compiled program: several links make each one long."""
-    return STEPS if len(links) == 1 else 1
+    return STEPS_BETWEEN_CHECKS if len(links) == 1 else 1
 
 
 def program(
@@ -216,11 +216,11 @@ class InverseKinematics:
                 random = random or np.random.default_rng(seed)
                 q = self._random_configuration(random)
             previous = np.inf
-            for _ in range(-(-max_iterations // STEPS)):
-                for _ in range(STEPS // steps_at_once(self._links)):
+            for _ in range(-(-max_iterations // STEPS_BETWEEN_CHECKS)):
+                for _ in range(STEPS_BETWEEN_CHECKS // steps_at_once(self._links)):
                     start, q = q, np.empty_like(q)
                     self._run(start, flat, weight, q, residuals, defects)
-                iterations += STEPS
+                iterations += STEPS_BETWEEN_CHECKS
                 residual = residuals.item()
                 if not attempt:
                     check_targets(defects.tolist(), self._links)

@@ -31,7 +31,7 @@ from screw_dynamics_ros.core.reproducible import reproducible
 from screw_dynamics_ros.core.types import Array
 
 #: Sine of the largest angle between axes up to which they are one line, if they meet.
-PARALLEL = 1e-9
+PARALLEL_TOLERANCE = 1e-9
 
 
 @dataclass(frozen=True)
@@ -253,7 +253,7 @@ def common_point(screws: Array, tolerance: float) -> Array | None:
     A, b = np.vstack([cross(each, np.eye(3)).T for each in e]), -v.ravel()  # e~
     spread = np.abs(cross(e[0], e)).max()
     point = np.mean(cross(e, v), axis=0)
-    x = least_squares(A, b[:, None])[0][:, 0] if spread > PARALLEL else point
+    x = least_squares(A, b[:, None])[0][:, 0] if spread > PARALLEL_TOLERANCE else point
     return x if np.abs(A @ x - b).max() <= tolerance else None
 
 

@@ -32,10 +32,10 @@ from screw_dynamics_ros.core.lie.screw_systems import TOLERANCE
 from screw_dynamics_ros.core.types import Array
 
 #: A task counts as reached if what is left of it is smaller than this part of it.
-REACHED = 1e-6
+TASK_TOLERANCE = 1e-6
 
 #: Rounding: what is left may also be this part of the terms that cancel each other in J v.
-ROUNDING = 1e-9
+ROUNDING_TOLERANCE = 1e-9
 
 
 @dataclass(frozen=True)
@@ -136,7 +136,7 @@ def verdict(
     `moved` are the sizes of the joint rates in play, of which rounding is no failure.
     """
     left, whole = inverse.range_norm(residual), inverse.range_norm(target)
-    if left <= REACHED * whole + ROUNDING * inverse.range_norm(np.abs(J) @ moved):
+    if left <= TASK_TOLERANCE * whole + ROUNDING_TOLERANCE * inverse.range_norm(np.abs(J) @ moved):
         return True, 'reached'
     if inverse.rank < len(J):
         reason = f'the joints reach {inverse.rank} of the {len(J)} directions of the task here'

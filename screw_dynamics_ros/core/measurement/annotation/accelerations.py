@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from screw_dynamics_ros.core.measurement.annotation.first_order import first_order
 from screw_dynamics_ros.core.types import Array
 
-BLOCK = 16384  # samples
+BLOCK_SIZE = 16384  # samples
 
 
 def accelerations(
@@ -37,8 +37,8 @@ def accelerations(
     array([[1., 2., 6., 7.]])
     """
     a = np.empty_like(v)
-    for first in range(0, len(t), BLOCK):  # temporary arrays are small ones
-        end = min(first + BLOCK, len(t))
+    for first in range(0, len(t), BLOCK_SIZE):  # temporary arrays are small ones
+        end = min(first + BLOCK_SIZE, len(t))
         near = slice(max(first - 1, 0), end + 1)
         found = by_neighbors(t[near], v[near], starts[near])
         a[first:end] = found[first - near.start :][: end - first]

@@ -40,8 +40,8 @@ from screw_dynamics_ros.core.robot.fused_kernel import Formula, fused_specificat
 from screw_dynamics_ros.core.robot.robot import Robot
 from screw_dynamics_ros.core.types import Array
 
-BLOCK = 8192  # samples that are computed at once
-READ = 'read: '  # before names of what observers read: 'momentum' is an output, too
+BLOCK_SIZE = 8192  # samples that are computed at once
+READING_PREFIX = 'read: '  # before names of what observers read: 'momentum' is an output, too
 
 
 class MotionArrays(NamedTuple):
@@ -222,7 +222,7 @@ class Annotator:
         return self.robot.substitute(function, payload=load, **sources)
 
     def _observed(self) -> dict[str, Source]:
-        """Return the quantities that the observer reads, by name after `READ`."""
+        """Return the quantities that the observer reads, by name after `READING_PREFIX`."""
         contained = tuple(int(term in self.settings.effort_terms) for term in TERMS)
         efforts = Efforts(
             Formula('shares', (), as_numbers, (contained,)),
@@ -234,7 +234,9 @@ class Annotator:
         static = static_torque(efforts, terms)
         given = quantities(efforts, 'v', static, self._of_load)
         observer = OBSERVERS[self.settings.observer]
-        return {READ + name: given[name] for name in (*observer.reads, *observer.torques_read)}
+        return {
+            READING_PREFIX + name: given[name] for name in (*observer.reads, *observer.torques_read)
+        }
 
     def _wrench_kernel(self) -> ResultKernel | None:
         """Return the program for contact wrenches, given external torques."""
@@ -284,7 +286,7 @@ class Annotator:
         return MotionArrays(stamps, arrays[0], arrays[1], arrays[2], starts)
 
     def blocks(
-        self, motion: MotionArrays, size: int = BLOCK
+        self, motion: MotionArrays, size: int = BLOCK_SIZE
     ) -> Iterator[tuple[slice, dict[str, Array]]]:
         """Yield the outputs of some samples after the other, and which samples they are."""
         settings = self.settings
@@ -324,7 +326,11 @@ class Annotator:
             if self._is_observed:
                 one = np.ones(self.robot.nv)
                 complete = np.isfinite(v @ one) & np.isfinite(tau @ one)
-                read = {name[len(READ) :]: found[name] for name in found if name.startswith(READ)}
+                read = {
+                    name[len(READING_PREFIX) :]: found[name]
+                    for name in found
+                    if name.startswith(READING_PREFIX)
+                }
                 torques, covariance = observer.torques(t, starts, complete, read)
                 if 'external_torque' in self.outputs:
                     results['external_torque'] = torques

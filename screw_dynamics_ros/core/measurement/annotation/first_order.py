@@ -21,8 +21,8 @@ from numpy.typing import NDArray
 
 from screw_dynamics_ros.core.types import Array
 
-BLOCK = 16384  # samples in a pass, which fit into the cache
-NOTHING = 1e-25  # a share of the past that rounding hides
+BLOCK_SIZE = 16384  # samples in a pass, which fit into the cache
+NEGLIGIBLE_WEIGHT = 1e-25  # a share of the past that rounding hides
 
 
 def first_order(
@@ -52,8 +52,8 @@ def first_order(
         starts[0] = True
     A = np.where(starts, 0.0, decay)
     result = (1.0 - A)[:, None] * inputs
-    for first in range(0, len(A), BLOCK):
-        part = slice(first, first + BLOCK)
+    for first in range(0, len(A), BLOCK_SIZE):
+        part = slice(first, first + BLOCK_SIZE)
         if first:
             before = result[first - 1]
         if before is not None:
@@ -68,5 +68,5 @@ def compose(A: Array, B: Array) -> None:
     while step < len(A) and A[step:].any():
         B[step:] += A[step:, None] * B[:-step]
         A[step:] *= A[:-step].copy()
-        A[A < NOTHING] = 0.0
+        A[A < NEGLIGIBLE_WEIGHT] = 0.0
         step *= 2

@@ -38,8 +38,8 @@ from screw_dynamics_ros.core.linear import (
 from screw_dynamics_ros.core.types import Array
 
 GRID = np.linspace(0.0, 1.0, 13)
-STEPS = 3  # of Gauss-Newton
-WEAK = 1e-6  # information on s without data: places without length need some
+GAUSS_NEWTON_STEPS = 3  # of Gauss-Newton
+PRIOR_INFORMATION = 1e-6  # information on s without data: places without length need some
 
 
 def misfits(J: Array, segment: Array, torques: Array, strength: Array) -> Array:
@@ -115,13 +115,13 @@ def refined(
     prior = zeros((4, 4), f)
     for k in range(3):
         prior[k, k] = strength[0]
-    prior[3, 3] = prior[3, 3] + WEAK
-    for step in range(STEPS + 1):
+    prior[3, 3] = prior[3, 3] + PRIOR_INFORMATION
+    for step in range(GAUSS_NEWTON_STEPS + 1):
         A = A0 + s * A1
         B = np.hstack([A, (A1 @ f)[:, None]])
         r = torques - A @ f
         H = weighted(B, B) + prior
-        if step == STEPS:
+        if step == GAUSS_NEWTON_STEPS:
             chi2 = weighted(r[:, None], r[:, None])[0]
             return np.array([*f, s]), H, chi2, triangular_factor(G).diagonal()
         change = solve_positive_definite(H, weighted(B, r) - prior @ np.array([*f, 0.0]))

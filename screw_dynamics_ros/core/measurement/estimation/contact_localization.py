@@ -35,14 +35,17 @@ from screw_dynamics_ros.core.compile.kernels import (
 )
 from screw_dynamics_ros.core.errors import ArgumentError
 from screw_dynamics_ros.core.measurement.estimation import contact_hypothesis
-from screw_dynamics_ros.core.measurement.estimation.contact_hypothesis import GRID, WEAK
+from screw_dynamics_ros.core.measurement.estimation.contact_hypothesis import (
+    GRID,
+    PRIOR_INFORMATION,
+)
 from screw_dynamics_ros.core.measurement.estimation.link_segments import Segment
 from screw_dynamics_ros.core.types import Array
 
-REFINED = 8  # hypotheses with the smallest misfits on the grid
+REFINED_HYPOTHESES = 8  # hypotheses with the smallest misfits on the grid
 LANES = 8  # no processor takes more samples at once
-UNIFORM = 12.0  # information of a uniform distribution of s
-POINT = 1e-9  # m; what stands for the length of a segment that is a point
+UNIFORM_INFORMATION = 12.0  # information of a uniform distribution of s
+MIN_SEGMENT_LENGTH = 1e-9  # m; what stands for the length of a segment that is a point
 
 
 @dataclass(frozen=True)
@@ -219,7 +222,7 @@ class ContactLocator:
         self._lines = np.array(
             [[*each.start, *(each.end - each.start)] for each in segments], dtype=float
         ).reshape(-1, 6)
-        self._squares = np.maximum((self._lines[:, 3:] ** 2).sum(axis=1), POINT**2)
+        self._squares = np.maximum((self._lines[:, 3:] ** 2).sum(axis=1), MIN_SEGMENT_LENGTH**2)
         self._moves = np.array(
             [[joint in each.joints for joint in joints] for each in segments], dtype=bool
         ).reshape(-1, len(self.joints))
@@ -233,7 +236,7 @@ class ContactLocator:
         count, n = len(self.segments), len(self.joints)
         if not count:
             return
-        all_of_them, best = padded(count), padded(min(count, REFINED))
+        all_of_them, best = padded(count), padded(min(count, REFINED_HYPOTHESES))
         search, refine = kernels(n, backend)
         self._search = compiled_into(search, stacks=True)
         self._refine = compiled_into(refine, stacks=True)
@@ -362,7 +365,7 @@ class ContactLocator:
         )
         x, H, chi2, det = (each[:count] for each in self._refinements)
         f, widened = x[:, :3], H.copy()
-        widened[:, 3, 3] += UNIFORM
+        widened[:, 3, 3] += UNIFORM_INFORMATION
         score = chi2[:, 0] + strength * (f * f).sum(axis=1)
         score += np.log(np.linalg.det(widened) * det.prod(axis=1))
         return Hypotheses(chosen[:count], f, x[:, 3], H, chi2[:, 0], score)
@@ -375,7 +378,9 @@ class ContactLocator:
         probability = float(shares[same].sum() / shares.sum())
         segment = self.segments[found.segments[best]]
         P = np.linalg.inv(found.information[best])
-        resolved = 4.0 - float(self._strength[0] * (P[0, 0] + P[1, 1] + P[2, 2]) + WEAK * P[3, 3])
+        resolved = 4.0 - float(
+            self._strength[0] * (P[0, 0] + P[1, 1] + P[2, 2]) + PRIOR_INFORMATION * P[3, 3]
+        )
         degrees, chi2 = len(self.joints) - round(resolved), float(found.chi2[best])
         if degrees > 0 and not chi2 <= self._largest_misfit[degrees - 1]:
             return Localization(

@@ -15,7 +15,7 @@ import numpy as np
 from screw_dynamics_ros.core.compile.program.tracing import clamp
 from screw_dynamics_ros.core.types import Array
 
-TINY = 1e-300  # square of the least length that is divided by
+MIN_SQUARED_LENGTH = 1e-300  # square of the least length that is divided by
 
 
 def dead_band(x: Array, width: float) -> Array:
@@ -30,5 +30,5 @@ def dead_band_of_size(x: Array, width: float) -> Array:
 
     The result does not depend on the axes in which the vector is resolved.
     """
-    length = np.sqrt(clamp(x @ x, TINY, np.inf))
+    length = np.sqrt(clamp(x @ x, MIN_SQUARED_LENGTH, np.inf))
     return x * (clamp(length - width, 0.0, np.inf) / length)

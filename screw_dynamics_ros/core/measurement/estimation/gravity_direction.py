@@ -20,9 +20,9 @@ REST_FORCE = 0.05
 REST_RATE = 0.05
 
 #: Time that one step makes up for at most [s].
-LONGEST_STEP = 0.1
+MAX_STEP = 0.1
 
-UNIT = 1e-2  # deviation of the norm of a quaternion that is put down to rounding
+NORM_TOLERANCE = 1e-2  # deviation of the norm of a quaternion that is put down to rounding
 
 
 def down_by_orientation(quaternion: Array) -> Array | None:
@@ -33,7 +33,7 @@ def down_by_orientation(quaternion: Array) -> Array | None:
     >>> down_by_orientation(np.array([np.sqrt(0.5), 0.0, 0.0, np.sqrt(0.5)])).round(6) + 0.0
     array([ 0., -1.,  0.])
     """
-    if not abs(np.linalg.norm(quaternion) - 1.0) <= UNIT:
+    if not abs(np.linalg.norm(quaternion) - 1.0) <= NORM_TOLERANCE:
         return None
     return -quaternions.to_matrix(quaternion)[2]
 
@@ -81,7 +81,7 @@ class TurningGravity:
 
         `cutoff` is the cut-off frequency [Hz]. After a pause it goes on where it was.
         """
-        elapsed, self._last = min(max(0.0, now - self._last), LONGEST_STEP), now
+        elapsed, self._last = min(max(0.0, now - self._last), MAX_STEP), now
         if np.array_equal(self.gravity, target):
             return False
         moved = turned(self.gravity, target, -math.expm1(-2.0 * math.pi * cutoff * elapsed))

@@ -18,7 +18,7 @@ from screw_dynamics_ros.core.description.robot_description import RobotDescripti
 from screw_dynamics_ros.core.description.shapes import Shape
 from screw_dynamics_ros.core.types import Array
 
-SHORTEST = 1e-3  # m
+MIN_SEGMENT_LENGTH = 1e-3  # m
 
 
 @dataclass(frozen=True, eq=False)
@@ -136,9 +136,9 @@ def longest_of_each_direction(places: Iterator[tuple[str, Array]]) -> list[tuple
     """
     kept: list[tuple[str, Array]] = []
     for name, point in sorted(places, key=lambda each: -float(np.linalg.norm(each[1]))):
-        if np.linalg.norm(point) < SHORTEST:
+        if np.linalg.norm(point) < MIN_SEGMENT_LENGTH:
             continue
-        if not any(distance_from_segment(point, other) < SHORTEST for _, other in kept):
+        if not any(distance_from_segment(point, other) < MIN_SEGMENT_LENGTH for _, other in kept):
             kept.append((name, point))
     return kept
 

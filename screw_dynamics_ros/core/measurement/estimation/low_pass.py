@@ -32,14 +32,14 @@ import numpy as np
 from screw_dynamics_ros.core.measurement.estimation.observers.steps import StepLengths
 from screw_dynamics_ros.core.types import Array
 
-SHORTEST = 1e-6  # a h below which the series of w1 is exact to rounding
-PASS = (0.0, 0.0, 1.0)  # weights of a filter that is off, or starts
+SERIES_LIMIT = 1e-6  # a h below which the series of w1 is exact to rounding
+PASS_WEIGHTS = (0.0, 0.0, 1.0)  # weights of a filter that is off, or starts
 
 
 def weights(cutoff: float, step: float) -> Array:
     """Return e, w0 and w1 of (2), (3,), for a cut-off frequency [Hz] and a step [s], both > 0."""
     x = 2.0 * math.pi * cutoff * step
-    w1 = x / 2.0 - x * x / 6.0 if x < SHORTEST else 1.0 + math.expm1(-x) / x
+    w1 = x / 2.0 - x * x / 6.0 if x < SERIES_LIMIT else 1.0 + math.expm1(-x) / x
     return np.array([math.exp(-x), -math.expm1(-x) - w1, w1])
 
 
@@ -65,7 +65,8 @@ class LowPassSteps:
     Attributes
     ----------
     weights : (3,) array
-        Of the present step, always the same array; `PASS` in the first one and while it is off.
+        Of the present step, always the same array; `PASS_WEIGHTS` in the first one and while it is
+        off.
     cutoff : float
         [Hz]; 0: off.
     lengths : StepLengths
@@ -81,7 +82,7 @@ class LowPassSteps:
         self.weights = np.zeros(3) if weights is None else weights
         self.lengths = StepLengths()
         self.cutoff = 0.0
-        self.weights[:] = PASS
+        self.weights[:] = PASS_WEIGHTS
 
     def set_cutoff(self, cutoff: float) -> None:
         """Set the cut-off frequency [Hz], 0 for none; a filter that was off restarts."""
@@ -89,7 +90,7 @@ class LowPassSteps:
             self.restart()
         self.cutoff = cutoff
         if not cutoff:
-            self.weights[:] = PASS
+            self.weights[:] = PASS_WEIGHTS
 
     def restart(self) -> None:
         """Restart with the next sample."""
@@ -109,5 +110,5 @@ class LowPassSteps:
         if elapsed and self.cutoff:
             self.weights[:] = weights(self.cutoff, elapsed * 1e-9)
             return False
-        self.weights[:] = PASS
+        self.weights[:] = PASS_WEIGHTS
         return True

@@ -50,16 +50,17 @@ from screw_dynamics_ros.core.types import Array
 CONFIDENCE = 0.95
 
 #: Duration of a stretch of motion [s].
-STRETCH = 0.1
+STRETCH_DURATION_S = 0.1
 
 #: Length by which moments are compared with masses [m].
-LENGTH = 0.1
+REFERENCE_LENGTH = 0.1
 
-#: Numbers that make parameters comparable: effect on torques of the size of a mass at `LENGTH`.
-SCALES = np.array([1.0] + [LENGTH] * 3 + [LENGTH**2] * 6)
+#: Numbers that make parameters comparable: effect on torques of the size of a mass at
+#: `REFERENCE_LENGTH`.
+SCALES = np.array([1.0] + [REFERENCE_LENGTH] * 3 + [REFERENCE_LENGTH**2] * 6)
 
 #: Singular values of the scaled equations below this share of the largest one are zero.
-RANK = 1e-7
+RANK_TOLERANCE = 1e-7
 
 _UPPER = np.triu_indices(3)
 
@@ -402,14 +403,14 @@ def parameter_map(S: Array) -> Array:
 
 
 def stretches(time: Array) -> list[tuple[int, int]]:
-    """Return first and last state of stretches of motion of about `STRETCH`, end to end.
+    """Return first and last state of stretches of motion of about `STRETCH_DURATION_S`, end to end.
 
     >>> stretches(np.arange(6) * 0.05)
     [(0, 2), (2, 4)]
     """
     found, i = [], 0
     for j in range(len(time)):
-        if time[j] - time[i] >= STRETCH * (1.0 - 1e-6):
+        if time[j] - time[i] >= STRETCH_DURATION_S * (1.0 - 1e-6):
             found.append((i, j))
             i = j
     return found
@@ -481,7 +482,7 @@ def solved(X: Array, y: Array, deviations: Array, scales: Array) -> tuple[Array,
     z is the solution of X z = y with the least norm, by weighted least squares.
     """
     U, s, Vt = np.linalg.svd(X * scales / deviations[:, None], full_matrices=False)
-    kept = s > RANK * s[0] if s[0] > 0.0 else np.zeros(len(s), dtype=bool)
+    kept = s > RANK_TOLERANCE * s[0] if s[0] > 0.0 else np.zeros(len(s), dtype=bool)
     W = scales[:, None] * Vt[kept].T / s[kept]
     z = W @ (U[:, kept].T @ (y / deviations))
     null = np.eye(len(scales)) - Vt[kept].T @ Vt[kept]

@@ -17,8 +17,8 @@ each one that slides. With K of the recorded poses and their y_j = r_j - m_j,
     c(q) = k(q)^T (K + lambda)^-1 k(q).                                                          (4)
 
 c is the confidence: near 1 at recorded poses; far from them it is 0, and the estimate is the plain
-offset. l and lambda are those of `LENGTHS` and `NOISES` with the largest likelihood, all joints
-together, s_j^2 in closed form.
+offset. l and lambda are those of `LENGTH_CANDIDATES` and `NOISE_CANDIDATES` with the largest
+likelihood, all joints together, s_j^2 in closed form.
 
 >>> import math
 >>> q = np.linspace(-2.0, 2.0, 9)[:, None]
@@ -39,10 +39,10 @@ import numpy as np
 from screw_dynamics_ros.core.errors import ArgumentError
 from screw_dynamics_ros.core.types import Array
 
-LENGTHS = (0.35, 0.5, 0.7, 1.0, 1.4, 2.0)  # l; longer ones would tell of poses far away
-NOISES = (1e-6, 1e-4, 1e-3, 1e-2, 1e-1, 1.0)  # lambda
-LEAST = 5  # poses
-TINY = 1e-12  # variation of a residual, relative to its size, that counts as none
+LENGTH_CANDIDATES = (0.35, 0.5, 0.7, 1.0, 1.4, 2.0)  # l; longer ones would tell of poses far away
+NOISE_CANDIDATES = (1e-6, 1e-4, 1e-3, 1e-2, 1e-1, 1.0)  # lambda
+MIN_POSES = 5  # poses
+CONSTANT_TOLERANCE = 1e-12  # variation of a residual, relative to its size, that counts as none
 
 
 @dataclass(frozen=True)
@@ -106,7 +106,7 @@ def fitted(q: Array, residuals: Array, turning: Array) -> ResidualMap:
     Raises
     ------
     ArgumentError
-        Fewer poses than `LEAST`, numbers that are not finite, or other shapes.
+        Fewer poses than `MIN_POSES`, numbers that are not finite, or other shapes.
     """
     q, residuals = np.asarray(q, float), np.asarray(residuals, float)
     if q.ndim != 2 or q.shape != residuals.shape or q.shape[1:] != np.shape(turning):
@@ -114,8 +114,8 @@ def fitted(q: Array, residuals: Array, turning: Array) -> ResidualMap:
             f'positions and residuals must both be (m, n) with n joints, got {q.shape}, '
             f'{residuals.shape} and {np.shape(turning)}'
         )
-    if len(q) < LEAST:
-        raise ArgumentError(f'a map needs at least {LEAST} poses, got {len(q)}')
+    if len(q) < MIN_POSES:
+        raise ArgumentError(f'a map needs at least {MIN_POSES} poses, got {len(q)}')
     if not (np.isfinite(q).all() and np.isfinite(residuals).all()):
         raise ArgumentError('positions and residuals must be finite')
     ranges = np.ptp(q, axis=0)
@@ -123,9 +123,13 @@ def fitted(q: Array, residuals: Array, turning: Array) -> ResidualMap:
     centers = embedded(q, turning, scales)
     plain = residuals.mean(axis=0)
     y = residuals - plain
-    varies = y.std(axis=0) > TINY * np.abs(residuals).max(axis=0)
+    varies = y.std(axis=0) > CONSTANT_TOLERANCE * np.abs(residuals).max(axis=0)
     best = max(
-        (choice for length in LENGTHS for choice in likelihoods(centers, y[:, varies], length)),
+        (
+            choice
+            for length in LENGTH_CANDIDATES
+            for choice in likelihoods(centers, y[:, varies], length)
+        ),
         key=lambda choice: choice[0],
     )
     _, length, noise, inverse = best
@@ -150,7 +154,7 @@ def embedded(q: Array, turning: Array, scales: Array) -> Array:
 
 
 def likelihoods(x: Array, y: Array, length: float) -> list[tuple[float, float, float, Array]]:
-    """Return log likelihood, l, lambda and (K + lambda)^-1 for each of `NOISES`.
+    """Return log likelihood, l, lambda and (K + lambda)^-1 for each of `NOISE_CANDIDATES`.
 
     Of y (m, n) over all joints, without constants, at the most likely s_j.
     """
@@ -158,7 +162,7 @@ def likelihoods(x: Array, y: Array, length: float) -> list[tuple[float, float, f
     distance = square[:, None] + square - 2.0 * x @ x.T
     w, Q = np.linalg.eigh(np.exp(-0.5 / length**2 * np.maximum(distance, 0.0)))
     along, m, found = Q.T @ y, len(x), []
-    for noise in NOISES:
+    for noise in NOISE_CANDIDATES:
         values = np.maximum(w, 0.0) + noise
         variances = (np.square(along) / values[:, None]).sum(axis=0) / m
         log = -0.5 * float((m * np.log(variances) + np.log(values).sum()).sum())

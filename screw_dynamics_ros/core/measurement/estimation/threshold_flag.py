@@ -19,7 +19,7 @@ from screw_dynamics_ros.core.errors import ArgumentError
 from screw_dynamics_ros.core.measurement.estimation.observers.steps import StepLengths
 from screw_dynamics_ros.core.types import Array
 
-INTERRUPTED = -1  # length of a stretch that there is not
+NO_STRETCH = -1  # no stretch is under way
 
 
 class ThresholdFlag:
@@ -71,8 +71,8 @@ class ThresholdFlag:
         """Lower the flag, and interrupt all stretches."""
         self.is_raised, self.cause = False, None
         self.lengths.restart()
-        self._above = [INTERRUPTED] * len(self.upper)  # ns
-        self._below = INTERRUPTED
+        self._above = [NO_STRETCH] * len(self.upper)  # ns
+        self._below = NO_STRETCH
 
     def take(self, stamp: int, signals: Array, restarted: bool = False) -> bool:
         """Return the flag after a sample.
@@ -88,15 +88,15 @@ class ThresholdFlag:
         """
         elapsed = self.lengths.take(stamp, restarted)
         if not elapsed:
-            self._above, self._below = [INTERRUPTED] * len(self._above), INTERRUPTED
+            self._above, self._below = [NO_STRETCH] * len(self._above), NO_STRETCH
         sizes = [abs(signal) for signal in signals.tolist()]
         self._above = [
-            continued(before, elapsed) if size > limit else INTERRUPTED
+            continued(before, elapsed) if size > limit else NO_STRETCH
             for before, size, limit in zip(self._above, sizes, self._upper)
         ]
         is_below = all(size < limit for size, limit in zip(sizes, self._lower))
-        self._below = continued(self._below, elapsed) if is_below else INTERRUPTED
-        longest = max(self._above, default=INTERRUPTED)
+        self._below = continued(self._below, elapsed) if is_below else NO_STRETCH
+        longest = max(self._above, default=NO_STRETCH)
         if longest >= round(1e9 * self.rise):
             if not self.is_raised:
                 self.cause = self._above.index(longest)
@@ -108,4 +108,4 @@ class ThresholdFlag:
 
 def continued(stretch: int, elapsed: int) -> int:
     """Return the length of a stretch that goes on, or begins [ns]."""
-    return 0 if stretch == INTERRUPTED else stretch + elapsed
+    return 0 if stretch == NO_STRETCH else stretch + elapsed

@@ -28,9 +28,9 @@ from screw_dynamics_ros.core.errors import (
 from screw_dynamics_ros.core.lie.so3 import hat
 from screw_dynamics_ros.core.types import Array
 
-LEAST_POSES = 3
-LEAST_SPREAD = 0.1  # of the directions of gravity in the second direction in which they differ
-CLEAR = 3.0  # standard deviations by which a mass must be above zero
+MIN_POSES = 3
+MIN_SPREAD = 0.1  # of the directions of gravity in the second direction in which they differ
+MIN_MASS_SIGMAS = 3.0  # that a mass must be above zero
 
 
 class TooFewPosesError(ArgumentError):
@@ -115,13 +115,13 @@ def identify_tool(gravity: ArrayLike, wrenches: ArrayLike) -> ToolEstimate:
     x, P, force_residual = fit(forces, W[:, 3:].ravel())
     y, Q, moment_residual = fit(moments, W[:, :3].ravel())
     m, deviation = float(x[0]), float(P[0, 0]) ** 0.5
-    if not m > CLEAR * deviation or not m > 0.0:
+    if not m > MIN_MASS_SIGMAS * deviation or not m > 0.0:
         raise NoToolError(
             f'the mass that fits the poses is {m:.4g} kg, with a standard deviation of '
             f'{deviation:.2g} kg: '
             + (
                 'the sign of the sensor or gravity is wrong'
-                if m < -CLEAR * deviation
+                if m < -MIN_MASS_SIGMAS * deviation
                 else 'there is no tool'
             )
         )
@@ -143,9 +143,9 @@ def identify_tool(gravity: ArrayLike, wrenches: ArrayLike) -> ToolEstimate:
 def check_orientations(gravity: Array) -> None:
     """Raise `TooFewPosesError` if poses with these directions (K, 3) cannot tell the tool."""
     count = len(gravity)
-    if count < LEAST_POSES:
+    if count < MIN_POSES:
         raise TooFewPosesError(
-            f'{count} poses recorded, and at least {LEAST_POSES} of different orientations are '
+            f'{count} poses recorded, and at least {MIN_POSES} of different orientations are '
             'needed: move the robot and record more'
         )
     sizes = np.linalg.norm(gravity, axis=1)
@@ -153,13 +153,13 @@ def check_orientations(gravity: Array) -> None:
         raise TooFewPosesError('without gravity a tool at rest shows nothing')
     u = gravity / sizes[:, None]
     spread = np.linalg.svd(u - u.mean(axis=0), compute_uv=False) / count**0.5
-    if spread[1] >= LEAST_SPREAD:
+    if spread[1] >= MIN_SPREAD:
         return
     raise TooFewPosesError(
         f'all {count} poses have nearly the same orientation to gravity: its weight cannot be '
         'separated from the bias; turn the sensor by 30 degrees and more about different '
         'horizontal axes'
-        if spread[0] < LEAST_SPREAD
+        if spread[0] < MIN_SPREAD
         else f'the orientations of all {count} poses to gravity differ in one direction only: the '
         'center of mass along it cannot be separated from the bias; turn the sensor about another '
         'horizontal axis too'

@@ -26,7 +26,7 @@ from screw_dynamics_ros.core.description.body_inertia import Inertia
 from screw_dynamics_ros.core.dynamics.newton_euler import newton_euler, represented_inertia
 from screw_dynamics_ros.core.errors import ArgumentError
 from screw_dynamics_ros.core.linear import zeros
-from screw_dynamics_ros.core.measurement.estimation.observers.steps import SETTLED
+from screw_dynamics_ros.core.measurement.estimation.observers.steps import SETTLING_TIME_CONSTANTS
 from screw_dynamics_ros.core.types import Array
 
 
@@ -122,7 +122,9 @@ class FilteredAcceleration:
     @property
     def is_settled(self) -> bool:
         """Whether the start is forgotten: after five T."""
-        return self.cutoff <= 0.0 or self._age * 1e-9 >= SETTLED / (2.0 * math.pi * self.cutoff)
+        return self.cutoff <= 0.0 or self._age * 1e-9 >= SETTLING_TIME_CONSTANTS / (
+            2.0 * math.pi * self.cutoff
+        )
 
     def restart(self) -> None:
         """Restart with the next velocities."""

@@ -30,7 +30,7 @@ from screw_dynamics_ros.core.kinematics.link_table import Z_SCREWS, LinkTable
 from screw_dynamics_ros.core.lie import screws, se3
 from screw_dynamics_ros.core.lie._arrays import check_pose
 from screw_dynamics_ros.core.measurement.identification.least_squares import (
-    CUTOFF,
+    RANK_TOLERANCE,
     Fit,
     described,
     progress,
@@ -156,7 +156,7 @@ def calibrate(
     estimate_base: bool = False,
     estimate_tool: bool = False,
     fixed: Sequence[str] = (),
-    cutoff: float = CUTOFF,
+    cutoff: float = RANK_TOLERANCE,
     tolerance: float = 1e-10,
     max_iterations: int = 20,
 ) -> Calibration:

@@ -16,7 +16,7 @@ from screw_dynamics_ros.core.arguments import float_array
 from screw_dynamics_ros.core.errors import ArgumentError
 from screw_dynamics_ros.core.types import Array
 
-FEWEST = 3  # poses: two points lie on a line, whatever they are
+MIN_POSES = 3  # poses: two points lie on a line, whatever they are
 
 
 @dataclass(frozen=True)
@@ -72,7 +72,7 @@ def effort_scale(torque: ArrayLike, effort: ArrayLike, least: float = 0.0) -> Ef
         raise ArgumentError(
             f'torque and effort must have the same shape (k,), got {tau.shape} and {e.shape}'
         )
-    if len(tau) < FEWEST or not np.isfinite([tau, e]).all():
+    if len(tau) < MIN_POSES or not np.isfinite([tau, e]).all():
         return None
     if np.ptp(tau) < least or not np.ptp(tau) or not np.ptp(e):
         return None

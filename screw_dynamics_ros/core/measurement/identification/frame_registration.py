@@ -15,7 +15,7 @@ from screw_dynamics_ros.core.lie.orientations import nearest_rotation
 from screw_dynamics_ros.core.types import Array
 
 #: Ratio of singular values below which rotations or points are too few to tell the frames.
-DEGENERATE = 1e-6
+DEGENERACY_TOLERANCE = 1e-6
 
 
 def register_frames(T: Array, measured: Array) -> tuple[Array, Array]:
@@ -34,7 +34,7 @@ def register_frames(T: Array, measured: Array) -> tuple[Array, Array]:
     K = np.einsum('nij,nkl->ikjl', S, R).reshape(9, 9)
     U, s, V_T = np.linalg.svd(K)
     # vec(R_base) and vec(R_target^T), both up to one sign, which the determinants settle.
-    if s[0] - s[1] < DEGENERATE * s[0]:
+    if s[0] - s[1] < DEGENERACY_TOLERANCE * s[0]:
         raise ArgumentError(
             'the measured poses do not tell base and target apart: turn the link about at least '
             'two different axes, or give the pose of one of them'
@@ -45,7 +45,7 @@ def register_frames(T: Array, measured: Array) -> tuple[Array, Array]:
     # r_measured = R_base (R_i r_target + r_i) + r_base
     A = np.concatenate([base @ R, np.broadcast_to(np.eye(3), R.shape)], axis=2).reshape(-1, 6)
     b = measured[:, :3, 3] - T[:, :3, 3] @ base.T
-    x, _, rank, _ = np.linalg.lstsq(A, b.ravel(), rcond=DEGENERATE)
+    x, _, rank, _ = np.linalg.lstsq(A, b.ravel(), rcond=DEGENERACY_TOLERANCE)
     if rank < 6:
         raise ArgumentError(
             'the measured poses do not tell the positions of base and target; turn the link about '
@@ -71,7 +71,7 @@ def register_points(points: Array, measured: Array) -> Array:
     center, seen = points.mean(axis=0), measured.mean(axis=0)
     K = (measured - seen).T @ (points - center)
     U, s, V_T = np.linalg.svd(K)
-    if s[1] <= DEGENERATE * s[0]:
+    if s[1] <= DEGENERACY_TOLERANCE * s[0]:
         raise ArgumentError(
             'the measured points are on one line, which does not tell the pose of the base; spread '
             'them, or give that pose'

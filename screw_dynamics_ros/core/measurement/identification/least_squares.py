@@ -10,13 +10,13 @@ from numpy.typing import ArrayLike
 from screw_dynamics_ros.core.types import Array
 
 #: Singular values below this share of the largest count as zero.
-CUTOFF = 1e-6
+RANK_TOLERANCE = 1e-6
 
 #: Coefficients of an unidentifiable combination, relative to the largest, below this are rounding.
-NEGLIGIBLE = 1e-6
+COEFFICIENT_TOLERANCE = 1e-6
 
 #: Coefficients that a text does not mention.
-SMALL = 1e-3
+MIN_REPORTED_COEFFICIENT = 1e-3
 
 
 class Fit:
@@ -40,7 +40,7 @@ class Fit:
 
     Examples
     --------
-    >>> fit = Fit(np.array([[1.0, 1.0, 0.0], [0.0, 0.0, 2.0], [1.0, 1.0, 1.0]]), CUTOFF)
+    >>> fit = Fit(np.array([[1.0, 1.0, 0.0], [0.0, 0.0, 2.0], [1.0, 1.0, 1.0]]), RANK_TOLERANCE)
     >>> fit.rank
     2
     >>> {name: round(x, 12) for name, x in fit.combinations(('a', 'b', 'c'))[0].items()}
@@ -90,7 +90,7 @@ class Fit:
         """Return a basis of the null space by the names of few unknowns, largest coefficient 1."""
         _, null = self.null_basis(preference)
         null = null / np.abs(null).max(axis=1, keepdims=True, initial=0.0)
-        null[np.abs(null) < NEGLIGIBLE] = 0.0
+        null[np.abs(null) < COEFFICIENT_TOLERANCE] = 0.0
         return tuple(
             {names[k]: float(row[k]) for k in np.flatnonzero(row).tolist()} for row in null
         )
@@ -117,7 +117,7 @@ def described(combination: Mapping[str, float], most: int = 8) -> str:
     first, *others = combination.items()
     others.sort(key=lambda term: -abs(term[1]))
     largest = max(abs(x) for x in combination.values())
-    kept = [first, *(term for term in others if abs(term[1]) > SMALL * largest)]
+    kept = [first, *(term for term in others if abs(term[1]) > MIN_REPORTED_COEFFICIENT * largest)]
     left = len(kept) - most
     text = ' '.join(f'{x:+.3g} {name}' for name, x in kept[:most])
     return text + (f' and {left} more' if left > 0 else '')

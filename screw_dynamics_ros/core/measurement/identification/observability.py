@@ -26,15 +26,15 @@ from screw_dynamics_ros.core.arguments import check_count
 from screw_dynamics_ros.core.description.robot_description import RobotDescription
 from screw_dynamics_ros.core.errors import ArgumentError
 from screw_dynamics_ros.core.measurement.identification.chain_errors import ChainErrors
-from screw_dynamics_ros.core.measurement.identification.least_squares import CUTOFF, Fit
+from screw_dynamics_ros.core.measurement.identification.least_squares import RANK_TOLERANCE, Fit
 from screw_dynamics_ros.core.measurement.identification.measurements import Measurements
 from screw_dynamics_ros.core.types import Array
 
 #: Exchanges at most, for each configuration chosen.
-PASSES = 10
+MAX_PASSES = 10
 
 #: Information to begin with, relative to that of all candidates: makes the first choices unique.
-BEGINNING = 1e-9
+PRIOR_INFORMATION = 1e-9
 
 
 @dataclass(frozen=True, eq=False)
@@ -98,7 +98,7 @@ def informative_configurations(
     P = np.zeros(len(model.names))
     A = seen.linearized(*model.predicted(candidates, P))[1] / seen.deviations[:, None]
     N, d, k = A.shape
-    pivots, _ = Fit(A.reshape(N * d, k), CUTOFF).null_basis(model.preference)
+    pivots, _ = Fit(A.reshape(N * d, k), RANK_TOLERANCE).null_basis(model.preference)
     A = np.delete(A, pivots, axis=2)
     if not A.shape[2] <= count * d <= N * d:
         raise ArgumentError(
@@ -107,7 +107,7 @@ def informative_configurations(
         )
     A = A / np.linalg.norm(A.reshape(N * d, -1), axis=0)  # det M does not depend on units
     chosen = d_optimal(A, count)
-    own = Fit(A[chosen].reshape(count * d, -1), CUTOFF)
+    own = Fit(A[chosen].reshape(count * d, -1), RANK_TOLERANCE)
     index = np.exp(np.mean(np.log(own.s))) / np.sqrt(count) if own.s[-1] > 0.0 else 0.0
     condition = own.s[0] / own.s[-1] if own.s[-1] > 0.0 else np.inf
     return Design(tuple(chosen), float(index), float(condition))
@@ -120,13 +120,13 @@ def d_optimal(A: Array, count: int) -> list[int]:
     that is not the same one. The determinant rises with each exchange.
     """
     k = A.shape[2]
-    M = BEGINNING * np.eye(k) * np.trace(np.einsum('ndi,ndj->ij', A, A)) / k
+    M = PRIOR_INFORMATION * np.eye(k) * np.trace(np.einsum('ndi,ndj->ij', A, A)) / k
     chosen: list[int] = []
     while len(chosen) < count:
         gain = _gain(A, M, chosen)
         chosen.append(int(np.argmax(gain)))
         M = M + A[chosen[-1]].T @ A[chosen[-1]]
-    for _ in range(PASSES * count):
+    for _ in range(MAX_PASSES * count):
         added = int(np.argmax(_gain(A, M, chosen)))
         M = M + A[added].T @ A[added]
         chosen.append(added)

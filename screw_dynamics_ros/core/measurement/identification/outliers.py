@@ -8,7 +8,7 @@ from screw_dynamics_ros.core.types import Array
 
 #: Weighted residuals up to this count fully; beyond, Huber's weights fall. 1.345 keeps 95 % of the
 #: efficiency of least squares where there are no outliers.
-HUBER = 1.345
+HUBER_THRESHOLD = 1.345
 
 #: How likely it may be that any good measurement of a set is taken for an outlier.
 FALSE_ALARM = 0.01
@@ -21,7 +21,7 @@ def huber_weights(e: Array) -> Array:
     residual, with the spread of most of them as unit.
     """
     size = np.linalg.norm(e, axis=1) / np.sqrt(e.shape[1] * spread(e))
-    weights: Array = np.minimum(1.0, HUBER / np.maximum(size, HUBER))
+    weights: Array = np.minimum(1.0, HUBER_THRESHOLD / np.maximum(size, HUBER_THRESHOLD))
     return weights
 
 

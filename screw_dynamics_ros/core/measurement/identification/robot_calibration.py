@@ -24,7 +24,7 @@ from screw_dynamics_ros.core.description.robot_description import RobotDescripti
 from screw_dynamics_ros.core.errors import ArgumentError
 from screw_dynamics_ros.core.measurement.identification.chain_errors import ChainErrors
 from screw_dynamics_ros.core.measurement.identification.least_squares import (
-    CUTOFF,
+    RANK_TOLERANCE,
     described,
     progress,
 )
@@ -38,9 +38,9 @@ from screw_dynamics_ros.core.measurement.identification.weighted_problem import 
 )
 from screw_dynamics_ros.core.types import Array
 
-ESTIMATE = ('axes', 'base', 'target')
+DEFAULT_ESTIMATE = ('axes', 'base', 'target')
 
-LARGEST_DEVIATION = 0.02  # rad or m
+MAX_DEVIATION = 0.02  # rad or m
 
 
 @dataclass(frozen=True, eq=False)
@@ -139,14 +139,14 @@ def calibrate_robot(
     q: ArrayLike,
     measured: Measurements,
     *,
-    estimate: Collection[str] = ESTIMATE,
+    estimate: Collection[str] = DEFAULT_ESTIMATE,
     base: ArrayLike | None = None,
     target: ArrayLike | None = None,
     fixed: Collection[str] = (),
     held_out: Sequence[int] = (),
     robust: bool = False,
-    cutoff: float = CUTOFF,
-    largest_deviation: float = LARGEST_DEVIATION,
+    cutoff: float = RANK_TOLERANCE,
+    largest_deviation: float = MAX_DEVIATION,
     tolerance: float = 1e-10,
     max_iterations: int = 30,
 ) -> RobotCalibration:

@@ -21,7 +21,7 @@ from screw_dynamics_ros.core.measurement.identification.measurements import (
 from screw_dynamics_ros.core.measurement.identification.outliers import doubtful, huber_weights
 from screw_dynamics_ros.core.types import Array
 
-ROUNDS = 10  # of leaving out measurements
+MAX_OUTLIER_ROUNDS = 10  # of leaving out measurements
 
 
 class WeightedProblem:
@@ -133,7 +133,7 @@ class WeightedProblem:
             if np.abs(step).max() < self.tolerance:
                 break
         used = list(rows)
-        for _ in range(ROUNDS):
+        for _ in range(MAX_OUTLIER_ROUNDS):
             e = self.residuals(P)[list(rows)] / self.measured.deviations
             agreeing = [row for row, wrong in zip(rows, doubtful(e)) if not wrong]
             if agreeing == used:

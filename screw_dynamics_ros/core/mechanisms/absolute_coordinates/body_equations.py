@@ -49,7 +49,7 @@ from screw_dynamics_ros.core.mechanisms.absolute_coordinates.groups import SE3, 
 from screw_dynamics_ros.core.types import Array
 
 #: The components of a twist in which joints of one freedom move.
-TURN, SHIFT = 2, 5
+TURN_COMPONENT, SHIFT_COMPONENT = 2, 5
 
 
 class BodiesMotion(NamedTuple):
@@ -226,7 +226,9 @@ class JointEquations:
     @property
     def gaps_are_recordable(self) -> bool:
         """Whether `gaps` takes recorded scalars: no angle is needed."""
-        turning = any(TURN in (c.follower_component, c.leader_component) for c in self.couplings)
+        turning = any(
+            TURN_COMPONENT in (c.follower_component, c.leader_component) for c in self.couplings
+        )
         return not turning and all(joint.pair.is_recordable for joint in self.joints)
 
     def rows(self, motion: BodiesMotion) -> EquationRows:
@@ -317,7 +319,7 @@ class JointEquations:
         for row, c in enumerate(self.couplings, start=len(self._rows_of_joints)):
             error = coordinate(poses[c.follower], c.follower_component) - c.offset
             error -= c.multiplier * coordinate(poses[c.leader], c.leader_component)
-            if c.follower_component == TURN:
+            if c.follower_component == TURN_COMPONENT:
                 error = (error + np.pi) % (2 * np.pi) - np.pi
             g[row] = error
         return g
@@ -333,4 +335,4 @@ def equal(values: Sequence[Hashable]) -> list[NDArray[np.intp]]:
 
 def coordinate(C: Array, component: int) -> Any:
     """Return the angle about z (component 2) or the shift along z (5) of a relative pose."""
-    return np.arctan2(C[1, 0], C[0, 0]) if component == TURN else C[2, 3]
+    return np.arctan2(C[1, 0], C[0, 0]) if component == TURN_COMPONENT else C[2, 3]

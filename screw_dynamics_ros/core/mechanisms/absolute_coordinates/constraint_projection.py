@@ -22,7 +22,7 @@ from screw_dynamics_ros.core.mechanisms.absolute_coordinates.system import Absol
 from screw_dynamics_ros.core.types import Array
 
 #: Largest displacement in one step [rad, m]: Newton's method from further away goes astray.
-LONGEST_STEP = 0.5
+MAX_STEP = 0.5
 
 
 def project_configuration(
@@ -63,7 +63,7 @@ def project_configuration(
             break
         x, _ = system.solve_saddle_point(q, nothing, -g)
         longest = float(np.abs(x).max())
-        q = system.integrate(q, x * min(1.0, LONGEST_STEP / longest) if longest else x)
+        q = system.integrate(q, x * min(1.0, MAX_STEP / longest) if longest else x)
     check_closed(system, best, max(1e-9, 10 * tolerance) * size(best))
     return best
 

@@ -37,9 +37,9 @@ from screw_dynamics_ros.core.mechanisms.absolute_coordinates.system import Absol
 from screw_dynamics_ros.core.types import Array
 
 #: What counts as zero beside numbers of size 1.
-TOLERANCE = 1e-9
+ZERO_TOLERANCE = 1e-9
 #: How far the kernel is looked at [rad, m].
-EXCURSION = 0.3
+KERNEL_EXCURSION = 0.3
 
 
 class Exactness(NamedTuple):
@@ -96,19 +96,19 @@ def of_joint(
     for x in h.T:  # [h, h] in h
         ad = groups.ad(x.reshape(-1, 6))
         brackets = np.einsum('kij,kjm->kim', ad, h.reshape(len(bodies), 6, -1)).reshape(h.shape)
-        if distance(h, brackets) > TOLERANCE:
+        if distance(h, brackets) > ZERO_TOLERANCE:
             return Exactness(False, 'the velocities it admits are no subalgebra of the group')
     along = [*h.T, h @ (1.0 + np.arange(h.shape[1]))]
     for x in along:
-        moved = pair.integrate(q, EXCURSION * x / max(1.0, float(np.linalg.norm(x))))
-        if distance(h, kernel(pair, moved)) > TOLERANCE:
+        moved = pair.integrate(q, KERNEL_EXCURSION * x / max(1.0, float(np.linalg.norm(x))))
+        if distance(h, kernel(pair, moved)) > ZERO_TOLERANCE:
             return Exactness(False, 'the velocities it admits change with the configuration')
     return Exactness(True, 'its motions are a coset of a subgroup')
 
 
 def kernel(system: AbsoluteSystem, q: Array) -> Array:
     """Return an orthonormal basis (6 n, f) of the velocities that the joints admit."""
-    return screw_systems.null_space(system.constraint_jacobian(q).toarray(), TOLERANCE)
+    return screw_systems.null_space(system.constraint_jacobian(q).toarray(), ZERO_TOLERANCE)
 
 
 def distance(h: Array, vectors: Array) -> float:

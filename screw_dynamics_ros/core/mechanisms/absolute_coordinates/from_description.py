@@ -22,8 +22,8 @@ from screw_dynamics_ros.core.mechanisms.absolute_coordinates.bodies import (
     rigid_body,
 )
 from screw_dynamics_ros.core.mechanisms.absolute_coordinates.body_equations import (
-    SHIFT,
-    TURN,
+    SHIFT_COMPONENT,
+    TURN_COMPONENT,
     Coupling,
 )
 from screw_dynamics_ros.core.mechanisms.absolute_coordinates.constraint_projection import (
@@ -34,7 +34,7 @@ from screw_dynamics_ros.core.mechanisms.absolute_coordinates.groups import check
 from screw_dynamics_ros.core.mechanisms.absolute_coordinates.lower_pairs import lower_pair
 from screw_dynamics_ros.core.mechanisms.absolute_coordinates.system import AbsoluteSystem
 from screw_dynamics_ros.core.mechanisms.absolute_coordinates.system_values import (
-    NONE,
+    NO_STABILIZATION,
     Stabilization,
 )
 from screw_dynamics_ros.core.tree.multibody_tree import mimic_map
@@ -49,7 +49,7 @@ def absolute_system(
     groups: str = 'auto',
     positions: Mapping[str, float] | None = None,
     gravity: ArrayLike = (0.0, 0.0, -9.81),
-    stabilization: Stabilization = NONE,
+    stabilization: Stabilization = NO_STABILIZATION,
     backend: str = 'auto',
 ) -> AbsoluteSystem:
     """Return a robot as bodies that its joints constrain; `system.configuration` is closed.
@@ -208,7 +208,10 @@ def on_bodies(
 
 def mimic_couplings(description: RobotDescription, names: Sequence[str]) -> list[Coupling]:
     """Return the couplings of mimic joints; `names` are the joints of the system in their order."""
-    component = {joint.name: TURN if joint.kind.turns else SHIFT for joint in description.joints}
+    component = {
+        joint.name: TURN_COMPONENT if joint.kind.turns else SHIFT_COMPONENT
+        for joint in description.joints
+    }
     return [
         Coupling(
             names.index(follower),

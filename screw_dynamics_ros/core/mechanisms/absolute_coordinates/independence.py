@@ -23,9 +23,9 @@ from screw_dynamics_ros.core.types import Array
 Numbers = NDArray[np.intp]
 
 #: A row is dependent if what earlier rows leave of it is smaller, relative to the row.
-TOLERANCE = 1e-8
+DEPENDENCE_TOLERANCE = 1e-8
 #: How far the second configuration is from the first [rad, m].
-EXCURSION = 0.05
+TEST_EXCURSION = 0.05
 
 
 def independent_rows(
@@ -64,8 +64,8 @@ def independent_rows(
     kept = first_independent(J[in_loops])
     if len(kept) == len(in_loops):
         return everything
-    nearby = moved(q, admissible(J, EXCURSION))
-    if len(first_independent(jacobian(nearby)[in_loops], 0.1 * EXCURSION)) > len(kept):
+    nearby = moved(q, admissible(J, TEST_EXCURSION))
+    if len(first_independent(jacobian(nearby)[in_loops], 0.1 * TEST_EXCURSION)) > len(kept):
         raise InfeasibleConstraintsError(
             f'at this configuration {len(in_loops) - len(kept)} constraints of the closed loops '
             'are redundant, nearby fewer: it is singular (a loop is stretched out or folded); '
@@ -107,7 +107,7 @@ def joints_in_loops(ends: Numbers, n: int) -> Numbers:
     return np.array(sorted(remaining), dtype=np.intp)
 
 
-def first_independent(J: Array, tolerance: float = TOLERANCE) -> Numbers:
+def first_independent(J: Array, tolerance: float = DEPENDENCE_TOLERANCE) -> Numbers:
     """Return the rows of J (m, k) that are no combinations of earlier ones."""
     basis = np.zeros((0, J.shape[1]))
     kept = []
@@ -123,7 +123,7 @@ def first_independent(J: Array, tolerance: float = TOLERANCE) -> Numbers:
 
 def admissible(J: Array, length: float) -> Array:
     """Return a displacement of that length that J admits: all free motions at once."""
-    free = screw_systems.null_space(J, TOLERANCE)
+    free = screw_systems.null_space(J, DEPENDENCE_TOLERANCE)
     if not free.shape[1]:
         return np.zeros(J.shape[1])
     X = free @ (1.0 + np.arange(free.shape[1]) / (1 + free.shape[1]))

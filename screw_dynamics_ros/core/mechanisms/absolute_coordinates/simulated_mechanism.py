@@ -25,7 +25,7 @@ from screw_dynamics_ros.core.types import Array
 #: What a state may violate its joints by when it is set [rad, m; 1/s].
 SET_TOLERANCE = 1e-6
 #: What joints may gape by before the motion counts as lost [rad, m].
-LARGEST_GAP = 0.01
+MAX_GAP = 0.01
 
 
 class SimulatedMechanism:
@@ -142,7 +142,7 @@ class SimulatedMechanism:
         if not (np.isfinite(q).all() and np.isfinite(v).all()):
             raise DivergenceError('velocities grow beyond all numbers; take shorter steps')
         for joint, violation in self.system.violation(q, v).items():
-            if not violation.gap <= LARGEST_GAP:
+            if not violation.gap <= MAX_GAP:
                 raise DivergenceError(
                     f'joint {joint!r} gapes by {violation.gap:.3g} (rad, m): take shorter steps, '
                     'or a stabilization'

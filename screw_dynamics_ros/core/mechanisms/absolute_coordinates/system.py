@@ -25,8 +25,8 @@ from screw_dynamics_ros.core.mechanisms.absolute_coordinates.bodies import (
     checked_configuration,
 )
 from screw_dynamics_ros.core.mechanisms.absolute_coordinates.body_equations import (
-    SHIFT,
-    TURN,
+    SHIFT_COMPONENT,
+    TURN_COMPONENT,
     BodiesMotion,
     Coupling,
     coordinate,
@@ -36,7 +36,7 @@ from screw_dynamics_ros.core.mechanisms.absolute_coordinates.system_equations im
     SystemFunctions,
 )
 from screw_dynamics_ros.core.mechanisms.absolute_coordinates.system_values import (
-    NONE,
+    NO_STABILIZATION,
     Energy,
     Stabilization,
     Violation,
@@ -47,7 +47,7 @@ if TYPE_CHECKING:
     from scipy import sparse
 
 #: Bodies up to which the equations are recorded and compiled; larger systems use sparse matrices.
-MOST_RECORDED_BODIES = 16
+MAX_RECORDED_BODIES = 16
 
 
 class AbsoluteSystem:
@@ -115,14 +115,14 @@ class AbsoluteSystem:
         couplings: Sequence[Coupling] = (),
         configuration: ArrayLike | None = None,
         gravity: ArrayLike = (0.0, 0.0, -9.81),
-        stabilization: Stabilization = NONE,
+        stabilization: Stabilization = NO_STABILIZATION,
         backend: str = 'auto',
     ) -> None:
         check_structure(bodies, joints)
         self.bodies, self.joints, self.couplings = tuple(bodies), tuple(joints), tuple(couplings)
         self.stabilization = stabilization
         self.gravity = vector('gravity', 3, gravity)
-        many = len(bodies) > MOST_RECORDED_BODIES
+        many = len(bodies) > MAX_RECORDED_BODIES
         self.backend = (
             'sparse'
             if backend == 'sparse' or (backend == 'auto' and many)
@@ -378,7 +378,7 @@ class AbsoluteSystem:
     def joint_positions(self, q: ArrayLike) -> dict[str, float]:
         """Return angle [rad], in (-pi, pi], or shift [m] of joints that only turn or only slide."""
         poses = self._equations.constraints.relative_poses(self._still(q))
-        component = {('z', ''): TURN, ('', 'z'): SHIFT}
+        component = {('z', ''): TURN_COMPONENT, ('', 'z'): SHIFT_COMPONENT}
         return {
             joint.name: float(coordinate(C, component[joint.pair.turns, joint.pair.slides]))
             for joint, C in zip(self.joints, poses)

@@ -12,7 +12,7 @@ class Stabilization(NamedTuple):
     beta: float = 0.0
 
 
-NONE = Stabilization()
+NO_STABILIZATION = Stabilization()
 
 
 class Energy(NamedTuple):

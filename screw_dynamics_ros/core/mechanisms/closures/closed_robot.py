@@ -38,9 +38,9 @@ from screw_dynamics_ros.core.tree.multibody_tree import JointLimits, mimic_map
 from screw_dynamics_ros.core.types import Array
 
 #: Independence of the passive joints below which a configuration counts as singular: their rates
-#: are some 1 / SINGULAR times those of the actuated joints there, and with a gap of the tolerance
-#: their positions are not known any better.
-SINGULAR = 1e-4
+#: are some 1 / SINGULARITY_TOLERANCE times those of the actuated joints there, and with a gap of
+#: the tolerance their positions are not known any better.
+SINGULARITY_TOLERANCE = 1e-4
 
 
 @dataclass(frozen=True)
@@ -302,7 +302,7 @@ class ClosedRobot:
         rates = np.zeros(self.nv) if v is None else finite('v', vector('v', self.nv, v))
         whole = self.configuration(q, seed)
         G, speeds, d, independence = self._closure.motion(whole, rates)
-        if not independence > SINGULAR:
+        if not independence > SINGULARITY_TOLERANCE:
             raise SingularClosureError(
                 f'at {named(self.joint_names, q)} the passive joints are not held by the actuated '
                 f'ones (independence {independence:.3g}): leave this singular configuration'

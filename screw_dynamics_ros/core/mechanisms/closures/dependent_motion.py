@@ -31,8 +31,8 @@ from screw_dynamics_ros.core.tree.multibody_tree import Tree, plain
 from screw_dynamics_ros.core.types import Array
 
 #: Of a Newton step, in proportion to the squared gap; keeps it short where a loop hardly closes.
-DAMPING = 0.03
-SMALLEST_DAMPING = 1e-14  # solvable in a singular configuration
+NEWTON_DAMPING = 0.03
+MIN_DAMPING = 1e-14  # solvable in a singular configuration
 
 
 @dataclass(frozen=True, eq=False)
@@ -59,13 +59,14 @@ class Partition:
 def newton_step(tree: Tree, partition: Partition, q: Array) -> tuple[Array, Array]:
     """Return the configuration (nq,) after one Newton step, and the norm (1,) of the gap before it.
 
-    Only the joints that are not given move. Levenberg-Marquardt, with the damping of `DAMPING`.
+    Only the joints that are not given move. Levenberg-Marquardt, damped by
+    `NEWTON_DAMPING`.
     """
     g = gap(tree, q, partition.closures)
     others = list(partition.others)
     J = closure_jacobian(tree, q, partition.closures)[:, others]
     squares = g @ g
-    normal = symmetric(J.T @ J) + (DAMPING * squares + SMALLEST_DAMPING) * np.eye(len(others))
+    normal = symmetric(J.T @ J) + (NEWTON_DAMPING * squares + MIN_DAMPING) * np.eye(len(others))
     result = q + zeros(q.shape, g)
     result[others] = q[others] - solve_positive_definite(normal, J.T @ g)
     return result, np.array([np.sqrt(squares)])

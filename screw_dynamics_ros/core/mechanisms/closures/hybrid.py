@@ -30,7 +30,7 @@ from screw_dynamics_ros.core.errors import (
 from screw_dynamics_ros.core.types import Array
 
 #: Residual of the equations, relative to their largest term, from which they contradict each other.
-CONTRADICTION = 1e-8
+CONTRADICTION_TOLERANCE = 1e-8
 
 
 @dataclass(frozen=True)
@@ -92,7 +92,7 @@ def hybrid_motion(
     solution = np.linalg.lstsq(K, right, rcond=1e-12)[0]
     x_f, multipliers = solution[:count], solution[count:]
     residual = float(np.abs(J_f @ x_f - right[count:]).max(initial=0.0))
-    if residual > CONTRADICTION * max(1.0, float(np.abs(right[count:]).max(initial=0.0))):
+    if residual > CONTRADICTION_TOLERANCE * max(1.0, float(np.abs(right[count:]).max(initial=0.0))):
         raise InfeasibleConstraintsError(
             f'the closures do not admit this motion of the moved joints: {residual:.3g} is left; '
             'move fewer joints'

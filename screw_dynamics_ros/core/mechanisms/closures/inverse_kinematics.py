@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike
 
 from screw_dynamics_ros.core.arguments import check_count, check_number, float_array
 from screw_dynamics_ros.core.arms.inverse.position import (
-    SMALLEST_DAMPING,
+    MIN_DAMPING,
     InverseKinematicsResult,
     check_targets,
     displaced,
@@ -33,7 +33,7 @@ from screw_dynamics_ros.core.robot.robot import Robot
 from screw_dynamics_ros.core.tree.multibody_tree import Tree, plain
 from screw_dynamics_ros.core.types import Array
 
-DAMPING = 0.03
+NEWTON_DAMPING = 0.03
 
 
 def step(
@@ -49,7 +49,7 @@ def step(
     e = np.concatenate([error, -g])
     J = np.concatenate([jacobian(tree, q, link, 'body'), closure_jacobian(tree, q, closures)])
     W = freedom_within_limits(tree, q, J.T @ e)
-    normal = symmetric((J * W) @ J.T) + (DAMPING * (e @ e) + SMALLEST_DAMPING) * np.eye(len(e))
+    normal = symmetric((J * W) @ J.T) + (NEWTON_DAMPING * (e @ e) + MIN_DAMPING) * np.eye(len(e))
     following = displaced(tree, q, W * (J.T @ solve_positive_definite(normal, e)))
     norms = np.array([np.sqrt(error @ error), np.sqrt(g @ g)])
     return following, norms, np.array([rigid_defect(C)])

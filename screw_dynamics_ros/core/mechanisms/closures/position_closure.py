@@ -21,15 +21,15 @@ from screw_dynamics_ros.core.tree.multibody_tree import Tree
 from screw_dynamics_ros.core.types import Array
 
 #: Farthest that given joints move between two closures on the way from the seed [rad, m].
-STRIDE = 0.1
+MAX_STRIDE = 0.1
 #: Gap at which the next stride begins; the last one ends at the tolerance.
 ON_THE_WAY = 1e-6
 #: Newton steps in a stride of redundant joints, which close the loops only at the end of the way.
 STEPS_ON_THE_WAY = 3
 #: Gap at which steps of redundant joints end: they go on within the tolerance, to least squares.
-PRECISE = 1e-12
+MIN_GAP = 1e-12
 #: Share of a gap within the tolerance that the next step must leave less of, to be worth while.
-STAGNATION = 1.0 - 1e-9
+STAGNATION_RATIO = 1.0 - 1e-9
 
 
 @dataclass(frozen=True)
@@ -60,8 +60,8 @@ class PositionClosure:
     """Closes the loops of a tree for given positions of some joints.
 
     From a configuration that is closed, the given joints are led to where they shall be in strides
-    of `STRIDE`, and the others follow: so the assembly stays the one of the seed, as long as the
-    way does not lead through a singular configuration.
+    of `MAX_STRIDE`, and the others follow: so the assembly stays the one of the seed, as long as
+    the path does not lead through a singular configuration.
 
     Parameters
     ----------
@@ -114,7 +114,7 @@ class PositionClosure:
         start = seed[self._given]
         way = given - start
         way[self._turning] = (way[self._turning] + np.pi) % (2 * np.pi) - np.pi
-        strides = max(1, int(np.ceil(np.abs(way).max(initial=0.0) / STRIDE)))
+        strides = max(1, int(np.ceil(np.abs(way).max(initial=0.0) / MAX_STRIDE)))
         taken = 0
         for stride in range(1, strides + 1):
             is_last = stride == strides
@@ -122,7 +122,7 @@ class PositionClosure:
             wanted = tolerance if is_last else max(tolerance, ON_THE_WAY)
             guided = self._redundant and not is_last
             most = min(STEPS_ON_THE_WAY, max_iterations) if guided else max_iterations
-            end = min(wanted, PRECISE) if self._redundant and is_last else wanted
+            end = min(wanted, MIN_GAP) if self._redundant and is_last else wanted
             q, gap, steps = self._newton(q, end, wanted, most)
             taken += steps
             if not gap <= (np.inf if guided else wanted):
@@ -143,7 +143,7 @@ class PositionClosure:
             gap = size.item()
             if gap <= end or step == most or not np.isfinite(following).all():
                 break
-            if STAGNATION * before < gap <= tolerance:
+            if STAGNATION_RATIO * before < gap <= tolerance:
                 break
             q, before = following, gap
         return q, gap, step

@@ -17,7 +17,7 @@ from itertools import combinations
 import numpy as np
 
 from screw_dynamics_ros.core.errors import ArgumentError
-from screw_dynamics_ros.core.mechanisms.parallel.mechanism import COINCIDENT, Mechanism
+from screw_dynamics_ros.core.mechanisms.parallel.mechanism import COINCIDENCE_TOLERANCE, Mechanism
 from screw_dynamics_ros.core.types import Array
 
 
@@ -72,7 +72,7 @@ def architecture(mechanism: Mechanism) -> Architecture:
             'move theirs'
         )
     b, a = mechanism.base_pivots, mechanism.platform_pivots
-    near = COINCIDENT * mechanism.size
+    near = COINCIDENCE_TOLERANCE * mechanism.size
     relation = relation_of(b, a, near)
     hexagon = is_regular_hexagon(b, near)
     on_conic = is_planar(b, near) and lie_on_conic(b)
@@ -127,7 +127,7 @@ def relation_of(base: Array, platform: Array, near: float) -> str:
     if np.abs(b @ A - a).max() > near:
         return 'none'
     s = np.linalg.svd(A, compute_uv=False)
-    return 'similar' if s[0] - s[1] <= COINCIDENT * s[0] else 'affine'
+    return 'similar' if s[0] - s[1] <= COINCIDENCE_TOLERANCE * s[0] else 'affine'
 
 
 def lie_on_conic(points: Array) -> bool:
@@ -136,7 +136,7 @@ def lie_on_conic(points: Array) -> bool:
     s = np.linalg.svd(
         np.column_stack([x * x, x * y, y * y, x, y, np.ones(len(x))]), compute_uv=False
     )
-    return bool(s[-1] <= COINCIDENT * s[0])
+    return bool(s[-1] <= COINCIDENCE_TOLERANCE * s[0])
 
 
 def is_regular_hexagon(points: Array, near: float) -> bool:

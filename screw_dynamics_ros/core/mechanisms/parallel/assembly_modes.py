@@ -15,7 +15,7 @@ failures are checked for afterwards, and reported by `AssemblyModes.complete`:
   paths meet, are counted; they are not among the poses.
 * Ends are regular in the sense of Smale's alpha-theorem: the smallest singular value of their
   equations is so far above rounding errors that Newton's method converges to one solution, and to
-  the same from within `ISOLATED` of it.
+  the same from within `ISOLATION_RADIUS` of it.
 * Ends are different from each other, and complex ones are there with their conjugates, as the
   coefficients are real. A path that has jumped to another one breaks one of both.
 
@@ -41,22 +41,22 @@ from screw_dynamics_ros.core.mechanisms.parallel.path_tracking import Complex, P
 from screw_dynamics_ros.core.types import Array
 
 #: Solutions of a general system.
-PATHS = 40
+PATH_COUNT = 40
 #: Smallest singular value of an end that counts as regular: with errors of 1e-15 in each equation
 #: alpha is at most 7e-15 / 1e-12, far below 0.157.
-REGULAR = 1e-6
+MIN_REGULAR_VALUE = 1e-6
 #: Radius, in smallest singular values, within which there is no other solution: (3 - sqrt(7)) / 2
 #: of 1 / gamma, where gamma is at most sqrt(7) divided by that value.
-ISOLATED = 0.06
+ISOLATION_RADIUS = 0.06
 #: Distance of unit vectors within which they are one solution.
-SAME = 1e-8
+DUPLICATE_TOLERANCE = 1e-8
 #: |x . x| of a unit vector (x, y) that is no pose: the platform would be 30 km away per meter.
-NOWHERE = 1e-9
+NO_POSE_TOLERANCE = 1e-9
 #: Exponent of t with which |x . x| vanishes along a path that ends at no pose, at least.
-VANISHING = 0.1
+MIN_VANISHING_EXPONENT = 0.1
 #: Corrections of paths allowed in each attempt.
-ATTEMPTS = (1e-4, 1e-6)
-POLISHING = 4
+ATTEMPT_CORRECTIONS = (1e-4, 1e-6)
+POLISHING_STEPS = 4
 
 
 @dataclass(frozen=True)
@@ -166,7 +166,7 @@ class Ends:
 def best_ends(target: Array) -> Ends:
     """Return the ends of all paths to quadrics (7, 8, 8), followed again if some were lost."""
     start, solutions = general_system()
-    for attempt in ATTEMPTS:
+    for attempt in ATTEMPT_CORRECTIONS:
         paths = path_tracking.follow(start, target.astype(complex), solutions, attempt)
         ends = sort_ends(target, paths)
         if ends.failed == 0:
@@ -197,14 +197,14 @@ def general_system() -> tuple[Complex, Complex]:
     for M in start[:-1]:
         M[:4, :4] -= np.eye(4) * (z @ M @ z) / (z[:4] @ z[:4])
     solutions = path_tracking.unit(z[None])
-    while len(solutions) < PATHS:
+    while len(solutions) < PATH_COUNT:
         corners = [start, family_member(random), family_member(random), start]
         points = solutions
         for first, second in pairwise(corners):
             paths = path_tracking.follow(first, second, points)
             points = paths.ends[paths.arrived]
         for z in points:
-            if nearest(z, solutions) > SAME:
+            if nearest(z, solutions) > DUPLICATE_TOLERANCE:
                 solutions = np.concatenate([solutions, z[None]])
     return start, solutions
 
@@ -233,16 +233,22 @@ def sort_ends(target: Array, paths: Paths) -> Ends:
     # |x . x| ~ t^w along paths that end at no pose
     rate = np.log(np.maximum(before, 1e-300) / np.maximum(at_end, 1e-300))
     times = np.log(paths.before_t / np.maximum(paths.left, 1e-300))
-    vanishing = (at_end < NOWHERE) | (~paths.arrived & (rate > VANISHING * np.maximum(times, 1.0)))
+    vanishing = (at_end < NO_POSE_TOLERANCE) | (
+        ~paths.arrived & (rate > MIN_VANISHING_EXPONENT * np.maximum(times, 1.0))
+    )
     values = smallest_singular_values(target, points)
-    regular = paths.arrived & (values > REGULAR) & ~vanishing
-    tried = paths.arrived | (paths.left < path_tracking.END * 10)
+    regular = paths.arrived & (values > MIN_REGULAR_VALUE) & ~vanishing
+    tried = paths.arrived | (paths.left < path_tracking.MIN_PATH_PARAMETER * 10)
     singular = ~regular & ~vanishing & tried
     chosen, sigma = points[regular], values[regular]
     mirrored = chosen.conj()
-    alone = np.array([nearest(z, np.delete(chosen, k, 0)) > SAME for k, z in enumerate(chosen)])
-    paired = np.array([nearest(z, chosen) < SAME for z in mirrored])
-    real = np.array([nearest(z, w[None]) for z, w in zip(chosen, mirrored)]) < ISOLATED * sigma
+    alone = np.array(
+        [nearest(z, np.delete(chosen, k, 0)) > DUPLICATE_TOLERANCE for k, z in enumerate(chosen)]
+    )
+    paired = np.array([nearest(z, chosen) < DUPLICATE_TOLERANCE for z in mirrored])
+    real = (
+        np.array([nearest(z, w[None]) for z, w in zip(chosen, mirrored)]) < ISOLATION_RADIUS * sigma
+    )
     lost = int(np.sum(~(regular | vanishing | singular)))
     return Ends(
         chosen,
@@ -278,7 +284,7 @@ def realified(z: Complex) -> Array:
 
 def polished(mechanism: Mechanism, q: Array, T: Array) -> Array:
     """Return a pose after some Newton steps."""
-    for _ in range(POLISHING):
+    for _ in range(POLISHING_STEPS):
         T, _ = recursions.newton_step(mechanism, q, T)
     return T
 
@@ -296,7 +302,7 @@ def distance(T: Array, other: Array, size: float) -> float:
 
 def message_of(ends: Ends, count: int) -> str:
     """Return what was found in words."""
-    text = f'{count} poses, of {len(ends.points)} complex solutions on {PATHS} paths'
+    text = f'{count} poses, of {len(ends.points)} complex solutions on {PATH_COUNT} paths'
     if ends.singular:
         text += f'; {ends.singular} paths end at singular poses, which are left out'
     if ends.failed:

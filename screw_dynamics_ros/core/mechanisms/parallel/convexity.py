@@ -18,7 +18,7 @@ import numpy as np
 from screw_dynamics_ros.core.errors import ArgumentError
 from screw_dynamics_ros.core.mechanisms.parallel import recursions
 from screw_dynamics_ros.core.mechanisms.parallel.assembly_modes import AssemblyModes
-from screw_dynamics_ros.core.mechanisms.parallel.mechanism import COINCIDENT, Mechanism
+from screw_dynamics_ros.core.mechanisms.parallel.mechanism import COINCIDENCE_TOLERANCE, Mechanism
 from screw_dynamics_ros.core.types import Array
 
 
@@ -40,10 +40,11 @@ def is_convex(mechanism: Mechanism, q: Array, pose: Array) -> bool:
     """
     d = recursions.rod_vectors(mechanism, q, pose)
     tops = pose[:3, 3] + mechanism.platform_pivots @ pose[:3, :3].T
-    elbows, near = tops - d, COINCIDENT * mechanism.size
+    elbows, near = tops - d, COINCIDENCE_TOLERANCE * mechanism.size
     corners = np.concatenate([elbows, tops])
     along_edges = all(
-        widest_gap(corners - start, rod, near) > np.pi - COINCIDENT for start, rod in zip(elbows, d)
+        widest_gap(corners - start, rod, near) > np.pi - COINCIDENCE_TOLERANCE
+        for start, rod in zip(elbows, d)
     )
     return along_edges and on_one_side(elbows, tops, near) and on_one_side(tops, elbows, near)
 
@@ -103,7 +104,7 @@ def convex_pose(mechanism: Mechanism, q: Array, modes: AssemblyModes, seed: Arra
 def side_of_base(mechanism: Mechanism, pose: Array) -> float:
     """Return 1 or -1 for the two sides of the plane of the base pivots, 1 if they have none."""
     base = mechanism.base_pivots
-    normal = normal_of(base, COINCIDENT * mechanism.size)
+    normal = normal_of(base, COINCIDENCE_TOLERANCE * mechanism.size)
     if normal is None:
         return 1.0
     center = pose[:3, 3] + pose[:3, :3] @ mechanism.platform_pivots.mean(axis=0)

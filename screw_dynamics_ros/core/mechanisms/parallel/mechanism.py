@@ -17,7 +17,7 @@ from screw_dynamics_ros.core.mechanisms.parallel.legs import Leg, rods
 from screw_dynamics_ros.core.types import Array
 
 #: Pivots nearer than this share of the mechanism's size are one point.
-COINCIDENT = 1e-6
+COINCIDENCE_TOLERANCE = 1e-6
 
 
 @dataclass(frozen=True, eq=False)
@@ -136,7 +136,7 @@ def classify(mechanism: Mechanism) -> str:
     with motors that slide or turn put their letters in front: 'PUS 6-6' (Hexaglide), 'RUS 6-6'
     (HEXA). Three pairs of parallel rods that translate only are a 'delta'.
     """
-    distance = COINCIDENT * mechanism.size
+    distance = COINCIDENCE_TOLERANCE * mechanism.size
     base = groups_of_points(mechanism.base_pivots, distance)
     platform = groups_of_points(mechanism.platform_pivots, distance)
     kinds = '/'.join(sorted({leg.kind for leg in mechanism.legs} - {'UPS'}))
@@ -164,7 +164,7 @@ def is_delta(mechanism: Mechanism) -> bool:
         and np.allclose(
             leg.base[1] - leg.base[0],
             R @ (leg.platform[1] - leg.platform[0]),
-            atol=COINCIDENT * mechanism.size,
+            atol=COINCIDENCE_TOLERANCE * mechanism.size,
         )
         for leg in mechanism.legs
     )

@@ -18,9 +18,9 @@ from screw_dynamics_ros.core.mechanisms.parallel.mechanism import Mechanism, cla
 from screw_dynamics_ros.core.types import Array
 
 #: Length errors of a pose that is right, in sizes of the mechanism.
-ROUNDING = 1e-12
+LENGTH_TOLERANCE = 1e-12
 #: Length errors of the rods of one leg that count as agreement, in sizes of the mechanism.
-AGREEMENT = 1e-6
+AGREEMENT_TOLERANCE = 1e-6
 MAX_UPDATES = 50
 
 
@@ -84,7 +84,7 @@ class ParallelRobot:
         self.mechanism = mechanism
         self._functions = LegFunctions(mechanism, backend)
         self.backend = self._functions.backend
-        self._tolerance = ROUNDING * max(1.0, mechanism.size)
+        self._tolerance = LENGTH_TOLERANCE * max(1.0, mechanism.size)
 
     @property
     def joint_names(self) -> tuple[str, ...]:
@@ -291,7 +291,7 @@ class ParallelRobot:
         P = self.mechanism.motor_of_rod
         v: Array = P.T @ rates / P.sum(axis=0)
         difference = rates - P @ v
-        if np.abs(difference).max() > AGREEMENT * max(1.0, float(np.abs(rates).max())):
+        if np.abs(difference).max() > AGREEMENT_TOLERANCE * max(1.0, float(np.abs(rates).max())):
             leg = self.mechanism.rod_legs[int(np.abs(difference).argmax())][0]
             raise ArgumentError(
                 f'the two rods of leg {self.joint_names[leg]!r} do not admit the twist '
@@ -381,7 +381,7 @@ class ParallelRobot:
     def check_closed(self, q: Array, T: Array) -> None:
         """Raise `ArgumentError` unless motor positions (n,) and a pose (4, 4) belong together."""
         errors = np.abs(self._functions.newton_step(q, T)[1])
-        if not errors.max() <= AGREEMENT * self.mechanism.size:
+        if not errors.max() <= AGREEMENT_TOLERANCE * self.mechanism.size:
             leg = self.joint_names[self.mechanism.rod_legs[int(errors.argmax())][0]]
             raise ArgumentError(
                 f'motor positions and pose do not belong together: the rod of leg {leg!r} would '
@@ -392,7 +392,7 @@ class ParallelRobot:
         if len(self.mechanism.rod_legs) == self.nv:
             return
         errors = np.abs(self._functions.newton_step(q, T)[1])
-        if errors.max() > AGREEMENT * self.mechanism.size:
+        if errors.max() > AGREEMENT_TOLERANCE * self.mechanism.size:
             leg = self.joint_names[self.mechanism.rod_legs[int(errors.argmax())][0]]
             raise ArgumentError(
                 f'the rods of leg {leg!r} disagree by {errors.max():.3g} m: a platform on '

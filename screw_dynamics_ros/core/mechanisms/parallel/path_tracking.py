@@ -25,16 +25,16 @@ from screw_dynamics_ros.core.types import Array
 Complex = NDArray[np.complex128]
 
 #: How far a predicted point may be from the path; small, so that it cannot reach another path.
-LARGEST_CORRECTION = 1e-4
+MAX_CORRECTION = 1e-4
 #: How far the second Newton step may go, relative to that.
-CONTRACTION = 1e-2
-SAFETY, GROWTH, SHRINKING = 0.7, 3.0, 0.1  # of the steps
+MAX_CONTRACTION = 1e-2
+SAFETY_FACTOR, MAX_STEP_FACTOR, MIN_STEP_FACTOR = 0.7, 3.0, 0.1  # of the steps
 FIRST_STEP = 0.02
 #: t at which a path that does not arrive is left: its end is singular.
-END = 1e-10
+MIN_PATH_PARAMETER = 1e-10
 MAX_STEPS = 2000
 #: Newton steps at the end of a path, which make it as exact as numbers are.
-POLISHING = 3
+POLISHING_STEPS = 3
 
 
 @dataclass(frozen=True)
@@ -50,8 +50,8 @@ class Paths:
     left : (n,) float array
         t where a path was left: 0 where it arrived.
     before : (n, m) complex array
-        Points of paths at `before_t`, halfway to `END` in orders of magnitude, which tell where
-        singular ends go.
+        Points of paths at `before_t`, halfway to `MIN_PATH_PARAMETER` in orders of magnitude,
+        which show where singular ends go.
     before_t : (n,) float array
     steps : int
         Of the longest path.
@@ -65,9 +65,7 @@ class Paths:
     steps: int
 
 
-def follow(
-    start: Complex, end: Complex, points: Complex, largest: float = LARGEST_CORRECTION
-) -> Paths:
+def follow(start: Complex, end: Complex, points: Complex, largest: float = MAX_CORRECTION) -> Paths:
     """Follow solutions from one system to another.
 
     Parameters
@@ -90,13 +88,13 @@ def follow(
         later = np.maximum(t[rows] - h[rows], 0.0)
         predicted = predict(start, end, z[rows], t[rows], later)
         corrected, first, second = correct(start, end, predicted, later)
-        good = (first < largest) & (second < CONTRACTION * largest)
+        good = (first < largest) & (second < MAX_CONTRACTION * largest)
         h[rows] *= step_factors(first / largest, good)
         moved = rows[good]
         z[moved], t[moved] = corrected[good], later[good]
-        watched = moved[t[moved] > END**0.5]
+        watched = moved[t[moved] > MIN_PATH_PARAMETER**0.5]
         before[watched], before_t[watched] = z[watched], t[watched]
-        active = (t > 0.0) & (t > END) & (h > 1e-3 * END)
+        active = (t > 0.0) & (t > MIN_PATH_PARAMETER) & (h > 1e-3 * MIN_PATH_PARAMETER)
     arrived = t == 0.0
     z[arrived] = polish(end, z[arrived])
     return Paths(z, arrived, t, before, before_t, steps)
@@ -104,9 +102,11 @@ def follow(
 
 def step_factors(errors: Array, good: NDArray[np.bool_]) -> Array:
     """Return by what (n,) steps change, whose errors are those of a method of order four."""
-    factors = SAFETY * np.maximum(errors, 1e-300) ** -0.2
-    factors = np.where(np.isfinite(factors), factors, SHRINKING)
-    return np.clip(np.where(good, factors, np.minimum(factors, 0.5)), SHRINKING, GROWTH)
+    factors = SAFETY_FACTOR * np.maximum(errors, 1e-300) ** -0.2
+    factors = np.where(np.isfinite(factors), factors, MIN_STEP_FACTOR)
+    return np.clip(
+        np.where(good, factors, np.minimum(factors, 0.5)), MIN_STEP_FACTOR, MAX_STEP_FACTOR
+    )
 
 
 def predict(start: Complex, end: Complex, z: Complex, t: Array, later: Array) -> Complex:
@@ -139,9 +139,9 @@ def correct(start: Complex, end: Complex, z: Complex, t: Array) -> tuple[Complex
 
 def polish(system: Complex, z: Complex) -> Complex:
     """Return regular solutions (n, m) of a system, to rounding; others stay nearly as they are."""
-    for _ in range(POLISHING):
+    for _ in range(POLISHING_STEPS):
         step = newton_step(products(system, z), z)
-        small = np.linalg.norm(step, axis=1) < LARGEST_CORRECTION  # false for NaN
+        small = np.linalg.norm(step, axis=1) < MAX_CORRECTION  # false for NaN
         z = np.where(small[:, None], unit(z + step), z)
     return z
 

@@ -26,7 +26,7 @@ from screw_dynamics_ros.core.mechanisms.parallel.mechanism import Mechanism
 from screw_dynamics_ros.core.types import Array
 
 #: Largest turn [rad], and shift in sizes of the mechanism, of one Newton step.
-LARGEST_STEP = 0.5
+MAX_STEP = 0.5
 
 
 def cross(x: Array, y: Array) -> Array:
@@ -106,6 +106,6 @@ def newton_step(mechanism: Mechanism, q: Array, T: Array) -> tuple[Array, Array]
 
 
 def limit(X: Array, size: float) -> Array:
-    """Return the factor, at most 1, that keeps a step within `LARGEST_STEP`."""
+    """Return the factor, at most 1, that keeps a step within `MAX_STEP`."""
     turn, shift = np.sqrt(X[:3] @ X[:3]), np.sqrt(X[3:] @ X[3:]) / size
-    return clamp(LARGEST_STEP / (turn + shift + 1e-300), 0.0, 1.0)
+    return clamp(MAX_STEP / (turn + shift + 1e-300), 0.0, 1.0)

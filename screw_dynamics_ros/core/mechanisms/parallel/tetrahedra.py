@@ -26,7 +26,7 @@ from screw_dynamics_ros.core.lie import se3, so3
 from screw_dynamics_ros.core.lie.orientations import nearest_rotation
 from screw_dynamics_ros.core.lie.screw_systems import TOLERANCE
 from screw_dynamics_ros.core.mechanisms.parallel.mechanism import (
-    COINCIDENT,
+    COINCIDENCE_TOLERANCE,
     Mechanism,
     classify,
     groups_of_points,
@@ -167,7 +167,7 @@ class Pivots(NamedTuple):
 
 def rods_of_321(mechanism: Mechanism) -> Pivots:
     """Return which rods meet in which pivot; raises `ArgumentError` for other designs."""
-    groups = groups_of_points(mechanism.platform_pivots, COINCIDENT * mechanism.size)
+    groups = groups_of_points(mechanism.platform_pivots, COINCIDENCE_TOLERANCE * mechanism.size)
     rods = {
         groups.count(g): tuple(k for k, other in enumerate(groups) if other == g)
         for g in set(groups)
@@ -237,7 +237,7 @@ def pose_of_pairs(
         For other designs, and for lengths and a direction that contradict each other.
     """
     a = mechanism.platform_pivots
-    groups = groups_of_points(a, COINCIDENT * mechanism.size)
+    groups = groups_of_points(a, COINCIDENCE_TOLERANCE * mechanism.size)
     if sorted(groups) != [0, 0, 1, 1, 2, 2]:
         raise ArgumentError(
             f'{mechanism.name} is a {classify(mechanism)} platform; this closed form is that of '

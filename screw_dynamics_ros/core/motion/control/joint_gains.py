@@ -13,7 +13,7 @@ from screw_dynamics_ros.core.robot.robot import Robot
 from screw_dynamics_ros.core.tree.joint_limits import of_coordinates
 from screw_dynamics_ros.core.types import Array
 
-SINGULAR = 1e14  # condition of a mass matrix of joints that move no mass
+MAX_CONDITION = 1e14  # condition of a mass matrix of joints that move no mass
 
 
 def joint_gains(robot: Robot, q: ArrayLike | None, frequency: float) -> dict[str, dict[str, float]]:
@@ -63,7 +63,7 @@ def joint_gains(robot: Robot, q: ArrayLike | None, frequency: float) -> dict[str
         raise ArgumentError(f'joint_gains: frequency must be positive [rad/s], got {frequency!r}')
     q = middle_of_range(robot) if q is None else q
     M = np.asarray(robot.mass_matrix(q))
-    if not np.isfinite(M).all() or np.linalg.cond(M) > SINGULAR:
+    if not np.isfinite(M).all() or np.linalg.cond(M) > MAX_CONDITION:
         raise ArgumentError(
             f'joint_gains: the mass matrix at {np.asarray(q).tolist()} is singular; give the links '
             'inertias'

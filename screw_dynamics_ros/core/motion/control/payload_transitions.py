@@ -34,7 +34,7 @@ from screw_dynamics_ros.core.errors import UnknownNameError
 from screw_dynamics_ros.core.motion.control.transition import Transition, check_duration
 from screw_dynamics_ros.core.types import Array
 
-NOTHING = RigidBody(0.0, np.zeros(3), np.zeros((3, 3)))
+NO_PAYLOAD = RigidBody(0.0, np.zeros(3), np.zeros((3, 3)))
 
 
 @dataclass(frozen=True)
@@ -71,7 +71,7 @@ class PayloadTransitions:
         self.prune(now)
         for key in self._keys(name):
             if key[1] != link:
-                self._begin(key, NOTHING, now, duration)
+                self._begin(key, NO_PAYLOAD, now, duration)
         self._begin((name, link), body, now, duration)
 
     def take_off(self, name: str, now: float, duration: float = 0.0) -> None:
@@ -88,11 +88,11 @@ class PayloadTransitions:
                 f'there is no payload {name!r}; there is: {", ".join(self.names) or "none"}'
             )
         for key in keys:
-            self._begin(key, NOTHING, now, duration)
+            self._begin(key, NO_PAYLOAD, now, duration)
 
     def _begin(self, key: tuple[str, str], end: RigidBody, now: float, duration: float) -> None:
         before = self._transitions.get(key)
-        start = NOTHING if before is None else before.body(now)
+        start = NO_PAYLOAD if before is None else before.body(now)
         self._transitions[key] = BodyTransition(now, duration, start, end)
 
     def prune(self, now: float) -> None:
@@ -187,7 +187,7 @@ def mixture(parts: Iterable[tuple[float, RigidBody]]) -> RigidBody:
     """
     given = [(w, body) for w, body in parts if w * body.mass]
     if not given:
-        return NOTHING
+        return NO_PAYLOAD
     if len(given) == 1 and given[0][0] == 1.0:
         return given[0][1]
     masses = np.array([w * body.mass for w, body in given])

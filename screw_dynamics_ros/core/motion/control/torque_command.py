@@ -73,7 +73,7 @@ from screw_dynamics_ros.core.types import Array
 SILENT, ENDED, FOLLOWING, HOLDING, GRAVITY, TO_ZERO = range(6)
 QUIET = (SILENT, ENDED)
 
-IMPOSSIBLE = 1e9  # torques [N m, N]; a blend from one would round by more than 1e-7
+MAX_TORQUE = 1e9  # torques [N m, N]; a blend from one would round by more than 1e-7
 
 
 class TorqueCommand:
@@ -226,8 +226,8 @@ class TorqueCommand:
         if not -self._age_limit <= age <= self._age_limit:
             return self._lose(now, self._too_old(age))
         torques = wanted.tolist()
-        if not total(torques) + total(gravity.tolist()) < IMPOSSIBLE:
-            reason = impossible(self.joints, IMPOSSIBLE, wanted=wanted, gravity=gravity)
+        if not total(torques) + total(gravity.tolist()) < MAX_TORQUE:
+            reason = impossible(self.joints, MAX_TORQUE, wanted=wanted, gravity=gravity)
             return self._lose(now, reason)
         self._state_time = state_time if age > 0.0 else now
         self._gravity[:] = gravity

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from screw_dynamics_ros.core.errors import ArgumentError
 
-LONGEST = 3600.0  # s that a transition may take
+MAX_DURATION_S = 3600.0  # that a transition may take
 
 
 @dataclass(frozen=True)
@@ -30,5 +30,7 @@ class Transition:
 
 def check_duration(duration: float) -> None:
     """Raise `ArgumentError` unless a transition can take so long [s]."""
-    if not 0.0 <= duration <= LONGEST:
-        raise ArgumentError(f'the transition time must be in [0, {LONGEST:g}] s, got {duration!r}')
+    if not 0.0 <= duration <= MAX_DURATION_S:
+        raise ArgumentError(
+            f'the transition time must be in [0, {MAX_DURATION_S:g}] s, got {duration!r}'
+        )

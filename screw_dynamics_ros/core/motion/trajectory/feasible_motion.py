@@ -22,9 +22,9 @@ if TYPE_CHECKING:
 
 SLOW, REFUSE, PASS = REACTIONS = ('slow', 'refuse', 'pass')
 
-ROUNDING = 1e-6  # rad, m; what motions exceed limits of position by without meaning it
-SHARE = 1e-3  # of other limits that motions may exceed them by
-STANDING = 1e-3  # part of its velocity that a motion may lose at its start
+POSITION_TOLERANCE = 1e-6  # rad, m; what motions exceed limits of position by without meaning it
+LIMIT_TOLERANCE = 1e-3  # of other limits that motions may exceed them by
+MAX_START_VELOCITY_LOSS = 1e-3  # part of its velocity that a motion may lose at its start
 
 
 @dataclass(frozen=True, eq=False)
@@ -95,7 +95,7 @@ def feasible_motion(
     slow = retimed(robot, motion, payloads, effort_limits=limits)
     if not slow.feasible:
         raise ExceededLimitError(f'{exceeded[0]}; no speed is slow enough')
-    if motion.v[0].any() and slow.speed[0] < 1.0 - STANDING:
+    if motion.v[0].any() and slow.speed[0] < 1.0 - MAX_START_VELOCITY_LOSS:
         raise ExceededLimitError(
             f'{exceeded[0]}; it cannot be slowed down from its start, where the robot moves already'
         )
@@ -120,8 +120,8 @@ def significant(
     def counts(excess: Excess) -> bool:
         if excess.quantity == 'position':
             is_start = is_measured and excess.end == start
-            return excess.amount > ROUNDING and not is_start
-        return excess.amount > SHARE * abs(excess.limit)
+            return excess.amount > POSITION_TOLERANCE and not is_start
+        return excess.amount > LIMIT_TOLERANCE * abs(excess.limit)
 
     found = exceeded_limits(robot, motion, efforts, effort_limits)
     return [excess for excess in found if counts(excess)]

@@ -16,7 +16,7 @@ from screw_dynamics_ros.core.types import Array
 if TYPE_CHECKING:
     from screw_dynamics_ros.core.robot.robot import Robot
 
-STANDING = 1e-6  # rad/s, m/s; what velocities at rest are by rounding
+REST_VELOCITY_TOLERANCE = 1e-6  # rad/s, m/s; what velocities at rest are by rounding
 
 
 def held_at_end(motion: Motion) -> Motion:
@@ -24,7 +24,7 @@ def held_at_end(motion: Motion) -> Motion:
 
     Controllers go on with the last efforts: they have to be those that hold the robot.
     """
-    if (np.abs(motion.v[-1]) > STANDING).any():
+    if (np.abs(motion.v[-1]) > REST_VELOCITY_TOLERANCE).any():
         return motion
     v, a = motion.v.copy(), motion.a.copy()
     v[-1] = a[-1] = 0.0

@@ -19,7 +19,7 @@ from screw_dynamics_ros.core.types import Array
 if TYPE_CHECKING:
     from screw_dynamics_ros.core.robot.robot import Robot
 
-ROWS = 64  # taken as one, see `extreme`
+ROWS_AT_ONCE = 64  # taken as one, see `extreme`
 
 
 @dataclass(frozen=True)
@@ -124,10 +124,10 @@ def extreme(choose: np.ufunc, values: Array) -> Array:
     Many rows are taken as one: NumPy reduces long rows ten times as fast as short ones.
     """
     count, size = values.shape
-    whole = count - count % ROWS
+    whole = count - count % ROWS_AT_ONCE
     if not whole:
         return choose.reduce(values)
     found = choose.reduce(
-        choose.reduce(values[:whole].reshape(-1, ROWS * size)).reshape(ROWS, size)
+        choose.reduce(values[:whole].reshape(-1, ROWS_AT_ONCE * size)).reshape(ROWS_AT_ONCE, size)
     )
     return found if whole == count else choose(found, choose.reduce(values[whole:]))

@@ -48,7 +48,7 @@ if TYPE_CHECKING:
     from screw_dynamics_ros.core.robot.robot import Robot
 
 #: Share of the limits that is kept from rounding.
-MARGIN = 1e-9
+LIMIT_MARGIN = 1e-9
 
 
 @dataclass(frozen=True, eq=False)
@@ -119,7 +119,7 @@ def retimed(
     if len(motion.time) < 2:
         raise ArgumentError('a motion of one sample has no timing; give at least two samples')
     limit = checked(robot, 'effort_limits', effort_limits, robot.limits.effort)
-    limit = limit * (1.0 - MARGIN)
+    limit = limit * (1.0 - LIMIT_MARGIN)
     efforts = efforts_along(robot, motion, payloads, limit, friction)
     overload = np.abs(efforts.gamma) - limit
     if (overload > 0.0).any():
@@ -231,7 +231,7 @@ def velocity_bound(robot: Robot, motion: Motion) -> Array:
     """Return up to which sigma all joints are within their velocity limits, (N,)."""
     with np.errstate(divide='ignore', invalid='ignore'):
         factors = of_velocities(robot, robot.limits.velocity) / np.abs(motion.v)
-        factors *= 1.0 - MARGIN
+        factors *= 1.0 - LIMIT_MARGIN
     return np.fmin.reduce(factors, axis=1, initial=inf)
 
 

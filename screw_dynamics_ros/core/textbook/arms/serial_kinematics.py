@@ -21,7 +21,7 @@ from screw_dynamics_ros.core.types import Array
 F = TypeVar('F', bound=Family)
 
 #: Largest difference [rad, m] between a pose and that of a solution.
-REACHED = 1e-7
+POSE_TOLERANCE = 1e-7
 
 
 class SerialKinematics(Generic[F]):
@@ -73,12 +73,12 @@ class SerialKinematics(Generic[F]):
         seed = self._joints('seed', np.zeros(len(self.chain)) if seed is None else seed)
         solutions = self.arm.branches_near(C, seed)
         off = np.abs(self.chain.pose(solutions) - C).max(axis=(-2, -1))
-        if not (off <= REACHED).any():
+        if not (off <= POSE_TOLERANCE).any():
             raise ArgumentError(
                 f'the pose is out of reach: the tool at {C[:3, 3]} m stays '
                 f'{off.min(initial=np.inf):.3g} m or rad away from it in every branch'
             )
-        return nearest(solutions[off <= REACHED], seed, self.chain)[1]
+        return nearest(solutions[off <= POSE_TOLERANCE], seed, self.chain)[1]
 
     def jacobian(self, q: ArrayLike) -> Array:
         """Return the Jacobian (6, n) for q (n,), hybrid: at the tool, in axes of the base."""

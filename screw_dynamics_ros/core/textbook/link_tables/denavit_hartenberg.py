@@ -31,12 +31,13 @@ from screw_dynamics_ros.core.kinematics.link_table import (
     turn,
     virtual_joint,
 )
-from screw_dynamics_ros.core.kinematics.product_of_exponentials import RESIDUE
+from screw_dynamics_ros.core.kinematics.product_of_exponentials import ROUNDING_TOLERANCE
 from screw_dynamics_ros.core.textbook.screw_geometry import lines
 from screw_dynamics_ros.core.types import Array
 
-#: Axes this close to parallel [rad], but not exactly, are reported. Within `lines.PARALLEL` they
-#: are taken as parallel: the rounding of the foot point of their common normal would cost more.
+#: Axes this close to parallel [rad], but not exactly, are reported. Within
+#: `lines.PARALLEL_TOLERANCE` they are taken as parallel: the rounding of the foot point of their
+#: common normal would cost more.
 NEARLY_PARALLEL = lines.CHANGE_OVER
 
 
@@ -105,7 +106,7 @@ class StandardRow(_DenavitHartenberg):
     @classmethod
     def fit(cls, joint: JointKind, e: Array, p: Array | None) -> StandardRow:
         """Return the row after which Z is the line (e, p): X along the common normal, a >= 0."""
-        p = np.zeros(3) if p is None else np.where(np.abs(p) < RESIDUE, 0.0, p)
+        p = np.zeros(3) if p is None else np.where(np.abs(p) < ROUNDING_TOLERANCE, 0.0, p)
         line = lines.to_denavit_hartenberg(lines.through(p, e))
         return cls(joint, *map(float, (line.azimuth, line.height, line.distance, line.twist)))
 

@@ -16,7 +16,7 @@ import numpy as np
 
 from screw_dynamics_ros.core.errors import DescriptionError
 from screw_dynamics_ros.core.kinematics.link_table import JointKind, Row, shift, turn, virtual_joint
-from screw_dynamics_ros.core.kinematics.product_of_exponentials import RESIDUE
+from screw_dynamics_ros.core.kinematics.product_of_exponentials import ROUNDING_TOLERANCE
 from screw_dynamics_ros.core.lie import se3, so3
 from screw_dynamics_ros.core.reproducible import product
 from screw_dynamics_ros.core.textbook.link_tables.denavit_hartenberg import (
@@ -83,7 +83,7 @@ class HayatiRobertsRow(Row):
         """Return the row after which Z is the line (e, p)."""
         x, y = _pierced(e, p)
         d = hypot(x, y)
-        d, alpha = (d, atan2(y, x)) if d > RESIDUE else (0.0, 0.0)
+        d, alpha = (d, atan2(y, x)) if d > ROUNDING_TOLERANCE else (0.0, 0.0)
         c, s = cos(alpha), sin(alpha)
         sideways = c * e[1] - s * e[0]
         return cls(

@@ -43,7 +43,7 @@ from numpy.typing import ArrayLike
 from screw_dynamics_ros.core.description.robot_description import Joint, Link
 from screw_dynamics_ros.core.errors import ArgumentError, DescriptionError
 from screw_dynamics_ros.core.kinematics.product_of_exponentials import BodyScrews
-from screw_dynamics_ros.core.kinematics.robot_geometry import ROOT, description_of
+from screw_dynamics_ros.core.kinematics.robot_geometry import ROOT_NAME, description_of
 from screw_dynamics_ros.core.lie import screw_systems, screws, se3
 from screw_dynamics_ros.core.tree.multibody_tree import rotation_of_z_to
 from screw_dynamics_ros.core.types import Array
@@ -166,8 +166,8 @@ class MacroJoint:
             BodyScrews(B, own.X, None, names), links=[*(f'{n}_link' for n in names[:-1]), child]
         )
         return (
-            tuple(link for link in made.links if link.name not in (ROOT, child)),
-            tuple(replace(j, parent=parent) if j.parent == ROOT else j for j in made.joints),
+            tuple(link for link in made.links if link.name not in (ROOT_NAME, child)),
+            tuple(replace(j, parent=parent) if j.parent == ROOT_NAME else j for j in made.joints),
         )
 
 

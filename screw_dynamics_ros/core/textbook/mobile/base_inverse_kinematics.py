@@ -14,7 +14,7 @@ from screw_dynamics_ros.core.robot.robot import Robot
 from screw_dynamics_ros.core.tree.joint_limits import of_coordinates
 from screw_dynamics_ros.core.types import Array
 
-LARGEST_STEP = 0.5  # rad, m: of the pose error that one step may take
+MAX_STEP = 0.5  # rad, m: of the pose error that one step may take
 
 
 def weighted_inverse_kinematics(
@@ -69,7 +69,7 @@ def weighted_inverse_kinematics(
         residual = float(np.linalg.norm(e))
         if residual <= tolerance:
             return InverseKinematicsResult(q, True, residual, k, 'converged')
-        e = e * min(1.0, LARGEST_STEP / residual)
+        e = e * min(1.0, MAX_STEP / residual)
         q = _step(q, robot.jacobian(q, link, 'body'), e, weights, (lower, upper), damping)
     return InverseKinematicsResult(
         q,

@@ -21,7 +21,7 @@ from screw_dynamics_ros.core.mobile.platforms import steering_for
 from screw_dynamics_ros.core.mobile.wheeled_platform import WheeledPlatform
 from screw_dynamics_ros.core.types import Array
 
-SLIP = 1e-6  # m per m and rad: what counts as rounding
+SLIP_TOLERANCE = 1e-6  # m per m and rad: what counts as rounding
 
 
 class MobileKinematics:
@@ -124,7 +124,7 @@ class MobileKinematics:
 
     def _check(self, t: Array, steering: Array, what: str, remedy: str) -> None:
         slips = self.platform.slip_matrix(steering) @ t
-        if np.abs(slips).max(initial=0.0) > SLIP * max(1.0, np.abs(t).max()):
+        if np.abs(slips).max(initial=0.0) > SLIP_TOLERANCE * max(1.0, np.abs(t).max()):
             k = int(np.argmax(np.abs(slips)))
             raise ArgumentError(
                 f'{what} is not one the platform can make: wheel {self.platform.slip_names[k]!r} '

@@ -27,7 +27,7 @@ from screw_dynamics_ros.core.mobile import planar
 from screw_dynamics_ros.core.mobile.wheeled_platform import WheeledPlatform
 from screw_dynamics_ros.core.types import Array
 
-TOLERANCE = 1e-9  # of ranks, relative
+RANK_TOLERANCE = 1e-9  # of ranks, relative
 
 
 def drive(distance: float) -> Array:
@@ -144,4 +144,4 @@ def _by_steering(platform: WheeledPlatform, steering: ArrayLike, own: Array) -> 
 def _basis(vectors: Array) -> Array:
     """Return an orthonormal basis (3, k) of the span of columns."""
     U, s, _ = np.linalg.svd(vectors)
-    return U[:, : int((s > TOLERANCE * max(s.max(initial=0.0), 1.0)).sum())]
+    return U[:, : int((s > RANK_TOLERANCE * max(s.max(initial=0.0), 1.0)).sum())]

@@ -26,8 +26,8 @@ KINDS: dict[str, tuple[Any, tuple[str, ...]]] = {
     'mecanum': (platforms.mecanum, ('length', 'width', 'radius')),
     'swerve': (platforms.swerve, ('positions', 'radius')),
 }
-OPTIONAL = ('first',)
-WHEEL = ('name', 'position', 'radius', 'direction', 'roller_angle', 'steered', 'driven')
+OPTIONAL_FIELDS = ('first',)
+WHEEL_FIELDS = ('name', 'position', 'radius', 'direction', 'roller_angle', 'steered', 'driven')
 
 
 def platform_from(content: object, where: str = 'the platform') -> WheeledPlatform:
@@ -62,7 +62,7 @@ def platform_from(content: object, where: str = 'the platform') -> WheeledPlatfo
             raise ArgumentError(f'kind is {kind!r}; use one of {", ".join(KINDS)}')
         make, names = KINDS[kind]
         given = {key: value for key, value in content.items() if key not in ('kind', 'wheels')}
-        _check_keys(given, names, set(names) - set(OPTIONAL))
+        _check_keys(given, names, set(names) - set(OPTIONAL_FIELDS))
         platform: WheeledPlatform = make(**given)
         labels = content.get('wheels')
         return platform if labels is None else renamed(platform, labels)
@@ -148,7 +148,7 @@ def base_joints(description: RobotDescription, name: str) -> list[Joint]:
 def _wheel(item: object) -> Wheel:
     if not isinstance(item, Mapping):
         raise ArgumentError(f'each of wheels must have keys and values, got {item!r}')
-    _check_keys(item, WHEEL, {'name', 'position', 'radius'})
+    _check_keys(item, WHEEL_FIELDS, {'name', 'position', 'radius'})
     return Wheel(**item)
 
 

@@ -34,7 +34,7 @@ from screw_dynamics_ros.core.types import Array
 
 MAX_STEPS = 30
 #: Largest change of a pose that ends the iteration [rad, sizes].
-CONVERGED = 1e-11
+CONVERGENCE_TOLERANCE = 1e-11
 #: Standard normal deviation that one of a hundred exceeds, of the limit of chi^2.
 ONE_PERCENT = 2.3263
 
@@ -186,7 +186,7 @@ def fuse(
         errors, A = problem.linearized(T)
         step = problem.step(errors, A)
         T = moved(T, step)
-        if np.abs(step / problem.scale).max() < CONVERGED:
+        if np.abs(step / problem.scale).max() < CONVERGENCE_TOLERANCE:
             return problem.result(T)
     raise ArgumentError(
         f'no pose near the seed fits the measurements: after {MAX_STEPS} steps the pose still '

@@ -32,7 +32,7 @@ from screw_dynamics_ros.core.textbook.redundancy.path_problem import PathDynamic
 from screw_dynamics_ros.core.types import Array
 
 #: Largest knots of one search [rad, m], and how many searches follow one another.
-RADIUS, SEARCHES = 0.4, 20
+MAX_KNOT, SEARCHES = 0.4, 20
 
 
 @dataclass(frozen=True)
@@ -107,12 +107,12 @@ def least_current_path(
     check_count('max_iterations', max_iterations)
     options = dt, link, selection, torque_constants, knots, keep_ends
     best = problem = PathProblem(robot, q, *options)
-    initial, radius, success, message = problem.rms, RADIUS, False, 'too many searches'
+    initial, radius, success, message = problem.rms, MAX_KNOT, False, 'too many searches'
     for _ in range(SEARCHES):
         found = problem.search(radius, max_iterations)
         if found is None or not found.rms < best.rms:
             radius *= 0.25  # too far for the coordinates of this path, or already there
-            if radius < 1e-4 * RADIUS:
+            if radius < 1e-4 * MAX_KNOT:
                 success, message = found is not None, 'no better path is near'
                 break
             continue

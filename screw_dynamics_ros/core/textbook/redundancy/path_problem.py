@@ -20,7 +20,7 @@ from screw_dynamics_ros.core.tree.multibody_tree import JointLimits
 from screw_dynamics_ros.core.types import Array
 
 #: Newton steps from one path to another, and the last of them [rad, m].
-STEPS, REACHED = 20, 1e-10
+MAX_NEWTON_STEPS, STEP_TOLERANCE = 20, 1e-10
 
 
 class PathDynamics(Protocol):
@@ -146,14 +146,14 @@ class PathProblem:
             return self._known[1]
         s = self._spline @ x.reshape(-1, self._Z.shape[2])  # (N, r)
         q = self.start + np.einsum('knr,kr->kn', self._Z, s)
-        for _ in range(STEPS):
+        for _ in range(MAX_NEWTON_STEPS):
             error, J = self._pose_errors(q)
             wrong = np.einsum('knr,kn->kr', self._Z, q - self.start) - s
             extended = np.concatenate([J, self._Z.transpose(0, 2, 1)], axis=1)
             # square, but for joints that do not move the link
             step = np.linalg.pinv(extended) @ np.concatenate([error, -wrong], axis=1)[..., None]
             q = q + step[..., 0]
-            if np.abs(step).max() < REACHED:
+            if np.abs(step).max() < STEP_TOLERANCE:
                 break
         else:
             q = np.full_like(q, np.nan)

@@ -22,7 +22,7 @@ from screw_dynamics_ros.core.lie._arrays import as_float_stack
 from screw_dynamics_ros.core.types import Array
 
 # Relative size of omega × alpha, or of the turning of an axis, below which it counts as none.
-DEGENERATE = 1e-9
+DEGENERACY_TOLERANCE = 1e-9
 
 
 class Pole(NamedTuple):
@@ -169,15 +169,15 @@ def acceleration_pole(V: npt.ArrayLike, A: npt.ArrayLike) -> Pole:
     square, a0 = M[..., :3, :3], M[..., :3, 3:]
     size = np.sum(omega * omega, axis=-1) + np.linalg.norm(alpha, axis=-1)
     sine = np.linalg.norm(np.cross(omega, alpha), axis=-1)
-    degenerate = np.asarray(sine <= DEGENERATE * size**1.5)
+    degenerate = np.asarray(sine <= DEGENERACY_TOLERANCE * size**1.5)
     unknown = np.asarray(~np.isfinite(M).all(axis=(-2, -1)))
     square = np.where((degenerate | unknown)[..., None, None], np.eye(3), square)
     p: Array = -np.linalg.solve(square, a0)[..., 0]
     if degenerate.any():
         flat = M[degenerate]
-        p[degenerate] = -(np.linalg.pinv(flat[..., :3, :3], rcond=DEGENERATE) @ flat[..., :3, 3:])[
-            ..., 0
-        ]
+        p[degenerate] = -(
+            np.linalg.pinv(flat[..., :3, :3], rcond=DEGENERACY_TOLERANCE) @ flat[..., :3, 3:]
+        )[..., 0]
     return Pole(np.where(unknown[..., None], np.nan, p), degenerate[()])
 
 
@@ -211,7 +211,9 @@ def second_order_axis(V: npt.ArrayLike, A: npt.ArrayLike) -> SecondOrderAxis:
     m_dot = (v_dot - sliding_dot * e - sliding * e_dot - speed_dot * m) / s
 
     nu = np.linalg.norm(e_dot, axis=-1, keepdims=True)
-    degenerate = still | (nu * s <= DEGENERATE * (np.linalg.norm(alpha, axis=-1, keepdims=True)))
+    degenerate = still | (
+        nu * s <= DEGENERACY_TOLERANCE * (np.linalg.norm(alpha, axis=-1, keepdims=True))
+    )
     nu = np.where(degenerate, 0.0, nu)
     divisor = np.where(degenerate, 1.0, nu)
     L, L_dot = np.concatenate([e, m], axis=-1), np.concatenate([e_dot, m_dot], axis=-1)

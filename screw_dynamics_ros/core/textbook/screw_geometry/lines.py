@@ -28,10 +28,10 @@ from screw_dynamics_ros.core.lie._arrays import as_float_stack, check_pose
 from screw_dynamics_ros.core.types import Array
 
 # Sine of the angle below which two lines are treated as parallel: their common normal is round-off.
-PARALLEL = 1e-8
+PARALLEL_TOLERANCE = 1e-8
 
 # Sine of the angle to its singular set below which a minimal representation is flagged.
-MARGIN = 1e-6
+SINGULARITY_MARGIN = 1e-6
 
 # Sine of that angle at which `patch` changes over: far from both singular sets, with hysteresis.
 CHANGE_OVER = 0.1
@@ -151,7 +151,7 @@ def meet(
     p2 = as_float_stack('lines.meet', 'point2', point2, 3)
     d = np.cross(n1, n2)
     square = np.sum(d * d, axis=-1, keepdims=True)
-    if (square < PARALLEL**2).any():
+    if (square < PARALLEL_TOLERANCE**2).any():
         raise ArgumentError(
             'lines.meet: the planes are parallel; planes that meet have normals '
             'of different directions'
@@ -235,7 +235,7 @@ def to_denavit_hartenberg(line: Line) -> DenavitHartenberg:
     e, p = _parts('lines.to_denavit_hartenberg', 'line', line)
     (ex, ey, ez), (px, py, pz) = (tuple(x[..., n] for n in range(3)) for x in (e, p))
     s = np.hypot(ex, ey)
-    axial = s < PARALLEL
+    axial = s < PARALLEL_TOLERANCE
     away = np.hypot(px, py)
     divisor = np.where(axial, np.where(away > 0.0, away, 1.0), s)
     nx = np.where(axial, np.where(away > 0.0, px, 1.0), -ey) / divisor
@@ -247,7 +247,7 @@ def to_denavit_hartenberg(line: Line) -> DenavitHartenberg:
     h = np.where(axial, 0.0, pz - (px * ex + py * ey) / square * ez)
     azimuth = np.arctan2(ny + 0.0, nx)
     twist = np.arctan2(ex * ny - ey * nx + 0.0, ez)
-    return DenavitHartenberg(d[()], h[()], azimuth, twist, (s < MARGIN)[()])
+    return DenavitHartenberg(d[()], h[()], azimuth, twist, (s < SINGULARITY_MARGIN)[()])
 
 
 def from_denavit_hartenberg(
@@ -290,12 +290,17 @@ def to_hayati_roberts(line: Line) -> HayatiRoberts:
     """
     e, p = _parts('lines.to_hayati_roberts', 'line', line)
     slope = np.abs(e[..., 2])
-    level = slope < PARALLEL
+    level = slope < PARALLEL_TOLERANCE
     reach = -p[..., 2] / np.where(level, 1.0, e[..., 2])
     meeting = np.where(level[..., None], 0.0, p + reach[..., None] * e)
     sign = np.where(e[..., 2] < 0.0, -1.0, 1.0)
     return HayatiRoberts(
-        e[..., 0], e[..., 1], meeting[..., 0], meeting[..., 1], sign[()], (slope < MARGIN)[()]
+        e[..., 0],
+        e[..., 1],
+        meeting[..., 0],
+        meeting[..., 1],
+        sign[()],
+        (slope < SINGULARITY_MARGIN)[()],
     )
 
 
@@ -372,7 +377,7 @@ def common_normal(line1: Line, line2: Line) -> CommonNormal:
     e2, p2 = _parts('lines.common_normal', 'line2', line2)
     n = np.cross(e1, e2)
     sine = np.linalg.norm(n, axis=-1, keepdims=True)
-    parallel = sine < PARALLEL
+    parallel = sine < PARALLEL_TOLERANCE
     n = n / np.where(parallel, 1.0, sine)
     between = p2 - p1
     along1 = _dot(np.cross(between, e2), n) / np.where(parallel, 1.0, sine)

@@ -52,13 +52,13 @@ from screw_dynamics_ros.ros.topics import qos
 from screw_dynamics_ros.ros.topics.channel import Channel
 from screw_dynamics_ros.ros.topics.publishers import Publishers
 
-WATCH = 0.01  # s between looks for joint states that do not come
-LAST = 1  # rank: Fast DDS wakes a thread for each deadline, which delays what is sent after it
-DELIVERY = 0.2  # s that listeners have to acknowledge the last command of a process
-RECENT = 3.0  # s for which a limit that acted stays on /diagnostics
+WATCH_PERIOD_S = 0.01  # between looks for joint states that do not come
+LAST_RANK = 1  # rank: Fast DDS wakes a thread for each deadline, which delays what is sent after it
+DELIVERY_TIMEOUT_S = 0.2  # that listeners have to acknowledge the last command of a process
+LIMIT_HOLD_S = 3.0  # for which a limit that acted stays on /diagnostics
 
 REFUSED = 'the robot description is refused (on_refused_description)'
-LOST = (Mode.SILENT, Mode.HOLDING, Mode.GRAVITY, Mode.RAMPING_TO_ZERO)
+LOST_MODES = (Mode.SILENT, Mode.HOLDING, Mode.GRAVITY, Mode.RAMPING_TO_ZERO)
 
 
 class Commands:
@@ -91,7 +91,7 @@ class Commands:
         #: What a process that stands still has sent grows stale.
         self._age = Duration(nanoseconds=round(self._parameters['age_limit'] * 1e9))
         node.create_service(SetBool, '~/enable', self._on_enable)
-        every(node, WATCH, self.watch)
+        every(node, WATCH_PERIOD_S, self.watch)
         host.on_step(self.blend)
         host.diagnostics.add(self.status, node)
 
@@ -157,7 +157,7 @@ class Commands:
         publisher = publishers.get(kind, topic, profile, qos.COMMAND_OVERRIDES)
         message = CommandMessage(template, places)
         channel = Channel(
-            publisher, message.encode, is_valid=self._is_known, rank=LAST, follows_states=False
+            publisher, message.encode, is_valid=self._is_known, rank=LAST_RANK, follows_states=False
         )
         self._topics.append((channel, message))
 
@@ -259,7 +259,7 @@ class Commands:
         """React to missing joint states and to refused descriptions."""
         self._react_to_refusal()
         now = time.monotonic()
-        if now - self._stamp_time <= WATCH:
+        if now - self._stamp_time <= WATCH_PERIOD_S:
             return  # states come, and go on with whatever is under way
         if self.torque is not None and self._listened:
             self._send(
@@ -326,7 +326,7 @@ class Commands:
             return True
         if self.torque.has_ended:
             for channel, _ in self._listened:
-                channel.publisher.wait_for_all_acked(Duration(seconds=DELIVERY))
+                channel.publisher.wait_for_all_acked(Duration(seconds=DELIVERY_TIMEOUT_S))
             return True
         return False
 
@@ -351,7 +351,12 @@ class Commands:
             return status
         report, now = torque.report(), time.monotonic()
         status.values.update({'mode': report.mode.value, 'losses': str(report.losses)})
-        if report.mode in LOST and report.reason and self._parameters['enabled'] and self._listened:
+        if (
+            report.mode in LOST_MODES
+            and report.reason
+            and self._parameters['enabled']
+            and self._listened
+        ):
             status.report(Level.ERROR, f'{report.mode.value}: {printable(report.reason)}')
         elif self._stopped:
             status.report(Level.ERROR, self._stopped)
@@ -359,7 +364,7 @@ class Commands:
             {(limit.joint, limit.quantity): (now, limit) for limit in report.limited}
         )
         for acted, (last, limit) in list(self._limited.items()):
-            if now - last < RECENT:
+            if now - last < LIMIT_HOLD_S:
                 status.report(Level.WARN, str(limit))
             else:
                 del self._limited[acted]

@@ -39,7 +39,7 @@ class Finite:
 
     def report(self, status: Status) -> None:
         """Report what was not published recently, and why."""
-        if time.monotonic() - self._last < statuses.RECENT:
+        if time.monotonic() - self._last < statuses.INCIDENT_HOLD_S:
             status.report(
                 Level.WARN,
                 f'not published because numbers are not finite: {self._topic}, '

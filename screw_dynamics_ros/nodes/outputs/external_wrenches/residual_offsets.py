@@ -11,11 +11,15 @@ from rclpy.node import Node
 from std_srvs.srv import Trigger
 
 from screw_dynamics_ros.core import ArgumentError, Robot, ScrewDynamicsError
-from screw_dynamics_ros.core.measurement.estimation.residual_map import LEAST, ResidualMap, fitted
+from screw_dynamics_ros.core.measurement.estimation.residual_map import (
+    MIN_POSES,
+    ResidualMap,
+    fitted,
+)
 from screw_dynamics_ros.core.types import Array
 from screw_dynamics_ros.nodes.model.running_model import RunningModel
 from screw_dynamics_ros.nodes.outputs.external_wrenches.residual_recordings import (
-    MOST,
+    MAX_POSES,
     Recordings,
     read,
     write,
@@ -37,7 +41,7 @@ TABLE = (
     ),
     data_folder.SPECIFICATION,
 )
-FAR = 0.5  # confidence below which it is said
+MIN_CONFIDENCE = 0.5  # below which low confidence is reported
 
 
 def check(values: dict[str, Any]) -> None:
@@ -132,7 +136,7 @@ class ResidualOffsets:
                 found = read(folder, name, nothing.joints, nothing.effort_terms)
             except ScrewDynamicsError as error:
                 return Made(fault=str(error), is_unreadable=True)
-            enough = in_force and len(found) >= LEAST
+            enough = in_force and len(found) >= MIN_POSES
             return Made(found, fitted(*found.arrays, turning) if enough else None)
 
         self._ask(task)
@@ -203,8 +207,8 @@ class ResidualOffsets:
                 f'{", ".join(self._recordings.effort_terms)}: set residual_map to another file to '
                 'restart'
             )
-        if len(self._recordings) >= MOST:
-            raise ScrewDynamicsError(f'{MOST} poses are recorded, and there can be no more')
+        if len(self._recordings) >= MAX_POSES:
+            raise ScrewDynamicsError(f'{MAX_POSES} poses are recorded, and there can be no more')
         self._recordings = self._recordings.with_pose(self._mapper.q.copy(), residual)
         count = len(self._recordings)
         return f'pose {count}: ' + ', '.join(
@@ -231,9 +235,9 @@ class ResidualOffsets:
             )
         recordings, turning, folder = self._recordings, self._turning, self._folder
         name = self._parameters['residual_map']
-        if len(recordings) < LEAST:
+        if len(recordings) < MIN_POSES:
             raise ScrewDynamicsError(
-                f'{len(recordings)} poses are recorded, and a map needs at least {LEAST}: call '
+                f'{len(recordings)} poses are recorded, and a map needs at least {MIN_POSES}: call '
                 '~/record_residual in more poses'
             )
 
@@ -300,7 +304,7 @@ class ResidualOffsets:
             if self._mapper.accepted:
                 confidence = found.confidence(self._mapper.q)
                 status.values['residual map confidence'] = f'{confidence:.3f}'
-                if confidence < FAR:
+                if confidence < MIN_CONFIDENCE:
                     status.report(
                         Level.OK,
                         f'far from recorded poses, confidence of the residual map {confidence:.2f}',

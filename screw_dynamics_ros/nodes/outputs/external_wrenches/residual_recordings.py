@@ -15,10 +15,10 @@ from screw_dynamics_ros.ros.data_folder import DataFolder
 from screw_dynamics_ros.ros.yaml_text import read_yaml
 
 DUMPER: Any = getattr(yaml, 'CSafeDumper', yaml.SafeDumper)
-MOST = 300  # poses
+MAX_POSES = 300  # poses
 KEYS = ('joints', 'effort_terms', 'poses')
 HEADING = '# Residuals of external torques [rad, m; N m, N] by wrench_estimator/record_residual.'
-LARGEST = 2 * 2**20  # bytes: 300 poses of 100 joints
+MAX_FILE_BYTES = 2 * 2**20  # bytes: 300 poses of 100 joints
 
 
 @dataclass(frozen=True)
@@ -64,7 +64,7 @@ def write(folder: DataFolder, name: str, recordings: Recordings) -> None:
         ],
     }
     text = yaml.dump(content, Dumper=DUMPER, default_flow_style=None, sort_keys=False, width=100)
-    folder.write(name, text, HEADING, LARGEST)
+    folder.write(name, text, HEADING, MAX_FILE_BYTES)
 
 
 def read(
@@ -79,7 +79,7 @@ def read(
         what is in it.
     """
     nothing = Recordings(tuple(joints), tuple(effort_terms))
-    text = folder.read(name, LARGEST)
+    text = folder.read(name, MAX_FILE_BYTES)
     if text is None:
         return nothing
     try:
@@ -96,8 +96,8 @@ def read(
             f'{name} was recorded with other effort_terms than {", ".join(effort_terms)}: record '
             'it again'
         )
-    if len(content['poses']) > MOST:
-        raise ArgumentError(f'{name} has {len(content["poses"])} poses, more than {MOST}')
+    if len(content['poses']) > MAX_POSES:
+        raise ArgumentError(f'{name} has {len(content["poses"])} poses, more than {MAX_POSES}')
     order = [named.index(name) for name in joints]
     return replace(
         nothing,

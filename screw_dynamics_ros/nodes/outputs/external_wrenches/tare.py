@@ -13,7 +13,7 @@ from screw_dynamics_ros.core.types import Array
 from screw_dynamics_ros.ros.joint_states.mapper import JointStateMapper
 from screw_dynamics_ros.ros.parameters import Parameters, Specification
 
-LEAST_SAMPLES = 10  # or tare_samples, if that is less
+MIN_SAMPLES = 10  # or tare_samples, if that is less
 
 TABLE = (
     Specification(
@@ -88,7 +88,7 @@ class TareStates:
                 f'no joint states with velocity and effort for {age:.1f} s, longer than '
                 f'state_timeout ({timeout:g} s): check that the driver is running'
             )
-        least = min(LEAST_SAMPLES, self._parameters['tare_samples'])
+        least = min(MIN_SAMPLES, self._parameters['tare_samples'])
         if len(self._states) < least:
             return (
                 f'{len(self._states)} joint states with velocity and effort since the start, a '

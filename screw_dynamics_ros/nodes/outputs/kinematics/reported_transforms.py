@@ -17,7 +17,7 @@ from screw_dynamics_ros.ros.joint_states.name_map import NameMap
 from screw_dynamics_ros.ros.messages import templates
 from screw_dynamics_ros.ros.messages.serialized import Template
 
-MOST_KINDS = 16  # of messages with a template of their own
+MAX_KINDS = 16  # of messages with a template of their own
 
 
 class StampDecimation:
@@ -115,7 +115,7 @@ class ReportedTransforms:
         """Return the message for some joints, made when they are reported first."""
         key = tuple(joints.tolist())
         if key not in self._kinds:
-            if len(self._kinds) >= MOST_KINDS:
+            if len(self._kinds) >= MAX_KINDS:
                 self._kinds.clear()
             self._kinds[key] = (
                 templates.transforms([self._frames[row] for row in self._rows(joints)]),

@@ -25,8 +25,8 @@ from screw_dynamics_ros.ros.messages import templates
 from screw_dynamics_ros.ros.parameters import Parameters, Specification
 from screw_dynamics_ros.ros.topics.channel import Channel
 
-SAMPLES = 3  # random configurations, of which at least one is not singular
-LARGEST_CONDITION = 1e12  # of a mass matrix that measures all joint rates
+RANDOM_SAMPLES = 3  # random configurations, of which at least one is not singular
+MAX_CONDITION = 1e12  # of a mass matrix that measures all joint rates
 
 METRICS = ('identity', 'inertia')
 
@@ -132,7 +132,7 @@ class Singularities:
         }
         #: Whether the joint metric is one.
         self.is_defined = inertia is None or all(
-            np.linalg.cond(sample[inertia]) < LARGEST_CONDITION for sample in samples
+            np.linalg.cond(sample[inertia]) < MAX_CONDITION for sample in samples
         )
 
     @property
@@ -214,7 +214,10 @@ class Singularities:
 def random_samples(model: RunningModel) -> list[dict[Output | Formula, Array]]:
     """Return the results for some random configurations."""
     random, n = np.random.default_rng(0), len(model.joints)
-    return [model.results_at(random.uniform(-np.pi, np.pi, n), np.zeros(n)) for _ in range(SAMPLES)]
+    return [
+        model.results_at(random.uniform(-np.pi, np.pi, n), np.zeros(n))
+        for _ in range(RANDOM_SAMPLES)
+    ]
 
 
 def is_publishable(measures: Dexterity) -> bool:

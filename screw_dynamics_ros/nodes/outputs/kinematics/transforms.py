@@ -38,9 +38,9 @@ except ImportError:
 
 
 #: Messages refused for these reasons tell where the joints are that they name.
-LACKING = {Reason.INCOMPLETE, Reason.POSITION_MISSING}
+MISSING_POSITION_REASONS = {Reason.INCOMPLETE, Reason.POSITION_MISSING}
 #: Those refused for their stamps do, too, but not in order.
-MISTIMED = {Reason.DUPLICATE_STAMP, Reason.OUT_OF_ORDER, Reason.OLD, Reason.FUTURE}
+MISTIMED_REASONS = {Reason.DUPLICATE_STAMP, Reason.OUT_OF_ORDER, Reason.OLD, Reason.FUTURE}
 
 
 def row(transforms: NDArray[np.float64], index: int) -> NDArray[np.float64]:
@@ -125,7 +125,9 @@ class TransformPublisher:
     def use_refused(self, mapper: JointStateMapper, message: JointStateMessage) -> None:
         """Publish the transforms of the joints of a message that made no state of the robot."""
         in_any_order = self._parameters['ignore_timestamp']
-        is_of_use = mapper.refused in LACKING or (in_any_order and mapper.refused in MISTIMED)
+        is_of_use = mapper.refused in MISSING_POSITION_REASONS or (
+            in_any_order and mapper.refused in MISTIMED_REASONS
+        )
         channel = self._channel
         if not is_of_use or channel is None or not channel.listened or self._reported is None:
             return

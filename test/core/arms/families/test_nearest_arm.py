@@ -14,7 +14,10 @@ from screw_dynamics_ros.core.arms.families.chain import SerialChain
 from screw_dynamics_ros.core.arms.families.chain_solutions import distances
 from screw_dynamics_ros.core.arms.families.classifier import classify
 from screw_dynamics_ros.core.arms.families.nearest_arm import nearest_arm
-from screw_dynamics_ros.core.arms.families.serial_solver import NEARBY, SerialSolver
+from screw_dynamics_ros.core.arms.families.serial_solver import (
+    NEARBY_GEOMETRY_TOLERANCE,
+    SerialSolver,
+)
 from screw_dynamics_ros.core.lie import screws, se3
 from support.arms import arm
 from support.compilation import needs_llvmlite
@@ -46,7 +49,7 @@ def root_mean_square(member, chain: SerialChain) -> float:
 def test_the_nearest_arm():
     """It is nearer than the one that is recognized; a change of any length takes it away again."""
     chain = calibrated(1e-3)
-    recognized = classify(chain, NEARBY).arm
+    recognized = classify(chain, NEARBY_GEOMETRY_TOLERANCE).arm
     nearest = nearest_arm(recognized, chain)
     assert nearest.labels == recognized.labels
     least = root_mean_square(nearest, chain)

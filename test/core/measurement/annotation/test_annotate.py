@@ -107,7 +107,9 @@ def test_accelerations_do_not_depend_on_blocks(robot, monkeypatch):
     t, _, v, _, _ = smooth_motion(robot, 100)
     starts = np.random.default_rng(1).uniform(size=100) < 0.1
     whole = accelerations(t, v, starts)
-    monkeypatch.setattr('screw_dynamics_ros.core.measurement.annotation.accelerations.BLOCK', 7)
+    monkeypatch.setattr(
+        'screw_dynamics_ros.core.measurement.annotation.accelerations.BLOCK_SIZE', 7
+    )
     np.testing.assert_array_equal(accelerations(t, v, starts), whole)
 
 

@@ -6,8 +6,8 @@ from scipy.integrate import solve_ivp
 from scipy.signal import cont2discrete
 
 from screw_dynamics_ros.core.measurement.estimation.low_pass import (
-    PASS,
-    SHORTEST,
+    PASS_WEIGHTS,
+    SERIES_LIMIT,
     LowPassSteps,
     low_pass_step,
     weights,
@@ -19,7 +19,7 @@ def test_irregular_steps_against_integration_of_the_differential_equation():
     t = np.cumsum(rng.uniform(1e-4, 0.2, 40))
     u = rng.normal(size=(40, 2))
     a = 2.0 * np.pi * cutoff
-    state = low_pass_step(np.zeros(4), u[0], np.array(PASS))
+    state = low_pass_step(np.zeros(4), u[0], np.array(PASS_WEIGHTS))
     y = u[0]
     for k in range(1, 40):
 
@@ -52,7 +52,7 @@ def test_the_series_for_short_steps_joins():
     a = 2.0 * np.pi
     for factor in (1.0 - 1e-9, 1.0 + 1e-9):
         np.testing.assert_allclose(
-            weights(1.0, factor * SHORTEST / a)[2], SHORTEST / 2.0, rtol=1e-4
+            weights(1.0, factor * SERIES_LIMIT / a)[2], SERIES_LIMIT / 2.0, rtol=1e-4
         )
 
 
@@ -72,7 +72,7 @@ def test_starts():
     steps.set_cutoff(5.0)
     steps.lengths.longest = 0.5
     assert steps.advance(10**9)
-    assert steps.weights.tolist() == list(PASS)
+    assert steps.weights.tolist() == list(PASS_WEIGHTS)
     assert not steps.advance(10**9 + 2_000_000)
     assert steps.weights.tolist() == weights(5.0, 0.002).tolist()
     for stamp in (10**9 + 2_000_000, 10**8, 10**9):  # again, back, and after a gap
@@ -85,7 +85,7 @@ def test_starts():
     steps.set_cutoff(6.0)  # goes on
     assert not steps.advance(10**9 + 5)
     steps.set_cutoff(0.0)
-    assert steps.weights.tolist() == list(PASS)
+    assert steps.weights.tolist() == list(PASS_WEIGHTS)
     assert steps.advance(10**9 + 6)
     steps.set_cutoff(5.0)  # restarts
     assert steps.advance(10**9 + 7)

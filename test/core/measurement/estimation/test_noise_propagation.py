@@ -4,7 +4,11 @@ import numpy as np
 import pytest
 from scipy.linalg import solve_discrete_lyapunov
 
-from screw_dynamics_ros.core.measurement.estimation.low_pass import PASS, low_pass_step, weights
+from screw_dynamics_ros.core.measurement.estimation.low_pass import (
+    PASS_WEIGHTS,
+    low_pass_step,
+    weights,
+)
 from screw_dynamics_ros.core.measurement.estimation.noise_propagation import (
     NoiseVariance,
     momentum_stage,
@@ -17,7 +21,7 @@ from screw_dynamics_ros.core.measurement.estimation.observers.generalized_moment
     momentum_step,
 )
 
-DIRECT = np.array(PASS)  # a stage that changes nothing
+DIRECT = np.array(PASS_WEIGHTS)  # a stage that changes nothing
 RUNS = 20_000
 
 
@@ -34,7 +38,7 @@ def test_the_momentum_observer_and_two_filters_at_irregular_steps():
             sample = rng.normal(size=RUNS)
             p, known = (zero, sample) if noisy == 'torque' else (sample, zero)
             state = momentum_step(state, p, known, decay * one, np.array([rate]))
-            low = [np.array(PASS)] * 2 if k < 5 else [weights(15.0, h), weights(40.0, h)]
+            low = [np.array(PASS_WEIGHTS)] * 2 if k < 5 else [weights(15.0, h), weights(40.0, h)]
             first = low_pass_step(first, state[2 * RUNS :], low[0])
             second = low_pass_step(second, first[RUNS:], low[1])
             stage = torque_stage(decay) if noisy == 'torque' else momentum_stage(decay, rate)

@@ -5,7 +5,11 @@ import pytest
 from scipy.stats import multivariate_normal
 
 from screw_dynamics_ros.core import ArgumentError, Robot
-from screw_dynamics_ros.core.measurement.estimation.residual_map import LENGTHS, NOISES, fitted
+from screw_dynamics_ros.core.measurement.estimation.residual_map import (
+    LENGTH_CANDIDATES,
+    NOISE_CANDIDATES,
+    fitted,
+)
 from support.robots import urdf_path
 
 TURNING = np.array([True, True, False])
@@ -58,9 +62,9 @@ def test_the_most_likely_length_and_noise(recorded, found):
     q, r = recorded
     y = r - r.mean(axis=0)
     best = -np.inf, None
-    for length in LENGTHS:
+    for length in LENGTH_CANDIDATES:
         K, _ = matrices(recorded, length)
-        for noise in NOISES:
+        for noise in NOISE_CANDIDATES:
             C = K + noise * np.eye(len(q))
             log = 0.0
             for each in y.T:

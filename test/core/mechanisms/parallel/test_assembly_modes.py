@@ -13,7 +13,7 @@ from screw_dynamics_ros.core.mechanisms.parallel import (
 )
 from screw_dynamics_ros.core.mechanisms.parallel import study_coordinates as study
 from screw_dynamics_ros.core.mechanisms.parallel.assembly_modes import (
-    REGULAR,
+    MIN_REGULAR_VALUE,
     general_system,
     nearest,
     quadrics,
@@ -98,7 +98,7 @@ def test_lost_paths_are_noticed():
     target = quadrics(robot.mechanism, np.array(GOLDEN_LEGS))
     paths = path_tracking.follow(general_system()[0], target.astype(complex), general_system()[1])
     good = sort_ends(target, paths)
-    assert (good.failed, good.complete, good.smallest > REGULAR) == (0, True, True)
+    assert (good.failed, good.complete, good.smallest > MIN_REGULAR_VALUE) == (0, True, True)
     imaginary = np.flatnonzero(
         [nearest(z, z.conj()[None]) > 1e-3 and a for z, a in zip(paths.ends, paths.arrived)]
     )

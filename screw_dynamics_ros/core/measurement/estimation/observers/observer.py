@@ -14,7 +14,10 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from screw_dynamics_ros.core.measurement.estimation.observers.steps import SETTLED, ObserverSteps
+from screw_dynamics_ros.core.measurement.estimation.observers.steps import (
+    SETTLING_TIME_CONSTANTS,
+    ObserverSteps,
+)
 from screw_dynamics_ros.core.types import Array
 
 #: What observers may read of a sample, for the n joints with measured efforts: velocities (n,), the
@@ -114,7 +117,7 @@ class Observer(ABC):
 
     def settling_time(self, time_constant: float) -> int:
         """Return the time [ns] since a start from which the torques may be used."""
-        return round(SETTLED * 1e9 * time_constant)
+        return round(SETTLING_TIME_CONSTANTS * 1e9 * time_constant)
 
     def is_settled(self, steps: ObserverSteps, is_kept: bool) -> bool:
         """Whether the present torques may be used; `is_kept` if the present state is finite."""

@@ -54,8 +54,8 @@ from screw_dynamics_ros.core.measurement.estimation.observers.steps import Obser
 from screw_dynamics_ros.core.types import Array
 
 VECTORS, MATRICES = 7, 6  # (n,) and (n, n), of a state
-UNBOUNDED = 1e12  # half width of the sliding zone in the second sample [N m s]
-TINY = 1e-300  # least variance that is divided by
+UNBOUNDED_HALF_WIDTH = 1e12  # half width of the sliding zone in the second sample [N m s]
+MIN_VARIANCE = 1e-300  # least variance that is divided by
 
 #: Positive nodes for the mean of an even function of a normal variable, and their weights.
 NODES, WEIGHTS = (each[4:] for each in np.polynomial.hermite_e.hermegauss(8))
@@ -138,7 +138,7 @@ def sliding_step(
     before, known_before, e, sigma, begun, we, ws = state[: VECTORS * n].reshape(VECTORS, n)
     R, UE, US, EE, ES, SS = state[VECTORS * n :].reshape(MATRICES, n, n)
     gain = 1.5 * h * np.sqrt(torque_rate)  # h T1
-    zone = 1.1 * h * h * torque_rate + begun * UNBOUNDED + first  # h^2 S1
+    zone = 1.1 * h * h * torque_rate + begun * UNBOUNDED_HALF_WIDTH + first  # h^2 S1
     b = later * (e + 0.5 * h * (known + known_before) - (p - before) + h * sigma)
     e_next, inside = solution(b, zone, gain, first)
 
@@ -185,7 +185,7 @@ def solution(b: Array, zone: Array, gain: Array, first: Array) -> tuple[Array, A
 
 def moments(variance: Array, zone: Array, gain: Array, first: Array) -> tuple[Array, ...]:
     """Return E[e+ b] / E[b^2], E[b_i b] / E[b^2], E[e+^2], E[e+ b_i] and E[b_i^2], b normal."""
-    deviation, total = np.sqrt(variance + TINY), np.zeros((5, len(variance)))
+    deviation, total = np.sqrt(variance + MIN_VARIANCE), np.zeros((5, len(variance)))
     for node, weight in zip(NODES.tolist(), WEIGHTS.tolist()):
         b = node * deviation
         e, inside = solution(b, zone, gain, first)

@@ -8,7 +8,7 @@ import numpy as np
 
 from screw_dynamics_ros.core.types import Array
 
-SETTLED = 5.0  # time constants after which 99.3 % of a torque are seen
+SETTLING_TIME_CONSTANTS = 5.0  # time constants after which 99.3 % of a torque are seen
 
 
 class StepLengths:
@@ -101,8 +101,8 @@ class ObserverSteps:
 
     @property
     def settled(self) -> bool:
-        """Whether what the observer started with has decayed, see `SETTLED`."""
-        return self._age >= round(SETTLED * 1e9 * self.longest_time_constant)
+        """Whether what the observer started with has decayed, see `SETTLING_TIME_CONSTANTS`."""
+        return self._age >= round(SETTLING_TIME_CONSTANTS * 1e9 * self.longest_time_constant)
 
     @property
     def age(self) -> int:

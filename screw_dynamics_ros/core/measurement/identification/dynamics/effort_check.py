@@ -24,11 +24,11 @@ from screw_dynamics_ros.core.measurement.identification.dynamics.effort_fit impo
 )
 from screw_dynamics_ros.core.types import Array
 
-#: Gains between 1 / `FACTOR` and `FACTOR` may come from a wrong nominal model.
-FACTOR = 2.0
+#: Gains between 1 / `GAIN_FACTOR` and `GAIN_FACTOR` may come from a wrong nominal model.
+GAIN_FACTOR = 2.0
 
 #: Standard deviations that count as proof.
-PROOF = 3.0
+SIGNIFICANT_SIGMAS = 3.0
 
 #: A gain is identified if its standard deviation is below this share of it.
 MAX_GAIN_DEVIATION = 0.2
@@ -48,7 +48,7 @@ class EffortCheck:
     sign : float
         -1 if the efforts certainly have the other sign, else 1.
     is_scaled : bool
-        Whether the gain is certainly not that of a torque, by more than `FACTOR`.
+        Whether the gain is certainly not that of a torque, by more than `GAIN_FACTOR`.
     """
 
     joint: str
@@ -71,11 +71,12 @@ def _check(given: EffortEquations, i: int, joint: str) -> EffortCheck:
     friction = [given.direction[:, i], given.v[:, i], np.ones(len(u))]
     signed, its_deviation = _first_coefficient([rigid, *friction], u, given)
     gain, deviation = _first_coefficient([rigid, given.a[:, i], *friction], u, given)
-    sign = -1.0 if signed + PROOF * its_deviation < 0.0 else 1.0
+    sign = -1.0 if signed + SIGNIFICANT_SIGMAS * its_deviation < 0.0 else 1.0
     identified = deviation < MAX_GAIN_DEVIATION * abs(gain)
     size = abs(gain)
     is_scaled = identified and (
-        size - PROOF * deviation > FACTOR or size + PROOF * deviation < 1.0 / FACTOR
+        size - SIGNIFICANT_SIGMAS * deviation > GAIN_FACTOR
+        or size + SIGNIFICANT_SIGMAS * deviation < 1.0 / GAIN_FACTOR
     )
     return EffortCheck(joint, gain, deviation, identified, sign, bool(is_scaled))
 

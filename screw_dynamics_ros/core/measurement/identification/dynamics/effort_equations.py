@@ -20,7 +20,7 @@ from screw_dynamics_ros.core.types import Array
 #: Blocks in time, of which some are held out.
 BLOCKS = 10
 
-CHUNK = 2000  # samples whose regressors are in memory at once
+CHUNK_SIZE = 2000  # samples whose regressors are in memory at once
 
 
 @dataclass(frozen=True, eq=False)
@@ -77,8 +77,8 @@ def equations(
     for recording in recordings:
         for piece in pieces(recording, cutoff, names, measured_velocities):
             arrays: list[list[Array]] = []
-            for start in range(0, len(piece.t), CHUNK):
-                rows = slice(start, start + CHUNK)
+            for start in range(0, len(piece.t), CHUNK_SIZE):
+                rows = slice(start, start + CHUNK_SIZE)
                 q, v, a = piece.q[rows], piece.v[rows], piece.a[rows]
                 W = unknowns.columns(q, v, a)[:, :, columns]
                 known = unknowns.known_torques(q, v, a, recording.payloads)

@@ -32,20 +32,20 @@ from screw_dynamics_ros.core.measurement.identification.least_squares import Fit
 from screw_dynamics_ros.core.measurement.identification.outliers import huber_weights
 from screw_dynamics_ros.core.types import Array
 
-ITERATIONS = 50
+MAX_ITERATIONS = 50
 TOLERANCE = 1e-9
-CUTOFF = 1e-12
-ROUNDS = 4  # of weights and autocorrelation times
-GAUGE = 1e6  # weight of the equation that fixes the scale of all joints together
+RANK_TOLERANCE = 1e-12
+WEIGHT_ROUNDS = 4  # of weights and autocorrelation times
+GAUGE_WEIGHT = 1e6  # weight of the equation that fixes the scale of all joints together
 
 #: Noise by the standard deviation of efforts, at least: filters and models are not more exact.
-LEAST_NOISE = 1e-4
+MIN_NOISE = 1e-4
 
 #: Terms of an unidentifiable combination, relative to the largest one, that are mentioned.
-MENTIONED = 0.1
+MIN_REPORTED_COEFFICIENT = 0.1
 
 #: Correlations below this end the sum of the autocorrelation time.
-LEAST_CORRELATION = 0.02
+MIN_CORRELATION = 0.02
 
 
 @dataclass(frozen=True, eq=False)
@@ -150,13 +150,13 @@ def fit_efforts(
     for i in problem.joints:
         noise[i] = max(float(np.std(given.effort[:, i])), 1e-9)
         correlation[i] = 1.0
-    least = LEAST_NOISE * noise
+    least = MIN_NOISE * noise
     share = (len(nominal) + len(free)) / len(problem.joints)
-    for _ in range(ROUNDS):
-        for _ in range(ITERATIONS):
+    for _ in range(WEIGHT_ROUNDS):
+        for _ in range(MAX_ITERATIONS):
             spread = noise * np.sqrt(correlation)
             J, r = _linearized(problem, x, gains, free, likely, spread, gauge, nominal)
-            fit = Fit(J, CUTOFF, largest_deviation=1.0)
+            fit = Fit(J, RANK_TOLERANCE, largest_deviation=1.0)
             step = fit.solve(-r)
             x = x + likely * step[: len(x)]
             for k, i in enumerate(free):
@@ -178,14 +178,14 @@ def fit_efforts(
         )
     spread = noise * np.sqrt(correlation)
     J, r = _linearized(problem, x, gains, free, likely, spread, gauge, nominal)
-    fit = Fit(J, CUTOFF, largest_deviation=1.0)
+    fit = Fit(J, RANK_TOLERANCE, largest_deviation=1.0)
     scale = np.concatenate([likely, gains[list(free)]])
     null = fit.V_T[fit.rank :]
     covariance = fit.covariance + null.T @ null
     identified = np.sqrt(np.diag(covariance)) < 0.3
     labels = [*names, *(f'gain {i}' for i in free)]
     combinations = tuple(
-        {name: value for name, value in each.items() if abs(value) > MENTIONED}
+        {name: value for name, value in each.items() if abs(value) > MIN_REPORTED_COEFFICIENT}
         for each in fit.combinations(labels)
     )
     A = J[:, : len(x)] / likely
@@ -227,10 +227,10 @@ def _linearized(
     if gauge is not None:
         unit = gauge * likely
         row = np.zeros((1, len(x) + len(free)))
-        row[0, : len(x)] = GAUGE * unit / (np.linalg.norm(unit) or 1.0)
+        row[0, : len(x)] = GAUGE_WEIGHT * unit / (np.linalg.norm(unit) or 1.0)
         rows.append(row)
         missed = gauge @ (x - nominal) / (np.linalg.norm(unit) or 1.0)
-        residuals.append(np.array([GAUGE * missed]))
+        residuals.append(np.array([GAUGE_WEIGHT * missed]))
     stacked = np.column_stack([np.concatenate(rows), np.concatenate(residuals)])
     T = np.asarray(np.linalg.qr(stacked, mode='r'))
     return T[:, :-1], T[:, -1]
@@ -259,7 +259,7 @@ def autocorrelation_times(e: Array, part: NDArray[np.int64]) -> Array:
             products = sum(float(x[lag:, i] @ x[:-lag, i]) for x in parts if len(x) > lag)
             pairs = sum(len(x) - lag for x in parts if len(x) > lag)
             rho = products / pairs / max(variance[i], 1e-300)
-            if rho < LEAST_CORRELATION:
+            if rho < MIN_CORRELATION:
                 break
             result[i] += 2.0 * rho
         result[i] *= 1.0 + np.sqrt(2.0 * (2.0 * lag + 1.0) / max(len(e), 1))

@@ -29,7 +29,7 @@ from screw_dynamics_ros.core.measurement.identification.dynamics.fourier_motion 
     FourierSeries,
 )
 from screw_dynamics_ros.core.measurement.identification.dynamics.motion_limits import (
-    USED,
+    LIMIT_SHARE,
     MotionLimits,
     bounds,
     moving_joints,
@@ -40,16 +40,16 @@ from screw_dynamics_ros.core.measurement.identification.dynamics.unknowns import
     EffortModel,
     Unknowns,
 )
-from screw_dynamics_ros.core.measurement.identification.least_squares import CUTOFF, Fit
+from screw_dynamics_ros.core.measurement.identification.least_squares import RANK_TOLERANCE, Fit
 from screw_dynamics_ros.core.types import Array
 
-SAMPLES, PER_HARMONIC = 80, 10  # of a period, while searching
-PENALTY = 1e3  # per squared excess of torque, relative to the limit, at each sample
-DENSE = 500  # samples of a period at which torques are checked in the end
-STEP = 1e-6  # of differences
+MIN_SAMPLES, SAMPLES_PER_HARMONIC = 80, 10  # of a period, while searching
+TORQUE_PENALTY = 1e3  # per squared excess of torque, relative to the limit, at each sample
+CHECKED_SAMPLES = 500  # samples of a period at which torques are checked in the end
+DIFFERENCE_STEP = 1e-6  # of differences
 
 #: What an effort tells, by its limit: the noise that is assumed.
-NOISE = 1e-2
+EFFORT_NOISE = 1e-2
 
 
 @dataclass(frozen=True, eq=False)
@@ -160,7 +160,7 @@ class _Search:
         self.columns, self.grouping = self.unknowns.base(self.moves, everywhere)
         if not len(self.columns):
             raise ArgumentError('no motion of these joints identifies any parameter')
-        count = max(SAMPLES, PER_HARMONIC * series.harmonics)
+        count = max(MIN_SAMPLES, SAMPLES_PER_HARMONIC * series.harmonics)
         self.t = np.linspace(0.0, series.period, count, endpoint=False)
         self.holds = set(model.estimate) < set(GROUPS) or bool(model.payload_link)
         q, v, a = self.motion(np.random.default_rng(0).normal(size=self.size)).at(self.t)
@@ -168,7 +168,7 @@ class _Search:
         rms = np.maximum(np.sqrt(np.mean(torque**2, axis=0)), 1e-3)
         effort = robot.limits.effort
         self.effort = np.where(np.isfinite(effort) & (effort > 0.0), effort, np.inf)
-        self.noise = NOISE * rms
+        self.noise = EFFORT_NOISE * rms
         self.L = self.unknowns.deviations(
             rms, np.where(self.moves, self.speed, 1.0), np.where(self.moves, self.acceleration, 1.0)
         )
@@ -219,7 +219,7 @@ class _Search:
 
     def condition(self, y: Array) -> float:
         """Return the condition number, with columns of unit length."""
-        s = Fit(self.evaluated(y)[0], CUTOFF).s
+        s = Fit(self.evaluated(y)[0], RANK_TOLERANCE).s
         return float(s[0] / s[-1]) if s[-1] > 0.0 else np.inf
 
     def cost(self, y: Array) -> float:
@@ -228,16 +228,16 @@ class _Search:
         _, logarithm = np.linalg.slogdet(A.T @ A + np.eye(A.shape[1]))
         excess = 0.0
         if self.limits.effort:
-            relative = np.abs(torques) / (USED * self.effort)
+            relative = np.abs(torques) / (LIMIT_SHARE * self.effort)
             excess = float(np.sum(np.maximum(relative - 1.0, 0.0) ** 2))
-        return float(-logarithm) + PENALTY * excess
+        return float(-logarithm) + TORQUE_PENALTY * excess
 
     def improve(self, y: Array, iterations: int) -> tuple[Array, float]:
         """Return better coordinates and their cost."""
         from scipy.optimize import minimize  # slow to import
 
         found = minimize(
-            self.cost, y, method='L-BFGS-B', options={'maxiter': iterations, 'eps': STEP}
+            self.cost, y, method='L-BFGS-B', options={'maxiter': iterations, 'eps': DIFFERENCE_STEP}
         )
         return np.asarray(found.x), float(found.fun)
 
@@ -245,7 +245,7 @@ class _Search:
         """Return the motion of coordinates y, judged."""
         fit = self.fit(y)
         names = [self.unknowns.names[k] for k in self.columns]
-        q, v, a = self.motion(y).at(np.linspace(0.0, self.series.period, DENSE))
+        q, v, a = self.motion(y).at(np.linspace(0.0, self.series.period, CHECKED_SAMPLES))
         effort = np.abs(self.torques(q, v, a)).max(axis=0)
         over = np.flatnonzero(effort > self.effort) if self.limits.effort else np.array([], int)
         return Excitation(

@@ -26,23 +26,23 @@ import numpy as np
 
 from screw_dynamics_ros.core.errors import ArgumentError
 from screw_dynamics_ros.core.measurement.identification.dynamics.recording import (
-    STILL,
+    MIN_RANGE,
     JointRecording,
     check_velocities,
 )
 from screw_dynamics_ros.core.types import Array
 
-BETA = 10.0  # of the Kaiser window
-TRANSITION = 6.4  # length of the window times width of the transition, for that beta
-RATE = 3.0  # samples kept, per cutoff: beyond 3/2 of the cutoff there is nothing to be aliased
-WIDER = 6.0  # filter of positions, by the cutoff, ...
-WIDEST = 0.3  # ... and at most by the rate of samples
-GAP = 10.0  # time steps without a sample that divide a recording
-LONGEST = 20.0  # s, of a piece that is filtered at once
+KAISER_BETA = 10.0  # of the Kaiser window
+TRANSITION_PRODUCT = 6.4  # length of the window times width of the transition, for that beta
+RATE_PER_CUTOFF = 3.0  # samples kept, per cutoff: nothing beyond 3/2 of the cutoff is left
+POSITION_CUTOFF_FACTOR = 6.0  # filter of positions, by the cutoff, ...
+MAX_POSITION_CUTOFF = 0.3  # ... and at most by the rate of samples
+MIN_GAP_STEPS = 10.0  # time steps without a sample that divide a recording
+MAX_PIECE_S = 20.0  # s, of a piece that is filtered at once
 
-CONTENT = 0.99  # share of the power of velocities that tells the bandwidth of a motion
-MARGIN = 5.0  # cutoff by that bandwidth
-LOWEST, HIGHEST = 2.0, 10.0  # Hz, of a cutoff that is chosen
+BANDWIDTH_SHARE = 0.99  # share of the power of velocities that tells the bandwidth of a motion
+CUTOFF_PER_BANDWIDTH = 5.0  # cutoff by that bandwidth
+MIN_CUTOFF_HZ, MAX_CUTOFF_HZ = 2.0, 10.0  # Hz, of a cutoff that is chosen
 
 
 @dataclass(frozen=True, eq=False)
@@ -77,7 +77,10 @@ def pieces(
     Velocities are derivatives of positions unless `measured_velocities`; both must agree.
     """
     step = float(np.median(np.diff(recording.t)))
-    window, wide = kernel(cutoff, step), kernel(min(WIDER * cutoff, WIDEST / step), step)
+    window, wide = (
+        kernel(cutoff, step),
+        kernel(min(POSITION_CUTOFF_FACTOR * cutoff, MAX_POSITION_CUTOFF / step), step),
+    )
     half, margin = len(window) // 2, len(wide) // 2
     for t, q, v, tau in _uniform(recording, half + margin):
         dt = float(t[1] - t[0])
@@ -92,7 +95,7 @@ def pieces(
             rate = np.where(np.isnan(given), derived, given)
             check_velocities(derived, rate, names)
             rate = rate if measured_velocities else derived
-        every = max(1, int(1.0 / (RATE * cutoff * dt)))
+        every = max(1, int(1.0 / (RATE_PER_CUTOFF * cutoff * dt)))
 
         def low_pass(x: Array, window: Array = window, every: int = every) -> Array:
             return _decimated(x, window, every)
@@ -113,13 +116,13 @@ def kernel(cutoff: float, dt: float) -> Array:
         )
     from scipy.signal import firwin  # slow to import
 
-    half = int(np.ceil(TRANSITION / (2.0 * cutoff * dt)))
-    return np.asarray(firwin(2 * half + 1, cutoff, window=('kaiser', BETA), fs=1.0 / dt))
+    half = int(np.ceil(TRANSITION_PRODUCT / (2.0 * cutoff * dt)))
+    return np.asarray(firwin(2 * half + 1, cutoff, window=('kaiser', KAISER_BETA), fs=1.0 / dt))
 
 
 def needed_time(cutoff: float) -> float:
     """Return the shortest time [s] without gaps of which anything is left."""
-    return (1.0 + 1.0 / WIDER) * TRANSITION / cutoff
+    return (1.0 + 1.0 / POSITION_CUTOFF_FACTOR) * TRANSITION_PRODUCT / cutoff
 
 
 def chosen_cutoff(recordings: Sequence[JointRecording]) -> float:
@@ -130,27 +133,27 @@ def chosen_cutoff(recordings: Sequence[JointRecording]) -> float:
             if len(t) < 8:
                 continue
             v = np.gradient(q - q.mean(axis=0), t, axis=0) * np.hanning(len(t))[:, None]
-            moves = np.ptp(q, axis=0) > STILL
+            moves = np.ptp(q, axis=0) > MIN_RANGE
             if not moves.any():
                 continue
             power = np.abs(np.fft.rfft(v[:, moves], axis=0)) ** 2
             share = np.cumsum(power / np.maximum(power.sum(axis=0), 1e-300), axis=0).mean(axis=1)
             f = np.fft.rfftfreq(len(t), float(t[1] - t[0]))
-            highest = max(highest, float(f[np.searchsorted(share, CONTENT)]))
+            highest = max(highest, float(f[np.searchsorted(share, BANDWIDTH_SHARE)]))
     steps = [float(np.median(np.diff(recording.t))) for recording in recordings]
-    return min(max(MARGIN * highest, LOWEST), HIGHEST, 0.2 / max(steps))
+    return min(max(CUTOFF_PER_BANDWIDTH * highest, MIN_CUTOFF_HZ), MAX_CUTOFF_HZ, 0.2 / max(steps))
 
 
 def _uniform(
     recording: JointRecording, overlap: int
 ) -> Iterator[tuple[Array, Array, Array | None, Array]]:
-    """Yield t, q, v, tau at a constant rate, divided at gaps and after `LONGEST`.
+    """Yield t, q, v, tau at a constant rate, divided at gaps and after `MAX_PIECE_S`.
 
     Divided there, parts share `overlap` samples on either side: what the filter takes.
     """
     t = recording.t
     dt = float(np.median(np.diff(t)))
-    ends = np.flatnonzero(np.diff(t) > GAP * dt) + 1
+    ends = np.flatnonzero(np.diff(t) > MIN_GAP_STEPS * dt) + 1
     for rows in np.split(np.arange(len(t)), ends):
         if len(rows) < 4:
             continue
@@ -164,7 +167,7 @@ def _uniform(
         q, v, tau = columns
         assert q is not None
         assert tau is not None
-        most = max(int(LONGEST / dt), 4)
+        most = max(int(MAX_PIECE_S / dt), 4)
         for part in np.array_split(np.arange(count), -(-count // most)):
             shared = slice(max(part[0] - overlap, 0), min(part[-1] + 1 + overlap, count))
             rate = None if v is None else v[shared]

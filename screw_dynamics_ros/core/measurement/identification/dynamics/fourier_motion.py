@@ -19,7 +19,7 @@ from screw_dynamics_ros.core.arguments import check_number
 from screw_dynamics_ros.core.errors import ArgumentError
 from screw_dynamics_ros.core.types import Array
 
-FEWEST = 2  # harmonics that leave a series at rest at its ends something to do
+MIN_HARMONICS = 2  # harmonics that leave a series at rest at its ends something to do
 
 
 @dataclass(frozen=True, eq=False)
@@ -68,8 +68,10 @@ class FourierSeries:
 
     def __init__(self, period: float, harmonics: int) -> None:
         check_number('period', period, positive=True)
-        if not isinstance(harmonics, int) or harmonics < FEWEST:
-            raise ArgumentError(f'harmonics must be a whole number >= {FEWEST}, got {harmonics!r}')
+        if not isinstance(harmonics, int) or harmonics < MIN_HARMONICS:
+            raise ArgumentError(
+                f'harmonics must be a whole number >= {MIN_HARMONICS}, got {harmonics!r}'
+            )
         self.period, self.harmonics = period, harmonics
         k = np.arange(1.0, harmonics + 1)
         self.size = 2 * harmonics - 2

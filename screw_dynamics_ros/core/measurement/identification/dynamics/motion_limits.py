@@ -17,10 +17,10 @@ from screw_dynamics_ros.core.types import Array
 FREE_RANGE, FREE_SPEED = np.pi, 1.0
 
 #: Accelerations that are allowed if no limit is given: full speed within this time [s].
-RAMP = 0.5
+FULL_SPEED_TIME_S = 0.5
 
 #: Share of the limits that is used.
-USED = 0.95
+LIMIT_SHARE = 0.95
 
 
 @dataclass(frozen=True)
@@ -82,12 +82,12 @@ def bounds(robot: DynamicModel, limits: MotionLimits) -> tuple[Array, Array, Arr
     with np.errstate(invalid='ignore'):
         middle = np.where(bounded, (lower + upper) / 2, np.clip(0.0, lower, upper))
         half = np.where(bounded, (upper - lower) / 2, FREE_RANGE)
-    half = USED * limits.range * np.minimum(half, FREE_RANGE)
+    half = LIMIT_SHARE * limits.range * np.minimum(half, FREE_RANGE)
     # A joint with a limit on one side only stays on the right one.
     one_sided = ~bounded & (np.isfinite(lower) | np.isfinite(upper))
     middle = middle + np.where(one_sided, np.where(np.isfinite(lower), half, -half), 0.0)
     velocity = robot.limits.velocity
-    speed = USED * limits.speed * np.where(np.isfinite(velocity), velocity, FREE_SPEED)
+    speed = LIMIT_SHARE * limits.speed * np.where(np.isfinite(velocity), velocity, FREE_SPEED)
     still = [name for name, s, h in zip(robot.joint_names, speed, half) if s <= 0.0 or h <= 0.0]
     still = [name for name in still if limits.joints is None or name in limits.joints]
     if still:
@@ -95,5 +95,5 @@ def bounds(robot: DynamicModel, limits: MotionLimits) -> tuple[Array, Array, Arr
             f'limits of position or velocity of {", ".join(still)} leave no motion; choose other '
             'joints'
         )
-    acceleration = speed / RAMP if limits.acceleration is None else limits.acceleration
+    acceleration = speed / FULL_SPEED_TIME_S if limits.acceleration is None else limits.acceleration
     return middle, half, speed, np.broadcast_to(acceleration, speed.shape)

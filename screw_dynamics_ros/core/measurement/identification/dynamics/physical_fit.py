@@ -28,12 +28,13 @@ from screw_dynamics_ros.core.measurement.identification.dynamics.pseudo_inertia 
 from screw_dynamics_ros.core.measurement.identification.dynamics.unknowns import Unknowns
 from screw_dynamics_ros.core.types import Array
 
-BARRIERS = (1.0, 1e-2, 1e-4, 1e-6)  # mu; the last one moves unidentified parameters by a thousandth
-STEPS = 100  # of Newton, for each mu
-DECREMENT = 1e-9  # half the squared Newton decrement at which it has converged
-SMALLEST_STEP = 1e-10
-NONE = 1e-4  # armature and friction, by their likely size, that are taken for zero
-START = 1e-3  # armature and friction to start with, by their likely size
+#: Mu; the last one moves unidentified parameters by a thousandth.
+BARRIER_WEIGHTS = (1.0, 1e-2, 1e-4, 1e-6)
+MAX_NEWTON_STEPS = 100  # of Newton, for each mu
+NEWTON_DECREMENT = 1e-9  # half the squared Newton decrement at which it has converged
+MIN_STEP = 1e-10
+ZERO_SHARE = 1e-4  # armature and friction, by their likely size, that are taken for zero
+START_SHARE = 1e-3  # armature and friction to start with, by their likely size
 
 
 def fit_bodies(
@@ -53,10 +54,10 @@ def fit_bodies(
     T = np.asarray(np.linalg.qr(np.column_stack(information), mode='r'))
     problem = _PhysicalProblem(unknowns, T[:, :-1] @ grouping, T[:, -1], L)
     y, converged = problem.start, True
-    for mu in BARRIERS:
+    for mu in BARRIER_WEIGHTS:
         y, converged = problem.minimum(y, mu)
     theta = problem.theta(y)
-    none = problem.positive[theta[problem.positive] < NONE * np.diag(L)[problem.positive]]
+    none = problem.positive[theta[problem.positive] < ZERO_SHARE * np.diag(L)[problem.positive]]
     theta[none] = 0.0
     return theta, converged
 
@@ -79,7 +80,7 @@ class _PhysicalProblem:
         theta = self.nominal.copy()
         for place in self.places:
             theta[place] = parameters_of(physical(theta[place]))
-        least = START * np.diag(L)[self.positive]
+        least = START_SHARE * np.diag(L)[self.positive]
         theta[self.positive] = np.maximum(theta[self.positive], least)
         self.start = np.linalg.solve(L, theta - self.nominal)
 
@@ -121,21 +122,21 @@ class _PhysicalProblem:
     def minimum(self, y: Array, mu: float) -> tuple[Array, bool]:
         """Return where the function is least, by Newton steps with backtracking from y."""
         value = self.value(y, mu)
-        for _ in range(STEPS):
+        for _ in range(MAX_NEWTON_STEPS):
             try:
                 gradient, hessian = self.derivatives(y, mu)
                 step = -np.linalg.solve(hessian, gradient)
             except np.linalg.LinAlgError:  # bodies on the border of what can exist
                 return y, False
             decrement = -float(gradient @ step)
-            if decrement < 2.0 * DECREMENT:
+            if decrement < 2.0 * NEWTON_DECREMENT:
                 return y, True
             length = 1.0
             while (
                 not (new := self.value(y + length * step, mu)) <= value - 0.1 * length * decrement
             ):
                 length /= 2.0
-                if length < SMALLEST_STEP:  # rounding
+                if length < MIN_STEP:  # rounding
                     return y, decrement < 1e-3
             y, value = y + length * step, new
         return y, False

@@ -26,7 +26,7 @@ _ENTRIES = {'Ixx': (0, 0), 'Ixy': (0, 1), 'Iyy': (1, 1), 'Ixz': (0, 2), 'Iyz': (
 _ENTRIES |= {'Izz': (2, 2)}
 
 #: Radius of gyration [m] that a nominal body has at least in each direction.
-LEAST_RADIUS = 1e-3
+MIN_RADIUS = 1e-3
 
 #: The same, for the size of a body as a measure of how wrong its nominal parameters may be.
 TYPICAL_RADIUS = 0.05
@@ -80,7 +80,7 @@ def inertia_of(parameters: Array) -> Inertia:
     return Inertia(m, com, np.trace(second) * np.eye(3) - second)
 
 
-def physical(parameters: Array, radius: float = LEAST_RADIUS) -> Array:
+def physical(parameters: Array, radius: float = MIN_RADIUS) -> Array:
     """Return Sigma (4, 4) nearby, of a body with at least that radius of gyration everywhere."""
     Sigma = pseudo_inertia(parameters)
     m = max(float(parameters[0]), 1e-6)

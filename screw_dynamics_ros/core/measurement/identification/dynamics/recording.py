@@ -18,7 +18,7 @@ from screw_dynamics_ros.core.tree.multibody_tree import JointLimits, Tree
 from screw_dynamics_ros.core.types import Array
 
 #: A joint has moved if its range is larger than this [rad, m].
-STILL = 1e-3
+MIN_RANGE = 1e-3
 
 #: How much velocities may differ from the derivatives of positions, relative to their size, ...
 VELOCITY_MISMATCH = 0.3
@@ -118,7 +118,7 @@ def checked(recording: JointRecording, robot: DynamicModel) -> JointRecording:
 def moving(recordings: Sequence[JointRecording]) -> NDArray[np.bool_]:
     """Return which joints (n,) moved in any of the recordings."""
     ranges = np.max([np.ptp(each.q, axis=0) for each in recordings], axis=0)
-    return np.asarray(ranges > STILL)
+    return np.asarray(ranges > MIN_RANGE)
 
 
 def measured(recordings: Sequence[JointRecording]) -> NDArray[np.bool_]:

@@ -28,13 +28,13 @@ from screw_dynamics_ros.core.types import Array
 GROUPS = ('inertia', 'armature', 'friction', 'offset')
 
 #: Relative difference from nominal bodies that is taken for likely.
-LIKELY = 0.5
+LIKELY_DIFFERENCE = 0.5
 
 #: A payload of which nothing is known: mass [kg], radius [m], and its relative difference.
-UNKNOWN_MASS, UNKNOWN_RADIUS, UNKNOWN = 1.0, 0.1, 10.0
+UNKNOWN_MASS, UNKNOWN_RADIUS, UNKNOWN_DIFFERENCE = 1.0, 0.1, 10.0
 
 #: Columns below this share of the largest one are zero.
-ROUNDING = 1e-9
+COLUMN_TOLERANCE = 1e-9
 
 #: Units of joint parameters: revolute, prismatic.
 JOINT_UNITS = {
@@ -215,7 +215,7 @@ class Unknowns:
         L = np.zeros((len(self.names), len(self.names)))
         for name, place in self.bodies.items():
             D = metric(self.nominal[place])
-            wide = UNKNOWN if name == 'payload' else LIKELY
+            wide = UNKNOWN_DIFFERENCE if name == 'payload' else LIKELY_DIFFERENCE
             L[place, place] = wide * np.linalg.cholesky(np.linalg.inv(D.T @ D))
         sizes = {
             'armature': torque / np.maximum(a, 1e-3),
@@ -241,7 +241,7 @@ class Unknowns:
         W = self.columns(q, v, a)[:, measured].reshape(-1, count)
         # Rounding of what is zero would count as a column.
         sizes = np.linalg.norm(W, axis=0)
-        W[:, sizes < ROUNDING * sizes.max(initial=0.0)] = 0.0
+        W[:, sizes < COLUMN_TOLERANCE * sizes.max(initial=0.0)] = 0.0
         return independent_columns(W)
 
     def unit(self, name: str) -> str:
