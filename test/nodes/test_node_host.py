@@ -1,5 +1,7 @@
 """What a host does with faults, references and clocks; in this process, without listeners."""
 
+import sys
+
 import numpy as np
 import pytest
 
@@ -11,6 +13,7 @@ from rclpy.qos import DurabilityPolicy, QoSProfile
 from std_msgs.msg import String
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
+import screw_dynamics_ros
 from screw_dynamics_ros.nodes.hosting.output_group import Stage
 from screw_dynamics_ros.ros.diagnostics import Level
 from screw_dynamics_ros.ros.process.faults import FAULTS
@@ -23,11 +26,33 @@ BOUNDED = PLANAR.replace('continuous', 'revolute').replace(
 )
 JOINTS = ('joint1', 'joint2')
 
+#: The files that the numbers of a state pass from the message to a topic; each costs time.
+WALK = {
+    'nodes/hosting/state_pipeline.py',
+    'nodes/hosting/state_input.py',
+    'ros/joint_states/reader.py',
+    'ros/joint_states/layouts.py',
+    'ros/joint_states/mapper.py',
+    'nodes/model/running_model.py',
+    'ros/topics/channel.py',
+    'ros/messages/serialized.py',
+}
+#: Those that see times only.
+BOOKKEEPING = {
+    'nodes/hosting/load.py',
+    'nodes/hosting/stamp_clock.py',
+    'ros/joint_states/policies.py',
+    'ros/messages/cdr.py',
+    'ros/process/deferred_work.py',
+    'ros/process/faults.py',
+    'ros/topics/transport.py',
+}
+
 
 @pytest.fixture
-def bench(monkeypatch, ros_domain):
+def bench(request, monkeypatch, ros_domain):
     rclpy.init(domain_id=ros_domain)
-    made = Bench(monkeypatch)
+    made = Bench(monkeypatch, **getattr(request, 'param', {}))
     yield made
     made.close()
     rclpy.shutdown()
@@ -66,6 +91,31 @@ def test_an_error_in_one_joint_state_drops_it_and_the_next_is_answered(bench):
     assert 'FloatingPointError' in status.values['a joint state']
     fail[0] = False
     assert 'gravity' in send(bench)
+
+
+@pytest.mark.parametrize('bench', [{'backend': 'auto'}], indirect=True)
+def test_the_walk_of_a_state_to_a_topic_is_short(bench):
+    describe(bench)
+    states, folder = bench.host.states, f'{screw_dynamics_ros.__path__[0]}/'
+    states.stages, states.channels = [], [c for c in states.channels if c.topic.endswith('gravity')]
+    states.look_for_listeners()
+    files = set()
+
+    def enter(frame, event, _):
+        if event == 'call' and frame.f_code.co_filename.startswith(folder):
+            files.add(frame.f_code.co_filename.removeprefix(folder))
+
+    for k in range(4):  # regular from the second one on
+        bench.clock.offset += 0.01
+        now = bench.clock.time_ns()
+        data, info = serialized(JOINTS, (0.1, 0.2), now), {'source_timestamp': now}
+        before, sent = sys.getprofile(), len(bench.sent)
+        sys.setprofile(enter if k == 3 else before)
+        states.receive(data, info)
+        sys.setprofile(before)
+        assert len(bench.sent) == sent + 1
+    entry = {'core/compile/kernels.py'}  # only without entry points in machine code
+    assert files - BOOKKEEPING - entry == WALK
 
 
 def test_stages_act_in_the_order_in_which_they_are_listed(bench):

@@ -118,6 +118,9 @@ class FusedKernel:
     shapes : tuple of tuples
         Shapes of the arrays returned: one for each output, several for a function that returns a
         tuple.
+    run : callable
+        ``run(*inputs, *results)`` writes one sample into arrays of `shapes`, for loops that have
+        the arrays ready.
     """
 
     def __init__(
@@ -132,7 +135,7 @@ class FusedKernel:
         self.outputs = tuple(outputs)
         self.inputs = tuple(name for name, _ in specification.inputs)
         self.shapes = tuple(self._kernel.shapes)
-        self._run = compiled_into(self._kernel)
+        self.run = compiled_into(self._kernel)
 
     @cached_property
     def _call(self) -> Callable[..., tuple[Array, ...]]:
@@ -156,7 +159,7 @@ class FusedKernel:
         results = tuple(out)
         if results and getattr(results[0], 'ndim', 0) > len(self.shapes[0]):
             return self._call(*inputs, out=results)
-        self._run(*inputs, *results)
+        self.run(*inputs, *results)
         return results
 
 

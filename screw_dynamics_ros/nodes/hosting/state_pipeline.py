@@ -135,7 +135,7 @@ class StatePipeline(StateInput):
             load.lost += 1
         if (
             arrival - self._free_since > (TURN_LOST if waits else IDLE_TIME_S)
-            or not self.policies.may_merge
+            or not self._policies.may_merge
             or self._node.executor is None
         ):
             self._turn = arrival
@@ -161,7 +161,7 @@ class StatePipeline(StateInput):
         start = time.monotonic()
         self._waiting = None
         try:
-            if self.policies.is_late(start - sent):
+            if self._policies.is_late(start - sent):
                 self.load.was_late(start, start - sent)
                 return
             self._evaluate(sent)

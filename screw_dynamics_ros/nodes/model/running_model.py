@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -87,7 +88,6 @@ class RunningModel(ScalarJoints):
             )
             self.results = dict(zip(self._kernel.outputs, map(np.zeros, self._kernel.shapes)))
             self._total = self.results[total]
-        self._results = list(self.results.values())
         self.connect(np.zeros((3, len(self.joints))), np.zeros(3))
 
     def connect(self, state: Array, gravity: Array) -> None:
@@ -105,14 +105,19 @@ class RunningModel(ScalarJoints):
         if not self.held:
             self.q, self.v = state[0], state[1]
         self._inputs = {'q': self.q, 'v': self.v, 'gravity': gravity, **self._parameters}
-        if self._kernel is not None:
-            self._arguments = [self._inputs[name] for name in self._kernel.inputs]
+        self._bind_kernel()
 
     def write_into(self, targets: Mapping[Output | Formula, Array]) -> None:
         """Write some of the results into these arrays from now on."""
         for output, array in targets.items():
             self.results[output] = array.reshape(self.results[output].shape)
-        self._results = list(self.results.values())
+        self._bind_kernel()
+
+    def _bind_kernel(self) -> None:
+        """Prepare a call that needs no argument: inputs and results are always the same arrays."""
+        if self._kernel is not None:
+            inputs = [self._inputs[name] for name in self._kernel.inputs]
+            self._compute = partial(self._kernel.run, *inputs, *self.results.values())
 
     def evaluate(self) -> bool:
         """Compute all results for the present state; return whether they are finite."""
@@ -121,7 +126,7 @@ class RunningModel(ScalarJoints):
         if self.held:
             self.q[self.q_places] = self._state[0]
             self.v[self.v_places] = self._state[1]
-        self._kernel(*self._arguments, out=self._results)
+        self._compute()
         return math.isfinite(self._total)
 
     def results_at(

@@ -147,6 +147,7 @@ class JointStateMapper:
     def policies(self, policies: Policies) -> None:
         self._policies = policies
         self._timeout, self._jump = policies.timeout, policies.jump
+        self._undisputed_age = policies.undisputed_age
 
     def calibrate(self, scale: Array | None, offset: Array | None) -> None:
         """Take torque = scale * effort + offset [N m, N], (n,) each; None stands for 1 and 0.
@@ -203,7 +204,7 @@ class JointStateMapper:
         return (
             NEVER_STAMP < self._whole == self.newest
             and 0 < stamp - self.newest <= self._timeout
-            and self._policies.admits(self._age)
+            and (abs(self._age) <= self._undisputed_age or self._policies.admits(self._age))
             and math.isfinite(sum(message.numbers.tolist()))
         )  # no number is infinite or NaN
 
@@ -221,7 +222,7 @@ class JointStateMapper:
             numbers.take(whole, out=self._whole_target, mode='clip')
         if names.unknown:
             self._note(Reason.UNKNOWN_JOINTS, names.unknown)
-        if self._policies.is_offset(self._age):
+        if abs(self._age) > self._undisputed_age and self._policies.is_offset(self._age):
             self._note_clock_offset()
         self._whole = message.stamp
         return True

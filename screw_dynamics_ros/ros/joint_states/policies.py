@@ -137,6 +137,11 @@ class Policies:
             return None
         return Reason.OLD if age > 0 else Reason.FUTURE
 
+    @cached_property
+    def undisputed_age(self) -> int:
+        """The largest age that is admitted and no offset [ns]: one comparison answers both."""
+        return min(self.max_age, self.jump)
+
     def is_offset(self, age: int) -> bool:
         """Whether an age [ns] is too large for clocks that agree."""
         return abs(age) > self.jump

@@ -676,6 +676,32 @@ def test_ages_of_stamps_one_by_one_and_in_stacks():
     assert refusals == [Reason.FUTURE, None, None, None, Reason.OLD]
 
 
+@pytest.mark.parametrize(('limit', 'timeout'), [(0.0, 0.5), (0.2, 0.5), (1.0, 0.3), (0.0, 0.0)])
+def test_an_age_is_undisputed_if_it_is_admitted_and_no_offset(limit, timeout):
+    policies = Policies(max_stamp_age=limit, state_timeout=timeout)
+    for age in range(-2 * SECOND, 2 * SECOND + 1, SECOND // 10):
+        is_undisputed = abs(age) <= policies.undisputed_age
+        assert is_undisputed == (policies.admits(age) and not policies.is_offset(age))
+
+
+@pytest.mark.parametrize('limit', [0.0, 0.2, 2.0])
+def test_regular_states_are_judged_by_age_as_others_are(limit):
+    """A message after a regular one meets the bounds of the policies, one by one the same."""
+    for age in (0.0, 0.15, 0.25, 0.6, 1.9, 2.1, -0.25, -0.6):
+        clock = [0]
+        mapper = JointStateMapper(
+            ('a',), policies=Policies(max_stamp_age=limit), clock=lambda clock=clock: clock[0]
+        )
+        layout = JointStateMessage.of(('a',), [0.1], [0.0], [0.0], SECOND)
+        clock[0] = SECOND
+        assert mapper.update(layout)
+        stamp = SECOND + SECOND // 100
+        clock[0] = stamp + round(age * SECOND)
+        is_used = mapper.update(JointStateMessage.of(('a',), [0.1], [0.0], [0.0], stamp))
+        assert is_used == (limit == 0.0 or abs(age) <= limit)
+        assert (Reason.CLOCK_OFFSET in mapper.records) == (is_used and abs(age) > 0.5)
+
+
 values = st.lists(st.one_of(st.floats(-9, 9), st.sampled_from([NAN, np.inf, 1e308])), max_size=5)
 anything = st.tuples(
     st.lists(st.sampled_from([*JOINTS, 'stranger']), max_size=5),
