@@ -15,6 +15,7 @@ from rclpy.node import Node
 from screw_dynamics_ros.core.errors import ScrewDynamicsError
 from screw_dynamics_ros.ros.diagnostics import Level, Status
 from screw_dynamics_ros.ros.names import printable, shorten
+from screw_dynamics_ros.ros.process.faults import FAULTS
 from screw_dynamics_ros.ros.services import REMEDY, refusal, types_of
 
 #: Fills in the response to a request, or raises `ScrewDynamicsError` and changes nothing.
@@ -57,7 +58,7 @@ class ImmediateServices:
         except ScrewDynamicsError as error:
             response = refusal(response, error)
         except Exception as error:  # a fault of ours must not end the others' services
-            self._node.get_logger().error(f'{service}: {type(error).__name__}: {error}')
+            FAULTS.record(f'service {service}', error)
             response = refusal(response, error, f'{type(error).__name__}: ')
         stamp = response.header.stamp
         if not (stamp.sec or stamp.nanosec):

@@ -12,6 +12,7 @@ import pytest
 pytest.importorskip('rclpy')
 
 import rclpy
+from rcl_interfaces.msg import SetParametersResult
 from rclpy.duration import Duration
 from rclpy.parameter import Parameter
 from rclpy.qos import QoSProfile
@@ -185,6 +186,15 @@ def test_nothing_before_it_is_enabled_and_a_ramp_then(following):
     control.drive(1.1)
     assert not control.torques[0].any()
     np.testing.assert_allclose(control.torques[-1], GRAVITY, atol=1e-6)
+
+
+def test_the_service_says_why_the_parameter_was_refused(following, monkeypatch):
+    refused = SetParametersResult(successful=False, reason='locked')
+    node = following.bench.node
+    monkeypatch.setattr(node, 'set_parameters_atomically', lambda parameters: refused)
+    (service,) = [s for s in node.services if s.srv_name.endswith('/enable')]
+    answer = service.callback(SetBool.Request(data=True), SetBool.Response())
+    assert (answer.success, answer.message) == (False, 'locked')
 
 
 def test_disabling_by_the_parameter_ramps_out(following):

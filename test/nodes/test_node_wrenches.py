@@ -242,9 +242,9 @@ def test_covariance_needs_no_more_when_nobody_listens(bench, robot, monkeypatch)
         lambda channel: setattr(channel, 'listeners', channel.topic.split('/')[3] in listened),
     )
     bench.host.states.look_for_listeners()
-    for name in ('observability', 'low_pass_step'):
-        monkeypatch.setattr(observable_wrenches, name, None)
-    monkeypatch.setattr(torque_covariance.NoiseVariance, 'take', None)
+    monkeypatch.setattr(observable_wrenches, 'observability', None)
+    monkeypatch.setattr(observable_wrenches.ReducedWrench, 'take', None)
+    monkeypatch.setattr(torque_covariance.TorqueNoise, 'covariance', None)
     sent = set(push(bench, robot, APPLIED)) - {'markers'}  # drawn beside, of states before
     monkeypatch.undo()
     bench.host.states.look_for_listeners()

@@ -81,3 +81,44 @@ class NoiseVariance:
         self._P = propagated(self._P, stages) if follows else stationary(stages)
         self._last = number
         return float(self._P[-1, -1])
+
+
+class TorqueNoise:
+    """The covariance of external torques for stated deviations of efforts and velocities.
+
+    As they pass observer and filters, from sample to sample.
+    """
+
+    def __init__(self) -> None:
+        self._efforts, self._momenta = NoiseVariance(), NoiseVariance()
+
+    def covariance(
+        self,
+        stages: tuple[Sequence[Array], Sequence[Array]],
+        behind: Sequence[Array],
+        deviations: tuple[float, float],
+        M: Array | None,
+        n: int,
+        number: int,
+    ) -> Array:
+        """Return the covariance for the sample of this number, (n, n) [(N m)^2, N^2].
+
+        Parameters
+        ----------
+        stages : tuple
+            How efforts, and how momenta pass the observer: `Observer.noise`.
+        behind : sequence of (3,) arrays
+            Filters behind the observer.
+        deviations : tuple of float
+            Of efforts [N m, N] and of velocities [rad/s, m/s].
+        M : (n, n) array or None
+            The mass matrix through which errors of velocities enter, if they do.
+        n, number : int
+        """
+        of_efforts, of_momenta = stages
+        effort, velocity = deviations
+        covariance = self._efforts.take([*of_efforts, *behind], number) * effort**2 * np.eye(n)
+        if of_momenta and M is not None:
+            variance = self._momenta.take([*of_momenta, *behind], number) * velocity**2
+            covariance += variance * M @ M.T
+        return covariance

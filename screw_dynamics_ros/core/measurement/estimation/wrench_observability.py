@@ -35,6 +35,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from screw_dynamics_ros.core.measurement.estimation.contact_wrench import lengths
+from screw_dynamics_ros.core.measurement.estimation.low_pass import LowPassSteps, low_pass_step
 from screw_dynamics_ros.core.types import Array
 
 
@@ -117,3 +118,57 @@ def observability(
     s[: len(found)] = found
     rank = int((found > threshold).sum())
     return WrenchObservability(s, rank, U[:, :rank], Vt[:rank].T, scale)
+
+
+class ReducedWrench:
+    """The reduced wrench from sample to sample, behind a low-pass filter.
+
+    Attributes
+    ----------
+    filter : LowPassSteps
+        It restarts after samples that were left out, where the number of observable directions
+        changes, and after numbers that are not finite.
+    """
+
+    def __init__(self) -> None:
+        self.filter = LowPassSteps()
+        self._state = np.zeros(12)
+        self._last, self._last_rank = -1, 0  # number of a sample, and what was observable
+
+    def take(
+        self,
+        seen: WrenchObservability,
+        torques: Array,
+        damping: float,
+        number: int,
+        stamp: int,
+        restarted: bool,
+    ) -> Array | None:
+        """Return the wrench of a sample (6,), moment first, None if nothing is observable.
+
+        Parameters
+        ----------
+        seen : WrenchObservability
+        torques : (n,) array
+            External torques [N m, N].
+        damping : float
+            [m].
+        number, stamp : int
+            Of the sample, the stamp in ns.
+        restarted : bool
+            Whether it comes after a pause.
+        """
+        follows = self._last == number - 1 and seen.rank == self._last_rank
+        self._last, self._last_rank = number, seen.rank
+        if not seen.rank:
+            return None
+        wrench = seen.wrench(torques, damping)
+        if not self.filter.cutoff:
+            return wrench
+        self.filter.advance(stamp, restarted or not follows)
+        state = low_pass_step(self._state, wrench, self.filter.weights)
+        if np.isfinite(state.sum()):
+            self._state = state
+        else:
+            self._state, self._last = np.zeros(12), -1
+        return state[6:]

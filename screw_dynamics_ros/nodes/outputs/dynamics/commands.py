@@ -17,7 +17,6 @@ from rclpy.parameter import Parameter
 from rclpy.qos import QoSProfile
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray
-from std_srvs.srv import SetBool
 
 from screw_dynamics_ros.core.errors import ArgumentError
 from screw_dynamics_ros.core.motion.control import (
@@ -48,6 +47,7 @@ from screw_dynamics_ros.ros.names import printable, shorten
 from screw_dynamics_ros.ros.parameters import NodeTables, Parameters
 from screw_dynamics_ros.ros.process.faults import FAULTS
 from screw_dynamics_ros.ros.process.timers import every
+from screw_dynamics_ros.ros.standard_services import serve_switch
 from screw_dynamics_ros.ros.topics import qos
 from screw_dynamics_ros.ros.topics.channel import Channel
 from screw_dynamics_ros.ros.topics.publishers import Publishers
@@ -90,7 +90,7 @@ class Commands:
             NodeTables.of(each).guards.append(self._refuse_locked)
         #: What a process that stands still has sent grows stale.
         self._age = Duration(nanoseconds=round(self._parameters['age_limit'] * 1e9))
-        node.create_service(SetBool, '~/enable', self._on_enable)
+        serve_switch(node, '~/enable', self._enable)
         every(node, WATCH_PERIOD_S, self.watch)
         host.on_step(self.blend)
         host.diagnostics.add(self.status, node)
@@ -332,16 +332,13 @@ class Commands:
 
     # --- services and diagnostics ---------------------------------------------------------------
 
-    def _on_enable(self, request: Any, response: Any) -> Any:
-        with FAULTS.caught('service enable'):
-            result = self._node.set_parameters_atomically(
-                [Parameter('enabled', value=bool(request.data))]
-            )
-            if request.data and result.successful:  # also if it was enabled, and stopped
-                self._apply({'enabled': True})
-            response.success = result.successful
-            response.message = result.reason or ('enabled' if request.data else 'disabled')
-        return response
+    def _enable(self, wanted: bool) -> str:
+        result = self._node.set_parameters_atomically([Parameter('enabled', value=wanted)])
+        if not result.successful:
+            raise ArgumentError(result.reason)
+        if wanted:  # also if it was enabled, and stopped
+            self._apply({'enabled': True})
+        return result.reason or ('enabled' if wanted else 'disabled')
 
     def status(self) -> Status:
         """Report what is commanded, and what limits it."""

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from screw_dynamics_ros.core.measurement.estimation.low_pass import LowPassSteps, low_pass_step
 from screw_dynamics_ros.core.measurement.estimation.wrench_observability import (
+    ReducedWrench,
     WrenchObservability,
     observability,
 )
@@ -70,9 +70,8 @@ class ObservableWrench:
         places = [model.joints.index(name) for name in motors]
         self._places = slice(None) if motors == model.joints else places
         self._seen: WrenchObservability | None = None
-        self._seen_at = self._reduced_at = -1
-        self._filter, self._filtered = LowPassSteps(), np.zeros(12)
-        self._last_rank = 0
+        self._seen_at = -1
+        self._reduced = ReducedWrench()
 
     @property
     def seen(self) -> WrenchObservability:
@@ -104,32 +103,23 @@ class ObservableWrench:
         return bool(np.isfinite(seen.singular_values[0]))
 
     def fill_reduced(self, numbers: Array) -> bool:
-        """Write force and moment; return whether there is something to publish.
-
-        The filter restarts where the number of observable directions changes.
-        """
-        seen, mapper = self.seen, self._mapper
-        follows = self._reduced_at == mapper.accepted - 1 and seen.rank == self._last_rank
-        self._reduced_at, self._last_rank = mapper.accepted, seen.rank
-        if not seen.rank:
+        """Write force and moment; return whether there is something to publish."""
+        mapper, reduced = self._mapper, self._reduced
+        reduced.filter.set_cutoff(self._parameters['wrench_cutoff'])
+        reduced.filter.lengths.longest = mapper.policies.timeout * 1e-9
+        wrench = reduced.take(
+            self.seen,
+            self._model.results[self._torques][self._places],
+            self._parameters['damping'],
+            mapper.accepted,
+            mapper.stamp,
+            mapper.restarted,
+        )
+        if wrench is None:
             return False
-        torques = self._model.results[self._torques][self._places]
-        wrench = swap_linear_angular(seen.wrench(torques, self._parameters['damping']))
-        self._filter.set_cutoff(self._parameters['wrench_cutoff'])
-        if self._filter.cutoff:
-            wrench = self._filtered_wrench(wrench, mapper.restarted or not follows)
+        wrench = swap_linear_angular(wrench)
         numbers[:] = wrench_outside_bands(wrench, self._bands) if self._bands.any() else wrench
         return True
-
-    def _filtered_wrench(self, wrench: Array, restarted: bool) -> Array:
-        """Return force and moment behind the low-pass filter."""
-        self._filter.lengths.longest = self._mapper.policies.timeout * 1e-9
-        self._filter.advance(self._mapper.stamp, restarted)
-        self._filtered = low_pass_step(self._filtered, wrench, self._filter.weights)
-        found = self._filtered[6:]
-        if not np.isfinite(self._filtered.sum()):
-            self._filtered, self._reduced_at = np.zeros(12), -1  # restarts
-        return found
 
     def fill_covariance(self, numbers: Array) -> bool:
         """Write the covariance (36,) of force and moment, row by row; always valid."""

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from screw_dynamics_ros.core.measurement.estimation.low_pass import LowPassSteps
-from screw_dynamics_ros.core.measurement.estimation.noise_propagation import NoiseVariance
+from screw_dynamics_ros.core.measurement.estimation.noise_propagation import TorqueNoise
 from screw_dynamics_ros.core.measurement.estimation.observers.quantities import Observation
 from screw_dynamics_ros.core.types import Array
 from screw_dynamics_ros.nodes.model.running_model import RunningModel
@@ -49,7 +49,7 @@ class TorqueCovariance:
         self._model, self._mapper, self._parameters = model, mapper, parameters
         self._observer, self._observation, self._filters = observer, observation, filters
         self._residuals = residuals
-        self._efforts, self._momenta = NoiseVariance(), NoiseVariance()
+        self._noise = TorqueNoise()
 
     def fill(self, numbers: Array) -> bool:
         """Write the covariance row by row, (n^2,); always valid."""
@@ -68,15 +68,14 @@ class TorqueCovariance:
         if observed.covariance is not None:
             n = len(self._model.joints)
             return results[observed.covariance].reshape(n, n)
-        number = self._mapper.accepted
-        of_efforts, of_momenta = self._observer.noise_stages
-        behind = [steps.weights for steps in self._filters if steps.cutoff]
-        effort, velocity = (
-            self._parameters[f'observer_{name}_deviation'] for name in ('effort', 'velocity')
+        return self._noise.covariance(
+            self._observer.noise_stages,
+            [steps.weights for steps in self._filters if steps.cutoff],
+            (
+                self._parameters['observer_effort_deviation'],
+                self._parameters['observer_velocity_deviation'],
+            ),
+            None if observed.inertia is None else results[observed.inertia],
+            len(self._model.joints),
+            self._mapper.accepted,
         )
-        variance = self._efforts.take([*of_efforts, *behind], number) * effort**2
-        covariance = variance * np.eye(len(self._model.joints))
-        if of_momenta and observed.inertia is not None:
-            M = results[observed.inertia]
-            covariance += self._momenta.take([*of_momenta, *behind], number) * velocity**2 * M @ M.T
-        return covariance

@@ -6,7 +6,11 @@ import pytest
 from screw_dynamics_ros.core import Robot
 from screw_dynamics_ros.core.lie import so3
 from screw_dynamics_ros.core.measurement.estimation import contact_wrench
-from screw_dynamics_ros.core.measurement.estimation.wrench_observability import observability
+from screw_dynamics_ros.core.measurement.estimation.low_pass import low_pass_step, weights
+from screw_dynamics_ros.core.measurement.estimation.wrench_observability import (
+    ReducedWrench,
+    observability,
+)
 from support.robots import urdf_path
 
 LENGTH = 0.3
@@ -104,3 +108,27 @@ def test_the_threshold_is_exclusive():
     J = np.diag([0.5 / LENGTH] * 3 + [0.5] * 3)
     assert observability(J, 0.5 * (1.0 - 1e-12), LENGTH).rank == 6
     assert observability(np.eye(6), 1.0, 1.0).rank == 0
+
+
+def test_the_reduced_wrench_is_filtered_and_restarts_after_what_was_left_out(rng):
+    seen = observability(rng.normal(size=(6, 7)), 0.0, 1.0)
+    one, two = rng.normal(size=(2, 7))
+    reduced, step = ReducedWrench(), 10**6
+    reduced.filter.set_cutoff(20.0)
+
+    def take(number, torques, restarted=False, what=seen):
+        return reduced.take(what, torques, 0.0, number, number * step, restarted)
+
+    np.testing.assert_allclose(take(1, one), seen.wrench(one))
+    expected = low_pass_step(
+        np.tile(seen.wrench(one), 2), seen.wrench(two), weights(20.0, step * 1e-9)
+    )[6:]
+    np.testing.assert_allclose(take(2, two), expected)
+    np.testing.assert_allclose(take(4, one), seen.wrench(one))  # 3 was left out
+    np.testing.assert_allclose(take(5, two, restarted=True), seen.wrench(two))
+    assert not np.isfinite(take(6, one * np.nan)).any()
+    np.testing.assert_allclose(take(7, one), seen.wrench(one))
+    fewer = observability(np.eye(6)[:, :3], 0.0, 1.0)
+    np.testing.assert_allclose(take(8, two[:3], what=fewer), fewer.wrench(two[:3]))
+    assert take(9, two, what=observability(np.zeros((6, 7)), 0.0, 1.0)) is None
+    np.testing.assert_allclose(take(10, two), seen.wrench(two))
