@@ -108,7 +108,7 @@ class DescriptionSource:
         What the topic offers; None if nothing has come.
     from_parameter : str
         What the parameter offers, empty for nothing.
-    in_force : Description or None
+    active : Description or None
     reason : str
         Why the wanted description is not active; empty if it is, or is being compiled.
     """
@@ -116,7 +116,7 @@ class DescriptionSource:
     def __init__(self) -> None:
         self.from_topic: str | None = None
         self.from_parameter = ''
-        self.in_force: Description | None = None
+        self.active: Description | None = None
         self.reason = ''
 
     def candidates(self) -> list[Description]:
@@ -125,13 +125,13 @@ class DescriptionSource:
         The parameter takes precedence unless it has never been valid.
         """
         wanted = []
-        follows_topic = self.in_force is None or self.in_force.origin == TOPIC
+        follows_topic = self.active is None or self.active.origin == TOPIC
         if self.from_parameter:
             wanted.append(Description(self.from_parameter, PARAMETER))
         if self.from_topic is not None and (follows_topic or not self.from_parameter):
             wanted.append(Description(self.from_topic, TOPIC))
-        if self.in_force is not None:
-            wanted.append(self.in_force)
+        if self.active is not None:
+            wanted.append(self.active)
         texts = [description.text for description in wanted]
         return [
             description for k, description in enumerate(wanted) if description.text not in texts[:k]
@@ -140,7 +140,7 @@ class DescriptionSource:
     @property
     def is_wanted(self) -> bool:
         """Whether the description that is wanted most is the active one."""
-        return self.in_force is not None and self.candidates()[0].text == self.in_force.text
+        return self.active is not None and self.candidates()[0].text == self.active.text
 
     @property
     def ignores_topic(self) -> bool:
@@ -148,6 +148,6 @@ class DescriptionSource:
         return (
             bool(self.from_parameter)
             and self.from_topic is not None
-            and self.in_force is not None
-            and self.in_force.text != self.from_topic
+            and self.active is not None
+            and self.active.text != self.from_topic
         )

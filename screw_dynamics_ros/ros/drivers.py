@@ -23,7 +23,7 @@ EFFORTS = ('torque', 'current', 'unknown')
 
 
 @dataclass(frozen=True)
-class Facts:
+class DriverProperties:
     """What a driver has, in names without prefix; empty where it has none or none is documented.
 
     Attributes
@@ -60,14 +60,14 @@ class Driver:
     name : str
         'ur' of ur.yaml.
     path : Path
-    facts : Facts
+    facts : DriverProperties
     parameters : mapping
         Parameters of the nodes by section of the file and name.
     """
 
     name: str
     path: Path
-    facts: Facts
+    facts: DriverProperties
     parameters: Mapping[str, Mapping[str, Any]]
 
     def terms(self, section: str, name: str) -> tuple[str, ...]:
@@ -128,9 +128,9 @@ def read_driver(path: Path) -> Driver:
     return Driver(path.stem, path, facts, {key: value or {} for key, value in sections.items()})
 
 
-def facts_of(content: Mapping[str, Any]) -> Facts:
+def facts_of(content: Mapping[str, Any]) -> DriverProperties:
     """Return the facts of a section; raises `ArgumentError`."""
-    wanted = {field.name: field.type == 'str' for field in fields(Facts)}
+    wanted = {field.name: field.type == 'str' for field in fields(DriverProperties)}
     for name in content:
         if name not in wanted:
             raise ArgumentError(f'{FACTS}: there is no {name}; there are {", ".join(wanted)}')
@@ -150,7 +150,7 @@ def facts_of(content: Mapping[str, Any]) -> Facts:
         )
     if len(set(found['joints'])) < len(found['joints']):
         raise ArgumentError(f'{FACTS}: joints names a joint twice')
-    return Facts(**found)
+    return DriverProperties(**found)
 
 
 def recognized(

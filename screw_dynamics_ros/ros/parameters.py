@@ -262,7 +262,7 @@ class Parameters:
         }
         return {name: value for name, value in values.items() if value != self._values[name]}
 
-    def follow(self, given: Mapping[str, Any]) -> None:
+    def activate(self, given: Mapping[str, Any]) -> None:
         """Activate values that have passed `check` and differ from the ones before."""
         changed = self.changes(given)
         if changed:
@@ -339,7 +339,7 @@ class NodeTables:
         given = {parameter.name: parameter.value for parameter in parameters}
         for table in self._tables:
             with FAULTS.caught(f'parameters {", ".join(given)}'):
-                table.follow(given)
+                table.activate(given)
 
     def _follow_all(self) -> None:
         names = [name for table in self._tables for name in table.values]

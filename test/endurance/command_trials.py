@@ -283,7 +283,7 @@ class Lane:
             self.set('dynamics', on_new_description=action)
             self.heavy = 1 - self.heavy
             self.describe(self.descriptions[self.heavy])
-        self.until_in_force(is_refused)
+        self.until_active(is_refused)
         facts.taken_off = '' if action == 'continue' else action
         self.run(0.8)  # actions are carried out meanwhile
         if is_refused:
@@ -294,7 +294,7 @@ class Lane:
         facts.over = time.time_ns()
         self.set('dynamics', on_refused_description='continue', on_new_description='continue')
 
-    def until_in_force(self, is_refused: bool) -> None:
+    def until_active(self, is_refused: bool) -> None:
         """Wait until a description is adopted or refused, by /diagnostics."""
         from diagnostic_msgs.msg import DiagnosticArray
 

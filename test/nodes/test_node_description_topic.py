@@ -104,7 +104,7 @@ def test_what_comes_back_is_no_description_of_the_topic(launch):
     hear(bench, PLANAR)
     assert bench.host.source.descriptions.from_topic is None
     assert set_description(bench, '').successful
-    assert bench.host.source.descriptions.in_force.origin == PARAMETER
+    assert bench.host.source.descriptions.active.origin == PARAMETER
     hear(bench, PLANAR)  # a second time it is from another node
     assert bench.host.source.descriptions.from_topic == PLANAR
 
@@ -144,7 +144,7 @@ def test_somebody_else_comes_later(launch, rival):
     assert status.level == Level.WARN
     assert 'the topic robot_description differs' in status.summary
     set_description(bench, '')
-    assert bench.host.source.descriptions.in_force.origin == TOPIC
+    assert bench.host.source.descriptions.active.origin == TOPIC
     assert heard_later(bench) == PANDA
 
 

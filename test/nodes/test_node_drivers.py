@@ -18,7 +18,7 @@ MODEL = CONFIG / 'model.yaml'
 
 
 @pytest.mark.parametrize('name', presets(FOLDER))
-def test_terms_are_in_force(name, monkeypatch, ros_domain):
+def test_terms_are_active(name, monkeypatch, ros_domain):
     """Of what efforts contain, and of what the robot adds to commands."""
     driver = find_driver(name, FOLDER)
     rclpy.init(domain_id=ros_domain)

@@ -63,11 +63,11 @@ def test_flags_and_residuals(start, connect, tmp_path):
     answer = client.call(Trigger, f'{NODE}/fit_residual_map', Trigger.Request())
     assert answer.success, answer.message
 
-    def is_in_force():
+    def is_active():
         values = client.diagnostics.get(OUTPUTS, (0, '', {}))[2]
         return values.get('residual map', '').startswith('active')
 
-    client.wait(is_in_force, what='the map')
+    client.wait(is_active, what='the map')
     q = np.array([0.25, 0.3])
     np.testing.assert_allclose(torque(q, bias(q)), 0.0, atol=0.05)
     assert path.exists()

@@ -95,7 +95,7 @@ BAD = {
 class LifeCycle(RuleBasedStateMachine):
     """The model: parameters that were accepted, the description that is wanted, the active one.
 
-    `in_force` is a set of possibilities while something is being compiled.
+    `active` is a set of possibilities while something is being compiled.
     """
 
     bench = None  # see the fixture
@@ -136,7 +136,7 @@ class LifeCycle(RuleBasedStateMachine):
 
     @rule()
     def taken_over(self):
-        self.bench.take_over()
+        self.bench.adopt()
         self.look()
 
     @rule(mass=st.sampled_from([0.0, 1.5]), link=st.sampled_from(['link1', 'link2']))
@@ -260,7 +260,7 @@ class LifeCycle(RuleBasedStateMachine):
     # --- what must hold at any time -------------------------------------------------------------
 
     @invariant()
-    def parameters_are_in_force(self):
+    def parameters_are_active(self):
         if not hasattr(self, 'values'):
             return
         bench, values = self.bench, self.values
@@ -307,5 +307,5 @@ def bench(monkeypatch, ros_domain):
     rclpy.shutdown()
 
 
-def test_what_is_in_force_is_what_was_asked_for_last(bench):
+def test_what_is_active_is_what_was_asked_for_last(bench):
     run_sequences(LifeCycle, 30, 'LIFE_CYCLE_SEQUENCES')

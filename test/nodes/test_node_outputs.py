@@ -307,10 +307,10 @@ def test_order_of_commands(client, robot, oracle, rng):
     assert client.set_parameter('dynamics', 'joints', order).successful
     name = diagnostics_name(client, 'dynamics')
 
-    def is_in_force(order):
+    def is_active(order):
         return client.diagnostics[name][2].get('order of ~/commands') == ', '.join(order)
 
-    client.wait(lambda: is_in_force(order), what='the order')
+    client.wait(lambda: is_active(order), what='the order')
     q, v, _, message = ask_unstamped(client, robot, rng, topic, witness)
     torques = gravity(oracle, q) + coriolis(oracle, q, v)
     np.testing.assert_allclose(message.data, torques[[6, 1, 3]], **TOLERANCE)
@@ -318,7 +318,7 @@ def test_order_of_commands(client, robot, oracle, rng):
     assert not refusal.successful
     assert "'elbow'" in refusal.reason
     assert client.set_parameter('dynamics', 'joints', ['']).successful
-    client.wait(lambda: is_in_force(robot.joint_names), what='the order of the robot')
+    client.wait(lambda: is_active(robot.joint_names), what='the order of the robot')
 
 
 def test_gravity_vector_changes_at_run_time(client, robot, oracle, rng):

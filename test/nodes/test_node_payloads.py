@@ -401,7 +401,7 @@ def test_before_there_is_a_robot(bench):
     assert response.error_code == ErrorCode.INVALID_ARGUMENT
     bench.host.source.receive(String(data=ROBOTS['light']))
     bench.finish()
-    assert bench.host.payloads.bodies_in_force()['tip'].mass == 1.0
+    assert bench.host.payloads.active_bodies()['tip'].mass == 1.0
 
 
 def test_a_frame_beyond_joints_needs_a_state(bench):

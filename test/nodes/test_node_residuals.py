@@ -90,7 +90,7 @@ class Arm:
         while self.tare.residuals._background.is_busy:
             assert time.monotonic() < end
             time.sleep(0.001)
-        self.tare.residuals.take_over()
+        self.tare.residuals.adopt()
 
     def fit(self):
         assert self.call('fit')[0]

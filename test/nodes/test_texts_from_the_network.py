@@ -252,6 +252,6 @@ def test_a_map_is_never_written_over_a_login_script(bench, files):
     assert result.successful
     while bench.part._tare.residuals._background.is_busy:
         pass
-    bench.part._tare.residuals.take_over()
+    bench.part._tare.residuals.adopt()
     assert 'profile cannot be read' in bench.part.status().summary
     assert profile.read_text() == 'export A=1\n'

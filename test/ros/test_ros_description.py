@@ -136,9 +136,9 @@ def test_what_is_ready_and_not_fetched_is_given_up_for_a_new_request():
 OLD = Description('old', TOPIC)
 
 
-def source(topic=None, parameter='', in_force=None):
+def source(topic=None, parameter='', active=None):
     made = DescriptionSource()
-    made.from_topic, made.from_parameter, made.in_force = topic, parameter, in_force
+    made.from_topic, made.from_parameter, made.active = topic, parameter, active
     return made
 
 
@@ -148,16 +148,16 @@ def source(topic=None, parameter='', in_force=None):
         (source(), []),
         (source(topic='new'), ['new']),
         (source(topic=''), ['']),
-        (source(topic='new', in_force=OLD), ['new', 'old']),
-        (source(topic='old', in_force=OLD), ['old']),
+        (source(topic='new', active=OLD), ['new', 'old']),
+        (source(topic='old', active=OLD), ['old']),
         (source(parameter='given', topic='new'), ['given', 'new']),
-        (source(parameter='given', topic='new', in_force=OLD), ['given', 'new', 'old']),
+        (source(parameter='given', topic='new', active=OLD), ['given', 'new', 'old']),
         (
-            source(parameter='given', topic='new', in_force=Description('mine', PARAMETER)),
+            source(parameter='given', topic='new', active=Description('mine', PARAMETER)),
             ['given', 'mine'],
         ),
-        (source(topic='new', in_force=Description('mine', PARAMETER)), ['new', 'mine']),
-        (source(parameter='old', topic='new', in_force=OLD), ['old', 'new']),
+        (source(topic='new', active=Description('mine', PARAMETER)), ['new', 'mine']),
+        (source(parameter='old', topic='new', active=OLD), ['old', 'new']),
     ],
 )
 def test_what_is_tried_one_after_the_other(made, texts):

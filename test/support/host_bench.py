@@ -141,7 +141,7 @@ class Bench:
             )
         )
 
-    def take_over(self):
+    def adopt(self):
         """Look at what is ready."""
         self.host.keep_house()
 

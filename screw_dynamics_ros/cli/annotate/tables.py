@@ -19,7 +19,7 @@ from screw_dynamics_ros.core import Robot
 from screw_dynamics_ros.core.measurement.annotation import Annotator
 from screw_dynamics_ros.core.measurement.annotation.annotate import MotionArrays
 from screw_dynamics_ros.core.types import Array
-from screw_dynamics_ros.ros.recordings.outputs import Temporary
+from screw_dynamics_ros.ros.recordings.outputs import TemporaryFile
 from screw_dynamics_ros.ros.recordings.storage import RecordingError
 
 INSTALL = 'pip install pyarrow'
@@ -50,7 +50,7 @@ class ParquetTable:
             ) from None
         if path.exists():
             raise RecordingError(f'{path} is there already; name another table, or remove it')
-        self._place = Temporary(path, 'table')
+        self._place = TemporaryFile(path, 'table')
         self._names = ','.join(robot.joint_names)
         self._writer: Any = None
 

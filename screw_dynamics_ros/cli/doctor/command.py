@@ -28,7 +28,7 @@ from screw_dynamics_ros.core.description.robot_description import Finding
 from screw_dynamics_ros.entry import INTERRUPTED
 
 if TYPE_CHECKING:
-    from screw_dynamics_ros.cli.doctor.session import Heard
+    from screw_dynamics_ros.cli.doctor.session import SessionData
 
 HEALTHY, ILL, BROKEN = 0, 1, 3
 EXIT_STATUS = (
@@ -135,7 +135,7 @@ def examine_running_robot(
     return sections
 
 
-def written_suggestion(heard: Heard, sections: Sequence[Section], path: Path) -> Section:
+def written_suggestion(heard: SessionData, sections: Sequence[Section], path: Path) -> Section:
     """Write a parameter file for a robot; return what was written."""
     from screw_dynamics_ros.cli.doctor import suggestion, suggestions
 

@@ -19,7 +19,7 @@ from screw_dynamics_ros.cli.doctor.efforts import (
     sum_of,
 )
 from screw_dynamics_ros.cli.doctor.running_parameters import TERMS
-from screw_dynamics_ros.cli.doctor.session import Heard
+from screw_dynamics_ros.cli.doctor.session import SessionData
 from screw_dynamics_ros.cli.doctor.suggestion import SHARED, Suggestion
 from screw_dynamics_ros.cli.doctor.topics import efforts
 from screw_dynamics_ros.core.measurement.identification.effort_scales import (
@@ -68,7 +68,7 @@ class Poses:
         return sum_of(WEIGHT, self.weight)
 
 
-def suggest_efforts(made: Suggestion, heard: Heard, driver: Driver | None) -> bool:
+def suggest_efforts(made: Suggestion, heard: SessionData, driver: Driver | None) -> bool:
     """Suggest what makes torques of efforts; return whether they are known to be torques then."""
     if not heard.states:
         lacking = heard.lacking.get('effort', Counter())

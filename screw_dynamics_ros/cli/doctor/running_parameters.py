@@ -108,11 +108,11 @@ def read_configuration(
     patience : float
         How long the answers are waited for [s].
     """
-    asked: dict[str, Questions] = {}
+    asked: dict[str, ParameterQueries] = {}
     news = time.monotonic()
     for _ in turns(patience):
         for name in parameter_services(node) - asked.keys():
-            asked[name] = Questions(node, name)
+            asked[name] = ParameterQueries(node, name)
             news = time.monotonic()
         for questions in asked.values():
             questions.ask()
@@ -149,7 +149,7 @@ def order_of_preference(name: str) -> tuple[int, str]:
     return PREFERRED_NODES.index(own) if own in PREFERRED_NODES else len(PREFERRED_NODES), name
 
 
-class Questions:
+class ParameterQueries:
     """What one node is asked: one parameter at a time, since it tells none if it lacks one of them.
 
     An answer can be lost: a server whose middleware does not know the client yet drops it. A

@@ -41,7 +41,7 @@ READABLE_NODE_NAMES = {UNDISCOVERED: 'a node whose name is not known', NO_NODE: 
 
 
 @dataclass(frozen=True)
-class Heard:
+class SessionData:
     """The recorded data of a running robot.
 
     Attributes
@@ -115,7 +115,7 @@ class Session:
         return senders(self.node, topic, self.turns(patience))
 
 
-def listen(arguments: Sequence[str], seconds: float, patience: float) -> Heard | None:
+def listen(arguments: Sequence[str], seconds: float, patience: float) -> SessionData | None:
     """Return what the robot that runs here says, None without a description.
 
     Parameters
@@ -167,7 +167,7 @@ def heeding(session: Session) -> Iterator[None]:
         signal.signal(signal.SIGINT, before)
 
 
-def hear(session: Session, seconds: float, patience: float) -> Heard | None:
+def hear(session: Session, seconds: float, patience: float) -> SessionData | None:
     """Return what the robot says, None without a description."""
     node, texts = session.node, list[String]()
     descriptions = node.create_subscription(String, 'robot_description', texts.append, qos.LATCHED)
@@ -198,7 +198,7 @@ def hear(session: Session, seconds: float, patience: float) -> Heard | None:
         read_configuration(node, session.turns, patience),
         carried=read_payloads(node, session.turns, patience),
     )
-    return Heard(
+    return SessionData(
         text,
         robot,
         mapper,

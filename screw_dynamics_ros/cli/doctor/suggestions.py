@@ -13,7 +13,7 @@ import numpy as np
 
 from screw_dynamics_ros.cli.doctor.effort_suggestions import suggest_efforts
 from screw_dynamics_ros.cli.doctor.section import Section
-from screw_dynamics_ros.cli.doctor.session import Heard
+from screw_dynamics_ros.cli.doctor.session import SessionData
 from screw_dynamics_ros.cli.doctor.suggestion import (
     BRINGUP,
     DYNAMICS,
@@ -32,7 +32,7 @@ CONTROLLER_STATE = 'control_msgs/msg/JointTrajectoryControllerState'
 COMMANDS = 'std_msgs/msg/Float64MultiArray'
 
 
-def suggest(heard: Heard, sections: Sequence[Section] = ()) -> Suggestion:
+def suggest(heard: SessionData, sections: Sequence[Section] = ()) -> Suggestion:
     """Return what can be estimated; `sections` are the report, whose warnings become notes."""
     made = Suggestion()
     joints, links = heard.robot.joint_names, heard.robot.link_names
@@ -68,7 +68,7 @@ def suggest(heard: Heard, sections: Sequence[Section] = ()) -> Suggestion:
     return made
 
 
-def suggest_velocities(made: Suggestion, heard: Heard) -> None:
+def suggest_velocities(made: Suggestion, heard: SessionData) -> None:
     """Set the policy of velocities by how many there are."""
     messages, lacking = len(heard.arrivals), heard.lacking.get('velocity', Counter())
     never = [joint for joint, count in lacking.items() if count == messages]
@@ -93,7 +93,7 @@ def suggest_velocities(made: Suggestion, heard: Heard) -> None:
         )
 
 
-def suggest_timeout(made: Suggestion, heard: Heard) -> None:
+def suggest_timeout(made: Suggestion, heard: SessionData) -> None:
     """Set the age at which states are out of date, if the driver is slower than the default."""
     gaps = np.diff(heard.arrivals)
     if len(gaps) < 5:
@@ -114,7 +114,7 @@ def suggest_timeout(made: Suggestion, heard: Heard) -> None:
         )
 
 
-def suggest_transforms(made: Suggestion, heard: Heard) -> None:
+def suggest_transforms(made: Suggestion, heard: SessionData) -> None:
     """Leave transforms to the node that sends them."""
     others = [
         name
@@ -136,7 +136,7 @@ def suggest_transforms(made: Suggestion, heard: Heard) -> None:
 
 
 def suggest_names(
-    made: Suggestion, heard: Heard, driver: Driver | None, prefix: str, *, with_wrenches: bool
+    made: Suggestion, heard: SessionData, driver: Driver | None, prefix: str, *, with_wrenches: bool
 ) -> None:
     """Set joints and frames of a known driver."""
     if driver is None:
@@ -152,7 +152,7 @@ def suggest_names(
         made.set(section, 'frames', [frame], f'the flange or tool of the driver {driver.name}')
 
 
-def suggest_controllers(made: Suggestion, heard: Heard) -> None:
+def suggest_controllers(made: Suggestion, heard: SessionData) -> None:
     """Follow the one trajectory controller; name the topics that commands can go to."""
     states = [name for name, types in heard.topics.items() if CONTROLLER_STATE in types]
     states = [name for name in states if not name.endswith('/state')] or states
@@ -186,7 +186,7 @@ def suggest_compensation(made: Suggestion, driver: Driver | None) -> None:
         )
 
 
-def note_degrees(made: Suggestion, heard: Heard) -> None:
+def note_degrees(made: Suggestion, heard: SessionData) -> None:
     """Say that positions may be in degrees, if they are beyond limits then only."""
     limits = heard.robot.limits
     if not heard.mapper.accepted or len(limits.lower) != len(heard.mapper.joints):

@@ -8,14 +8,14 @@ import numpy as np
 
 from screw_dynamics_ros.cli.doctor.efforts import RecordedEfforts, efforts_section
 from screw_dynamics_ros.cli.doctor.section import Section
-from screw_dynamics_ros.cli.doctor.session import Heard
+from screw_dynamics_ros.cli.doctor.session import SessionData
 from screw_dynamics_ros.core.description.robot_description import Finding
 from screw_dynamics_ros.nodes.model.scalar_joints import coordinates, scalar_joints
 
 MAX_IRREGULAR_SHARE = 0.01  # of the messages, below which irregular ones are not reported
 
 
-def topic_sections(heard: Heard) -> Iterator[Section]:
+def topic_sections(heard: SessionData) -> Iterator[Section]:
     """Yield what is to be said of joint states, efforts and transforms."""
     yield joint_states_section(heard)
     if heard.states:
@@ -23,7 +23,7 @@ def topic_sections(heard: Heard) -> Iterator[Section]:
     yield transforms_section(heard.transform_senders)
 
 
-def efforts(heard: Heard, *, calibrated: bool = True) -> RecordedEfforts:
+def efforts(heard: SessionData, *, calibrated: bool = True) -> RecordedEfforts:
     """Return the efforts that were measured, and those of the model as it is configured.
 
     They are `calibrated` as the nodes do, or as the driver reports them.
@@ -52,7 +52,7 @@ def efforts(heard: Heard, *, calibrated: bool = True) -> RecordedEfforts:
     )
 
 
-def joint_states_section(heard: Heard) -> Section:
+def joint_states_section(heard: SessionData) -> Section:
     """Return rates and regularity of joint states, and what their receiver objects to."""
     section = Section('joint states')
     mapper, messages = heard.mapper, len(heard.arrivals)

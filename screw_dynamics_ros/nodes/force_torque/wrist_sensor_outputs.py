@@ -320,7 +320,7 @@ class WristSensor:
             self._host.reload()
 
     def _follow(self) -> None:
-        """Follow the parameters as they are now."""
+        """Apply the present values of the parameters."""
         value = self._parameters
         self._inertia, self._bias = inertia_matrix(tool_of(value.values)), bias_of(value.values)
         self._sensor.keep(value['pose_samples'])

@@ -38,7 +38,7 @@ RESTART_PERIOD_S = 1.0  # between two attempts to start a process
 ANSWER_TIMEOUT_S = 5.0  # without an answer before a warning
 
 
-class Maker(Protocol):
+class MessageBuilder(Protocol):
     """Creates messages from numbers in the other process; can be pickled."""
 
     def __call__(self, stamp: bytes, *numbers: Array) -> bytes | None:
@@ -63,7 +63,7 @@ class DrawnTopic:
         self.channel = Channel(publisher, self._offer, rank=2, follows_states=False)
         self.draw(None, (), 1.0)
 
-    def draw(self, maker: Maker | None, sources: Sequence[Source], rate: float) -> None:
+    def draw(self, maker: MessageBuilder | None, sources: Sequence[Source], rate: float) -> None:
         """Publish from now on what `maker` makes of the sources, nothing if there is no maker.
 
         At most `rate` times a second [Hz].
@@ -196,6 +196,6 @@ def arrays(data: bytes, shapes: Sequence[tuple[int, ...]]) -> list[Array]:
 
 
 @lru_cache(maxsize=32)
-def maker_of(pickled: bytes) -> tuple[Maker, list[tuple[int, ...]]]:
+def maker_of(pickled: bytes) -> tuple[MessageBuilder, list[tuple[int, ...]]]:
     """Return what makes the messages of a topic, with the shapes of its numbers."""
     return pickle.loads(pickled)

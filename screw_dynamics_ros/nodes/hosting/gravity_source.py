@@ -55,10 +55,10 @@ class GravitySource:
         self._looked = -math.inf
         self._chain: FrameChain | None = None
         self._has_imu = False
-        self.follow()
+        self.update_parameters()
 
-    def follow(self) -> None:
-        """Follow the parameters: subscribe to what is needed; another source restarts."""
+    def update_parameters(self) -> None:
+        """Apply the parameters: subscribe to what is needed; another source restarts."""
         source = self._parameters['gravity_source']
         self._down, self._arrival, self._looked = None, -math.inf, -math.inf
         self._reason = 'nothing has arrived yet'

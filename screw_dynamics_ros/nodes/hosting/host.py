@@ -43,7 +43,7 @@ from screw_dynamics_ros.ros.immediate_services import ImmediateServices
 from screw_dynamics_ros.ros.joint_states.mapper import JointStateMapper
 from screw_dynamics_ros.ros.joint_states.requested_state import latest
 from screw_dynamics_ros.ros.parameters import Parameters
-from screw_dynamics_ros.ros.process.executor import Ending, settle
+from screw_dynamics_ros.ros.process.executor import ShutdownTask, settle
 from screw_dynamics_ros.ros.process.faults import FAULTS
 from screw_dynamics_ros.ros.process.scheduling import use_real_time
 from screw_dynamics_ros.ros.services import Answer, Services
@@ -70,7 +70,7 @@ class ModelHost:
         What the robot carries.
     states : StatePipeline
         The way from joint states to messages.
-    endings : list of Ending
+    endings : list of ShutdownTask
         What is to be done before the process ends.
     scheduling_fault : str
         Why the process does not run with the real-time priority it should have, or empty.
@@ -79,7 +79,7 @@ class ModelHost:
     def __init__(self, node: Node) -> None:
         self.node = node
         self.states = StatePipeline(node)
-        self.endings: list[Ending] = []
+        self.endings: list[ShutdownTask] = []
         self.scheduling_fault = ''
         self.payloads = Payloads()
         self.link_inertias = LinkInertias()
@@ -280,7 +280,7 @@ class ModelHost:
             descriptions.reason = str(error)
             return
         self.drawing.clear()
-        descriptions.in_force = outcome.description
+        descriptions.active = outcome.description
         model.robot.gravity = self.gravity
         self.payloads.use(model)
         self.link_inertias.use(model)
@@ -306,7 +306,7 @@ class ModelHost:
     def _apply_parameters(self, values: Mapping[str, Any]) -> None:
         self.states.policies = self._model_parameters.policies
         if values.keys() & GRAVITY:
-            self.gravity_source.follow()
+            self.gravity_source.update_parameters()
         if self.mapper is not None:
             self._model_parameters.calibrate(self.mapper)
         self.source.follow_parameter('robot_description' in values)

@@ -15,7 +15,7 @@ from rclpy.node import Node
 from screw_dynamics_ros.core.errors import ScrewDynamicsError
 from screw_dynamics_ros.nodes.hosting.host import ModelHost
 from screw_dynamics_ros.nodes.hosting.output_group import OutputGroup
-from screw_dynamics_ros.ros.process.executor import Ending, end_process, spin, start
+from screw_dynamics_ros.ros.process.executor import ShutdownTask, end_process, spin, start
 from screw_dynamics_ros.ros.process.start_parameters import check_parameters
 
 #: Makes a group whose topics and parameters belong to a node.
@@ -36,14 +36,14 @@ class Process:
         Kind of their executor.
     slow : sequence of rclpy.node.Node
         Further nodes, which get another thread.
-    endings : sequence of Ending
+    endings : sequence of ShutdownTask
         What is done before the process ends.
     """
 
     nodes: Sequence[Node]
     executor: str
     slow: Sequence[Node] = ()
-    endings: Sequence[Ending] = ()
+    endings: Sequence[ShutdownTask] = ()
 
 
 def run_nodes(make: Callable[[], Process], is_known: Callable[[str], bool]) -> NoReturn:

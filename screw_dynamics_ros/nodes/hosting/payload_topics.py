@@ -36,7 +36,7 @@ class PayloadTopics:
         if state == self._told and state[1]:
             return
         self._told = state
-        bodies = self._payloads.bodies_in_force()
+        bodies = self._payloads.active_bodies()
         self._links.update(dict.fromkeys(bodies))
         tokens = topic_tokens(self._links)
         for link, token in tokens.items():

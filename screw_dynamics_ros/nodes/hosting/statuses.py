@@ -36,14 +36,14 @@ def description_status(
     compiling: bool,
 ) -> Status:
     """Report the robot in use, the drives of the parameters, and why another one is refused."""
-    status, in_force = Status('robot description'), descriptions.in_force
+    status, active = Status('robot description'), descriptions.active
     if model is not None:
         robot = model.robot
         status.values.update(
             {
                 'robot': robot.description.name,
                 'backend': robot.backend,
-                'source': in_force.origin if in_force else '',
+                'source': active.origin if active else '',
                 'total mass [kg]': f'{robot.total_mass:.6g}',
                 'joints': ', '.join(robot.joint_names),
                 'root link': robot.description.root,

@@ -16,7 +16,7 @@ from screw_dynamics_ros.ros.names import shown
 COMMANDS, WRENCHES = 'joint_commands', '~/external_wrench'
 
 
-class Loads:
+class MechanismLoads:
     """What acts on a mechanism besides its weight.
 
     Parameters

@@ -12,7 +12,7 @@ from screw_dynamics_ros.core.errors import DivergenceError
 from screw_dynamics_ros.core.types import Array
 from screw_dynamics_ros.core.units import NANOSECONDS
 from screw_dynamics_ros.nodes.mechanism.assembly import group_label, make_mechanism
-from screw_dynamics_ros.nodes.mechanism.loads import COMMANDS, WRENCHES, Loads
+from screw_dynamics_ros.nodes.mechanism.loads import COMMANDS, WRENCHES, MechanismLoads
 from screw_dynamics_ros.nodes.mechanism.outputs import MechanismOutputs
 from screw_dynamics_ros.nodes.mechanism.parameters import TABLE
 from screw_dynamics_ros.nodes.simulation.parameters import check
@@ -45,7 +45,7 @@ class MechanismSimulator(SimulationNode):
         check(parameters.values)
         self._mechanism, text = make_mechanism(parameters)
         self._initial = self._mechanism.q, self._mechanism.v
-        self._loads = Loads(self._mechanism.system)
+        self._loads = MechanismLoads(self._mechanism.system)
         self._outputs = MechanismOutputs(
             node, self._mechanism, self._forces, parameters['world_frame']
         )

@@ -150,7 +150,7 @@ class Payloads(InertialInput):
                 named.setdefault(name, {})[link] = transition.body(now)
         return named
 
-    def bodies_in_force(self) -> dict[str, RigidBody]:
+    def active_bodies(self) -> dict[str, RigidBody]:
         """Return what each link of the robot carries now."""
         links = () if self._model is None else self._model.robot.link_names
         return {link: body for link, body in self.bodies().items() if link in links}

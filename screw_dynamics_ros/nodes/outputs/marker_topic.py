@@ -56,7 +56,7 @@ def scale(name: str, of: str, unit: str, default: float) -> Specification:
 
 
 @dataclass(frozen=True)
-class Drawing:
+class MarkerShapes:
     """Shapes that belong together, and how their numbers are written; can be pickled.
 
     Attributes
@@ -72,10 +72,10 @@ class Drawing:
 
 
 @dataclass(frozen=True)
-class Picture:
+class MarkerPlan:
     """A drawing, and what it is made of in each state; without sources it never changes."""
 
-    drawing: Drawing
+    drawing: MarkerShapes
     sources: tuple[Source, ...] = ()
 
 
@@ -91,7 +91,7 @@ class MarkerMaker:
         How long markers stay when no more messages come [s].
     """
 
-    drawings: tuple[tuple[Drawing, int], ...]
+    drawings: tuple[tuple[MarkerShapes, int], ...]
     lifetime: float
 
     @cached_property
@@ -124,7 +124,7 @@ def screw(
     axis_of: Callable[[Array], Screw],
     scales: tuple[float, float],
     length: float,
-) -> Drawing:
+) -> MarkerShapes:
     """Return a twist or a wrench (6,), angular part first: two arrows and its axis as a line.
 
     Parameters
@@ -138,7 +138,7 @@ def screw(
     length : float
         Of the line [m].
     """
-    return Drawing(shapes, partial(draw_screw, axis_of, scales, length))
+    return MarkerShapes(shapes, partial(draw_screw, axis_of, scales, length))
 
 
 def draw_screw(
@@ -156,7 +156,7 @@ def draw_screw(
     draw_line(numbers[2], axis.point, 0.5 * length * axis.direction)
 
 
-def shapes_of(drawings: Iterable[Drawing]) -> tuple[MarkerShape, ...]:
+def shapes_of(drawings: Iterable[MarkerShapes]) -> tuple[MarkerShape, ...]:
     """Return the shapes of some drawings, in their order."""
     return tuple(shape for drawing in drawings for shape in drawing.shapes)
 
@@ -177,14 +177,14 @@ class MarkerTopic:
         self._drawn: DrawnTopic | None = None
         self._shapes: tuple[MarkerShape, ...] = ()
 
-    def bind(self, pictures: Sequence[Picture], rate: float) -> list[Channel]:
+    def bind(self, pictures: Sequence[MarkerPlan], rate: float) -> list[Channel]:
         """Return the topic for another robot, see `redraw`."""
         publisher = self._publishers.get(MarkerArray, '~/markers')
         self._drawn = DrawnTopic(publisher, self._process)
         self.redraw(pictures, rate)
         return [self._drawn.channel]
 
-    def redraw(self, pictures: Sequence[Picture], rate: float) -> None:
+    def redraw(self, pictures: Sequence[MarkerPlan], rate: float) -> None:
         """Show other pictures of the same robot from now on, at most `rate` times a second [Hz].
 
         Shapes shown before are deleted, if they are others. Before the first `bind` there is

@@ -23,7 +23,7 @@ from screw_dynamics_ros.core.measurement.identification.robot_calibration import
     calibrate_robot,
 )
 from screw_dynamics_ros.core.types import Array
-from screw_dynamics_ros.nodes.services.requests import QueriedRobot
+from screw_dynamics_ros.nodes.services.requests import ServiceModel
 from screw_dynamics_ros.ros.description import urdf_text
 from screw_dynamics_ros.ros.joint_states.requested_state import JointState, read_requested_state
 from screw_dynamics_ros.ros.messages.conversions import matrix, pose
@@ -31,7 +31,7 @@ from screw_dynamics_ros.ros.messages.conversions import matrix, pose
 MAX_MEASUREMENTS = 10_000  # measurements of a request: the other services wait meanwhile
 
 
-def calibrate(queried: QueriedRobot, request: Any, response: Any) -> None:
+def calibrate(queried: ServiceModel, request: Any, response: Any) -> None:
     """Answer a Calibrate request."""
     given = request.robot_description
     if not given:

@@ -28,13 +28,13 @@ from screw_dynamics_ros.core import Robot
 from screw_dynamics_ros.core.description import RobotDescription, read_urdf
 from screw_dynamics_ros.core.description.urdf_writer import write_urdf
 from screw_dynamics_ros.core.errors import ArgumentError, ErrorCode, UnknownNameError
-from screw_dynamics_ros.nodes.services.requests import QueriedRobot
+from screw_dynamics_ros.nodes.services.requests import ServiceModel
 from screw_dynamics_ros.ros.names import shorten, shown
 
 MAX_STATES = 1000
 
 
-def compare_model(queried: QueriedRobot, request: Any, response: Any) -> None:
+def compare_model(queried: ServiceModel, request: Any, response: Any) -> None:
     """Answer a CompareModel request."""
     queried.check_tree('comparison with other programs', 'compare the tree with "parity FILE"')
     names = wanted_programs(request)
@@ -89,7 +89,7 @@ def source_of(robot: Robot, text: str, tip: str) -> ModelSource:
         for joint in robot.description.joints
     )
     description = replace(robot.description, joints=joints)
-    read = text if is_in_force(text, robot.description) else write_urdf(robot.description)
+    read = text if is_active(text, robot.description) else write_urdf(robot.description)
     return ModelSource(
         read,
         description,
@@ -101,7 +101,7 @@ def source_of(robot: Robot, text: str, tip: str) -> ModelSource:
     )
 
 
-def is_in_force(text: str, description: RobotDescription) -> bool:
+def is_active(text: str, description: RobotDescription) -> bool:
     """Return whether a text has the links and joints of a description, field by field."""
     received = read_urdf(text, inertia_check='ignore')
     return (
@@ -114,7 +114,7 @@ def is_in_force(text: str, description: RobotDescription) -> bool:
     )
 
 
-def remarks(queried: QueriedRobot) -> list[str]:
+def remarks(queried: ServiceModel) -> list[str]:
     """Return what of the active model is not compared."""
     rotors = [name for name, drive in queried.robot.drives.items() if drive.rotor_axis is not None]
     found = []

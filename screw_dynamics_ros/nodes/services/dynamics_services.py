@@ -16,7 +16,7 @@ from rclpy.node import Node
 from screw_dynamics_ros.core.description.rigid_body import RigidBody
 from screw_dynamics_ros.core.errors import MissingStateError, NotFiniteError
 from screw_dynamics_ros.core.motion.trajectory import (
-    Excess,
+    LimitExcess,
     Motion,
     largest_speed_factor,
     sampled_motion,
@@ -32,9 +32,9 @@ from screw_dynamics_ros.nodes.model.actuated import actuated
 from screw_dynamics_ros.nodes.model.scalar_joints import coordinates
 from screw_dynamics_ros.nodes.services.comparison_service import compare_model
 from screw_dynamics_ros.nodes.services.requests import (
-    QueriedRobot,
     RequestedState,
     ServiceHost,
+    ServiceModel,
     finite,
     requested_state,
 )
@@ -63,7 +63,7 @@ def register(host: ServiceHost, node: Node, payloads: Callable[[], dict[str, Rig
         host.serve(node, kind, f'~/{name}', query, payloads)
 
 
-def inverse_dynamics(queried: QueriedRobot, request: Any, response: Any) -> None:
+def inverse_dynamics(queried: ServiceModel, request: Any, response: Any) -> None:
     """Answer an InverseDynamics request."""
     state = requested_state(
         queried, request.joint_state, ('position', 'velocity'), request.acceleration
@@ -74,7 +74,7 @@ def inverse_dynamics(queried: QueriedRobot, request: Any, response: Any) -> None
     response.effort = finite('effort', torques).tolist()
 
 
-def forward_dynamics(queried: QueriedRobot, request: Any, response: Any) -> None:
+def forward_dynamics(queried: ServiceModel, request: Any, response: Any) -> None:
     """Answer a ForwardDynamics request."""
     state = requested_state(queried, request.joint_state, ('position', 'velocity', 'effort'))
     driven = state.tau + contact_torques(queried, state, request.external_wrenches)
@@ -83,7 +83,7 @@ def forward_dynamics(queried: QueriedRobot, request: Any, response: Any) -> None
     response.acceleration = finite('acceleration', a).tolist()
 
 
-def hybrid_dynamics(queried: QueriedRobot, request: Any, response: Any) -> None:
+def hybrid_dynamics(queried: ServiceModel, request: Any, response: Any) -> None:
     """Answer a HybridDynamics request."""
     queried.check_tree('hybrid dynamics', 'ClosedRobot.hybrid_dynamics has it in programs')
     robot = queried.robot
@@ -99,7 +99,7 @@ def hybrid_dynamics(queried: QueriedRobot, request: Any, response: Any) -> None:
     response.effort = finite('effort', tau - contact).tolist()
 
 
-def linearize(queried: QueriedRobot, request: Any, response: Any) -> None:
+def linearize(queried: ServiceModel, request: Any, response: Any) -> None:
     """Answer a Linearize request."""
     queried.check_tree('linearization', 'take differences of forward_dynamics')
     robot = queried.robot
@@ -113,7 +113,7 @@ def linearize(queried: QueriedRobot, request: Any, response: Any) -> None:
     )
 
 
-def mass_matrix(queried: QueriedRobot, request: Any, response: Any) -> None:
+def mass_matrix(queried: ServiceModel, request: Any, response: Any) -> None:
     """Answer a MassMatrix request."""
     state = requested_state(queried, request.joint_state)
     response.joint_names = actuated(queried.robot).velocity_labels
@@ -121,7 +121,7 @@ def mass_matrix(queried: QueriedRobot, request: Any, response: Any) -> None:
     response.mass_matrix = finite('mass_matrix', M).reshape(-1).tolist()
 
 
-def payload_capacity(queried: QueriedRobot, request: Any, response: Any) -> None:
+def payload_capacity(queried: ServiceModel, request: Any, response: Any) -> None:
     """Answer a PayloadCapacity request."""
     queried.check_tree('payload capacity', 'take inverse_dynamics with the weight as a wrench')
     robot, point = queried.robot, request.point
@@ -132,7 +132,7 @@ def payload_capacity(queried: QueriedRobot, request: Any, response: Any) -> None
     response.mass, response.least_mass = capacity.mass, capacity.least
 
 
-def annotate_trajectory(queried: QueriedRobot, request: Any, response: Any) -> None:
+def annotate_trajectory(queried: ServiceModel, request: Any, response: Any) -> None:
     """Answer an AnnotateTrajectory request."""
     queried.check_tree('trajectories', 'take inverse_dynamics for each point')
     robot = queried.robot
@@ -153,7 +153,7 @@ def annotate_trajectory(queried: QueriedRobot, request: Any, response: Any) -> N
     set_duration(response.limiting_time, limit.time if limit.joint else 0.0)
 
 
-def contact_torques(queried: QueriedRobot, state: RequestedState, wrenches: Sequence[Any]) -> Array:
+def contact_torques(queried: ServiceModel, state: RequestedState, wrenches: Sequence[Any]) -> Array:
     """Return sum J^T w over geometry_msgs/WrenchStamped, (nv,) [N m, N]."""
     model = queried.model
     total = np.zeros(model.nv)
@@ -168,7 +168,7 @@ def contact_torques(queried: QueriedRobot, state: RequestedState, wrenches: Sequ
     return total
 
 
-def motion_of(queried: QueriedRobot, given: JointTrajectory) -> tuple[Motion, tuple[str, ...]]:
+def motion_of(queried: ServiceModel, given: JointTrajectory) -> tuple[Motion, tuple[str, ...]]:
     """Return the motion of the whole robot, and which rates were derived.
 
     Joints that are not named stay where they were measured last.
@@ -183,7 +183,7 @@ def motion_of(queried: QueriedRobot, given: JointTrajectory) -> tuple[Motion, tu
     return sampled_motion(robot, time, q, v, a), derived
 
 
-def resting_configuration(queried: QueriedRobot, given: JointTrajectory) -> Array:
+def resting_configuration(queried: ServiceModel, given: JointTrajectory) -> Array:
     """Return a configuration (nq,) with joints that are not named where they were measured last.
 
     Raises `MissingStateError` if they were not.
@@ -205,7 +205,7 @@ def fill_in(
     given: JointTrajectory,
     motion: Motion,
     efforts: Array,
-    queried: QueriedRobot,
+    queried: ServiceModel,
 ) -> None:
     """Write a trajectory with its rates and efforts into a trajectory_msgs/JointTrajectory."""
     message.header = request.header
@@ -219,7 +219,7 @@ def fill_in(
         )
 
 
-def message_of(excess: Excess) -> Any:
+def message_of(excess: LimitExcess) -> Any:
     """Return a screw_dynamics_msgs/LimitExcess."""
     from screw_dynamics_msgs.msg import LimitExcess
 

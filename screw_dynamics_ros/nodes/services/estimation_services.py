@@ -116,7 +116,7 @@ class PayloadEstimation:
             inertia.m, np.array([com.x, com.y, com.z]), np.array(moments)
         )
         duration, name = seconds(request.transition_time), request.name or DEFAULT
-        link = self._put.link_in_force(request.link, 'link')
+        link = self._put.active_link(request.link, 'link')
         check_other_thread(name)
         self._put.put(name, link, body, duration)
         response.applied = True
@@ -125,7 +125,7 @@ class PayloadEstimation:
 
     def attach(self, request: Any, response: Any) -> None:
         """Let a link carry the tool that has been described."""
-        link = self._put.link_in_force(request.link, 'link')
+        link = self._put.active_link(request.link, 'link')
         duration, name = seconds(request.transition_time), request.name or TOOL
         check_other_thread(name)
         body = read_inertia(response.inertia.inertia, 'the tool')

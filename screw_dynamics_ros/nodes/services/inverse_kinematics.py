@@ -24,8 +24,8 @@ from screw_dynamics_ros.core.arms.inverse.position import InverseKinematicsResul
 from screw_dynamics_ros.core.errors import ErrorCode, NotFiniteError, UnsupportedRobotError
 from screw_dynamics_ros.core.types import Array
 from screw_dynamics_ros.nodes.services.requests import (
-    QueriedRobot,
     RequestedState,
+    ServiceModel,
     finite,
     requested_state,
     whole_state,
@@ -39,7 +39,7 @@ RESTARTS_PER_CLOCK_CHECK = 20  # random starts between looks at the clock
 MAX_ANGLE = 1e4  # rad, to where joints without limits are turned: angles have 12 digits there
 
 
-def inverse_kinematics(queried: QueriedRobot, request: Any, response: Any) -> None:
+def inverse_kinematics(queried: ServiceModel, request: Any, response: Any) -> None:
     """Answer an InverseKinematics request."""
     links = wanted_links(queried, request)
     if request.method == request.NUMERIC:
@@ -53,7 +53,7 @@ def inverse_kinematics(queried: QueriedRobot, request: Any, response: Any) -> No
         )
 
 
-def wanted_links(queried: QueriedRobot, request: Any) -> list[str]:
+def wanted_links(queried: ServiceModel, request: Any) -> list[str]:
     """Return the links of the request, one for each target."""
     links = [queried.find_link(name, 'frames') for name in request.frames]
     if not links or len(request.targets) != len(links):
@@ -72,7 +72,7 @@ def wanted_links(queried: QueriedRobot, request: Any) -> list[str]:
 
 
 def target_poses(
-    queried: QueriedRobot, request: Any, links: Sequence[str], state: RequestedState
+    queried: ServiceModel, request: Any, links: Sequence[str], state: RequestedState
 ) -> Array:
     """Return the wanted poses in the root frame, (k, 4, 4)."""
     q, _ = whole_state(queried, state, moving=False)
@@ -90,7 +90,7 @@ def target_poses(
 # --- one solution, by steps -----------------------------------------------------------------------
 
 
-def by_steps(queried: QueriedRobot, request: Any, response: Any, links: Sequence[str]) -> None:
+def by_steps(queried: ServiceModel, request: Any, response: Any, links: Sequence[str]) -> None:
     """Answer a request with method NUMERIC."""
     timeout = request.timeout.sec + 1e-9 * request.timeout.nanosec or DEFAULT_TIMEOUT
     if not 0.0 <= request.tolerance < np.inf:
@@ -116,7 +116,7 @@ def by_steps(queried: QueriedRobot, request: Any, response: Any, links: Sequence
 
 
 def solver(
-    queried: QueriedRobot, targets: Array, links: Sequence[str], q: Array
+    queried: ServiceModel, targets: Array, links: Sequence[str], q: Array
 ) -> Callable[..., InverseKinematicsResult]:
     """Return a function of options that looks for the targets (k, 4, 4), from q (nq,) on."""
     closed = queried.closed
@@ -156,7 +156,7 @@ def solve(
 # --- all solutions --------------------------------------------------------------------------------
 
 
-def all_at_once(queried: QueriedRobot, request: Any, response: Any, links: Sequence[str]) -> None:
+def all_at_once(queried: ServiceModel, request: Any, response: Any, links: Sequence[str]) -> None:
     """Answer a request with method ALL or NEAREST."""
     queried.check_tree('all solutions', 'take the method NUMERIC')
     if len(links) > 1:
@@ -242,7 +242,7 @@ def turned_next_to(
     return turned
 
 
-def solution_message(queried: QueriedRobot, q: Array) -> JointState:
+def solution_message(queried: ServiceModel, q: Array) -> JointState:
     """Return a configuration (nq,), of the motors if there are loops, as sensor_msgs/JointState."""
     if queried.closed is not None:
         return JointState(name=list(queried.closed.joint_names), position=q.tolist())

@@ -20,8 +20,8 @@ from screw_dynamics_ros.nodes.model.actuated import actuated
 from screw_dynamics_ros.nodes.services.calibration_service import calibrate
 from screw_dynamics_ros.nodes.services.inverse_kinematics import inverse_kinematics
 from screw_dynamics_ros.nodes.services.requests import (
-    QueriedRobot,
     ServiceHost,
+    ServiceModel,
     finite,
     requested_state,
     whole_state,
@@ -47,7 +47,7 @@ def register(host: ServiceHost, node: Node) -> None:
     host.serve(node, 'Calibrate', '~/calibrate', calibrate)
 
 
-def forward_kinematics(queried: QueriedRobot, request: Any, response: Any) -> None:
+def forward_kinematics(queried: ServiceModel, request: Any, response: Any) -> None:
     """Answer a ForwardKinematics request."""
     robot = queried.robot
     links = [queried.find_link(name, 'frames') for name in request.frames]
@@ -93,7 +93,7 @@ def forward_kinematics(queried: QueriedRobot, request: Any, response: Any) -> No
         ]
 
 
-def joint_state_message(queried: QueriedRobot, stamp: Any, q: Array, v: Array | None) -> JointState:
+def joint_state_message(queried: ServiceModel, stamp: Any, q: Array, v: Array | None) -> JointState:
     """Return the state (nq,), (nv,) of all joints with one coordinate as a message."""
     message = JointState(name=list(queried.joints))
     message.header.stamp = stamp
@@ -103,7 +103,7 @@ def joint_state_message(queried: QueriedRobot, stamp: Any, q: Array, v: Array | 
     return message
 
 
-def jacobian(queried: QueriedRobot, request: Any, response: Any) -> None:
+def jacobian(queried: ServiceModel, request: Any, response: Any) -> None:
     """Answer a Jacobian request."""
     robot = queried.robot
     link = queried.find_link(request.frame, 'frame')

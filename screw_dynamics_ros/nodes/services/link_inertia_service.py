@@ -31,7 +31,7 @@ class LinkInertiaService:
         """Answer a SetLinkInertia request."""
         duration = seconds(request.transition_time)
         body = None if request.reset else read_inertia(request.inertia, 'inertia')
-        link = self._frames.link_in_force(request.link, 'link')
+        link = self._frames.active_link(request.link, 'link')
         self._inertias.set(link, body, duration)
         response.header.frame_id = self._frames.prefix + link
         what = 'as described' if body is None else f'{body.mass:g} kg'

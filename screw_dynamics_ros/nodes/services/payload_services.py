@@ -126,7 +126,7 @@ class PayloadServices:
         if reason:
             raise ScrewDynamicsError(f'the parameters do not take it: {reason}')
 
-    def link_in_force(self, frame: str, field: str) -> str:
+    def active_link(self, frame: str, field: str) -> str:
         """Return the link with a frame name, of the active robot if there is one."""
         model, _ = self._running()
         if model is None:

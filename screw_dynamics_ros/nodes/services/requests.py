@@ -55,7 +55,7 @@ class RequestContext:
     text: str = ''
 
 
-class QueriedRobot(ScalarJoints):
+class ServiceModel(ScalarJoints):
     """The robot of a request, with further data about it.
 
     Attributes
@@ -112,7 +112,7 @@ class QueriedRobot(ScalarJoints):
 
 @dataclass(frozen=True)
 class RequestedState:
-    """A state of the whole robot, as the functions of `QueriedRobot.model` take it.
+    """A state of the whole robot, as the functions of `ServiceModel.model` take it.
 
     Attributes
     ----------
@@ -133,7 +133,7 @@ class RequestedState:
 
 
 #: Fills in the response to a request about a robot, or raises `ScrewDynamicsError`.
-Query = Callable[[QueriedRobot, Any, Any], None]
+Query = Callable[[ServiceModel, Any, Any], None]
 
 
 class ServiceHost(Protocol):
@@ -156,7 +156,7 @@ def answer(query: Query, situation: RequestContext, request: Any, response: Any)
     The header gets the stamp of the measured state if the answer depends on it, and the root link
     as frame; a query that resolves its results in another one names that.
     """
-    queried = QueriedRobot(situation)
+    queried = ServiceModel(situation)
     response.header.frame_id = queried.frame_id(queried.robot.description.root)
     query(queried, request, response)
     response.header.stamp = time_message(queried.stamp)
@@ -186,7 +186,7 @@ def finite(name: str, values: Array) -> Array:
 
 
 def requested_state(
-    queried: QueriedRobot,
+    queried: ServiceModel,
     message: Any,
     fields: Collection[str] = ('position',),
     acceleration: Sequence[float] = (),
@@ -218,7 +218,7 @@ def requested_state(
 
 
 def state_of_motors(
-    queried: QueriedRobot,
+    queried: ServiceModel,
     closed: ClosedRobot,
     message: Any,
     fields: Collection[str],
@@ -268,7 +268,7 @@ def of_motors(measured: JointState | None, closed: ClosedRobot) -> JointState | 
     return JointState(q, v, a, tau, measured.stamp, measured.has_velocity)
 
 
-def whole_state(queried: QueriedRobot, state: RequestedState, moving: bool) -> tuple[Array, Array]:
+def whole_state(queried: ServiceModel, state: RequestedState, moving: bool) -> tuple[Array, Array]:
     """Return q (nq,) and, if the robot is `moving`, v (nv,) of all joints; zero otherwise.
 
     In a singular configuration of its loops a mechanism has a q and no v.

@@ -23,7 +23,7 @@ from screw_dynamics_ros.core.lie import screws, se3
 from screw_dynamics_ros.core.types import Array
 from screw_dynamics_ros.nodes.model.actuated import actuated
 from screw_dynamics_ros.nodes.services.requests import (
-    QueriedRobot,
+    ServiceModel,
     finite,
     requested_state,
     whole_state,
@@ -35,7 +35,7 @@ from screw_dynamics_ros.ros.names import shorten
 MIN_METRIC_LENGTH, MAX_METRIC_LENGTH = 1e-3, 1e3  # m, of the length in the metric of twists
 
 
-def filter_twist(queried: QueriedRobot, request: Any, response: Any) -> None:
+def filter_twist(queried: ServiceModel, request: Any, response: Any) -> None:
     """Answer a FilterTwist request: first the contact (C-046), then the joints (C-024)."""
     if not MIN_METRIC_LENGTH <= request.length <= MAX_METRIC_LENGTH:
         raise ArgumentError(
@@ -95,7 +95,7 @@ def policy_of(request: Any) -> SingularityPolicy | None:
 
 
 def guarded(
-    queried: QueriedRobot, request: Any, policy: SingularityPolicy, V: Array
+    queried: ServiceModel, request: Any, policy: SingularityPolicy, V: Array
 ) -> PolicyStatus:
     """Return what a policy makes of the twist (6,) of the link in whose frame it is."""
     queried.check_tree('policies near singularities', 'ask without one')
@@ -122,7 +122,7 @@ def guarded(
     )
 
 
-def fill_in(queried: QueriedRobot, response: Any, status: PolicyStatus) -> None:
+def fill_in(queried: ServiceModel, response: Any, status: PolicyStatus) -> None:
     """Write the status of a policy into the response."""
     response.state, response.message = status.state, status.message
     response.rates = JointState(
@@ -135,7 +135,7 @@ def fill_in(queried: QueriedRobot, response: Any, status: PolicyStatus) -> None:
 # --- contacts -------------------------------------------------------------------------------------
 
 
-def contact_wrenches(queried: QueriedRobot, request: Any) -> Array:
+def contact_wrenches(queried: ServiceModel, request: Any) -> Array:
     """Return the wrenches, scaled, in the frame of the twist, (6, k), moments first."""
     root = queried.robot.description.root
     own = frame_of(queried, request.twist, 'twist', root)
@@ -160,7 +160,7 @@ def contact_wrenches(queried: QueriedRobot, request: Any) -> Array:
     return finite('a wrench', np.transpose(columns))
 
 
-def frame_of(queried: QueriedRobot, stamped: Any, name: str, root: str) -> str:
+def frame_of(queried: ServiceModel, stamped: Any, name: str, root: str) -> str:
     """Return the link in whose frame a message is, `root` where it names none."""
     frame = stamped.header.frame_id
     return queried.find_link(frame, f'{name}: frame_id') if frame else root

@@ -118,7 +118,7 @@ class JointTargets:
         """Activate a command at a time [ns]; return a description of what was clipped."""
         joints, interface = command.joints, command.interface
         values, clipped = self._clipped(interface, joints, command.values)
-        self._take_over(joints, interface, source, now)
+        self._assign(joints, interface, source, now)
         self._values[interface][joints] = values
         if interface == POSITION:
             rates, note = self._clipped(
@@ -130,7 +130,7 @@ class JointTargets:
 
     def follow(self, trajectory: Trajectory, source: str, now: int) -> None:
         """Activate a trajectory at a time [ns]."""
-        self._take_over(trajectory.joints, POSITION, source, now)
+        self._assign(trajectory.joints, POSITION, source, now)
         self._trajectories.append(trajectory)
 
     def expire(self, now: int, timeout: float, q: Array) -> None:
@@ -171,7 +171,7 @@ class JointTargets:
             f'clipped to {clipped[k]:g}'
         )
 
-    def _take_over(self, joints: Indices, interface: str, source: str, now: int) -> None:
+    def _assign(self, joints: Indices, interface: str, source: str, now: int) -> None:
         """Let a source decide over joints, which leave the trajectories they were on."""
         taken = set(joints.tolist())
         self.changes += 1

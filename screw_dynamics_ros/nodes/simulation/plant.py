@@ -9,7 +9,7 @@ from screw_dynamics_ros.core.types import Array
 from screw_dynamics_ros.core.units import NANOSECONDS
 from screw_dynamics_ros.nodes.model.scalar_joints import ScalarJoints
 from screw_dynamics_ros.nodes.simulation.motors import Motors
-from screw_dynamics_ros.nodes.simulation.pushes import Pushes
+from screw_dynamics_ros.nodes.simulation.pushes import AppliedWrenches
 
 
 @dataclass(frozen=True)
@@ -21,7 +21,7 @@ class Timeouts:
 
 
 class Plant:
-    """What a driver would be connected to.
+    """The simulated robot, its motors and the wrenches on it: what a driver acts on.
 
     Parameters
     ----------
@@ -29,7 +29,7 @@ class Plant:
         Its present state is where resets lead to.
     joints : ScalarJoints
     motors : Motors
-    pushes : Pushes
+    pushes : AppliedWrenches
     dt : float
         Length of a step of the integration [s].
     """
@@ -39,7 +39,7 @@ class Plant:
         simulated: SimulatedRobot,
         joints: ScalarJoints,
         motors: Motors,
-        pushes: Pushes,
+        pushes: AppliedWrenches,
         dt: float,
     ) -> None:
         self.simulated, self.joints = simulated, joints

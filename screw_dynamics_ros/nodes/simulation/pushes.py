@@ -15,7 +15,7 @@ from screw_dynamics_ros.ros.process.latest import Latest
 MAX_WRENCH = 1e9  # N, N m; no robot meets more, and numbers stay far from overflow
 
 
-class Pushes:
+class AppliedWrenches:
     """The last wrench on each link, active as soon as its Jacobian is compiled.
 
     Parameters

@@ -9,7 +9,7 @@ from std_msgs.msg import String
 
 from screw_dynamics_ros.nodes.simulation.parameters import WALL
 from screw_dynamics_ros.nodes.simulation.run_state import RunState
-from screw_dynamics_ros.nodes.simulation.simulation_time import Pace, SimulationTime
+from screw_dynamics_ros.nodes.simulation.simulation_time import SimulationTime, TickSchedule
 from screw_dynamics_ros.nodes.simulation.time_control import TimeControl
 from screw_dynamics_ros.ros.messages import templates
 from screw_dynamics_ros.ros.parameters import Parameters
@@ -47,7 +47,7 @@ class SimulationNode:
 
         origin = now() if self.parameters['clock'] == WALL else None
         self._time = SimulationTime(self.parameters['rate'], origin)
-        self._pace = Pace(self._period(), MAX_LAG)
+        self._pace = TickSchedule(self._period(), MAX_LAG)
         self._state = RunState(self.parameters['paused'])
         self._control = TimeControl(self._state, self._time, self._pace, now)
         self._clock = (

@@ -50,7 +50,7 @@ class SimulationTime:
             self._origin += max(0, stamp - self.stamp)
 
 
-class Pace:
+class TickSchedule:
     """When ticks are due in real time.
 
     Parameters

@@ -22,7 +22,7 @@ from screw_dynamics_ros.nodes.simulation.fault_parameters import FaultParameters
 from screw_dynamics_ros.nodes.simulation.outputs import StateOutputs
 from screw_dynamics_ros.nodes.simulation.parameters import LOCK_STEP
 from screw_dynamics_ros.nodes.simulation.plant import Plant, Timeouts
-from screw_dynamics_ros.nodes.simulation.pushes import Pushes
+from screw_dynamics_ros.nodes.simulation.pushes import AppliedWrenches
 from screw_dynamics_ros.nodes.simulation.simulation_node import (
     HOUSEKEEPING_PERIOD_S,
     MAX_CATCHING_UP,
@@ -69,7 +69,7 @@ class Simulator(SimulationNode):
         simulated = make_simulated(node, self.parameters, robot)
         targets, motors = make_motors(robot, self.parameters)
         self._locked = self.parameters['clock'] == LOCK_STEP
-        pushes = Pushes(robot, at_once=self._locked)
+        pushes = AppliedWrenches(robot, at_once=self._locked)
         joints = ScalarJoints(robot)
         self._plant = Plant(simulated, joints, motors, pushes, self._dt)
         self._sensor = JointSensor(joints.joints, self.parameters['seed'])

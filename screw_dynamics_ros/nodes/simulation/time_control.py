@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 from screw_dynamics_ros.core.units import NANOSECONDS
 from screw_dynamics_ros.nodes.simulation.run_state import RunState
-from screw_dynamics_ros.nodes.simulation.simulation_time import Pace, SimulationTime
+from screw_dynamics_ros.nodes.simulation.simulation_time import SimulationTime, TickSchedule
 
 
 class TimeControl:
@@ -17,13 +17,13 @@ class TimeControl:
     ----------
     state : RunState
     simulated : SimulationTime
-    pace : Pace
+    pace : TickSchedule
     now : callable
         Returns the time of the system [ns].
     """
 
     def __init__(
-        self, state: RunState, simulated: SimulationTime, pace: Pace, now: Callable[[], int]
+        self, state: RunState, simulated: SimulationTime, pace: TickSchedule, now: Callable[[], int]
     ) -> None:
         self._state, self._time, self._pace, self._now = state, simulated, pace, now
 

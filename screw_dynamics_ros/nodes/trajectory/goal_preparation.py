@@ -26,7 +26,7 @@ from screw_dynamics_ros.core.units import NANOSECONDS
 from screw_dynamics_ros.nodes.model.actuated import actuated
 from screw_dynamics_ros.nodes.model.scalar_joints import coordinates
 from screw_dynamics_ros.nodes.services.dynamics_services import resting_configuration
-from screw_dynamics_ros.nodes.services.requests import QueriedRobot, RequestContext, robot_of
+from screw_dynamics_ros.nodes.services.requests import RequestContext, ServiceModel, robot_of
 from screw_dynamics_ros.ros.messages.trajectories import (
     JointTrajectory,
     duration_stamp,
@@ -57,7 +57,7 @@ class Settings:
 
 
 @dataclass(frozen=True)
-class Prepared:
+class PreparedGoal:
     """The outcome.
 
     Attributes
@@ -79,7 +79,7 @@ class OldGoalError(ArgumentError):
     """A trajectory has ended before it came."""
 
 
-def prepare(situation: RequestContext, settings: Settings, data: bytes, now: int) -> Prepared:
+def prepare(situation: RequestContext, settings: Settings, data: bytes, now: int) -> PreparedGoal:
     """Return a goal with rates and efforts, within the limits, or why there is none.
 
     Parameters
@@ -95,10 +95,10 @@ def prepare(situation: RequestContext, settings: Settings, data: bytes, now: int
 
     goal = deserialize_message(data, FollowJointTrajectory.Goal)
     try:
-        text = change(goal, QueriedRobot(situation), settings, now)
+        text = change(goal, ServiceModel(situation), settings, now)
     except ScrewDynamicsError as error:
-        return Prepared(b'', code_of(error), printable(str(error), MAX_REASON_LENGTH))
-    return Prepared(serialize_message(goal), text=text)
+        return PreparedGoal(b'', code_of(error), printable(str(error), MAX_REASON_LENGTH))
+    return PreparedGoal(serialize_message(goal), text=text)
 
 
 def warm_up(data: bytes) -> None:
@@ -122,7 +122,7 @@ def code_of(error: ScrewDynamicsError) -> int:
     return INVALID_JOINTS if isinstance(error, UnknownNameError) else INVALID_GOAL
 
 
-def change(goal: Any, queried: QueriedRobot, settings: Settings, now: int) -> str:
+def change(goal: Any, queried: ServiceModel, settings: Settings, now: int) -> str:
     """Change a goal in place; return what has been changed, in words.
 
     Raises
@@ -163,7 +163,7 @@ def change(goal: Any, queried: QueriedRobot, settings: Settings, now: int) -> st
     return f'slowed down, takes {feasible.slowness:.3g} times as long: {feasible.reason}'
 
 
-def path_of(queried: QueriedRobot, given: JointTrajectory) -> tuple[JointPath, bool]:
+def path_of(queried: ServiceModel, given: JointTrajectory) -> tuple[JointPath, bool]:
     """Return the path of the named joints, and whether it begins where the robot is.
 
     It does if the first point is to be reached later than the start.
@@ -188,7 +188,7 @@ def path_of(queried: QueriedRobot, given: JointTrajectory) -> tuple[JointPath, b
 
 
 def whole_motion(
-    queried: QueriedRobot, given: JointTrajectory, path: JointPath, resolution: float
+    queried: ServiceModel, given: JointTrajectory, path: JointPath, resolution: float
 ) -> Motion:
     """Return samples of the motion of the whole robot; joints that are not named stand still."""
     robot = queried.robot
@@ -213,7 +213,7 @@ def check_time(trajectory: Any, duration: float, now: int) -> None:
 
 def write(
     trajectory: Any,
-    queried: QueriedRobot,
+    queried: ServiceModel,
     given: JointTrajectory,
     motion: Motion,
     efforts: np.ndarray,

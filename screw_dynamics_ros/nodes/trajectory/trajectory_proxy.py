@@ -18,7 +18,7 @@ from screw_dynamics_ros.nodes.hosting.output_group import Adopted, Plan, Stage
 from screw_dynamics_ros.nodes.services.requests import pickled
 from screw_dynamics_ros.nodes.trajectory.goal_preparation import (
     INVALID_GOAL,
-    Prepared,
+    PreparedGoal,
     Settings,
     prepare,
     warm_up,
@@ -143,7 +143,7 @@ class TrajectoryProxy:
         def finish() -> None:
             self._duration = time.monotonic() - begin
             try:
-                prepared: Prepared = future.result()
+                prepared: PreparedGoal = future.result()
             except WorkerError as error:
                 done(None, INVALID_GOAL, f'the trajectory could not be prepared: {error}')
                 return

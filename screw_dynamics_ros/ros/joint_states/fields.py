@@ -22,7 +22,7 @@ Flags = NDArray[np.bool_]
 Note = Callable[[Reason, str], None]
 
 
-class Reading(NamedTuple):
+class JointReading(NamedTuple):
     """Values of the joints of a message, which of them are measured and which usable, (k,) each."""
 
     values: Array
@@ -62,7 +62,7 @@ class Field:
         self.measured[:] = NEVER_STAMP
         self.usable[:] = False
 
-    def keep(self, joints: NDArray[np.intp], reading: Reading, stamp: int) -> None:
+    def keep(self, joints: NDArray[np.intp], reading: JointReading, stamp: int) -> None:
         """Store a reading; values not usable become zero so that no NaN gets any further."""
         self.value[joints] = np.where(reading.usable, reading.values, 0.0)
         self.measured[joints[reading.measured]] = stamp
@@ -105,14 +105,14 @@ class Position(Field):
 
     def read(
         self, message: JointStateMessage, names: NameMap, stamp: int, policies: Policies
-    ) -> Reading | None:
+    ) -> JointReading | None:
         """Return the positions, None if the message is refused because some are missing."""
         is_ragged = self._is_ragged(message.position, names, Reason.POSITION_RAGGED)
         if is_ragged and policies.position == 'reject':
             return None
         q, found = measured(message.position, names)
         if found.all():
-            return Reading(q, found, found)
+            return JointReading(q, found, found)
         self._note(
             Reason.POSITION_MISSING,
             f'{names.listed(~found)} (position_policy: {policies.position})',
@@ -123,7 +123,7 @@ class Position(Field):
         if policies.position == 'reject' or not (found | known).all():
             return None
         q = np.where(found, q, self.value[names.target])
-        return Reading(q, found, np.ones_like(found))
+        return JointReading(q, found, np.ones_like(found))
 
 
 class Velocity(Field):
@@ -148,23 +148,23 @@ class Velocity(Field):
         names: NameMap,
         stamp: int,
         policies: Policies,
-        position: Reading,
-    ) -> Reading:
+        position: JointReading,
+    ) -> JointReading:
         """Return the velocities; `position` are those of the message, not kept yet."""
         self._is_ragged(message.velocity, names, Reason.VELOCITY_RAGGED)
         v, found = measured(message.velocity, names)
         if found.all():
-            return Reading(v, found, found)
+            return JointReading(v, found, found)
         policy = policies.velocity
         self._note(Reason.VELOCITY_MISSING, f'{names.listed(~found)} (velocity_policy: {policy})')
         if policy == 'differentiate':
             estimate, usable = self._differentiated(names, stamp, policies, position)
         else:
             estimate, usable = self._substitute(policy, v, names, stamp, policies)
-        return Reading(np.where(found, v, estimate), found, found | usable)
+        return JointReading(np.where(found, v, estimate), found, found | usable)
 
     def _differentiated(
-        self, names: NameMap, stamp: int, policies: Policies, position: Reading
+        self, names: NameMap, stamp: int, policies: Policies, position: JointReading
     ) -> tuple[Array, Flags]:
         """Return the velocities since the positions before, and which of them are usable."""
         joints, before = names.target, self._position
@@ -213,7 +213,7 @@ class Effort(Field):
 
     def read(
         self, message: JointStateMessage, names: NameMap, stamp: int, policies: Policies
-    ) -> Reading:
+    ) -> JointReading:
         """Return the torques."""
         self._is_ragged(message.effort, names, Reason.EFFORT_RAGGED)
         effort, found = measured(message.effort, names)
@@ -221,8 +221,8 @@ class Effort(Field):
         if self.is_calibrated:
             found &= np.isfinite(tau)
         if found.all():
-            return Reading(tau, found, found)
+            return JointReading(tau, found, found)
         policy = policies.effort
         self._note(Reason.EFFORT_MISSING, f'{names.listed(~found)} (effort_policy: {policy})')
         estimate, usable = self._substitute(policy, tau, names, stamp, policies)
-        return Reading(np.where(found, tau, estimate), found, found | usable)
+        return JointReading(np.where(found, tau, estimate), found, found | usable)

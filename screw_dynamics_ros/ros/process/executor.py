@@ -37,7 +37,7 @@ SHUTDOWN_TIMEOUT_S = 10.0  # that what is to be done at the end may take
 REQUEST_TIMEOUT_S = 5.0  # that a request under way has to end in when the process is to end
 
 
-class Ending(Protocol):
+class ShutdownTask(Protocol):
     """Something that is done before the process ends."""
 
     def begin(self) -> None:
@@ -108,7 +108,7 @@ def spin(
     nodes: Sequence[Node],
     kind: str = 'auto',
     slow: Sequence[Node] = (),
-    endings: Sequence[Ending] = (),
+    endings: Sequence[ShutdownTask] = (),
 ) -> None:
     """Run nodes until the process is asked to end, those with slow callbacks in a thread; end ROS.
 
@@ -119,7 +119,7 @@ def spin(
     nodes, slow : sequences of rclpy.node.Node
     kind : str
         One of `EXECUTORS`.
-    endings : sequence of Ending
+    endings : sequence of ShutdownTask
         What is still to be done when the process is asked to end; a second signal cuts it short.
     """
     signals = count(1)

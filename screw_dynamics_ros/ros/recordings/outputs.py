@@ -102,7 +102,7 @@ def open_output(path: Path, reader: RecordingReader, compression: str, prefix: s
     return FolderOutput(path, reader, prefix)
 
 
-class Temporary:
+class TemporaryFile:
     """A path beside another one, renamed to it at the end, removed if that does not come."""
 
     def __init__(self, path: Path, prefix: str) -> None:
@@ -127,7 +127,7 @@ class McapOutput:
     """One MCAP file with what was recorded, its chunks copied as they are where that can be."""
 
     def __init__(self, path: Path, reader: RecordingReader, compression: str, prefix: str) -> None:
-        self._reader, self._place = reader, Temporary(path, prefix)
+        self._reader, self._place = reader, TemporaryFile(path, prefix)
         self._file = self._place.temporary.open('wb', buffering=1 << 20)
         self._writer = McapWriter(self._file, compression)
         self._channels: dict[str, int] = {}
@@ -322,7 +322,7 @@ class FolderOutput:
 
     def __init__(self, path: Path, reader: RecordingReader, prefix: str) -> None:
         rosbag2 = rosbags_module('rosbags.rosbag2')
-        self._place = Temporary(path, prefix)
+        self._place = TemporaryFile(path, prefix)
         self._writer = rosbag2.Writer(
             self._place.temporary, version=9, storage_plugin=rosbag2.StoragePlugin.SQLITE3
         )

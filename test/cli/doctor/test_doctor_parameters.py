@@ -18,7 +18,7 @@ from screw_dynamics_ros.cli.doctor import running_parameters  # noqa: E402
 from screw_dynamics_ros.cli.doctor.running_parameters import (  # noqa: E402
     NAMES,
     RETRY_PERIOD_S,
-    Questions,
+    ParameterQueries,
     parameter_services,
     read_configuration,
 )
@@ -97,12 +97,12 @@ class Turns:
         self.now, self.servers, self._meanwhile = 0.0, servers, meanwhile
         self.questions = []
         monkeypatch.setattr(running_parameters, 'time', SimpleNamespace(monotonic=lambda: self.now))
-        monkeypatch.setattr(running_parameters, 'Questions', self._recorded)
+        monkeypatch.setattr(running_parameters, 'ParameterQueries', self._recorded)
         self._executor = rclpy.executors.SingleThreadedExecutor(context=node.context)
         self._executor.add_node(node)
 
     def _recorded(self, *arguments):
-        self.questions.append(Questions(*arguments))
+        self.questions.append(ParameterQueries(*arguments))
         return self.questions[-1]
 
     def __call__(self, patience):

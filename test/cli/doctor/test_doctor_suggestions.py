@@ -16,7 +16,7 @@ from sensor_msgs.msg import JointState
 from screw_dynamics_ros.cli.command_line import UnusableError
 from screw_dynamics_ros.cli.doctor import suggestion, suggestions
 from screw_dynamics_ros.cli.doctor.running_parameters import Configuration
-from screw_dynamics_ros.cli.doctor.session import Heard, without
+from screw_dynamics_ros.cli.doctor.session import SessionData, without
 from screw_dynamics_ros.core import Robot
 from screw_dynamics_ros.core.measurement.estimation.effort_terms import TERMS
 from screw_dynamics_ros.nodes.model.running_model import joint_state_mapper
@@ -62,7 +62,7 @@ def heard(robot, text, effort, *, count=1, velocity=True, gap=0.01, unit=1.0, **
             if mapper.update(from_message(message)) and mapper.has_effort:
                 states.append(tuple(mapper.state.copy()))
     arrivals = (gap * np.arange(20 * count)).tolist()
-    return Heard(
+    return SessionData(
         text, robot, mapper, arrivals, states, Configuration(), ['/driver'],
         others.pop('senders', []), lacking, **others,
     )  # fmt: skip

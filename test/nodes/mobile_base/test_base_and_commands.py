@@ -97,7 +97,7 @@ def test_curvature_of_commands_is_that_of_the_steering():
     assert (omega, v) == pytest.approx((np.tan(0.35) / 1.2, 1.0))
 
 
-def test_bad_command_leaves_the_one_before_in_force():
+def test_bad_command_leaves_the_one_before_active():
     commands = filter_of()
     commands.take([0.0, 1.0, 0.0], 0.0)
     with pytest.raises(ArgumentError, match='not finite'):

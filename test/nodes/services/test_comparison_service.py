@@ -56,7 +56,7 @@ def drives(description):
 
 
 @EACH_PROGRAM
-def test_the_model_in_force_agrees(program):
+def test_the_active_model_agrees(program):
     """With its gravity and its drives, which the description does not have."""
     needed(program)
     description = read_urdf(URDF)

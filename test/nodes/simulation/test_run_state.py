@@ -8,7 +8,7 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, 
 pytest.importorskip('rclpy')
 
 from screw_dynamics_ros.nodes.simulation.run_state import RefusedError, RunState
-from screw_dynamics_ros.nodes.simulation.simulation_time import Pace, SimulationTime
+from screw_dynamics_ros.nodes.simulation.simulation_time import SimulationTime, TickSchedule
 
 
 class Requests(RuleBasedStateMachine):
@@ -136,7 +136,7 @@ def test_time_of_the_system_goes_on():
 
 
 def test_pace():
-    pace = Pace(0.01, most_lag=0.25)
+    pace = TickSchedule(0.01, most_lag=0.25)
     assert pace.is_due(-1e9)
     pace.start(10.0)
     done = 0
@@ -149,7 +149,7 @@ def test_pace():
 
 
 def test_what_is_too_late_is_given_up():
-    pace = Pace(0.01, most_lag=0.25)
+    pace = TickSchedule(0.01, most_lag=0.25)
     pace.start(0.0)
     assert pace.lost(0.25) == 0.0
     assert pace.lost(1.0) == 1.0
@@ -159,7 +159,7 @@ def test_what_is_too_late_is_given_up():
 
 
 def test_as_fast_as_possible():
-    pace = Pace(0.0, most_lag=0.25)
+    pace = TickSchedule(0.0, most_lag=0.25)
     for now in (0.0, 5.0, 5.0, 5.1):
         assert pace.is_due(now)
         pace.count(now)

@@ -8,7 +8,7 @@ import pytest
 
 from screw_dynamics_ros.nodes.simulation import time_control
 from screw_dynamics_ros.nodes.simulation.run_state import RefusedError, RunState
-from screw_dynamics_ros.nodes.simulation.simulation_time import Pace, SimulationTime
+from screw_dynamics_ros.nodes.simulation.simulation_time import SimulationTime, TickSchedule
 from screw_dynamics_ros.nodes.simulation.time_control import TimeControl
 
 SECOND = 1_000_000_000
@@ -21,9 +21,9 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(time_control, 'time', SimpleNamespace(monotonic=lambda: NOW))
 
 
-def control(origin: int | None) -> tuple[TimeControl, RunState, SimulationTime, Pace]:
+def control(origin: int | None) -> tuple[TimeControl, RunState, SimulationTime, TickSchedule]:
     """Return one at the system time of 5 s, and what it controls, which has been late for long."""
-    state, simulated, pace = RunState(), SimulationTime(10.0, origin), Pace(0.1, 0.25)
+    state, simulated, pace = RunState(), SimulationTime(10.0, origin), TickSchedule(0.1, 0.25)
     pace.start(0.0)
     return TimeControl(state, simulated, pace, lambda: 5 * SECOND), state, simulated, pace
 

@@ -25,7 +25,7 @@ from numpy.typing import ArrayLike
 from screw_dynamics_ros.core.arguments import float_array, is_number, vector
 from screw_dynamics_ros.core.arms.families.chain import SerialChain
 from screw_dynamics_ros.core.arms.families.chain_solutions import Lost
-from screw_dynamics_ros.core.arms.families.limit_images import Discarded, LimitImages
+from screw_dynamics_ros.core.arms.families.limit_images import DiscardedCandidate, LimitImages
 from screw_dynamics_ros.core.arms.families.serial_solver import SerialSolver
 from screw_dynamics_ros.core.arms.inverse.position import check_targets, rigid_defect
 from screw_dynamics_ros.core.errors import ArgumentError, UnknownNameError
@@ -83,16 +83,16 @@ class AllSolutions:
         return tuple(self.branch_labels[k] for k in self.branches)
 
     @property
-    def outside(self) -> tuple[Discarded, ...]:
+    def outside(self) -> tuple[DiscardedCandidate, ...]:
         """Solutions of which no image is within the limits."""
         return self._limits.named(*self._outside, self.branch_labels)
 
     @property
-    def unreached(self) -> tuple[Discarded, ...]:
+    def unreached(self) -> tuple[DiscardedCandidate, ...]:
         """Branches of a closed form that do not reach the pose."""
         q, branches, checks, lost = self._lost
         return tuple(
-            Discarded(
+            DiscardedCandidate(
                 q[k],
                 self.branch_labels[branches[k]],
                 f'out of reach: pose error {checks[k, 0]:.3g}',
@@ -101,7 +101,7 @@ class AllSolutions:
         )
 
     @property
-    def discarded(self) -> tuple[Discarded, ...]:
+    def discarded(self) -> tuple[DiscardedCandidate, ...]:
         """Candidates that are no answer, each with the reason."""
         return self.outside + self.unreached
 

@@ -15,7 +15,7 @@ from screw_dynamics_ros.core.types import Array
 
 
 @dataclass(frozen=True)
-class Discarded:
+class DiscardedCandidate:
     """A candidate that is no answer.
 
     Attributes
@@ -114,7 +114,9 @@ class LimitImages:
             return np.clip(0.0, first, last), (first <= last).astype(float)
         return first, np.maximum(last - first + 1.0, 0.0)
 
-    def named(self, q: Array, branches: Array, labels: tuple[str, ...]) -> tuple[Discarded, ...]:
+    def named(
+        self, q: Array, branches: Array, labels: tuple[str, ...]
+    ) -> tuple[DiscardedCandidate, ...]:
         """Return the reason why configurations (k, n) are outside the limits."""
         discarded = []
         for row, branch in zip(q, branches):
@@ -127,5 +129,5 @@ class LimitImages:
                 f'joint {self.chain.joint_names[k]!r} at {row[k]:.4f} is outside its limits '
                 f'{self._lower[k]:.4f} to {self._upper[k]:.4f}'
             )
-            discarded.append(Discarded(row, labels[branch], reason))
+            discarded.append(DiscardedCandidate(row, labels[branch], reason))
         return tuple(discarded)

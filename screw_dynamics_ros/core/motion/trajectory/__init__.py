@@ -5,7 +5,7 @@ from screw_dynamics_ros.core.motion.trajectory.feasible_motion import (
     feasible_motion,
 )
 from screw_dynamics_ros.core.motion.trajectory.feedforward_efforts import feedforward_efforts
-from screw_dynamics_ros.core.motion.trajectory.limits import Excess, exceeded_limits
+from screw_dynamics_ros.core.motion.trajectory.limits import LimitExcess, exceeded_limits
 from screw_dynamics_ros.core.motion.trajectory.motion import Motion, sampled_motion
 from screw_dynamics_ros.core.motion.trajectory.payload_capacity import (
     PayloadCapacity,
@@ -19,8 +19,8 @@ from screw_dynamics_ros.core.motion.trajectory.retiming import Retiming, retimed
 from screw_dynamics_ros.core.motion.trajectory.time_scaling import SpeedLimit, largest_speed_factor
 
 __all__ = [
-    'Excess',
     'FeasibleMotion',
+    'LimitExcess',
     'Motion',
     'MotionWithEfforts',
     'PayloadCapacity',

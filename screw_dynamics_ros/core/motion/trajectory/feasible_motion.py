@@ -10,7 +10,7 @@ import numpy as np
 
 from screw_dynamics_ros.core.description.rigid_body import RigidBody
 from screw_dynamics_ros.core.errors import ArgumentError
-from screw_dynamics_ros.core.motion.trajectory.limits import Excess, exceeded_limits
+from screw_dynamics_ros.core.motion.trajectory.limits import LimitExcess, exceeded_limits
 from screw_dynamics_ros.core.motion.trajectory.motion import Motion
 from screw_dynamics_ros.core.motion.trajectory.required_efforts import required_efforts
 from screw_dynamics_ros.core.motion.trajectory.retiming import retimed
@@ -34,7 +34,7 @@ class FeasibleMotion:
     Attributes
     ----------
     motion : Motion
-    exceeded : list of Excess
+    exceeded : list of LimitExcess
         Where the motion as given exceeds limits; empty if nowhere.
     slowness : float
         How many times as long as given it takes.
@@ -43,7 +43,7 @@ class FeasibleMotion:
     """
 
     motion: Motion
-    exceeded: list[Excess]
+    exceeded: list[LimitExcess]
     slowness: float = 1.0
     reason: str = ''
 
@@ -112,12 +112,12 @@ def significant(
     payloads: Mapping[str, RigidBody] | None,
     effort_limits: Array,
     is_measured: bool,
-) -> list[Excess]:
+) -> list[LimitExcess]:
     """Return where a motion exceeds limits by more than rounding."""
     efforts = required_efforts(robot, motion, payloads)
     start = float(motion.time[0])
 
-    def counts(excess: Excess) -> bool:
+    def counts(excess: LimitExcess) -> bool:
         if excess.quantity == 'position':
             is_start = is_measured and excess.end == start
             return excess.amount > POSITION_TOLERANCE and not is_start

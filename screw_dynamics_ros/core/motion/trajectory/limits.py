@@ -23,7 +23,7 @@ ROWS_AT_ONCE = 64  # taken as one, see `extreme`
 
 
 @dataclass(frozen=True)
-class Excess:
+class LimitExcess:
     """One interval of consecutive samples in which a joint is beyond a limit.
 
     Attributes
@@ -60,7 +60,7 @@ class Excess:
 
 def exceeded_limits(
     robot: Robot, motion: Motion, efforts: Array, effort_limits: Array | None = None
-) -> list[Excess]:
+) -> list[LimitExcess]:
     """Return where a motion leaves the limits of the joints, in the order of time.
 
     Parameters
@@ -91,7 +91,7 @@ def exceeded_limits(
 
 def stretches(
     quantity: str, names: list[str], time: Array, values: Array, lower: Array, upper: Array
-) -> list[Excess]:
+) -> list[LimitExcess]:
     """Return the stretches in which values (N, n) are outside of their bounds (n,)."""
     found = []
     beyond = (extreme(np.maximum, values) > upper) | (extreme(np.minimum, values) < lower)
@@ -105,7 +105,7 @@ def stretches(
             worst = start + int(np.argmax(np.maximum(part - upper[k], lower[k] - part)))
             bound = upper[k] if x[worst] > upper[k] else lower[k]
             found.append(
-                Excess(
+                LimitExcess(
                     names[k],
                     quantity,
                     float(time[start]),

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from screw_dynamics_ros.core.description.rigid_body import RigidBody
-from screw_dynamics_ros.core.motion.trajectory.limits import Excess, exceeded_limits
+from screw_dynamics_ros.core.motion.trajectory.limits import LimitExcess, exceeded_limits
 from screw_dynamics_ros.core.motion.trajectory.motion import Motion
 from screw_dynamics_ros.core.types import Array
 
@@ -24,13 +24,13 @@ class MotionWithEfforts:
     motion : Motion
     efforts : (N, nv) array
         What the drives have to give [N m, N].
-    exceeded : list of Excess
+    exceeded : list of LimitExcess
         Where limits of the joints are exceeded, in the order of time; empty if nowhere.
     """
 
     motion: Motion
     efforts: Array
-    exceeded: list[Excess]
+    exceeded: list[LimitExcess]
 
     @property
     def feasible(self) -> bool:

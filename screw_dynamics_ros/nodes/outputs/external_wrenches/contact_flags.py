@@ -209,7 +209,7 @@ class ContactFlags:
             self._flags = {level: ThresholdFlag(never, never, 0.0, 0.0) for level in LEVELS}
             self._causes = dict.fromkeys(LEVELS, '')
             self._seen = dict.fromkeys(LEVELS, -1)
-        self.follow()
+        self.update_parameters()
         self._channels = {
             level: flag_channel(
                 publishers.get(Bool, f'~/{level}', qos.LATCHED),
@@ -220,8 +220,8 @@ class ContactFlags:
         }
         return list(self._channels.values())
 
-    def follow(self) -> None:
-        """Follow the parameters as they are now."""
+    def update_parameters(self) -> None:
+        """Apply the present values of the parameters."""
         value = self._parameters.values
         for level, flag in self._flags.items():
             upper = thresholds(level, value, self._model.robot)

@@ -260,7 +260,7 @@ class ContactLocation:
             self._follow()
 
     def _follow(self) -> None:
-        """Follow the parameters as they are now."""
+        """Apply the present values of the parameters."""
         assert self._plan is not None
         assert self._plan.locator is not None
         value = self._parameters

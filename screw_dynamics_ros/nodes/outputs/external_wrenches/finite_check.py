@@ -13,7 +13,7 @@ from screw_dynamics_ros.ros.diagnostics import Level, Status
 from screw_dynamics_ros.ros.joint_states.mapper import JointStateMapper
 
 
-class Finite:
+class FiniteCheck:
     """Checks whether the numbers of an output are finite, and records when they are not.
 
     Parameters

@@ -170,10 +170,10 @@ class OutputFilters:
         sizes = [2 * signal.size for signal in plan.signals]
         self._states = np.split(plan.parameters[STATE], np.cumsum(sizes)[:-1])
         self._pending = False
-        self.follow()
+        self.update_parameters()
 
-    def follow(self) -> None:
-        """Follow the parameters as they are now."""
+    def update_parameters(self) -> None:
+        """Apply the present values of the parameters."""
         value = self._parameters
         self.bands[:] = [value[f'{name}_dead_band'] for name in ('torque', 'force', 'moment')]
         plan = self._plan
@@ -186,7 +186,7 @@ class OutputFilters:
 
     def stage(self) -> Stage:
         """Return what acts on each joint state."""
-        return Stage(prepare=self._advance, consume=lambda mapper, sent: self._take_over())
+        return Stage(prepare=self._advance, consume=lambda mapper, sent: self._keep_state())
 
     def _advance(self) -> None:
         """Take the steps to the present state, before anything is computed for it."""
@@ -196,7 +196,7 @@ class OutputFilters:
             steps.advance(mapper.stamp, mapper.restarted or self._pending)
         self._pending = True
 
-    def _take_over(self) -> None:
+    def _keep_state(self) -> None:
         """Keep what the filters have to keep."""
         self._pending = False
         for signal, steps, state, is_valid in self._active:

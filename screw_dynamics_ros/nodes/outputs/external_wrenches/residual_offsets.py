@@ -50,7 +50,7 @@ def check(values: dict[str, Any]) -> None:
 
 
 @dataclass(frozen=True)
-class Made:
+class OffsetUpdate:
     """What was read or fitted in the background.
 
     Attributes
@@ -104,7 +104,7 @@ class ResidualOffsets:
         self.map: ResidualMap | None = None
         self._mapper: JointStateMapper | None = None
         self._recordings = Recordings((), ())
-        self._background: Latest[Made] = Latest('residuals')
+        self._background: Latest[OffsetUpdate] = Latest('residuals')
         self._fault = ''
         self._is_loading = self._is_unreadable = False
         node.create_service(Trigger, '~/record_residual', self._answer(self._record))
@@ -118,7 +118,7 @@ class ResidualOffsets:
             self._turning = turning_joints(model)
             self.load()
 
-    def load(self, in_force: bool = True) -> None:
+    def load(self, is_active: bool = True) -> None:
         """Take the recordings of the file, none without one, and activate their map."""
         if self._mapper is None:
             return
@@ -131,30 +131,30 @@ class ResidualOffsets:
             return
         nothing, turning, folder = self._recordings, self._turning, self._folder
 
-        def task() -> Made:
+        def task() -> OffsetUpdate:
             try:
                 found = read(folder, name, nothing.joints, nothing.effort_terms)
             except ScrewDynamicsError as error:
-                return Made(fault=str(error), is_unreadable=True)
-            enough = in_force and len(found) >= MIN_POSES
-            return Made(found, fitted(*found.arrays, turning) if enough else None)
+                return OffsetUpdate(fault=str(error), is_unreadable=True)
+            enough = is_active and len(found) >= MIN_POSES
+            return OffsetUpdate(found, fitted(*found.arrays, turning) if enough else None)
 
         self._ask(task)
 
-    def _ask(self, task: Callable[[], Made]) -> None:
+    def _ask(self, task: Callable[[], OffsetUpdate]) -> None:
         """Have something made in the background; its errors are reported as faults of the map."""
 
-        def attempt() -> Made:
+        def attempt() -> OffsetUpdate:
             try:
                 return task()
             except ScrewDynamicsError as error:
-                return Made(fault=str(error))
+                return OffsetUpdate(fault=str(error))
             except Exception as error:  # whatever it is, it is reported
-                return Made(fault=f'{type(error).__name__}: {error}')
+                return OffsetUpdate(fault=f'{type(error).__name__}: {error}')
 
         self._background.ask(attempt)
 
-    def take_over(self) -> None:
+    def adopt(self) -> None:
         """Activate what has been made in the background."""
         made = self._background.poll()
         if made is None:
@@ -169,7 +169,7 @@ class ResidualOffsets:
     def drop(self) -> None:
         """Take the map out of force; what was recorded stays."""
         if self._is_loading:
-            self.load(in_force=False)
+            self.load(is_active=False)
         else:
             self._background.cancel()
             self._use(None)
@@ -186,7 +186,7 @@ class ResidualOffsets:
 
         def respond(request: Trigger.Request, response: Trigger.Response) -> Trigger.Response:
             try:
-                self.take_over()
+                self.adopt()
                 response.message, response.success = task(), True
             except ScrewDynamicsError as error:
                 response.message, response.success = str(error), False
@@ -247,14 +247,14 @@ class ResidualOffsets:
                 'set residual_map to another file'
             )
 
-        def task() -> Made:
+        def task() -> OffsetUpdate:
             found, fault = fitted(*recordings.arrays, turning), ''
             if name:
                 try:
                     write(folder, name, recordings)
                 except ArgumentError as error:
                     fault = str(error)
-            return Made(None, found, fault)
+            return OffsetUpdate(None, found, fault)
 
         self._ask(task)
         return f'fitting {len(recordings)} poses; /diagnostics say when the map is active'
@@ -280,7 +280,7 @@ class ResidualOffsets:
 
     def report(self, status: Status) -> None:
         """Say whether there is a map, and how much it tells at the present pose."""
-        self.take_over()
+        self.adopt()
         if self._mapper is None:
             return
         status.values['recorded residuals'] = f'{len(self._recordings)} poses'

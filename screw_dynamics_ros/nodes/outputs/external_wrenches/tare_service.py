@@ -77,7 +77,7 @@ class Tare:
 
     def _follow_pose(self) -> None:
         """Take the residual of the present pose, before anything is computed for it."""
-        self.residuals.take_over()
+        self.residuals.adopt()
         if self.residuals.map is not None:
             self._set_offset()
 
@@ -99,8 +99,8 @@ class Tare:
         numbers[:] = self._offset
         return True
 
-    def follow(self, changed: Collection[str]) -> None:
-        """Follow the parameters, of which some have changed."""
+    def update_parameters(self, changed: Collection[str]) -> None:
+        """Apply the parameters, of which some have changed."""
         self._states.resize()
         if 'residual_map' in changed:
             self.residuals.load()

@@ -110,10 +110,10 @@ class TorqueObserver:
         """Start with a new model."""
         self._model, self._mapper, self._plan = model, mapper, plan
         self._pending = False
-        self.follow()
+        self.update_parameters()
 
-    def follow(self) -> None:
-        """Follow the parameters as they are now."""
+    def update_parameters(self) -> None:
+        """Apply the present values of the parameters."""
         plan, value = self._plan, self._parameters
         if plan is None:
             return
@@ -144,7 +144,7 @@ class TorqueObserver:
 
     def stage(self) -> Stage:
         """Return what acts on each joint state."""
-        return Stage(prepare=self._advance, consume=lambda mapper, sent: self._take_over())
+        return Stage(prepare=self._advance, consume=lambda mapper, sent: self._keep_state())
 
     def _advance(self) -> None:
         """Take the step to the present state, before anything is computed for it."""
@@ -162,7 +162,7 @@ class TorqueObserver:
             steps.restart()
         self._pending = complete
 
-    def _take_over(self) -> None:
+    def _keep_state(self) -> None:
         """Keep what the observer has to keep, if it is finite."""
         plan = self._plan
         if plan is None or plan.observation.state is None or not self._pending:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from screw_dynamics_ros.core.lie.screws import wrench_axis
 from screw_dynamics_ros.nodes.hosting.drawing import Source
-from screw_dynamics_ros.nodes.outputs.marker_topic import Picture, color, scale, screw
+from screw_dynamics_ros.nodes.outputs.marker_topic import MarkerPlan, color, scale, screw
 from screw_dynamics_ros.ros.messages.conversions import swap_linear_angular
 from screw_dynamics_ros.ros.messages.markers import MarkerShape
 from screw_dynamics_ros.ros.parameters import Parameters
@@ -19,7 +19,7 @@ TABLE = (
 )
 
 
-def wrench(frame_id: str, parameters: Parameters, values: Source) -> Picture:
+def wrench(frame_id: str, parameters: Parameters, values: Source) -> MarkerPlan:
     """Return force and moment on a link as arrows from its origin, and Poinsot's axis as a line.
 
     `values` is called for the wrench in the link frame (6,), force first.
@@ -32,4 +32,4 @@ def wrench(frame_id: str, parameters: Parameters, values: Source) -> Picture:
     )
     scales = parameters['force_scale'], parameters['moment_scale']
     drawing = screw(shapes, wrench_axis, scales, parameters['axis_length'])
-    return Picture(drawing, (lambda: swap_linear_angular(values()),))
+    return MarkerPlan(drawing, (lambda: swap_linear_angular(values()),))

@@ -35,7 +35,7 @@ from screw_dynamics_ros.nodes.outputs.external_wrenches.tare_service import Tare
 from screw_dynamics_ros.nodes.outputs.external_wrenches.torque_observer import TorqueObserver
 from screw_dynamics_ros.nodes.outputs.external_wrenches.wrench_plan import WrenchPlan, wrench_plan
 from screw_dynamics_ros.nodes.outputs.external_wrenches.wrench_topics import WrenchTopics
-from screw_dynamics_ros.nodes.outputs.marker_topic import MarkerTopic, Picture
+from screw_dynamics_ros.nodes.outputs.marker_topic import MarkerPlan, MarkerTopic
 from screw_dynamics_ros.nodes.parameters import frame_parameters
 from screw_dynamics_ros.nodes.parameters.frame_parameters import Frames
 from screw_dynamics_ros.ros.diagnostics import Level, Status
@@ -200,7 +200,7 @@ class WrenchEstimator:
         statuses.report_channels(status, self._channels, self._host.mapper)
         return status
 
-    def _pictures(self) -> list[Picture]:
+    def _pictures(self) -> list[MarkerPlan]:
         """Return what `~/markers` show."""
         adopted, prefix = self._adopted, self._host.parameters['frame_prefix']
         if adopted is None or not adopted.model.results:
@@ -248,13 +248,13 @@ class WrenchEstimator:
             self._parameters[name]
             for name in ('damping', 'characteristic_length', 'singularity_threshold')
         ]
-        self._observer.follow()
-        self._filters.follow()
-        self._flags.follow()
+        self._observer.update_parameters()
+        self._filters.update_parameters()
+        self._flags.update_parameters()
         if values.keys() & {'frames', 'observer'}:
             self._host.reload()
         elif values.keys() & DRAWN:
             self._markers.redraw(self._pictures(), self._parameters['marker_rate'])
-        self._tare.follow(values)
+        self._tare.update_parameters(values)
         if self._topics is not None:
-            self._topics.follow()
+            self._topics.update_parameters()

@@ -16,7 +16,7 @@ from screw_dynamics_ros.core.robot.fused_kernel import Formula
 from screw_dynamics_ros.core.types import Array
 from screw_dynamics_ros.nodes.model.running_model import RunningModel
 from screw_dynamics_ros.nodes.outputs.external_wrenches.contacts import is_observable
-from screw_dynamics_ros.nodes.outputs.external_wrenches.finite_check import Finite
+from screw_dynamics_ros.nodes.outputs.external_wrenches.finite_check import FiniteCheck
 from screw_dynamics_ros.nodes.outputs.external_wrenches.observable_wrenches import (
     VALIDITY_LABELS,
     ObservableWrench,
@@ -72,15 +72,15 @@ class WrenchTopics:
         self._parameters, self._observer, self._prefix = parameters, observer, prefix
         self._tare = tare
         self.channels: list[Channel] = []
-        self._checks: list[Finite] = []
+        self._checks: list[FiniteCheck] = []
         self._wrenches: dict[str, ObservableWrench] = {}
         self._add_torques(plan)
         samples = random_samples(model)
         for number, link in enumerate(plan.contacts, 1):
             self._add_wrench(link, number, plan, samples)
 
-    def follow(self) -> None:
-        """Follow the parameters as they are now."""
+    def update_parameters(self) -> None:
+        """Apply the present values of the parameters."""
         for wrench in self._wrenches.values():
             wrench.forget()
 
@@ -174,7 +174,7 @@ class WrenchTopics:
     ) -> None:
         """Add a topic whose numbers are one output, published when they are finite and valid."""
         publisher, numbers = self._publishers.get(kind, topic), template.array(0)
-        is_finite = Finite(publisher.topic_name, numbers, self._mapper)
+        is_finite = FiniteCheck(publisher.topic_name, numbers, self._mapper)
         self._checks.append(is_finite)
         self.channels.append(
             Channel(
@@ -200,7 +200,7 @@ class WrenchTopics:
         They need nothing but positions, or velocities, efforts and a settled observer as well.
         """
         publisher, numbers = self._publishers.get(kind, topic), template.array(0)
-        is_finite = Finite(publisher.topic_name, numbers, self._mapper)
+        is_finite = FiniteCheck(publisher.topic_name, numbers, self._mapper)
         if of_positions:
             channel = Channel(publisher, template, is_valid=lambda: fill(numbers), rank=1)
         else:

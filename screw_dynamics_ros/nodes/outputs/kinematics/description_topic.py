@@ -56,7 +56,7 @@ class DescriptionTopic:
 
     def update(self) -> None:
         """Publish the active description if that is wanted and has not been done."""
-        description, choice = self._source.descriptions.in_force, self._choice()
+        description, choice = self._source.descriptions.active, self._choice()
         if description is None or description.text == self._published or choice == 'never':
             return
         is_others = choice == 'auto' and self._others != []

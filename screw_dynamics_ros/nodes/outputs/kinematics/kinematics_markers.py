@@ -16,7 +16,13 @@ from screw_dynamics_ros.core.description.robot_description import Joint
 from screw_dynamics_ros.core.lie.screws import screw_axis
 from screw_dynamics_ros.core.types import Array
 from screw_dynamics_ros.nodes.hosting.drawing import Source
-from screw_dynamics_ros.nodes.outputs.marker_topic import Drawing, Picture, color, scale, screw
+from screw_dynamics_ros.nodes.outputs.marker_topic import (
+    MarkerPlan,
+    MarkerShapes,
+    color,
+    scale,
+    screw,
+)
 from screw_dynamics_ros.ros.messages.conversions import quaternion
 from screw_dynamics_ros.ros.messages.markers import MarkerShape, draw_ellipsoid, draw_line
 from screw_dynamics_ros.ros.parameters import Parameters, Specification
@@ -47,18 +53,18 @@ TABLE = (
 )
 
 
-def joint_axes(robot: Robot, prefix: str, parameters: Parameters) -> list[Picture]:
+def joint_axes(robot: Robot, prefix: str, parameters: Parameters) -> list[MarkerPlan]:
     """Return an arrow for each joint: what it turns about, or slides along.
 
     A joint's axis keeps its place in the link the joint moves.
     """
     length, width = parameters['axis_length'], parameters['marker_width']
 
-    def picture(joint: Joint) -> Picture:
+    def picture(joint: Joint) -> MarkerPlan:
         shape = MarkerShape(
             'arrow', 'joint_axes', prefix + joint.child, parameters['joint_axis_color'], width
         )
-        return Picture(Drawing((shape,), partial(draw_axis, 0.5 * length * joint.axis)))
+        return MarkerPlan(MarkerShapes((shape,), partial(draw_axis, 0.5 * length * joint.axis)))
 
     return [picture(joint) for joint in robot.description.joints if joint.kind.is_scalar]
 
@@ -68,7 +74,7 @@ def draw_axis(half: Array, numbers: Sequence[Array]) -> None:
     draw_line(numbers[0], np.zeros(3), half)
 
 
-def twist(frame_id: str, parameters: Parameters, velocity: Source) -> Picture:
+def twist(frame_id: str, parameters: Parameters, velocity: Source) -> MarkerPlan:
     """Return both velocities of a link as arrows from its origin, and its screw axis as a line.
 
     `velocity` is called for its body twist (6,), angular part first.
@@ -84,7 +90,7 @@ def twist(frame_id: str, parameters: Parameters, velocity: Source) -> Picture:
         MarkerShape('arrow', 'angular_velocities', frame_id, colors[1], width),
         MarkerShape('line', 'screw_axes', frame_id, colors[2], 0.5 * width),
     )
-    return Picture(screw(shapes, screw_axis, scales, length), (velocity,))
+    return MarkerPlan(screw(shapes, screw_axis, scales, length), (velocity,))
 
 
 def ellipsoids(
@@ -93,7 +99,7 @@ def ellipsoids(
     kinds: Sequence[str],
     jacobian: Source,
     joint_metric: Source | None,
-) -> Picture:
+) -> MarkerPlan:
     """Return the ellipsoids of velocities and of forces, those of them that `kinds` names.
 
     `jacobian` is called for the body Jacobian (6, n), `joint_metric` for (n, n). The ellipsoid of
@@ -104,8 +110,8 @@ def ellipsoids(
         MarkerShape('ellipsoid', kind, frame_id, parameters[f'{kind[:-1]}_color']) for kind in kinds
     ]
     draw = partial(draw_ellipsoids, tuple(kinds), scales, parameters['ellipsoid_limit'])
-    return Picture(
-        Drawing(tuple(shapes), draw), (jacobian, *([joint_metric] if joint_metric else []))
+    return MarkerPlan(
+        MarkerShapes(tuple(shapes), draw), (jacobian, *([joint_metric] if joint_metric else []))
     )
 
 

@@ -26,7 +26,7 @@ from screw_dynamics_ros.nodes.outputs.kinematics import kinematics_markers, sing
 from screw_dynamics_ros.nodes.outputs.kinematics.description_topic import DescriptionTopic
 from screw_dynamics_ros.nodes.outputs.kinematics.singularity_measures import Singularities
 from screw_dynamics_ros.nodes.outputs.kinematics.transforms import TransformPublisher
-from screw_dynamics_ros.nodes.outputs.marker_topic import MarkerTopic, Picture
+from screw_dynamics_ros.nodes.outputs.marker_topic import MarkerPlan, MarkerTopic
 from screw_dynamics_ros.nodes.outputs.quantity_messages import message_of
 from screw_dynamics_ros.nodes.parameters import frame_parameters, transform_parameters
 from screw_dynamics_ros.nodes.parameters.frame_parameters import Frames
@@ -231,7 +231,7 @@ class Kinematics:
             channels.append(singularities.channel(name, publisher, self._host.drawing))
         return channels
 
-    def _pictures(self, adopted: Adopted[KinematicsPlan]) -> list[Picture]:
+    def _pictures(self, adopted: Adopted[KinematicsPlan]) -> list[MarkerPlan]:
         """Return what `~/markers` show."""
         model = adopted.model
         parameters, prefix = self._parameters, self._host.parameters['frame_prefix']
@@ -280,7 +280,7 @@ class Kinematics:
 
     def _apply(self, values: dict[str, Any]) -> None:
         if 'publish_tf' in values:
-            self._transforms.follow()
+            self._transforms.update_parameters()
         if 'publish_description' in values:
             self._description.look()
         if values.keys() & SHAPING:

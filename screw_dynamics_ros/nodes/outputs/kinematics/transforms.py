@@ -139,8 +139,8 @@ class TransformPublisher:
             channel.send(encoded)
             channel.published += 1
 
-    def follow(self) -> None:
-        """Follow the parameters as they are now."""
+    def update_parameters(self) -> None:
+        """Apply the present values of the parameters."""
         self._switch()
 
     def look(self) -> None:

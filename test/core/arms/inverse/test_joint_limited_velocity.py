@@ -96,7 +96,7 @@ def test_without_active_bounds_it_is_damped_least_squares(rng):
     np.testing.assert_allclose(found.v, inverse_velocity(J, t, damping=adaptive).v, atol=1e-12)
 
 
-def test_other_joints_take_over(robot, rng):
+def test_other_joints_compensate(robot, rng):
     """A joint at its bound does not spoil the task while the others can do it."""
     q = 0.5 * (robot.limits.lower + robot.limits.upper) + 0.01
     twist = robot.velocity(q, 0.5 * robot.limits.velocity * rng.uniform(-1, 1, 8), TOOL)

@@ -277,7 +277,7 @@ def test_states_that_were_not_wanted_for_a_while_are_not_missing(on_loss):
 
 
 @pytest.mark.parametrize('phase', ['disabled', 'silent', 'ramping out', 'gravity', 'ended'])
-def test_what_is_under_way_stays_in_force(phase):
+def test_what_is_under_way_stays_active(phase):
     rig = Rig(on_loss='gravity', on_end='hold')
     if phase != 'disabled':
         rig.command.enable()

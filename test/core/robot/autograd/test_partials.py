@@ -194,7 +194,7 @@ def test_friction_is_differentiated():
         check_against_differences(robot, function_of(robot, name))
 
 
-def test_gravity_in_force_counts():
+def test_active_gravity_counts():
     robot = build('tree', 'reference')
     function = differentiable(robot, 'potential_energy')
     q = np.linspace(0.1, 0.9, robot.nv)
