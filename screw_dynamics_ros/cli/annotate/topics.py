@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from screw_dynamics_ros.core import Robot
 from screw_dynamics_ros.core.description import Joint
-from screw_dynamics_ros.core.measurement.quantities import QUANTITIES
+from screw_dynamics_ros.core.measurement.quantities import JOINTS, QUANTITIES
 from screw_dynamics_ros.core.types import Array
 from screw_dynamics_ros.nodes.model.actuated import actuated
 from screw_dynamics_ros.nodes.model.scalar_joints import ScalarJoints
@@ -36,13 +36,13 @@ class Topic(NamedTuple):
     ----------
     name : str
     form : Form
-    order : array of int or None
-        Rows, or columns with one-dimensional outputs, in the order of the message; None for all.
+    order : tuple of arrays of int
+        For the first dimensions of the output, which elements the message has, in its order.
     """
 
     name: str
     form: Form
-    order: NDArray[np.intp] | None = None
+    order: tuple[NDArray[np.intp], ...] = ()
 
 
 class Topics:
@@ -93,13 +93,12 @@ class Topics:
             if not self._moving:
                 return None
             frames = [(joint.parent, joint.child) for joint in self._moving]
-            return Topic('/tf', forms.transforms(frames), self._places)
+            return Topic('/tf', forms.transforms(frames), (self._places,))
         quantity, joints = QUANTITIES[kind], self._scalar.joints
         frame = twist_frame('hybrid', self._root, link) if kind == 'twist' else link
         form = FORMS[quantity.message](*quantity.arguments(joints, self._labels, frame))
-        order = LINEAR_FIRST if quantity.is_screw else None
-        if quantity.message == 'joint_efforts' and len(joints) < len(self._labels):
-            order = self._scalar.v_places
+        places = (self._scalar.v_places,) if self._scalar.held else ()
+        order = (LINEAR_FIRST,) if quantity.is_screw else places * quantity.labels.count(JOINTS)
         parts = (self._space, quantity.node, kind, *([tokens[link]] if link else []))
         return Topic('/'.join(parts), form, order)
 
@@ -108,8 +107,8 @@ class Topics:
         made = []
         for name, topic in self.topics.items():
             values = results[name]
-            if topic.order is not None:
-                values = values[:, topic.order]
+            for axis, places in enumerate(topic.order, 1):
+                values = values.take(places, axis)
             numbers = values.reshape(len(values), -1)
             checked = numbers[:, [0, 2, 3]] if name.startswith('singularity') else numbers
             present = np.isfinite(checked @ np.ones(checked.shape[1]))  # a sum, by the fast BLAS

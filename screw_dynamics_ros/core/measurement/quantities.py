@@ -24,6 +24,9 @@ TWIST_ROWS = ('vx', 'vy', 'vz', 'wx', 'wy', 'wz')
 MOMENTUM_ROWS = ('px', 'py', 'pz', 'lx', 'ly', 'lz')
 WRENCH_ROWS = ('fx', 'fy', 'fz', 'mx', 'my', 'mz')
 
+#: Messages of two vectors.
+SCREWS = ('twist', 'wrench')
+
 #: In place of labels: the joints with one coordinate, the velocities that are free.
 JOINTS, VELOCITIES = 'joints', 'velocities'
 
@@ -78,28 +81,28 @@ class Quantity:
     output : Source or None
         In the program of a robot without loops, if one output is all of it.
     labels : tuple
-        Of each dimension of a matrix: `JOINTS`, `VELOCITIES` or the labels.
-    is_screw : bool
-        Whether linear and angular part change places in messages.
-    needs_velocity : bool
-        Whether it is published only with velocities.
+        Of each dimension of efforts and matrices: `JOINTS`, `VELOCITIES` or the labels.
+    of_positions : bool
+        Whether it is published without velocities, too.
     """
 
     node: str
     name: str
     message: str = 'joint_efforts'
     output: Source | None = None
-    labels: tuple[str | tuple[str, ...], ...] = ()
-    is_screw: bool = False
-    needs_velocity: bool = True
+    labels: tuple[str | tuple[str, ...], ...] = (JOINTS,)
+    of_positions: bool = False
+
+    @property
+    def is_screw(self) -> bool:
+        """Whether linear and angular part change places in messages."""
+        return self.message in SCREWS or self.labels[0] in (TWIST_ROWS, MOMENTUM_ROWS)
 
     def arguments(
         self, joints: Sequence[str], velocities: Sequence[str], frame: str = ''
     ) -> tuple[str | Sequence[str], ...]:
         """Return what a function that makes the `message` gets."""
-        if self.message == 'joint_efforts':
-            return (joints,)
-        if self.message != 'matrix':
+        if self.message in SCREWS:
             return (frame,)
         known: dict[object, Sequence[str]] = {JOINTS: joints, VELOCITIES: velocities}
         return tuple(known.get(label, label) for label in self.labels)
@@ -111,42 +114,19 @@ ENERGY = Formula('energies', ('v', 'mass_matrix', 'potential_energy'), both_ener
 QUANTITIES = {
     quantity.name: quantity
     for quantity in (
-        Quantity('dynamics', 'gravity', output='gravity_torques', needs_velocity=False),
+        Quantity('dynamics', 'gravity', output='gravity_torques', of_positions=True),
         Quantity('dynamics', 'coriolis', output='coriolis_torques'),
         Quantity('dynamics', 'friction', output='friction_torques'),
-        Quantity('dynamics', 'inertia', output=inertial_torques('a'), needs_velocity=False),
+        Quantity('dynamics', 'inertia', output=inertial_torques('a'), of_positions=True),
         Quantity('dynamics', 'payload', output='payload_torques'),
-        Quantity(
-            'dynamics',
-            'mass_matrix',
-            'matrix',
-            'mass_matrix',
-            (VELOCITIES, VELOCITIES),
-            needs_velocity=False,
-        ),
+        Quantity('dynamics', 'mass_matrix', 'matrix', 'mass_matrix', (VELOCITIES,) * 2, True),
         Quantity('dynamics', 'energy', 'matrix', ENERGY, (('kinetic', 'potential'),)),
-        Quantity(
-            'dynamics',
-            'momentum',
-            'matrix',
-            'centroidal_momentum',
-            (MOMENTUM_ROWS,),
-            is_screw=True,
-        ),
-        Quantity(
-            'kinematics',
-            'jacobian',
-            'matrix',
-            labels=(TWIST_ROWS, VELOCITIES),
-            is_screw=True,
-            needs_velocity=False,
-        ),
-        Quantity('kinematics', 'twist', 'twist', is_screw=True),
-        Quantity('kinematics', 'singularity', 'matrix', labels=(MEASURES,), needs_velocity=False),
+        Quantity('dynamics', 'momentum', 'matrix', 'centroidal_momentum', (MOMENTUM_ROWS,)),
+        Quantity('kinematics', 'jacobian', 'matrix', None, (TWIST_ROWS, VELOCITIES), True),
+        Quantity('kinematics', 'twist', 'twist'),
+        Quantity('kinematics', 'singularity', 'matrix', None, (MEASURES,), True),
         Quantity('wrench_estimator', 'external_torque'),
-        Quantity(
-            'wrench_estimator', 'external_torque_covariance', 'matrix', labels=(JOINTS, JOINTS)
-        ),
-        Quantity('wrench_estimator', 'wrench', 'wrench', is_screw=True),
+        Quantity('wrench_estimator', 'external_torque_covariance', 'matrix', None, (JOINTS,) * 2),
+        Quantity('wrench_estimator', 'wrench', 'wrench'),
     )
 }

@@ -22,8 +22,7 @@ def test_outputs_have_the_shapes_of_their_messages():
     kernel = robot.fuse(*(row.output for row in rows))
     sizes = {JOINTS: robot.nv, VELOCITIES: robot.nv}
     for row, shape in zip(rows, kernel.shapes):
-        labels = row.labels if row.message == 'matrix' else (JOINTS,)
-        assert shape == tuple(sizes.get(label) or len(label) for label in labels), row.name
+        assert shape == tuple(sizes.get(label) or len(label) for label in row.labels), row.name
 
 
 def test_the_node_publishes_the_rows_of_dynamics():

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from screw_dynamics_ros.core.arguments import float_array
+from screw_dynamics_ros.core.arms.inverse.manipulability import dexterities
 from screw_dynamics_ros.core.compile.kernels import Kernel, make_kernel
 from screw_dynamics_ros.core.description.rigid_body import RigidBody
 from screw_dynamics_ros.core.errors import ArgumentError
@@ -22,7 +23,6 @@ from screw_dynamics_ros.core.measurement.annotation.settings import (
 )
 from screw_dynamics_ros.core.measurement.annotation.singularities import (
     Sampler,
-    dexterities,
     freedoms_of,
 )
 from screw_dynamics_ros.core.measurement.estimation.effort_terms import TERMS

@@ -1,4 +1,4 @@
-"""Singularity measures for stacks of Jacobians."""
+"""In which samples there are singularity measures, and how many freedoms a link has."""
 
 from __future__ import annotations
 
@@ -6,28 +6,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from screw_dynamics_ros.core.arms.inverse.manipulability import freedoms
-from screw_dynamics_ros.core.lie.screw_systems import TOLERANCE
 from screw_dynamics_ros.core.robot.robot import Robot
-from screw_dynamics_ros.core.types import Array
 
 SAMPLES = 3  # random configurations, of which at least one is not singular
-
-
-def dexterities(jacobians: Array, freedom: int, length: float) -> Array:
-    """Return (N, 4): the measures of `manipulability.Dexterity` for Jacobians (N, 6, n).
-
-    Parameters as in `manipulability.dexterity`, with joint rates measured by their squares.
-    """
-    result = np.zeros((len(jacobians), 4))
-    result[:, 1] = np.inf
-    if not (freedom and len(jacobians)):
-        return result
-    scaled = jacobians * np.array([[length]] * 3 + [[1.0]] * 3)
-    s = np.linalg.svd(scaled, compute_uv=False)[:, :freedom]
-    regular = np.sum(s > TOLERANCE * s[:, :1], axis=1)
-    result[:, 0], result[:, 2], result[:, 3] = s[:, -1], regular, np.prod(s, axis=1)
-    np.divide(s[:, 0], s[:, -1], out=result[:, 1], where=regular == freedom)
-    return result
 
 
 def freedoms_of(robot: Robot, link: str) -> int:

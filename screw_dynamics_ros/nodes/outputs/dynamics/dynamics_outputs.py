@@ -185,7 +185,7 @@ class Dynamics:
                         self._publishers.get(kind, f'~/{name}'),
                         template,
                         {output: template.array(0)},
-                        velocity=QUANTITIES[name].needs_velocity,
+                        velocity=not QUANTITIES[name].of_positions,
                     )
                 )
             self._channels += self.commands.bind(

@@ -223,7 +223,7 @@ class Kinematics:
                     get(kind, f'~/{quantity}/{token}'),
                     template,
                     {output: template.array(0)},
-                    velocity=QUANTITIES[quantity].needs_velocity,
+                    velocity=not QUANTITIES[quantity].of_positions,
                 )
             )
         if singularities.is_defined:

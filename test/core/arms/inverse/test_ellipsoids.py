@@ -5,6 +5,7 @@ import pytest
 
 from screw_dynamics_ros.core import Robot
 from screw_dynamics_ros.core.arms.inverse.manipulability import (
+    dexterities,
     dexterity,
     freedoms,
     velocity_ellipsoid,
@@ -117,3 +118,17 @@ def test_same_as_the_singularity_report(robot, rng):
         measures = dexterity(J, freedom, 0.2, M)
         for name in ('smallest', 'condition', 'rank', 'manipulability'):
             assert getattr(measures, name) == pytest.approx(getattr(report, name)), name
+
+
+def test_dexterities_of_a_stack(rng):
+    """Regular, singular and zero Jacobians at once, by their singular values."""
+    J = rng.normal(size=(20, 6, 5))
+    J[3, :, 2] = J[3, :, 1]
+    J[4] = 0.0
+    for freedom in (0, 4, 5):
+        for one, row in zip(J, dexterities(J, freedom, 0.3)):
+            s = np.linalg.svd(np.diag([0.3] * 3 + [1.0] * 3) @ one, compute_uv=False)[:freedom]
+            rank = np.count_nonzero(s > 1e-9)
+            condition = s[0] / s[-1] if freedom and rank == freedom else np.inf
+            expected = s[-1] if freedom else 0.0, condition, rank, freedom and np.prod(s)
+            np.testing.assert_allclose(row, expected, rtol=1e-9, atol=1e-14)

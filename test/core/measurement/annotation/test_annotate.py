@@ -9,7 +9,6 @@ from screw_dynamics_ros.core import (
     ScrewDynamicsError,
     UnknownNameError,
 )
-from screw_dynamics_ros.core.arms.inverse.manipulability import dexterity
 from screw_dynamics_ros.core.description.rigid_body import RigidBody
 from screw_dynamics_ros.core.measurement.annotation import (
     OUTPUTS,
@@ -19,7 +18,7 @@ from screw_dynamics_ros.core.measurement.annotation import (
 from screw_dynamics_ros.core.measurement.annotation.accelerations import accelerations
 from screw_dynamics_ros.core.measurement.annotation.annotate import Annotator
 from screw_dynamics_ros.core.measurement.annotation.first_order import first_order
-from screw_dynamics_ros.core.measurement.annotation.singularities import Sampler, dexterities
+from screw_dynamics_ros.core.measurement.annotation.singularities import Sampler
 from screw_dynamics_ros.core.measurement.estimation.observers.filtered_dynamics import filtered_step
 from screw_dynamics_ros.core.measurement.estimation.observers.generalized_momentum import (
     momentum_step,
@@ -229,18 +228,6 @@ def test_efforts_without_gravity(robot):
 
 
 # --- singularity measures -----------------------------------------------------------------------
-
-
-def test_dexterities_are_those_of_single_jacobians():
-    random = np.random.default_rng(5)
-    J = random.normal(size=(20, 6, 5))
-    J[3, :, 2] = J[3, :, 1]
-    J[4] = 0.0
-    for freedom in (0, 4, 5):
-        for one, row in zip(J, dexterities(J, freedom, 0.3)):
-            one = dexterity(one, freedom, 0.3)
-            expected = one.smallest, one.condition, one.rank, one.manipulability
-            np.testing.assert_allclose(row, expected, rtol=1e-9, atol=1e-14)
 
 
 def test_samples_do_not_depend_on_blocks():
