@@ -210,9 +210,9 @@ def evaluator(function: Function) -> Any:
 
 
 def prepared(recursion: Callable[..., Any], *inputs: str) -> Callable[[Method], Method]:
-    """Return a decorator for a method that is no more than nearly `compiled`.
+    """Return a decorator for a method that wraps a compiled function.
 
-    It prepares arguments or judges results itself, and calls `self._evaluate` in between.
+    The method handles its own arguments or results, and calls `self._evaluate` in between.
     """
 
     def decorate(method: Method) -> Method:

@@ -78,6 +78,6 @@ def put(parameters: Parameters, carried: Payloads, duration: float = 0.0) -> Non
 
 
 def report(status: Status, parameters: Parameters) -> None:
-    """Say if a payload cannot be anywhere."""
+    """Warn about a payload mass without a link."""
     if parameters['payload_mass'] and not parameters['payload_link']:
         status.report(Level.WARN, 'no payload: payload_mass is set and payload_link is not')

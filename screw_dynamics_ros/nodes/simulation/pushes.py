@@ -22,7 +22,7 @@ class AppliedWrenches:
     ----------
     robot : Robot
     at_once : bool
-        Whether to compile where a wrench arrives: time stands still meanwhile. Otherwise that is
+        Whether to compile where a wrench arrives: time is paused meanwhile. Otherwise that is
         done in the background.
     """
 

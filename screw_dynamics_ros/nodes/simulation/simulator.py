@@ -212,7 +212,7 @@ class Simulator(SimulationNode):
         self._pace.period = self._period()
 
     def _look_around(self) -> None:
-        """Look for listeners; tell the time to those that come while it stands still."""
+        """Look for subscribers; publish the time to those that join while it is paused."""
         self._outputs.count_listeners()
         if not self._state.is_running or self._state.awaited is not None:
             self._publish_clock()

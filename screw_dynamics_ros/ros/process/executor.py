@@ -76,7 +76,7 @@ def start() -> None:
 
 
 def leave(*_: Any) -> None:
-    """End the process in order; another signal, should that take too long, ends it where it is."""
+    """Shut down gracefully; a second signal exits immediately."""
     on_signals(lambda *_: os._exit(0))
     sys.exit()
 

@@ -175,7 +175,7 @@ class SerialSolver:
         return scaled
 
     def direct(self, C: Array, held: Array, swivel: Array) -> ChainSolutions | None:
-        """Return the solutions the short way, None where there is doubt; see `solve`.
+        """Fast path: return the closed-form solutions if all are regular, else None; see `solve`.
 
         There is none where each branch of a closed form is exact and regular after one step, or far
         from the pose: the further the arm deviates from its closed form, the larger is the doubt.

@@ -88,8 +88,8 @@ def body_dynamics(
     Q = zeros(tree.nv, *W)
     for i in reversed(range(len(W))):
         body, motion = tree.bodies[i], motions[i]
-        felt = body.drive.reflected_inertia * motion.own[1]
-        Q[body.v] = Q[body.v] + body.multiplier * (motion.X[0].T @ W[i] + felt)
+        rotor = body.drive.reflected_inertia * motion.own[1]
+        Q[body.v] = Q[body.v] + body.multiplier * (motion.X[0].T @ W[i] + rotor)
         if body.parent != GROUND:
             W[body.parent] = W[body.parent] + motion.handed_down(W[i])
     return BodyDynamics(Q + friction_torques(tree, v) if tree.with_friction else Q, motions, W)

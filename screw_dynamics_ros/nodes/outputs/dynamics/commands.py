@@ -88,7 +88,7 @@ class Commands:
         self._check({})
         for each in {node, host.node}:
             NodeTables.of(each).guards.append(self._refuse_locked)
-        #: What a process that stands still has sent grows stale.
+        #: Lifespan: messages of a stalled process are dropped.
         self._age = Duration(nanoseconds=round(self._parameters['age_limit'] * 1e9))
         serve_switch(node, '~/enable', self._enable)
         every(node, WATCH_PERIOD_S, self.watch)
@@ -146,7 +146,7 @@ class Commands:
     def _add(
         self, publishers: Publishers, kind: type, topic: str, template: Template, places: Any
     ) -> None:
-        # A process that stands still is missed by those who follow it. ~/feedforward tells its age.
+        # Deadline: controllers notice a stalled process. ~/feedforward has its stamp instead.
         deadline = {} if topic == '~/feedforward' else {'deadline': self._age}
         profile = QoSProfile(
             depth=qos.OUTPUT.depth,

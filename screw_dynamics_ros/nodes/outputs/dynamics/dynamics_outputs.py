@@ -236,7 +236,7 @@ class Dynamics:
     def _moving_torques(
         self, model: RunningModel, mapper: JointStateMapper, terms: TorqueTerms
     ) -> Array:
-        """Return what the drives give less what friction takes of it, (n,) [N m, N].
+        """Return the drive torques minus friction, (n,) [N m, N].
 
         Measured efforts are short of the terms that are not part of them (`effort_terms`).
         """
