@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
-from typing import TYPE_CHECKING, Any
+from contextlib import suppress
+from functools import partial
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from rclpy.node import Node
 from rclpy.parameter import Parameter
@@ -27,6 +28,7 @@ from screw_dynamics_ros.nodes.trajectory.parameters import TABLE
 from screw_dynamics_ros.ros.diagnostics import Level, Status
 from screw_dynamics_ros.ros.parameters import Parameters
 from screw_dynamics_ros.ros.process.faults import FAULTS
+from screw_dynamics_ros.ros.process.latest import Latest
 from screw_dynamics_ros.ros.process.worker import FunctionError, Worker, WorkerError
 from screw_dynamics_ros.ros.topics.channel import Channel
 
@@ -37,6 +39,8 @@ try:
     from control_msgs.action import FollowJointTrajectory
 except ImportError:
     FollowJointTrajectory = None
+
+T = TypeVar('T')
 
 ACTION = '~/follow_joint_trajectory'
 DELIVERY_TIMEOUT_S = 0.3  # that the last results have to reach their clients
@@ -70,7 +74,11 @@ class TrajectoryProxy:
         self._node, self._host = node, host
         self._parameters = Parameters(node, TABLE)
         self._worker = Worker('prepares trajectories')
-        self._calls = ThreadPoolExecutor(1, 'preparation of trajectories')
+        # Of robots and of goals the newest counts; they take turns in the other process.
+        self._compilation, self._preparation = (
+            Latest[None](f'{what} trajectories', in_ordinary_time=False)
+            for what in ('compilation for', 'preparation of')
+        )
         self._duration = 0.0  # of the latest preparation [s]
         self._ends: float | None = None
         self.nodes: list[Node] = []
@@ -109,7 +117,13 @@ class TrajectoryProxy:
 
     def bind(self, adopted: Adopted[Plan]) -> list[Channel]:
         """Compile what goals of another robot need, before the first one comes."""
-        self._submit(warm_up, pickled(adopted.model.robot))
+        robot = pickled(adopted.model.robot)
+
+        def task() -> None:
+            with suppress(WorkerError):  # a goal that cannot be prepared has the reason
+                self._call(warm_up, robot)
+
+        self._compilation.ask(task)
         return []
 
     # --- goals ------------------------------------------------------------------------------------
@@ -133,41 +147,37 @@ class TrajectoryProxy:
             done(None, INVALID_GOAL, str(error))
             return
         now, begin = self._node.get_clock().now().nanoseconds, time.monotonic()
-        future = self._submit(prepare, situation, self._settings(), serialize_message(goal), now)
+        arguments = situation, self._settings(), serialize_message(goal), now
 
-        def deliver(_: Any) -> None:
+        def task() -> None:
+            try:
+                prepared = self._call(prepare, *arguments)
+            except WorkerError as error:
+                prepared = PreparedGoal(
+                    b'', INVALID_GOAL, f'the trajectory could not be prepared: {error}'
+                )
+            self._duration = time.monotonic() - begin
             executor = self._actions.executor
             if executor is not None:
-                executor.create_task(FAULTS.guarded('a prepared trajectory', finish))
+                executor.create_task(
+                    FAULTS.guarded('a prepared trajectory', partial(finish, prepared))
+                )
 
-        def finish() -> None:
-            self._duration = time.monotonic() - begin
-            try:
-                prepared: PreparedGoal = future.result()
-            except WorkerError as error:
-                done(None, INVALID_GOAL, f'the trajectory could not be prepared: {error}')
-                return
-            goal = (
-                deserialize_message(prepared.data, FollowJointTrajectory.Goal)
-                if prepared.data
-                else None
-            )
+        def finish(prepared: PreparedGoal) -> None:
+            kind, data = FollowJointTrajectory.Goal, prepared.data
+            goal = deserialize_message(data, kind) if data else None
             done(goal, prepared.code, prepared.text)
 
-        future.add_done_callback(deliver)
+        self._preparation.ask(task)
 
-    def _submit(self, function: Callable[..., Any], *arguments: Any) -> Any:
-        """Call a function in the other process; return a future of its result."""
-
-        def call() -> Any:
-            try:
-                return self._worker.call(function, *arguments)
-            except FunctionError:
-                raise
-            except WorkerError:  # it has died, maybe while it had nothing to do
-                return self._worker.call(function, *arguments)
-
-        return self._calls.submit(call)
+    def _call(self, function: Callable[..., T], *arguments: Any) -> T:
+        """Call a function in the other process, once more if that has died."""
+        try:
+            return self._worker.call(function, *arguments)
+        except FunctionError:
+            raise
+        except WorkerError:  # maybe while it had nothing to do
+            return self._worker.call(function, *arguments)
 
     # --- end --------------------------------------------------------------------------------------
 

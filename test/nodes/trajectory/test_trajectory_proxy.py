@@ -27,7 +27,9 @@ from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 from screw_dynamics_ros.core import Robot
 from screw_dynamics_ros.core.units import NANOSECONDS
 from screw_dynamics_ros.nodes.hosting.host import ModelHost
+from screw_dynamics_ros.nodes.hosting.output_group import Adopted, Plan
 from screw_dynamics_ros.nodes.trajectory import goal_relay, trajectory_proxy
+from screw_dynamics_ros.nodes.trajectory.goal_preparation import prepare
 from screw_dynamics_ros.nodes.trajectory.goal_relay import ABORTED, CANCELED, SUCCEEDED, Phase
 from screw_dynamics_ros.nodes.trajectory.trajectory_proxy import TrajectoryProxy
 from screw_dynamics_ros.ros.messages.trajectories import duration_stamp, set_duration
@@ -416,7 +418,7 @@ def test_cancellation_reaches_the_controller(rig):
 
 def test_a_goal_is_canceled_before_it_is_passed_on(rig):
     count, gate = len(rig.arm.goals), threading.Event()
-    rig.proxy._calls.submit(gate.wait)  # what prepares goals is busy
+    rig.proxy._preparation.ask(gate.wait)  # what prepares goals is busy
     sent = rig.send()
     sent.cancel()
     status, _, text = sent.result()
@@ -426,6 +428,22 @@ def test_a_goal_is_canceled_before_it_is_passed_on(rig):
     rig.run(goal(q=((0, 0), (0.05, 0.1), (0.1, 0.05))))  # prepared after the other one
     (passed,) = rig.arm.goals[count:]
     assert passed.trajectory.points[-1].positions == pytest.approx([0.1, 0.05])
+
+
+def test_of_the_goals_that_wait_the_newest_is_prepared_and_another_robot_displaces_none(
+    rig, monkeypatch
+):
+    gate, done, worker = threading.Event(), [], rig.proxy._worker
+    rig.proxy._preparation.ask(gate.wait)  # what prepares goals is busy
+    call = worker.call
+    monkeypatch.setattr(worker, 'call', lambda each, *rest: done.append(each) or call(each, *rest))
+    count, first, _ = len(rig.arm.goals), rig.send(), rig.send(goal(q=((0, 0), (0, 0.1), (0, 0.2))))
+    assert first.result()[:2] == (ABORTED, INVALID_GOAL)
+    rig.proxy.bind(Adopted(rig.host.model, rig.host.mapper, Plan([])))
+    gate.set()
+    rig.wait(lambda: len(rig.arm.goals) > count)
+    assert rig.arm.goals[-1].trajectory.points[-1].positions == pytest.approx([0, 0.2])
+    assert done.count(prepare) == 1
 
 
 def test_a_second_goal_preempts_the_first_when_the_controller_has_it(rig):
