@@ -36,7 +36,6 @@ from screw_dynamics_ros.nodes.services.requests import (
     ServiceHost,
     ServiceModel,
     finite,
-    requested_state,
 )
 from screw_dynamics_ros.ros.messages.trajectories import (
     JointTrajectory,
@@ -65,8 +64,8 @@ def register(host: ServiceHost, node: Node, payloads: Callable[[], dict[str, Rig
 
 def inverse_dynamics(queried: ServiceModel, request: Any, response: Any) -> None:
     """Answer an InverseDynamics request."""
-    state = requested_state(
-        queried, request.joint_state, ('position', 'velocity'), request.acceleration
+    state = queried.requested_state(
+        request.joint_state, ('position', 'velocity'), request.acceleration
     )
     torques = queried.model.inverse_dynamics(state.q, state.v, state.a, **state.options)
     torques = torques - contact_torques(queried, state, request.external_wrenches)
@@ -76,7 +75,7 @@ def inverse_dynamics(queried: ServiceModel, request: Any, response: Any) -> None
 
 def forward_dynamics(queried: ServiceModel, request: Any, response: Any) -> None:
     """Answer a ForwardDynamics request."""
-    state = requested_state(queried, request.joint_state, ('position', 'velocity', 'effort'))
+    state = queried.requested_state(request.joint_state, ('position', 'velocity', 'effort'))
     driven = state.tau + contact_torques(queried, state, request.external_wrenches)
     a = queried.model.forward_dynamics(state.q, state.v, driven, **state.options)
     response.joint_names = actuated(queried.robot).velocity_labels
@@ -87,8 +86,8 @@ def hybrid_dynamics(queried: ServiceModel, request: Any, response: Any) -> None:
     """Answer a HybridDynamics request."""
     queried.check_tree('hybrid dynamics', 'ClosedRobot.hybrid_dynamics has it in programs')
     robot = queried.robot
-    state = requested_state(
-        queried, request.joint_state, ('position', 'velocity', 'effort'), request.acceleration
+    state = queried.requested_state(
+        request.joint_state, ('position', 'velocity', 'effort'), request.acceleration
     )
     contact = contact_torques(queried, state, request.external_wrenches)
     a, tau = robot.hybrid_dynamics(
@@ -103,7 +102,7 @@ def linearize(queried: ServiceModel, request: Any, response: Any) -> None:
     """Answer a Linearize request."""
     queried.check_tree('linearization', 'take differences of forward_dynamics')
     robot = queried.robot
-    state = requested_state(queried, request.joint_state, ('position', 'velocity', 'effort'))
+    state = queried.requested_state(request.joint_state, ('position', 'velocity', 'effort'))
     of = state.q, state.v, state.tau
     response.joint_names = actuated(robot).velocity_labels
     response.acceleration = finite('acceleration', robot.forward_dynamics(*of)).tolist()
@@ -115,7 +114,7 @@ def linearize(queried: ServiceModel, request: Any, response: Any) -> None:
 
 def mass_matrix(queried: ServiceModel, request: Any, response: Any) -> None:
     """Answer a MassMatrix request."""
-    state = requested_state(queried, request.joint_state)
+    state = queried.requested_state(request.joint_state)
     response.joint_names = actuated(queried.robot).velocity_labels
     M = queried.model.mass_matrix(state.q, **state.options)
     response.mass_matrix = finite('mass_matrix', M).reshape(-1).tolist()
@@ -126,7 +125,7 @@ def payload_capacity(queried: ServiceModel, request: Any, response: Any) -> None
     queried.check_tree('payload capacity', 'take inverse_dynamics with the weight as a wrench')
     robot, point = queried.robot, request.point
     link = queried.find_link(request.frame, 'frame')
-    q = requested_state(queried, request.joint_state).q
+    q = queried.requested_state(request.joint_state).q
     capacity = largest_payload(robot, q, link, [point.x, point.y, point.z])
     response.feasible, response.limiting_joint = capacity.feasible, capacity.joint
     response.mass, response.least_mass = capacity.mass, capacity.least

@@ -10,7 +10,6 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -27,8 +26,6 @@ from screw_dynamics_ros.nodes.services.requests import (
     RequestedState,
     ServiceModel,
     finite,
-    requested_state,
-    whole_state,
 )
 from screw_dynamics_ros.ros.messages.conversions import matrix
 from screw_dynamics_ros.ros.names import shorten, shown
@@ -75,7 +72,7 @@ def target_poses(
     queried: ServiceModel, request: Any, links: Sequence[str], state: RequestedState
 ) -> Array:
     """Return the wanted poses in the root frame, (k, 4, 4)."""
-    q, _ = whole_state(queried, state, moving=False)
+    q, _ = queried.whole_state(state, moving=False)
     targets = []
     for link, target in zip(links, request.targets):
         frame = target.header.frame_id
@@ -102,10 +99,10 @@ def by_steps(queried: ServiceModel, request: Any, response: Any, links: Sequence
         )
     if request.locked.name or len(request.swivel):
         raise ArgumentError('locked joints and swivel angles need the method ALL or NEAREST')
-    state = requested_state(queried, request.joint_state)
+    state = queried.requested_state(request.joint_state)
     targets = target_poses(queried, request, links, state)
     best = solve(
-        solver(queried, targets, links, state.q), request.tolerance or DEFAULT_TOLERANCE, timeout
+        queried.solver(targets, links, state.q), request.tolerance or DEFAULT_TOLERANCE, timeout
     )
     response.success, response.residual = best.success, best.residual
     response.iterations, response.message = best.iterations, best.message
@@ -115,22 +112,10 @@ def by_steps(queried: ServiceModel, request: Any, response: Any, links: Sequence
         response.error_code = int(ErrorCode.TIMEOUT)
 
 
-def solver(
-    queried: ServiceModel, targets: Array, links: Sequence[str], q: Array
-) -> Callable[..., InverseKinematicsResult]:
-    """Return a function of options that looks for the targets (k, 4, 4), from q (nq,) on."""
-    closed = queried.closed
-    if closed is None:
-        return partial(queried.robot.inverse_kinematics, targets, links, q)
-    if len(links) > 1:
-        queried.check_tree('several links at once', 'ask for one')
-    return partial(closed.inverse_kinematics, targets[0], links[0], q)
-
-
 def solve(
     attempt: Callable[..., InverseKinematicsResult], tolerance: float, timeout: float
 ) -> InverseKinematicsResult:
-    """Return the result of a `solver`, or the best one found within `timeout` [s].
+    """Return the result of a `ServiceModel.solver`, or the best one found within `timeout` [s].
 
     Compiling the solver, at the first request for these links, is not counted.
     """
@@ -166,7 +151,7 @@ def all_at_once(queried: ServiceModel, request: Any, response: Any, links: Seque
         )
     (link,) = links
     robot = queried.robot
-    state = requested_state(queried, request.joint_state)
+    state = queried.requested_state(request.joint_state)
     seed = state.q
     (C,) = target_poses(queried, request, links, state)
     chain = SerialChain.of(robot.tree, link)
@@ -244,6 +229,5 @@ def turned_next_to(
 
 def solution_message(queried: ServiceModel, q: Array) -> JointState:
     """Return a configuration (nq,), of the motors if there are loops, as sensor_msgs/JointState."""
-    if queried.closed is not None:
-        return JointState(name=list(queried.closed.joint_names), position=q.tolist())
-    return JointState(name=list(queried.joints), position=queried.positions_of_joints(q).tolist())
+    names, positions = queried.named_positions(q)
+    return JointState(name=list(names), position=positions.tolist())

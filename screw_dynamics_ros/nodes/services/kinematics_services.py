@@ -23,8 +23,6 @@ from screw_dynamics_ros.nodes.services.requests import (
     ServiceHost,
     ServiceModel,
     finite,
-    requested_state,
-    whole_state,
 )
 from screw_dynamics_ros.nodes.services.twist_filter import filter_twist
 from screw_dynamics_ros.ros.messages import templates
@@ -62,9 +60,9 @@ def forward_kinematics(queried: ServiceModel, request: Any, response: Any) -> No
         not request.joint_state.name and measured is not None and measured.has_velocity
     )
     fields = ('position', 'velocity') if moving else ('position',)
-    state = requested_state(queried, request.joint_state, fields)
+    state = queried.requested_state(request.joint_state, fields)
     stamp = time_message(state.stamp)
-    q, v = whole_state(queried, state, moving)
+    q, v = queried.whole_state(state, moving)
     response.header.frame_id = queried.frame_id(reference)
     poses = dict(zip(robot.link_names, finite('a pose', robot.link_poses(q))))
     to_reference = se3.inverse(poses[reference])
@@ -107,7 +105,7 @@ def jacobian(queried: ServiceModel, request: Any, response: Any) -> None:
     """Answer a Jacobian request."""
     robot = queried.robot
     link = queried.find_link(request.frame, 'frame')
-    state = requested_state(queried, request.joint_state)
+    state = queried.requested_state(request.joint_state)
     representation = request.representation or DEFAULT_REPRESENTATION
     response.header.frame_id = twist_frame(
         representation, queried.frame_id(robot.description.root), queried.frame_id(link)

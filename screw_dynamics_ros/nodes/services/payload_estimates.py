@@ -20,7 +20,7 @@ from screw_dynamics_ros.core.motion.control.tool_body import tool_body
 from screw_dynamics_ros.core.types import Array
 from screw_dynamics_ros.nodes.model.effort_recording import RecordedMotion
 from screw_dynamics_ros.nodes.services.payload_services import DEFAULT
-from screw_dynamics_ros.nodes.services.requests import RequestContext, ServiceModel
+from screw_dynamics_ros.nodes.services.requests import RequestContext, service_model
 from screw_dynamics_ros.ros.description import urdf_text
 from screw_dynamics_ros.ros.messages import conversions
 from screw_dynamics_ros.ros.messages.inertias import write_inertia
@@ -36,7 +36,7 @@ def estimate(
     response: Any,
 ) -> None:
     """Answer an EstimatePayload request; what is to be applied has been checked."""
-    queried = ServiceModel(situation)
+    queried = service_model(situation)
     queried.check_tree('estimation of a payload', 'set it with set_payload')
     link = queried.find_link(request.link, 'link')
     records = [

@@ -9,13 +9,14 @@ from __future__ import annotations
 import pickle
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Any, Protocol
 
 import numpy as np
 from rclpy.node import Node
 
 from screw_dynamics_ros.core import ArgumentError, Robot, UnknownNameError
+from screw_dynamics_ros.core.arms.inverse.position import InverseKinematicsResult
 from screw_dynamics_ros.core.description.rigid_body import RigidBody
 from screw_dynamics_ros.core.errors import NotFiniteError, UnsupportedRobotError
 from screw_dynamics_ros.core.mechanisms.closures import ClosedRobot
@@ -60,8 +61,6 @@ class ServiceModel(ScalarJoints):
 
     Attributes
     ----------
-    closed : ClosedRobot or None
-        The mechanism that `robot` is the tree of.
     model : Robot or ClosedRobot
         Which has the functions that the request is about.
     prefix, measured, payloads, text
@@ -70,10 +69,9 @@ class ServiceModel(ScalarJoints):
         Of the measured state if any of it was used in the answer [ns], 0 if not.
     """
 
-    def __init__(self, situation: RequestContext) -> None:
-        super().__init__(robot_of(situation.robot))
-        self.closed = self.robot.closed if isinstance(self.robot, RobotWithLoops) else None
-        self.model: Robot | ClosedRobot = self.robot if self.closed is None else self.closed
+    def __init__(self, robot: Robot, situation: RequestContext) -> None:
+        super().__init__(robot)
+        self.model: Robot | ClosedRobot = robot
         self.robot.gravity = situation.gravity
         self.prefix, self.measured, self.stamp = situation.prefix, situation.measured, 0
         self.text = situation.text
@@ -82,12 +80,50 @@ class ServiceModel(ScalarJoints):
         }
 
     def check_tree(self, subject: str, remedy: str) -> None:
-        """Raise unless the robot has no loops: `subject` is known of trees only."""
-        if self.closed is not None:
-            raise UnsupportedRobotError(
-                f'{subject}: not for robots with loops (parameter loop_closures), only for trees; '
-                f'{remedy}'
-            )
+        """Raise if the robot has loops: `subject` is known of trees only."""
+
+    def requested_state(
+        self,
+        message: Any,
+        fields: Collection[str] = ('position',),
+        acceleration: Sequence[float] = (),
+    ) -> RequestedState:
+        """Return the state a sensor_msgs/JointState of a request describes.
+
+        Arguments and errors as of `read_requested_state`; planar and floating joints, which cannot
+        be named, are at zero.
+        """
+        known = {joint.name for joint in self.robot.description.joints} - set(self.held)
+        state = read_requested_state(
+            message,
+            self.joints,
+            known=known,
+            measured=self.measured,
+            fields=fields,
+            acceleration=acceleration,
+        )
+        self.stamp = state.stamp
+        return RequestedState(
+            self.whole_q(state.q),
+            self.whole_v(state.v),
+            self.whole_v(state.a),
+            self.whole_v(state.tau),
+            state.stamp,
+        )
+
+    def whole_state(self, state: RequestedState, moving: bool) -> tuple[Array, Array]:
+        """Return q (nq,) and, if the robot is `moving`, v (nv,) of all joints."""
+        return state.q, state.v
+
+    def solver(
+        self, targets: Array, links: Sequence[str], q: Array
+    ) -> Callable[..., InverseKinematicsResult]:
+        """Return a function of options that looks for the targets (k, 4, 4), from q (nq,) on."""
+        return partial(self.robot.inverse_kinematics, targets, links, q)
+
+    def named_positions(self, q: Array) -> tuple[Sequence[str], Array]:
+        """Return names and positions of the joints of a solution (nq,)."""
+        return self.joints, self.positions_of_joints(q)
 
     def frame_id(self, link: str) -> str:
         """Return the name of the frame of a link in messages."""
@@ -132,6 +168,98 @@ class RequestedState:
     options: Mapping[str, Any] = field(default_factory=dict)
 
 
+class ServiceMechanism(ServiceModel):
+    """A robot with loops, of which requests name the motors; `robot` is its tree."""
+
+    def __init__(self, robot: RobotWithLoops, situation: RequestContext) -> None:
+        super().__init__(robot, situation)
+        self.model = self.closed = robot.closed
+
+    def check_tree(self, subject: str, remedy: str) -> None:
+        """Raise `UnsupportedRobotError`."""
+        raise UnsupportedRobotError(
+            f'{subject}: not for robots with loops (parameter loop_closures), only for trees; '
+            f'{remedy}'
+        )
+
+    def requested_state(
+        self,
+        message: Any,
+        fields: Collection[str] = ('position',),
+        acceleration: Sequence[float] = (),
+    ) -> RequestedState:
+        """Return the state of the motors, which all other joints follow.
+
+        Loops are closed from the measured state where motors take theirs from it, otherwise from
+        the assembly of the file, so that the answer depends on nothing but the request.
+
+        Raises
+        ------
+        ArgumentError, UnknownNameError
+            As `read_requested_state`; also if the message names passive joints and not all motors:
+            it is not clear then which of them should move.
+        """
+        closed = self.closed
+        motors = closed.joint_names
+        absent = [name for name in motors if name not in message.name]
+        passive = [name for name in message.name if name in closed.passive]
+        if passive and absent:
+            raise ArgumentError(
+                f'joint_state names {shorten(passive)}, which the motors decide about, and not '
+                f'{shorten(absent)}; name the joints with motors, {shorten(motors, 30)}'
+            )
+        known = {joint.name for joint in self.robot.description.joints}
+        state = read_requested_state(
+            message,
+            motors,
+            known=known | {cut.name for cut in closed.loops.closures},
+            measured=of_motors(self.measured, closed),
+            fields=fields,
+            acceleration=acceleration,
+        )
+        self.stamp = state.stamp
+        measured = self.measured if absent else None
+        seed = closed.assembly if measured is None else measured.q
+        return RequestedState(state.q, state.v, state.a, state.tau, state.stamp, {'seed': seed})
+
+    def whole_state(self, state: RequestedState, moving: bool) -> tuple[Array, Array]:
+        """Return q (nq,) and v (nv,), zero unless `moving`: at singularities there is no v."""
+        if moving:
+            motion = self.closed.state(state.q, state.v, **state.options)
+            return motion.q, motion.v
+        return self.closed.configuration(state.q, **state.options), np.zeros(self.robot.nv)
+
+    def solver(
+        self, targets: Array, links: Sequence[str], q: Array
+    ) -> Callable[..., InverseKinematicsResult]:
+        """Return the same in positions of the motors; of one link only."""
+        if len(links) > 1:
+            self.check_tree('several links at once', 'ask for one')
+        return partial(self.closed.inverse_kinematics, targets[0], links[0], q)
+
+    def named_positions(self, q: Array) -> tuple[Sequence[str], Array]:
+        """Return names and positions of the motors."""
+        return self.closed.joint_names, q
+
+
+def of_motors(measured: JointState | None, closed: ClosedRobot) -> JointState | None:
+    """Return a measured state of all joints as that of the motors."""
+    if measured is None:
+        return None
+    q, v, a, tau = (
+        values[closed.places] for values in (measured.q, measured.v, measured.a, measured.tau)
+    )
+    return JointState(q, v, a, tau, measured.stamp, measured.has_velocity)
+
+
+def service_model(situation: RequestContext) -> ServiceModel:
+    """Return the robot of a request, of the class that fits."""
+    robot = robot_of(situation.robot)
+    if isinstance(robot, RobotWithLoops):
+        return ServiceMechanism(robot, situation)
+    return ServiceModel(robot, situation)
+
+
 #: Fills in the response to a request about a robot, or raises `ScrewDynamicsError`.
 Query = Callable[[ServiceModel, Any, Any], None]
 
@@ -156,7 +284,7 @@ def answer(query: Query, situation: RequestContext, request: Any, response: Any)
     The header gets the stamp of the measured state if the answer depends on it, and the root link
     as frame; a query that resolves its results in another one names that.
     """
-    queried = ServiceModel(situation)
+    queried = service_model(situation)
     response.header.frame_id = queried.frame_id(queried.robot.description.root)
     query(queried, request, response)
     response.header.stamp = time_message(queried.stamp)
@@ -183,100 +311,3 @@ def finite(name: str, values: Array) -> Array:
             'joint moves no mass'
         )
     return values
-
-
-def requested_state(
-    queried: ServiceModel,
-    message: Any,
-    fields: Collection[str] = ('position',),
-    acceleration: Sequence[float] = (),
-) -> RequestedState:
-    """Return the state a sensor_msgs/JointState of a request describes.
-
-    Arguments and errors as of `read_requested_state`; planar and floating joints, which cannot be
-    named, are at zero. Of a robot with loops it is the state of the motors, see `state_of_motors`.
-    """
-    if queried.closed is not None:
-        return state_of_motors(queried, queried.closed, message, fields, acceleration)
-    known = {joint.name for joint in queried.robot.description.joints} - set(queried.held)
-    state = read_requested_state(
-        message,
-        queried.joints,
-        known=known,
-        measured=queried.measured,
-        fields=fields,
-        acceleration=acceleration,
-    )
-    queried.stamp = state.stamp
-    return RequestedState(
-        queried.whole_q(state.q),
-        queried.whole_v(state.v),
-        queried.whole_v(state.a),
-        queried.whole_v(state.tau),
-        state.stamp,
-    )
-
-
-def state_of_motors(
-    queried: ServiceModel,
-    closed: ClosedRobot,
-    message: Any,
-    fields: Collection[str],
-    acceleration: Sequence[float],
-) -> RequestedState:
-    """Return the state of the motors, which all other joints of a robot with loops follow.
-
-    Loops are closed from the measured state where motors take theirs from it, otherwise from the
-    assembly of the file, so that the answer depends on nothing but the request.
-
-    Raises
-    ------
-    ArgumentError, UnknownNameError
-        As `read_requested_state`; also if the message names passive joints and not all motors: it
-        is not clear then which of them should move.
-    """
-    motors = closed.joint_names
-    absent = [name for name in motors if name not in message.name]
-    passive = [name for name in message.name if name in closed.passive]
-    if passive and absent:
-        raise ArgumentError(
-            f'joint_state names {shorten(passive)}, which the motors decide about, and not '
-            f'{shorten(absent)}; name the joints with motors, {shorten(motors, 30)}'
-        )
-    known = {joint.name for joint in queried.robot.description.joints}
-    state = read_requested_state(
-        message,
-        motors,
-        known=known | {cut.name for cut in closed.loops.closures},
-        measured=of_motors(queried.measured, closed),
-        fields=fields,
-        acceleration=acceleration,
-    )
-    queried.stamp = state.stamp
-    measured = queried.measured if absent else None
-    seed = closed.assembly if measured is None else measured.q
-    return RequestedState(state.q, state.v, state.a, state.tau, state.stamp, {'seed': seed})
-
-
-def of_motors(measured: JointState | None, closed: ClosedRobot) -> JointState | None:
-    """Return a measured state of all joints as that of the motors."""
-    if measured is None:
-        return None
-    q, v, a, tau = (
-        values[closed.places] for values in (measured.q, measured.v, measured.a, measured.tau)
-    )
-    return JointState(q, v, a, tau, measured.stamp, measured.has_velocity)
-
-
-def whole_state(queried: ServiceModel, state: RequestedState, moving: bool) -> tuple[Array, Array]:
-    """Return q (nq,) and, if the robot is `moving`, v (nv,) of all joints; zero otherwise.
-
-    In a singular configuration of its loops a mechanism has a q and no v.
-    """
-    closed = queried.closed
-    if closed is None:
-        return state.q, state.v
-    if moving:
-        motion = closed.state(state.q, state.v, **state.options)
-        return motion.q, motion.v
-    return closed.configuration(state.q, **state.options), np.zeros(closed.robot.nv)

@@ -25,8 +25,6 @@ from screw_dynamics_ros.nodes.model.actuated import actuated
 from screw_dynamics_ros.nodes.services.requests import (
     ServiceModel,
     finite,
-    requested_state,
-    whole_state,
 )
 from screw_dynamics_ros.ros.messages import templates
 from screw_dynamics_ros.ros.messages.conversions import swap_linear_angular
@@ -106,7 +104,7 @@ def guarded(
         )
     robot = queried.robot
     link = frame_of(queried, request.twist, 'twist', robot.description.root)
-    q = requested_state(queried, request.joint_state).q
+    q = queried.requested_state(request.joint_state).q
     if not robot.jacobian(q, link, 'body').any():
         raise ArgumentError(
             f'twist: no joint moves the link {link!r}; a policy needs a frame_id of a moving one'
@@ -145,8 +143,8 @@ def contact_wrenches(queried: ServiceModel, request: Any) -> Array:
     ]
     poses = {}
     if set(links) != {own}:
-        state = requested_state(queried, request.joint_state)
-        q, _ = whole_state(queried, state, moving=False)
+        state = queried.requested_state(request.joint_state)
+        q, _ = queried.whole_state(state, moving=False)
         to_own = se3.inverse(queried.robot.link_pose(q, own))
         poses = {link: to_own @ queried.robot.link_pose(q, link) for link in set(links)}
     columns = []

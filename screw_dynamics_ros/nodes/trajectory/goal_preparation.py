@@ -26,7 +26,12 @@ from screw_dynamics_ros.core.units import NANOSECONDS
 from screw_dynamics_ros.nodes.model.actuated import actuated
 from screw_dynamics_ros.nodes.model.scalar_joints import coordinates
 from screw_dynamics_ros.nodes.services.dynamics_services import resting_configuration
-from screw_dynamics_ros.nodes.services.requests import RequestContext, ServiceModel, robot_of
+from screw_dynamics_ros.nodes.services.requests import (
+    RequestContext,
+    ServiceModel,
+    robot_of,
+    service_model,
+)
 from screw_dynamics_ros.ros.messages.trajectories import (
     JointTrajectory,
     duration_stamp,
@@ -95,7 +100,7 @@ def prepare(situation: RequestContext, settings: Settings, data: bytes, now: int
 
     goal = deserialize_message(data, FollowJointTrajectory.Goal)
     try:
-        text = change(goal, ServiceModel(situation), settings, now)
+        text = change(goal, service_model(situation), settings, now)
     except ScrewDynamicsError as error:
         return PreparedGoal(b'', code_of(error), printable(str(error), MAX_REASON_LENGTH))
     return PreparedGoal(serialize_message(goal), text=text)

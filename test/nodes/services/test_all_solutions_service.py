@@ -14,7 +14,7 @@ from screw_dynamics_ros.core import ArgumentError, Robot, UnknownNameError
 from screw_dynamics_ros.core.arms.families.three_two_one import ThreeTwoOne
 from screw_dynamics_ros.core.description.robot_description import Limits
 from screw_dynamics_ros.nodes.services.inverse_kinematics import inverse_kinematics
-from screw_dynamics_ros.nodes.services.requests import RequestContext, ServiceModel, pickled
+from screw_dynamics_ros.nodes.services.requests import RequestContext, pickled, service_model
 from screw_dynamics_ros.ros.messages.conversions import pose
 from support.robots import urdf_path
 
@@ -57,7 +57,7 @@ def ask(robot, C, seed, frames=('tool',), **fields):
         **{'method': ALL, **fields},
     )
     response = InverseKinematics.Response()
-    inverse_kinematics(ServiceModel(situation(robot)), request, response)
+    inverse_kinematics(service_model(situation(robot)), request, response)
     return response
 
 

@@ -12,7 +12,7 @@ from sensor_msgs.msg import JointState
 from screw_dynamics_msgs.srv import FilterTwist
 from screw_dynamics_ros.core import ArgumentError, Robot, UnknownNameError
 from screw_dynamics_ros.core.lie import se3
-from screw_dynamics_ros.nodes.services.requests import RequestContext, ServiceModel, pickled
+from screw_dynamics_ros.nodes.services.requests import RequestContext, pickled, service_model
 from screw_dynamics_ros.nodes.services.twist_filter import filter_twist
 from support.robots import urdf_path
 
@@ -63,7 +63,7 @@ def ask(robot, twist, wrenches, **fields):
     )
     response = FilterTwist.Response()
     situation = RequestContext(pickled(robot), robot.gravity, 'left_', None)
-    filter_twist(ServiceModel(situation), request, response)
+    filter_twist(service_model(situation), request, response)
     return response
 
 

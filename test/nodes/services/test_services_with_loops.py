@@ -24,7 +24,7 @@ from screw_dynamics_ros.core.mechanisms.closures.example_loops import golden_fou
 from screw_dynamics_ros.nodes.model.closed_loops import RobotWithLoops
 from screw_dynamics_ros.nodes.services import dynamics_services as dynamics
 from screw_dynamics_ros.nodes.services import kinematics_services as kinematics
-from screw_dynamics_ros.nodes.services.requests import RequestContext, ServiceModel, pickled
+from screw_dynamics_ros.nodes.services.requests import RequestContext, pickled, service_model
 from screw_dynamics_ros.ros.joint_states.requested_state import JointState as Measured
 from screw_dynamics_ros.ros.messages.conversions import pose, swap_linear_angular
 from support.closed_chains import delta_gripper
@@ -46,7 +46,7 @@ def robot(closed) -> RobotWithLoops:
 def asked(robot, query, request, response, measured=None):
     """Return the response of a service to a request."""
     situation = RequestContext(pickled(robot), robot.gravity, '', measured)
-    query(ServiceModel(situation), request, response)
+    query(service_model(situation), request, response)
     return response
 
 
