@@ -153,6 +153,18 @@ class Rig:
         self.wait(lambda: len(self.arm.goals) > before and self.proxy.relay.coming is None)
         return sent
 
+    def busy_preparation(self):
+        """Let goals wait for their preparation until the event that is returned is set."""
+        begun, gate = threading.Event(), threading.Event()
+
+        def task():
+            begun.set()
+            gate.wait(DEADLINE)
+
+        self.proxy._preparation.ask(task)
+        assert begun.wait(DEADLINE)
+        return gate
+
     def set(self, **values):
         parameters = [Parameter(name, value=value) for name, value in values.items()]
         assert self.node.set_parameters_atomically(parameters).successful
@@ -417,8 +429,7 @@ def test_cancellation_reaches_the_controller(rig):
 
 
 def test_a_goal_is_canceled_before_it_is_passed_on(rig):
-    count, gate = len(rig.arm.goals), threading.Event()
-    rig.proxy._preparation.ask(gate.wait)  # what prepares goals is busy
+    count, gate = len(rig.arm.goals), rig.busy_preparation()
     sent = rig.send()
     sent.cancel()
     status, _, text = sent.result()
@@ -433,8 +444,7 @@ def test_a_goal_is_canceled_before_it_is_passed_on(rig):
 def test_of_the_goals_that_wait_the_newest_is_prepared_and_another_robot_displaces_none(
     rig, monkeypatch
 ):
-    gate, done, worker = threading.Event(), [], rig.proxy._worker
-    rig.proxy._preparation.ask(gate.wait)  # what prepares goals is busy
+    gate, done, worker = rig.busy_preparation(), [], rig.proxy._worker
     call = worker.call
     monkeypatch.setattr(worker, 'call', lambda each, *rest: done.append(each) or call(each, *rest))
     count, first, _ = len(rig.arm.goals), rig.send(), rig.send(goal(q=((0, 0), (0, 0.1), (0, 0.2))))
