@@ -127,6 +127,12 @@ def test_a_bare_constant_is_found():
     assert [name for name in names if BARE.fullmatch(name)] == ['MOST', 'LONGEST_NAME']
 
 
+def test_no_test_file_has_the_name_of_another():
+    """pytest refuses to collect the second one."""
+    names = [file.name for file in (DOC.parent / 'test').rglob('test_*.py')]
+    assert sorted(names) == sorted(set(names))
+
+
 def test_no_circle_of_files(imports):
     assert circle(imports) == []
 
