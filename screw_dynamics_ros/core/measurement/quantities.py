@@ -15,7 +15,7 @@ from screw_dynamics_ros.core.measurement.estimation.contact_wrench import (
     contact_wrench,
     observability_pivots,
 )
-from screw_dynamics_ros.core.mechanisms.closures.actuated_robot import Source, inertial
+from screw_dynamics_ros.core.robot.actuated_robot import Source, inertial
 from screw_dynamics_ros.core.robot.fused_kernel import Formula
 from screw_dynamics_ros.core.types import Array
 

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from screw_dynamics_ros.core import Robot
-from screw_dynamics_ros.core.mechanisms.closures.actuated_robot import ActuatedRobot, Source
+from screw_dynamics_ros.core.robot.actuated_robot import ActuatedRobot, Source
 from screw_dynamics_ros.core.robot.fused_kernel import Formula
 from screw_dynamics_ros.nodes.model.closed_loops import RobotWithLoops
 from screw_dynamics_ros.nodes.model.scalar_joints import coordinates, scalar_joints

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from screw_dynamics_ros.core import FusedKernel, Robot
-from screw_dynamics_ros.core.mechanisms.closures.actuated_robot import elements
+from screw_dynamics_ros.core.robot.actuated_robot import elements
 from screw_dynamics_ros.core.robot.functions import Output
 from screw_dynamics_ros.core.robot.fused_kernel import INERTIA_CHANGES, Formula
 from screw_dynamics_ros.core.types import Array

@@ -24,7 +24,7 @@ from screw_dynamics_ros.core.measurement.reference_torques import (
     torques_of_named,
     weight_torques,
 )
-from screw_dynamics_ros.core.mechanisms.closures.actuated_robot import REST, Source
+from screw_dynamics_ros.core.robot.actuated_robot import REST, Source
 from screw_dynamics_ros.core.robot.fused_kernel import Formula
 from screw_dynamics_ros.nodes.model.actuated import actuated
 from screw_dynamics_ros.nodes.model.running_model import of_joints

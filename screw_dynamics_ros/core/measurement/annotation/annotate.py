@@ -35,7 +35,7 @@ from screw_dynamics_ros.core.measurement.estimation.observers.quantities import 
 )
 from screw_dynamics_ros.core.measurement.estimation.observers.table import OBSERVERS
 from screw_dynamics_ros.core.measurement.quantities import QUANTITIES, contact
-from screw_dynamics_ros.core.mechanisms.closures.actuated_robot import REST
+from screw_dynamics_ros.core.robot.actuated_robot import REST
 from screw_dynamics_ros.core.robot.fused_kernel import Formula, fused_specification
 from screw_dynamics_ros.core.robot.robot import Robot
 from screw_dynamics_ros.core.types import Array

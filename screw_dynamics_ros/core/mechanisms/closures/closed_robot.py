@@ -20,18 +20,18 @@ from screw_dynamics_ros.core.errors import (
 )
 from screw_dynamics_ros.core.lie._arrays import finite_pose
 from screw_dynamics_ros.core.mechanisms.absolute_coordinates.bodies import GROUND
-from screw_dynamics_ros.core.mechanisms.closures import actuated_robot as formulas
 from screw_dynamics_ros.core.mechanisms.closures import hybrid
-from screw_dynamics_ros.core.mechanisms.closures.actuated_robot import Source
 from screw_dynamics_ros.core.mechanisms.closures.closure_equations import (
     closure_bias,
     closure_jacobian,
 )
 from screw_dynamics_ros.core.mechanisms.closures.closure_mobility import Mobility, mobility
-from screw_dynamics_ros.core.mechanisms.closures.dependent_motion import Partition
+from screw_dynamics_ros.core.mechanisms.closures.dependent_motion import Partition, dependent
 from screw_dynamics_ros.core.mechanisms.closures.inverse_kinematics import ClosedInverseKinematics
 from screw_dynamics_ros.core.mechanisms.closures.loop_closures import LoopClosures
 from screw_dynamics_ros.core.mechanisms.closures.position_closure import Closing, PositionClosure
+from screw_dynamics_ros.core.robot import actuated_robot as formulas
+from screw_dynamics_ros.core.robot.actuated_robot import Source
 from screw_dynamics_ros.core.robot.fused_kernel import Formula
 from screw_dynamics_ros.core.robot.robot import Robot
 from screw_dynamics_ros.core.tree.multibody_tree import JointLimits, mimic_map
@@ -262,7 +262,7 @@ class ClosedRobot:
 
     @cached_property
     def _dependent(self) -> Formula:
-        return formulas.dependent(self.robot.regrouped_tree, self.partition)
+        return dependent(self.robot.regrouped_tree, self.partition)
 
     def _along(self, name: str, function: Callable[..., Array], vector: Source) -> Formula:
         return Formula(name, (vector, self._dependent), function, (tuple(self.places),))

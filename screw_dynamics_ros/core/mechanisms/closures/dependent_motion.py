@@ -16,7 +16,7 @@ Source: Bruyninckx 2010, section 5.5.4, (5.28), (5.29) corrected (C-009 to C-011
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
@@ -27,6 +27,7 @@ from screw_dynamics_ros.core.mechanisms.closures.closure_equations import (
     closure_jacobian,
     gap,
 )
+from screw_dynamics_ros.core.robot.fused_kernel import Formula
 from screw_dynamics_ros.core.tree.multibody_tree import Tree, plain
 from screw_dynamics_ros.core.types import Array
 
@@ -117,3 +118,23 @@ def motion(
     b = closure_bias(tree, q, rates, partition.closures)
     G, d, independence = dependent_motion(J, partition.given, partition.others, b)
     return G, rates, d, independence
+
+
+@dataclass(frozen=True)
+class DependentMotion:
+    """The function of a formula: G (n, k) and d (n,) in one matrix (n, k + 1), of q and v (n,)."""
+
+    tree: Tree = field(compare=False)
+    partition: Partition = field(compare=False)
+    identity: str
+
+    def __call__(self, q: Array, v: Array) -> Array:
+        """Return G and, in the last column, d."""
+        G, _, d, _ = motion(self.tree, self.partition, q, v[list(self.partition.given)])
+        return np.column_stack([G, d])
+
+
+def dependent(tree: Tree, partition: Partition) -> Formula:
+    """Return G and d, (n, k + 1), in the present state; where that moves, d needs velocities."""
+    function = DependentMotion(tree, partition, repr((tree.digest, partition.identity)))
+    return Formula('dependent motion', ('q', 'v'), function)

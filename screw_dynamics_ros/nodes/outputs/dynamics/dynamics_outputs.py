@@ -19,7 +19,7 @@ from screw_dynamics_ros.core.measurement.estimation.effort_terms import (
     TERMS,
 )
 from screw_dynamics_ros.core.measurement.quantities import ENERGY, QUANTITIES
-from screw_dynamics_ros.core.mechanisms.closures.actuated_robot import Source
+from screw_dynamics_ros.core.robot.actuated_robot import Source
 from screw_dynamics_ros.core.robot.fused_kernel import Formula
 from screw_dynamics_ros.core.types import Array
 from screw_dynamics_ros.nodes.hosting import statuses

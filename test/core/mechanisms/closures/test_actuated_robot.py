@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from screw_dynamics_ros.core.mechanisms.closures.actuated_robot import REST, ActuatedRobot
 from screw_dynamics_ros.core.mechanisms.closures.example_loops import golden_four_bar
+from screw_dynamics_ros.core.robot.actuated_robot import REST, ActuatedRobot
 from screw_dynamics_ros.core.robot.fused_kernel import Formula
 from support.models import random_description
 

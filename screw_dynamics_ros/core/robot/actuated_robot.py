@@ -10,15 +10,12 @@ without a motor.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 from typing import Protocol
 
 import numpy as np
 
-from screw_dynamics_ros.core.mechanisms.closures.dependent_motion import Partition, motion
 from screw_dynamics_ros.core.robot.functions import Output
 from screw_dynamics_ros.core.robot.fused_kernel import Formula
-from screw_dynamics_ros.core.tree.multibody_tree import Tree
 from screw_dynamics_ros.core.types import Array
 
 Source = Output | Formula
@@ -69,26 +66,6 @@ class ActuatedRobot(Protocol):
 
     def coriolis_torques_of_all(self) -> Source:
         """Return the torques (n,) of all joints while the motors do not accelerate, no gravity."""
-
-
-@dataclass(frozen=True)
-class DependentMotion:
-    """The function of a formula: G (n, k) and d (n,) in one matrix (n, k + 1), of q and v (n,)."""
-
-    tree: Tree = field(compare=False)
-    partition: Partition = field(compare=False)
-    identity: str
-
-    def __call__(self, q: Array, v: Array) -> Array:
-        """Return G and, in the last column, d."""
-        G, _, d, _ = motion(self.tree, self.partition, q, v[list(self.partition.given)])
-        return np.column_stack([G, d])
-
-
-def dependent(tree: Tree, partition: Partition) -> Formula:
-    """Return G and d, (n, k + 1), in the present state; where that moves, d needs velocities."""
-    function = DependentMotion(tree, partition, repr((tree.digest, partition.identity)))
-    return Formula('dependent motion', ('q', 'v'), function)
 
 
 def columns(J: Array, motion_of_loops: Array) -> Array:
