@@ -68,35 +68,6 @@ class ActuatedRobot(Protocol):
         """Return the torques (n,) of all joints while the motors do not accelerate, no gravity."""
 
 
-def columns(J: Array, motion_of_loops: Array) -> Array:
-    """Return J G."""
-    return J @ motion_of_loops[:, :-1]
-
-
-def reduced(M: Array, motion_of_loops: Array) -> Array:
-    """Return G^T M G."""
-    G = motion_of_loops[:, :-1]
-    return G.T @ M @ G
-
-
-def projected(torques: Array, motion_of_loops: Array, places: Sequence[int]) -> Array:
-    """Return G^T torques in some places of a vector (n,) of zeros."""
-    of_motors = motion_of_loops[:, :-1].T @ torques
-    result = np.zeros(len(torques), dtype=of_motors.dtype)
-    result[list(places)] = of_motors
-    return result
-
-
-def moved_along(motors: Array, motion_of_loops: Array, places: Sequence[int]) -> Array:
-    """Return G x for the elements x of a vector (n,) that belong to the motors."""
-    return motion_of_loops[:, :-1] @ motors[list(places)]
-
-
-def accelerated(motors: Array, motion_of_loops: Array, places: Sequence[int]) -> Array:
-    """Return G x + d likewise."""
-    return moved_along(motors, motion_of_loops, places) + motion_of_loops[:, -1]
-
-
 def elements(values: Source, places: Sequence[int]) -> Formula:
     """Return some elements of a vector, or columns of a matrix, in the order of `places`."""
     return Formula('elements', (values,), chosen, (tuple(int(place) for place in places),))

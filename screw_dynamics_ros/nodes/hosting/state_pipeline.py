@@ -40,7 +40,7 @@ class StatePipeline(StateInput):
 
     Attributes
     ----------
-    model : Model or None
+    model : RunningModel or None
         The robot, with the kernel that computes everything.
     channels : sequence of Channel
         All topics.

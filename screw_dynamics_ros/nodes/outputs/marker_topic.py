@@ -129,7 +129,7 @@ def screw(
 
     Parameters
     ----------
-    shapes : tuple of 3 Shape
+    shapes : tuple of 3 MarkerShape
         Arrows of the linear and of the angular part from the origin, and the line.
     axis_of : callable
         `screw_axis` or `wrench_axis`.

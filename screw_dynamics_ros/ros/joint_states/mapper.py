@@ -118,10 +118,9 @@ class JointStateMapper:
         self._fields = self._position, self._velocity, self._effort
         self.calibrate(*calibration)
         self._whole = NEVER_STAMP  # stamp of a complete message the fields have not recorded yet
-        self._seen = np.full(
-            size, NEVER_STAMP, dtype=np.int64
-        )  # stamps of the values of each joint
-        self._heard = self._seen.copy()  # newest stamps, also of messages that were refused
+        # Stamps of the values of each joint, and the newest ones, also of refused messages.
+        self._seen = np.full(size, NEVER_STAMP, dtype=np.int64)
+        self._heard = self._seen.copy()
         self.stamp = self.newest = NEVER_STAMP
         self.has_velocity = self.has_effort = self.restarted = False
         self.reset()

@@ -28,14 +28,13 @@ from screw_dynamics_ros.core.measurement.annotation.singularities import (
 from screw_dynamics_ros.core.measurement.estimation.effort_terms import TERMS
 from screw_dynamics_ros.core.measurement.estimation.observers.quantities import (
     Efforts,
-    Source,
     effort_terms,
     quantities,
     static_torque,
 )
 from screw_dynamics_ros.core.measurement.estimation.observers.table import OBSERVERS
 from screw_dynamics_ros.core.measurement.quantities import QUANTITIES, contact
-from screw_dynamics_ros.core.robot.actuated_robot import REST
+from screw_dynamics_ros.core.robot.actuated_robot import REST, Source
 from screw_dynamics_ros.core.robot.fused_kernel import Formula, fused_specification
 from screw_dynamics_ros.core.robot.robot import Robot
 from screw_dynamics_ros.core.types import Array

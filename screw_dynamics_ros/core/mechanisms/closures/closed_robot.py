@@ -20,13 +20,13 @@ from screw_dynamics_ros.core.errors import (
 )
 from screw_dynamics_ros.core.lie._arrays import finite_pose
 from screw_dynamics_ros.core.mechanisms.absolute_coordinates.bodies import GROUND
-from screw_dynamics_ros.core.mechanisms.closures import hybrid
+from screw_dynamics_ros.core.mechanisms.closures import dependent_motion, hybrid
 from screw_dynamics_ros.core.mechanisms.closures.closure_equations import (
     closure_bias,
     closure_jacobian,
 )
 from screw_dynamics_ros.core.mechanisms.closures.closure_mobility import Mobility, mobility
-from screw_dynamics_ros.core.mechanisms.closures.dependent_motion import Partition, dependent
+from screw_dynamics_ros.core.mechanisms.closures.dependent_motion import Partition
 from screw_dynamics_ros.core.mechanisms.closures.inverse_kinematics import ClosedInverseKinematics
 from screw_dynamics_ros.core.mechanisms.closures.loop_closures import LoopClosures
 from screw_dynamics_ros.core.mechanisms.closures.position_closure import Closing, PositionClosure
@@ -232,11 +232,11 @@ class ClosedRobot:
 
     def torques_of_motors(self, torques: Source) -> Source:
         """Return G^T tau, (n,), zero in joints without a motor."""
-        return self._along('G^T tau', formulas.projected, torques)
+        return self._along('G^T tau', dependent_motion.projected, torques)
 
     def columns_of_motors(self, jacobian: Source) -> Source:
         """Return J G."""
-        return Formula('J G', (jacobian, self._dependent), formulas.columns)
+        return Formula('J G', (jacobian, self._dependent), dependent_motion.columns)
 
     def mass_matrix_of_motors(self) -> Source:
         """Return G^T M G, (k, k)."""
@@ -244,15 +244,15 @@ class ClosedRobot:
 
     def inertia_of_joints(self) -> Formula:
         """Return G^T M G, (k, k)."""
-        return Formula('G^T M G', ('mass_matrix', self._dependent), formulas.reduced)
+        return Formula('G^T M G', ('mass_matrix', self._dependent), dependent_motion.reduced)
 
     def rates_along(self, rates: Source) -> Source:
         """Return G x for the elements x of a vector (n,) that belong to the motors."""
-        return self._along('motion of all joints', formulas.moved_along, rates)
+        return self._along('motion of all joints', dependent_motion.moved_along, rates)
 
     def accelerations_along(self, accelerations: Source) -> Source:
         """Return G x + d likewise."""
-        return self._along('motion of all joints', formulas.accelerated, accelerations)
+        return self._along('motion of all joints', dependent_motion.accelerated, accelerations)
 
     def coriolis_torques_of_all(self) -> Source:
         """Return M d + C v, (n,)."""
@@ -262,7 +262,7 @@ class ClosedRobot:
 
     @cached_property
     def _dependent(self) -> Formula:
-        return dependent(self.robot.regrouped_tree, self.partition)
+        return dependent_motion.dependent(self.robot.regrouped_tree, self.partition)
 
     def _along(self, name: str, function: Callable[..., Array], vector: Source) -> Formula:
         return Formula(name, (vector, self._dependent), function, (tuple(self.places),))

@@ -16,11 +16,9 @@ from screw_dynamics_ros.core.measurement.estimation.effort_terms import (
 )
 from screw_dynamics_ros.core.measurement.estimation.observers import table
 from screw_dynamics_ros.core.measurement.estimation.observers.observer import Observer
-from screw_dynamics_ros.core.robot.functions import Output
+from screw_dynamics_ros.core.robot.actuated_robot import Source
 from screw_dynamics_ros.core.robot.fused_kernel import Formula
 from screw_dynamics_ros.core.types import Array
-
-Source = Output | Formula
 
 
 @dataclass(frozen=True)
