@@ -140,7 +140,7 @@ class Localization:
 
     Attributes
     ----------
-    contact : ContactPoint or None
+    contact : LocatedContact or None
     link : str
         The link, which may be known where the place is not; '' if it is not.
     reason : str
@@ -378,6 +378,10 @@ class ContactLocator:
         probability = float(shares[same].sum() / shares.sum())
         segment = self.segments[found.segments[best]]
         P = np.linalg.inv(found.information[best])
+        if not (P.diagonal() > 0.0).all():  # lost in rounding
+            return Localization(
+                None, '', 'the covariance of the torques is too badly conditioned to compute with'
+            )
         resolved = 4.0 - float(
             self._strength[0] * (P[0, 0] + P[1, 1] + P[2, 2]) + PRIOR_INFORMATION * P[3, 3]
         )

@@ -8,6 +8,7 @@ import pytest
 from screw_dynamics_ros.core import ArgumentError, Robot
 from screw_dynamics_ros.core.measurement.estimation.contact_localization import (
     ContactLocator,
+    Hypotheses,
     LocalizationOptions,
 )
 from screw_dynamics_ros.core.measurement.estimation.link_segments import link_segments
@@ -66,6 +67,20 @@ def planar():
 def direction(rng):
     x = rng.normal(size=3)
     return x / np.linalg.norm(x)
+
+
+def test_information_that_is_not_positive_definite_is_refused(panda):
+    """Rounding leaves such with covariances of torques over many orders of magnitude."""
+    for place in range(4):
+        information = np.eye(4)
+        information[place, place] = -1e-3
+        found = Hypotheses(
+            *(np.array([0]), np.ones((1, 3)), np.array([0.5])),
+            *(information[None], np.array([0.0]), np.array([0.0])),
+        )
+        result = panda.locator._judged(found)
+        assert result.contact is None
+        assert 'too badly conditioned' in result.reason
 
 
 @pytest.mark.parametrize(
