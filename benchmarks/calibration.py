@@ -2,10 +2,10 @@
 
     PYTHONPATH=.:test .venv/bin/python benchmarks/calibration.py [--seeds 1000] [--folder DIR]
 
-prints the tables of doc/calibration.md and writes its picture and the files of its example. Every
-axis and the tool have errors, uniform within +-1 mrad and +-1 mm. For each seed there are other
-errors and other noise. The 95 % ellipsoid of all parameters, and the 95 % interval of each, count
-how often they hold the truth; of 100 cases these are 90 to 99, 98 times in 100.
+prints the tables of doc/how_to/calibration.md and writes its picture and the files of its example.
+Every axis and the tool have errors, uniform within +-1 mrad and +-1 mm. For each seed there are
+other errors and other noise. The 95 % ellipsoid of all parameters, and the 95 % interval of each,
+count how often they hold the truth; of 100 cases these are 90 to 99, 98 times in 100.
 """
 
 from __future__ import annotations

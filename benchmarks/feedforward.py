@@ -4,7 +4,7 @@
 
 A Panda in the simulator, in lock step, moved by efforts of a controller with low gains; goals come
 from an action client directly or through the proxy. Writes the picture and
-the tables of doc/feedforward.md (with --results: the picture there, and nothing else).
+the tables of doc/how_to/feedforward.md (with --results: the picture there, and nothing else).
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ Array = np.ndarray
 
 ROOT = Path(__file__).resolve().parents[1]
 URDF = ROOT / 'urdf' / 'panda.urdf'
-PAGE = ROOT / 'doc' / 'feedforward.md'
+PAGE = ROOT / 'doc' / 'how_to' / 'feedforward.md'
 
 RATE = 500.0  # Hz
 FREQUENCY, DAMPING_RATIO = 12.0, 0.7  # rad/s; of each joint while the others stand still

@@ -5,7 +5,7 @@ simulator, a motion of `excite`; sensors are noisy. A right interval of 95 % hol
 to 99 of 100 cases, 98 times in 100.
 
 `OPENBLAS_NUM_THREADS=1 python benchmarks/run.py --only identification` runs it, in 25 minutes;
-`python tools/pages.py doc/identification.md` then makes the table of that page.
+`python tools/pages.py doc/how_to/identification.md` then makes the table of that page.
 """
 
 from __future__ import annotations
@@ -167,7 +167,7 @@ def judged(result: DynamicIdentification) -> tuple[bool, bool]:
 
 
 def simulated(folder: Path, brief: bool = False) -> str:
-    """Return the table of doc/identification.md, from the results in a folder."""
+    """Return the table of doc/how_to/identification.md, from the results in a folder."""
     measured = json.loads((folder / 'identification.json').read_text(encoding='utf-8'))['figures']
     cases = [
         [each for each in measured if each['group'].endswith(f', {text}')]

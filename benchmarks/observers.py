@@ -4,8 +4,8 @@
 
 A Panda with noisy sensors is held by servos and pushed at the tool and at the elbow; the observers
 believe in inertias that are 10 % too large. Writes the picture and the tables of
-doc/external_torques.md (with --results: the picture there, and nothing else). Another run, without
-noise and with the right model, shows what the momentum observer does by itself.
+doc/how_to/external_torques.md (with --results: the picture there, and nothing else). Another run,
+without noise and with the right model, shows what the momentum observer does by itself.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from support.robots import urdf_path
 
 ROOT = Path(__file__).resolve().parents[1]
 URDF = ROOT / 'urdf' / 'panda.urdf'
-PAGE = ROOT / 'doc' / 'external_torques.md'
+PAGE = ROOT / 'doc' / 'how_to' / 'external_torques.md'
 
 CONSTANT = 0.02  # s
 VELOCITY_NOISE, EFFORT_NOISE = 0.002, 0.2  # rad/s, N m

@@ -1,6 +1,6 @@
-"""Draw doc/redundancy.png: criteria along the self-motion of a 7R arm, and where descent leads.
+"""Draw doc/pictures/redundancy.png: criteria along the self-motion of a 7R arm.
 
-python benchmarks/redundancy_picture.py --picture doc/redundancy.png
+python benchmarks/redundancy_picture.py --picture doc/pictures/redundancy.png
 """
 
 from __future__ import annotations

@@ -70,7 +70,9 @@ def parameter_files(own: str, driver: str) -> list[str]:
     try:
         preset = find_driver(driver, files.SHARE / 'config' / 'drivers')
     except ScrewDynamicsError as error:
-        raise check.refusal('driver', driver, str(error), 'a preset as in doc/drivers.md') from None
+        raise check.refusal(
+            'driver', driver, str(error), 'a preset as in doc/start/drivers.md'
+        ) from None
     return [DEFAULTS, str(preset.path)] + ([file] if file != DEFAULTS else [])
 
 
@@ -80,7 +82,7 @@ def check_loop_closures(path: str) -> None:
         closure_parameters.read(path)
     except DescriptionError as error:
         raise check.refusal(
-            'loop_closures', path, str(error), 'a YAML file as in doc/closed_loops.md'
+            'loop_closures', path, str(error), 'a YAML file as in doc/theory/closed_loops.md'
         ) from None
 
 

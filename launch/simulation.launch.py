@@ -8,7 +8,7 @@ ros2 control list_controllers
 
 With ros2_control the simulator stands in for the hardware: the controller manager reads its joint
 states and sends it commands, and the topic joint_states is that of the joint_state_broadcaster, as
-on a robot. doc/simulation_pipelines.md tells the rest.
+on a robot. doc/how_to/simulation_pipelines.md tells the rest.
 """
 
 from collections.abc import Mapping, Sequence

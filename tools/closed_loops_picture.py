@@ -1,4 +1,4 @@
-"""Draw doc/closed_loops.png: an excavator, a Delta, and the rates of a four-bar linkage.
+"""Draw doc/pictures/closed_loops.png: an excavator, a Delta, and the rates of a four-bar linkage.
 
 PYTHONPATH=. .venv/bin/python tools/closed_loops_picture.py
 """
@@ -35,7 +35,7 @@ def main() -> None:
     left.legend(loc='lower left', fontsize=8)
     draw_in_space(figure.add_subplot(places[1], projection='3d'), mechanism('delta_gripper'))
     draw_rates(right, golden_four_bar())
-    figure.savefig(ROOT / 'doc' / 'closed_loops.png')
+    figure.savefig(ROOT / 'doc' / 'pictures' / 'closed_loops.png')
 
 
 def mechanism(name: str) -> ClosedRobot:

@@ -1,4 +1,4 @@
-"""Draw doc/serial_families.png: all branches of three arms for one pose of their tools.
+"""Draw doc/pictures/serial_families.png: all branches of three arms for one pose of their tools.
 
 PYTHONPATH=. .venv/bin/python tools/draw_serial_families.py [file]
 """
@@ -25,7 +25,7 @@ from screw_dynamics_ros.core.arms.families.three_parallel_axes import ThreeParal
 from screw_dynamics_ros.core.arms.families.three_two_one import ThreeTwoOne
 from screw_dynamics_ros.core.types import Array
 
-FILE = Path(__file__).resolve().parents[1] / 'doc' / 'serial_families.png'
+FILE = Path(__file__).resolve().parents[1] / 'doc' / 'pictures' / 'serial_families.png'
 COLORS = {'forward': '#2a6f97', 'backward': '#c1663a'}
 
 #: (number of joints before a point, the point of the upright arm)

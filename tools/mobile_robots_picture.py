@@ -1,4 +1,4 @@
-"""Draw doc/mobile_robots.png: regions of odometry against outcomes, and trailers on a circle.
+"""Draw doc/pictures/mobile_robots.png: regions of odometry, and trailers on a circle.
 
 python tools/mobile_robots_picture.py
 """
@@ -18,7 +18,7 @@ from scipy.stats import chi2
 from screw_dynamics_ros.core.mobile import Odometry, WheelNoise, differential_drive, planar
 from screw_dynamics_ros.core.textbook.mobile import Trailer, TrailerChain
 
-PICTURE = Path(__file__).resolve().parents[1] / 'doc' / 'mobile_robots.png'
+PICTURE = Path(__file__).resolve().parents[1] / 'doc' / 'pictures' / 'mobile_robots.png'
 BASE = differential_drive(0.5, 0.1)
 NOISE = WheelNoise(along=1e-3, across=1e-4)  # m^2/m
 SHARE = 0.99

@@ -1,4 +1,4 @@
-"""Draw doc/parallel_singularity.png: an octahedral platform turned about its axis.
+"""Draw doc/pictures/parallel_singularity.png: an octahedral platform turned about its axis.
 
 python tools/parallel_singularity_picture.py
 """
@@ -16,7 +16,7 @@ from screw_dynamics_ros.core.mechanisms.parallel import ParallelRobot
 from screw_dynamics_ros.core.mechanisms.parallel.example_mechanisms import octahedron
 from screw_dynamics_ros.core.mechanisms.parallel.platform_singularities import platform_singularity
 
-PAGE = Path(__file__).resolve().parents[1] / 'doc/parallel_singularity.png'
+PAGE = Path(__file__).resolve().parents[1] / 'doc/pictures/parallel_singularity.png'
 
 
 def main() -> None:

@@ -1,4 +1,4 @@
-"""Draw paths of solutions in doc/all_solutions_paths.png: `python tools/picture_paths.py`."""
+"""Draw doc/pictures/all_solutions_paths.png: `python tools/picture_paths.py`."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def main() -> None:
         draw(place, shape)
         place.set(title=name, xlabel='s', xlim=(1, 0), ylim=(-4, 4))
     axes[0].set_ylabel('imaginary part of x$_3$ [rad]')
-    figure.savefig(ROOT / 'doc' / 'all_solutions_paths.png', dpi=90)
+    figure.savefig(ROOT / 'doc' / 'pictures' / 'all_solutions_paths.png', dpi=90)
 
 
 def draw(place: plt.Axes, shape: np.ndarray) -> None:

@@ -1,7 +1,7 @@
 """Driver presets, config/drivers: what a robot driver measures, compensates and listens to.
 
 A preset is a parameter file for the nodes. Its section ``/**/driver`` has what no node asks for:
-joints, frames, controllers and topics. doc/drivers.md has the source of each fact.
+joints, frames, controllers and topics. doc/start/drivers.md has the source of each fact.
 """
 
 from __future__ import annotations

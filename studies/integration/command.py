@@ -2,7 +2,7 @@
 
 Integrates the four examples of the paper and some more in both groups, prints what comes out beside
 the claims of the paper, and draws one picture for each of its figures. What to make of it is in
-doc/choice_of_configuration_space.md.
+doc/theory/choice_of_configuration_space.md.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""doc/dynamics.md, doc/spec/coverage_dynamics.md: examples run, names exist."""
+"""doc/theory/dynamics.md, doc/spec/coverage_dynamics.md: examples run, names exist."""
 
 import doctest
 
@@ -14,10 +14,10 @@ from support.doc_pages import (
     rows_of,
 )
 
-PAGES = [ROOT / 'doc' / name for name in ('dynamics.md', 'spec/coverage_dynamics.md')]
-CONSTRAINED = ROOT / 'doc' / 'constrained_dynamics.md'
-DERIVATIVES = ROOT / 'doc' / 'dynamics_derivatives.md'  # test_pages runs its examples
-INTEGRATION = ROOT / 'doc' / 'integration.md'  # and of this one
+PAGES = [ROOT / 'doc' / name for name in ('theory/dynamics.md', 'spec/coverage_dynamics.md')]
+CONSTRAINED = ROOT / 'doc' / 'theory' / 'constrained_dynamics.md'
+DERIVATIVES = ROOT / 'doc' / 'theory' / 'dynamics_derivatives.md'  # test_pages runs its examples
+INTEGRATION = ROOT / 'doc' / 'theory' / 'integration.md'  # and of this one
 
 #: IDs the table must have.
 REQUIRED = [f'D-{k}' for k in range(17, 46)] + [f'C-0{k}' for k in range(50, 87)]

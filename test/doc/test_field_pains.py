@@ -1,4 +1,4 @@
-"""doc/field_pains.md: each of the twenty difficulties has tests, and all of them exist."""
+"""doc/reference/field_pains.md: each of the twenty difficulties has tests, which exist."""
 
 import ast
 import re
@@ -7,7 +7,7 @@ import pytest
 
 from support.paths import DOC, ROOT
 
-PAGE = DOC / 'field_pains.md'
+PAGE = DOC / 'reference' / 'field_pains.md'
 COUNT = 20
 
 

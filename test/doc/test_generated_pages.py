@@ -46,7 +46,7 @@ def skip_without_what_is_needed(page):
 @pytest.mark.parametrize('page', pages.PAGES)
 def test_page_is_up_to_date(page):
     skip_without_what_is_needed(page)
-    if page == 'doc/operation_counts.md' and not all_example_robots():
+    if page == 'doc/reference/operation_counts.md' and not all_example_robots():
         pytest.skip('example-robot-data is not installed')
     before = text_of(page)
     after = pages.updated(page, before)
@@ -66,8 +66,8 @@ def test_tables_that_are_missing_or_unknown_are_refused(page):
 
 def test_no_table_is_left_out():
     """Programs that measure external torques and feedforward write their tables themselves."""
-    made = {*pages.PAGES, 'doc/external_torques.md', 'doc/feedforward.md'}
-    texts = {str(path.relative_to(ROOT)): path.read_text() for path in ROOT.glob('doc/*.md')}
+    made = {*pages.PAGES, 'doc/how_to/external_torques.md', 'doc/how_to/feedforward.md'}
+    texts = {str(path.relative_to(ROOT)): path.read_text() for path in (ROOT / 'doc').rglob('*.md')}
     assert {page for page, text in texts.items() if pages.BLOCK.search(text)} <= made
 
 
@@ -81,7 +81,7 @@ def test_texts_are_alike_but_for_rounding():
 def test_links_of_contacts_are_right_above_the_stated_force():
     """99 % and more at 80 N everywhere."""
     shares = re.findall(
-        r'\| 80 N \|.*?\| ([\d.]+) % \| \d+ mm', text_of('doc/contact_localization.md')
+        r'\| 80 N \|.*?\| ([\d.]+) % \| \d+ mm', text_of('doc/how_to/contact_localization.md')
     )
     assert len(shares) == len(load_tool('page_tables.contacts').cases())
     assert min(map(float, shares)) >= 99.0
@@ -89,11 +89,11 @@ def test_links_of_contacts_are_right_above_the_stated_force():
 
 def test_command(monkeypatch, tmp_path, capsys):
     """`--check` finds a page that was edited by hand; without it, the page is written."""
-    page = 'doc/gradients.md'
+    page = 'doc/how_to/gradients.md'
     right = text_of(page)
     begin = pages.BLOCK.search(right).start()
     edited = right[:begin] + right[begin:].replace('median', 'mean', 1)
-    (tmp_path / 'doc').mkdir()
+    (tmp_path / page).parent.mkdir(parents=True)
     (tmp_path / page).write_text(edited, encoding='utf-8')
     monkeypatch.setattr(pages, 'ROOT', tmp_path)
     assert pages.main(['--check', page]) == 1
@@ -103,11 +103,11 @@ def test_command(monkeypatch, tmp_path, capsys):
     assert (tmp_path / page).read_text(encoding='utf-8') == right
     assert pages.main(['--check', page]) == 0
     with pytest.raises(SystemExit):
-        pages.main(['doc/lie_groups.md'])
+        pages.main(['doc/theory/lie_groups.md'])
 
 
 def test_every_row_in_which_we_are_worse_is_in_the_readme():
-    page = text_of('doc/performance.md')
+    page = text_of('doc/reference/performance.md')
     bold = [line.count('**') for line in page.splitlines() if line.startswith('|')]
     shown = [line.count('**') for line in README.splitlines() if line.startswith('|')]
     assert sum(map(bool, bold)) == sum(map(bool, shown)) > 0

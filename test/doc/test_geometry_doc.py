@@ -1,4 +1,4 @@
-"""doc/spec/coverage_geometry.md, doc/orientations_and_lines.md: complete, and names exist."""
+"""Coverage of geometry, and the page of orientations and lines: complete, and names exist."""
 
 import ast
 import doctest
@@ -16,7 +16,7 @@ from screw_dynamics_ros.ros.messages import conversions
 from support.paths import ROOT
 
 TABLE = (ROOT / 'doc' / 'spec' / 'coverage_geometry.md').read_text()
-PAGE = ROOT / 'doc' / 'orientations_and_lines.md'
+PAGE = ROOT / 'doc' / 'theory' / 'orientations_and_lines.md'
 HOMES = {
     **{name: getattr(lie, name) for name in lie.__all__},
     'accelerations': accelerations,

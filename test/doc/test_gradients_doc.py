@@ -1,4 +1,4 @@
-"""The examples of doc/gradients.md run as printed, with JAX and with PyTorch."""
+"""The examples of doc/how_to/gradients.md run as printed, with JAX and with PyTorch."""
 
 import doctest
 import re
@@ -13,7 +13,7 @@ def test_examples_run(monkeypatch):
     monkeypatch.chdir(ROOT)
     before = jax.config.jax_enable_x64
     try:
-        results = doctest.testfile(str(DOC / 'gradients.md'), module_relative=False)
+        results = doctest.testfile(str(DOC / 'how_to' / 'gradients.md'), module_relative=False)
     finally:
         jax.config.update('jax_enable_x64', before)
     assert results.attempted > 0
@@ -23,7 +23,8 @@ def test_examples_run(monkeypatch):
 def test_example_of_pytorch_runs(monkeypatch):
     pytest.importorskip('torch')
     monkeypatch.chdir(ROOT)
-    code = re.search(r'```python\n(import torch.*?)```', (DOC / 'gradients.md').read_text(), re.S)
+    page = (DOC / 'how_to' / 'gradients.md').read_text()
+    code = re.search(r'```python\n(import torch.*?)```', page, re.S)
     space = {}
     exec(code[1], space)
     assert space['q'].grad.shape == (4096, space['robot'].nv)

@@ -1,4 +1,4 @@
-"""doc/integration.md, doc/spec/coverage_integration.md: complete, and names exist."""
+"""doc/theory/integration.md, doc/spec/coverage_integration.md: complete, and names exist."""
 
 import pytest
 
@@ -13,7 +13,7 @@ from support.doc_pages import (
 )
 
 TABLE = ROOT / 'doc' / 'spec' / 'coverage_integration.md'
-PAGES = [ROOT / 'doc' / 'integration.md', TABLE]  # test_pages runs the examples
+PAGES = [ROOT / 'doc' / 'theory' / 'integration.md', TABLE]  # test_pages runs the examples
 
 
 @pytest.mark.parametrize('page', PAGES, ids=lambda page: page.name)

@@ -1,4 +1,4 @@
-"""doc/inverse_kinematics.md: examples run, functions and tests named exist, every ID has a row."""
+"""doc/theory/inverse_kinematics.md: examples run, what is named exists, every ID has a row."""
 
 import doctest
 import re
@@ -14,7 +14,7 @@ from support.doc_pages import (
     rows_of,
 )
 
-PAGE = ROOT / 'doc' / 'inverse_kinematics.md'
+PAGE = ROOT / 'doc' / 'theory' / 'inverse_kinematics.md'
 
 REQUIRED = [
     f'C-{k:03}'

@@ -1,4 +1,4 @@
-"""doc/kinematics.md, doc/spec/coverage_kinematics.md: examples run, names exist."""
+"""doc/theory/kinematics.md, doc/spec/coverage_kinematics.md: examples run, names exist."""
 
 import doctest
 
@@ -14,7 +14,7 @@ from support.doc_pages import (
     rows_of,
 )
 
-PAGES = [ROOT / 'doc' / name for name in ('kinematics.md', 'spec/coverage_kinematics.md')]
+PAGES = [ROOT / 'doc' / name for name in ('theory/kinematics.md', 'spec/coverage_kinematics.md')]
 
 #: Every ID the tables must have.
 REQUIRED = (

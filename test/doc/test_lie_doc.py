@@ -1,4 +1,4 @@
-"""doc/lie_groups.md: its examples run, and the functions and tests it names exist."""
+"""doc/theory/lie_groups.md: its examples run, and the functions and tests it names exist."""
 
 import doctest
 import re
@@ -8,7 +8,7 @@ import numpy as np
 from screw_dynamics_ros.core import lie
 from support.doc_pages import ROOT, missing_tests, named_tests
 
-PAGE = ROOT / 'doc' / 'lie_groups.md'
+PAGE = ROOT / 'doc' / 'theory' / 'lie_groups.md'
 
 
 def test_examples_run():

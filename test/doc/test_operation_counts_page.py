@@ -1,4 +1,4 @@
-"""The claims of doc/operation_counts.md hold; test_generated_pages compares its tables."""
+"""Claims of doc/reference/operation_counts.md; test_generated_pages compares its tables."""
 
 from __future__ import annotations
 

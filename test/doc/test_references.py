@@ -158,10 +158,15 @@ def test_sources_name_a_document_before_the_id():
         ('screw_dynamics_ros/core/dynamics/x.py', 'of D-72', {'D-72'}, []),
         ('screw_dynamics_ros/core/dynamics/x.py', 'of design.md', set(), ['design.md']),
         ('test/core/x.py', 'doc/no_page.md', set(), ['doc/no_page.md']),
-        ('test/core/x.py', 'doc/dynamics.md#nowhere', set(), ['doc/dynamics.md#nowhere']),
+        (
+            'test/core/x.py',
+            'doc/theory/dynamics.md#nowhere',
+            set(),
+            ['doc/theory/dynamics.md#nowhere'],
+        ),
         ('doc/x.md', '[this](nothing.md#here)', set(), ['nothing.md#here']),
         ('doc/spec/x.md', '[this](muller.md#errata)', set(), ['muller.md#errata']),
-        ('doc/spec/x.md', '[this](muller.md), [that](../dynamics.md)', set(), []),
+        ('doc/spec/x.md', '[this](muller.md), [that](../theory/dynamics.md)', set(), []),
     ],
 )
 def test_what_does_not_exist_is_found(name, text, ids, pages):
@@ -170,7 +175,7 @@ def test_what_does_not_exist_is_found(name, text, ids, pages):
 
 
 def test_missing_files_are_found():
-    text = 'see test/core/no_test.py, doc/rviz.png and screw_dynamics_ros/core/lie/se3.py'
+    text = 'see test/core/no_test.py, doc/pictures/rviz.png and screw_dynamics_ros/core/lie/se3.py'
     assert missing_files(ROOT / 'README.md', text) == ['test/core/no_test.py']
 
 

@@ -11,7 +11,7 @@ from support.doc_pages import (
 )
 
 TABLE = ROOT / 'doc' / 'spec' / 'coverage_robots.md'
-OTHER = ROOT / 'doc' / 'inverse_kinematics.md'
+OTHER = ROOT / 'doc' / 'theory' / 'inverse_kinematics.md'
 
 
 def test_functions_and_tests_named_exist():

@@ -6,7 +6,8 @@ one event: the driver stopped or killed, the node stopped, another description, 
 reference that is lost, the node ended or killed. `command_checks` says what must hold for each
 command; random times and lengths come from a fixed seed.
 
-    python test/endurance/command_trials.py --trials 1000 --lanes 2 --picture doc/command_trials.png
+    python test/endurance/command_trials.py --trials 1000 --lanes 2 \
+        --picture doc/pictures/command_trials.png
 
 Results go to results/command_trials.json; the exit status is 1 after a violation.
 """

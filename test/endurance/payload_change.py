@@ -4,7 +4,7 @@ The simulated arm carries 2 kg that its description for the node does not have. 
 is informed by ~/set_payload, with and without transition; its ~/feedforward, over DDS, is compared
 with the inverse dynamics of the loaded arm in the same states.
 
-    python test/endurance/payload_change.py [--picture doc/payload_change.png]
+    python test/endurance/payload_change.py [--picture doc/pictures/payload_change.png]
 """
 
 from __future__ import annotations

@@ -83,7 +83,7 @@ class Turns(SingleThreadedExecutor):
 
 
 class Rule:
-    """What is to be published under each stamp, as doc/transforms.md has it.
+    """What is to be published under each stamp, as doc/how_to/transforms.md has it.
 
     Attributes
     ----------

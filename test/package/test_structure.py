@@ -1,6 +1,6 @@
 """What may import what: no circles of files or folders, and an order of folders.
 
-The table in doc/architecture.md is the order.
+The table in doc/reference/architecture.md is the order.
 """
 
 from __future__ import annotations
@@ -18,10 +18,10 @@ from support.paths import DOC
 PACKAGE = Path(screw_dynamics_ros.__file__).parent
 NAME = PACKAGE.name
 
-#: Rows of the table in doc/architecture.md: folders and files from the bottom up.
+#: Rows of the table in doc/reference/architecture.md: folders and files from the bottom up.
 ROWS = [
     re.findall(r'`([\w.]+)`', line.split('|')[2])
-    for line in (DOC / 'architecture.md').read_text(encoding='utf-8').split('\n')
+    for line in (DOC / 'reference' / 'architecture.md').read_text(encoding='utf-8').split('\n')
     if line.startswith('| **')
 ]
 
@@ -179,7 +179,9 @@ def test_the_ros_border_needs_little_of_the_core(imports):
 
 def test_the_page_is_short_enough_to_read():
     assert 10 <= len(ROWS) <= 20
-    assert len((DOC / 'architecture.md').read_text(encoding='utf-8').split('\n')) <= 50
+    assert (
+        len((DOC / 'reference' / 'architecture.md').read_text(encoding='utf-8').split('\n')) <= 50
+    )
     folders = [
         folder for folder in (PACKAGE / 'core').iterdir() if (folder / '__init__.py').exists()
     ]

@@ -58,8 +58,8 @@ def test_efforts_that_are_no_torques_make_no_wrenches(name):
 
 @pytest.mark.parametrize('name', NAMES)
 def test_the_page_has_every_fact(name):
-    """Names of joints, controllers, topics, frames and terms stand in doc/drivers.md."""
-    page = (DOC / 'drivers.md').read_text()
+    """Names of joints, controllers, topics, frames and terms stand in doc/start/drivers.md."""
+    page = (DOC / 'start' / 'drivers.md').read_text()
     (part,) = re.findall(rf'^## {name}$(.*?)(?=^## |\Z)', page, re.M | re.S)
     facts = driver(name).facts
     for value in (

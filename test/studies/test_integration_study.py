@@ -243,8 +243,10 @@ def test_verdicts(study):
 
 
 def test_page_tells_these_verdicts(study):
-    """doc/choice_of_configuration_space.md has the numbers of the full study, and its verdicts."""
-    text = (DOC / 'choice_of_configuration_space.md').read_text(encoding='utf-8')
+    """doc/theory/choice_of_configuration_space.md has the numbers of the full study, and its
+    verdicts.
+    """
+    text = (DOC / 'theory' / 'choice_of_configuration_space.md').read_text(encoding='utf-8')
     printed = dict(
         re.findall(r'^\| (S\d|Fig\. \d+|Sec\. 5\.1) \|.*\| ([\w ]+) \|$', text, re.MULTILINE)
     )

@@ -1,4 +1,4 @@
-"""The measured tables of README.md and doc/performance.md.
+"""The measured tables of README.md and doc/reference/performance.md.
 
 Below each table stand all comparisons of its parts that a peer wins and all requirements that are
 missed, also those for which the table has no line.

@@ -1,4 +1,4 @@
-"""The table of doc/contact_localization.md: how well contacts are localized, simulated."""
+"""The table of doc/how_to/contact_localization.md: how well contacts are localized, simulated."""
 
 from __future__ import annotations
 

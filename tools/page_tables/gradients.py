@@ -1,4 +1,4 @@
-"""The measured table of doc/gradients.md."""
+"""The measured table of doc/how_to/gradients.md."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The tables of doc/operation_counts.md.
+"""The tables of doc/reference/operation_counts.md.
 
 Nothing is timed: multiplications and additions of the programs that `Robot` compiles, counted as
 OpenSYMORO counts them. Sines, signs and what no output needs are left out, inertias are general,

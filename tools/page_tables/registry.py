@@ -1,7 +1,7 @@
 """What follows from the registry of executables and the declarations of parameters.
 
-These are doc/parameters.md and the parameter files in config/, as a whole, and the tables of
-executables in doc/nodes.md.
+These are doc/reference/parameters.md and the parameter files in config/, as a whole, and the tables
+of executables in doc/reference/nodes.md.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ NAMED = {
 }
 
 
-# --- doc/nodes.md -------------------------------------------------------------------------------
+# --- doc/reference/nodes.md -----------------------------------------------------------------------
 
 
 def nodes(folder: Path, brief: bool = False) -> str:
@@ -76,7 +76,7 @@ def commands(folder: Path, brief: bool = False) -> str:
     return '| command | |\n|---|---|\n' + ''.join(rows)
 
 
-# --- doc/parameters.md --------------------------------------------------------------------------
+# --- doc/reference/parameters.md ---------------------------------------------------------------
 
 
 def parameters_page() -> str:
@@ -154,7 +154,7 @@ def parameter_file(config: str) -> str:
         ),
         '#',
         '# "Changes": can be changed while the node runs. All others are read at startup.',
-        "# An empty list of names is written ['']. doc/nodes.md explains their use.",
+        "# An empty list of names is written ['']. doc/reference/nodes.md explains their use.",
     ]
     common: tuple[Sequence[Specification], ...] = (diagnostics.TABLE,)
     if config == 'model':
@@ -228,11 +228,11 @@ def yaml_text(value: object) -> str:
     return written(value)
 
 
-#: Tables of doc/nodes.md; they need no results.
+#: Tables of doc/reference/nodes.md; they need no results.
 TABLES: dict[str, Callable[[Path, bool], str]] = {'nodes': nodes, 'commands': commands}
 
 #: What makes a file as a whole.
 FILES: dict[str, Callable[[], str]] = {
-    'doc/parameters.md': parameters_page,
+    'doc/reference/parameters.md': parameters_page,
     **{f'config/{row.config}.yaml': partial(parameter_file, row.config) for row in NODES.values()},
 }

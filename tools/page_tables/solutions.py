@@ -1,4 +1,4 @@
-"""The measured tables of doc/all_solutions.md."""
+"""The measured tables of doc/reference/all_solutions.md."""
 
 from __future__ import annotations
 

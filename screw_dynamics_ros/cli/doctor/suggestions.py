@@ -40,7 +40,7 @@ def suggest(heard: SessionData, sections: Sequence[Section] = ()) -> Suggestion:
     driver, prefix = found or (None, '')
     if driver is not None:
         made.notes.append(
-            f'joints and frames are those of the driver preset {driver.name} (doc/drivers.md)'
+            f'joints and frames are those of the driver preset {driver.name} (doc/start/drivers.md)'
             + (f', with the prefix {prefix}' if prefix else '')
         )
     suggest_velocities(made, heard)

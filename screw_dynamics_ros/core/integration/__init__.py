@@ -1,4 +1,4 @@
-"""Motion in time steps, on the configuration space as a Lie group; doc/integration.md."""
+"""Motion in time steps, on the configuration space as a Lie group; doc/theory/integration.md."""
 
 from screw_dynamics_ros.core.integration.adaptive import AdaptiveRun, AdaptiveRungeKutta
 from screw_dynamics_ros.core.integration.configuration_space import ConfigurationSpace

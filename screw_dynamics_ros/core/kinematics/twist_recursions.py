@@ -16,7 +16,7 @@ Wrenches go the other way, from body i to its predecessor by T_i^T (`handed_down
 
 Derivatives of any order follow by Leibniz' rule, those of T and X being brackets with the motion
 found so far. `higher_order` takes the body-fixed form and converts the result; this is the other
-way, and shows what each representation costs (doc/kinematics.md).
+way, and shows what each representation costs (doc/theory/kinematics.md).
 
 The arm of unit lengths, elbow at a right angle, turns about the shoulder: the lower link turns
 along. Its origin, at x = 1, moves at 1 in the direction y of the root (hybrid), which is the
@@ -305,7 +305,7 @@ def body_accelerations(
     return np.stack([motion.V[1] for motion in body_motions(tree, q, [v, a], representation)])
 
 
-# --- the operations that the papers count (Müller 2018b section 4) --------------------------------
+# --- the operations that the papers count (Müller 2018b section 4) -------------------------------
 
 
 def to_body(B: Array, y: Array) -> Array:

@@ -9,8 +9,8 @@ NaN in gives NaN out, without an exception. `hat`, `vee`, `ad`, `Ad`, `inverse`,
 `exp_unit_axis` are free of branches and accept object arrays (traced scalars). `exp`, `dexp` and
 `dexp_inv` accept recorded scalars, for which they have another form without branches.
 
-Sources, listed in doc/spec/README.md, with their errata (doc/lie_groups.md): Müller 2018a, appendix
-A; Müller and Terze, section 2.
+Sources, listed in doc/spec/README.md, with their errata (doc/theory/lie_groups.md): Müller 2018a,
+appendix A; Müller and Terze, section 2.
 """
 
 from fractions import Fraction

@@ -1,4 +1,4 @@
-"""Platforms on wheels and arms on them; doc/mobile_robots.md."""
+"""Platforms on wheels and arms on them; doc/theory/mobile_robots.md."""
 
 from screw_dynamics_ros.core.mobile.command_limits import AxisLimits, TwistLimiter
 from screw_dynamics_ros.core.mobile.odometry import Odometry, WheelNoise, turn_drive_turn

@@ -409,7 +409,7 @@ class Robot(RobotFunctions):
         fractions = float_array('s', s).reshape(*np.shape(s), 1)
         return self.integrate(q0, fractions * self.difference(q0, q1, increments), increments)
 
-    # --- inertial parameters; doc/dynamics.md -----------------------------------------------------
+    # --- inertial parameters; doc/theory/dynamics.md ----------------------------------------------
 
     def payload_parameters(self, payloads: Mapping[str, RigidBody]) -> Array:
         """Return what bodies fixed to links, {link: body}, add to the inertias of the robot.
@@ -435,7 +435,7 @@ class Robot(RobotFunctions):
             self.regressor(q, v, a).reshape(-1, unknowns), tuple(self.tree.frames)
         )
 
-    # --- derivatives; doc/dynamics_derivatives.md -------------------------------------------------
+    # --- derivatives; doc/theory/dynamics_derivatives.md ------------------------------------------
 
     def linearized(self, q: ArrayLike, v: ArrayLike, tau: ArrayLike) -> StateSpace:
         """Return the linear model of the motion near a state and its torques (D-40)."""
@@ -459,7 +459,7 @@ class Robot(RobotFunctions):
         )
         return torque_sensitivity(self.tree, *state, self._gravity, joint)
 
-    # --- motion and force given in parts; doc/constrained_dynamics.md -----------------------------
+    # --- motion and force given in parts; doc/theory/constrained_dynamics.md ----------------------
 
     @prepared(hybrid_dynamics, 'q', 'v', 'a', 'tau', 'gravity')
     def hybrid_dynamics(
@@ -547,7 +547,7 @@ class Robot(RobotFunctions):
         inputs, _ = self._inputs('constrained_dynamics', kernel, [q, v, tau, *parameters])
         return Terms(*kernel.stack(inputs))
 
-    # --- joint positions for poses of links; doc/inverse_kinematics.md ----------------------------
+    # --- joint positions for poses of links; doc/theory/inverse_kinematics.md ---------------------
 
     def inverse_kinematics(
         self,
@@ -623,7 +623,7 @@ class Robot(RobotFunctions):
         """Return every configuration that brings a link to a pose, with a certificate.
 
         By the closed form of the arm's family, by elimination otherwise; each solution exact to
-        rounding (C-101, C-103). See doc/serial_families.md.
+        rounding (C-101, C-103). See doc/theory/serial_families.md.
 
         Parameters
         ----------
@@ -696,7 +696,7 @@ class Robot(RobotFunctions):
         start = vector('q', self.tree.nq, q)
         return ClosedLoop(kernel, self.tree, links, start, dt, closures=closures, **options)
 
-    # --- joint rates for twists of links; doc/inverse_kinematics.md -------------------------------
+    # --- joint rates for twists of links; doc/theory/inverse_kinematics.md ------------------------
 
     def inverse_velocity(
         self,
@@ -804,7 +804,7 @@ class Robot(RobotFunctions):
         bounds = joints.at(vector('q', self.tree.nq, q), previous)
         return guarded_velocity(self, q, twist, link, bounds, policy, **options)
 
-    # --- joint accelerations for those of links; doc/inverse_kinematics.md ------------------------
+    # --- joint accelerations for those of links; doc/theory/inverse_kinematics.md -----------------
 
     def inverse_acceleration(
         self,
@@ -857,7 +857,7 @@ class Robot(RobotFunctions):
         target = stacked_rows('acceleration', acceleration, link)
         return joint_limited_acceleration(J, bias, target, bounds, now, dt, **options)
 
-    # --- wrenches and singularities; doc/inverse_kinematics.md ------------------------------------
+    # --- wrenches and singularities; doc/theory/inverse_kinematics.md -----------------------------
 
     def forward_force(
         self, q: ArrayLike, tau: ArrayLike, link: Links, **options: Any
@@ -879,7 +879,7 @@ class Robot(RobotFunctions):
         """
         return singularity_report(stacked_jacobian(self, q, link, representation), **options)
 
-    # --- several outputs at once; doc/compilation.md ----------------------------------------------
+    # --- several outputs at once; doc/reference/compilation.md ------------------------------------
 
     def fuse(
         self, *outputs: Output | Formula, parameters: Mapping[str, int] | None = None

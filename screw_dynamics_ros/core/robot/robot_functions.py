@@ -67,7 +67,7 @@ from screw_dynamics_ros.core.types import Array
 class RobotFunctions(FunctionEvaluator):
     """What the recursions of the core compute for one robot; conventions as in `Robot`."""
 
-    # --- configurations; doc/kinematics.md --------------------------------------------------------
+    # --- configurations; doc/theory/kinematics.md -------------------------------------------------
 
     @compiled(integrate, 'q', 'displacement')
     def integrate(self, q: ArrayLike, displacement: ArrayLike, increments: str = 'body') -> Array:
@@ -83,7 +83,7 @@ class RobotFunctions(FunctionEvaluator):
     ) -> Array:
         """Return the rate (nv,) of the displacement that has led to q, at the velocity v."""
 
-    # --- poses and twists of links; doc/kinematics.md ---------------------------------------------
+    # --- poses and twists of links; doc/theory/kinematics.md --------------------------------------
 
     @compiled(link_pose, 'q')
     def link_pose(self, q: ArrayLike, link: str) -> Array:
@@ -144,7 +144,7 @@ class RobotFunctions(FunctionEvaluator):
         refused.
         """
 
-    # --- torques and accelerations; doc/dynamics.md -----------------------------------------------
+    # --- torques and accelerations; doc/theory/dynamics.md ----------------------------------------
 
     @compiled(inverse_dynamics, 'q', 'v', 'a', 'gravity')
     def inverse_dynamics(
@@ -253,7 +253,7 @@ class RobotFunctions(FunctionEvaluator):
         origin as xx, xy, yy, xz, yz, zz.
         """
 
-    # --- derivatives; doc/dynamics_derivatives.md -------------------------------------------------
+    # --- derivatives; doc/theory/dynamics_derivatives.md ------------------------------------------
 
     @compiled(inverse_dynamics_derivatives, 'q', 'v', 'a', 'gravity')
     def inverse_dynamics_derivatives(

@@ -47,7 +47,8 @@ MECHANISM = (
     Specification(
         'loop_closures',
         '',
-        'Path of a YAML file with the joints that close loops (doc/closed_loops.md). Empty: none.',
+        'Path of a YAML file with the joints that close loops (doc/theory/closed_loops.md). '
+        'Empty: none.',
         rule='a path, or empty',
         read_only=True,
     ),

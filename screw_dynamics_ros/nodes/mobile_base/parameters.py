@@ -30,7 +30,7 @@ PLATFORM = (
     Specification(
         'platform',
         DIFFERENTIAL,
-        'Arrangement of the wheels (doc/mobile_robots.md).',
+        'Arrangement of the wheels (doc/theory/mobile_robots.md).',
         choices=(DIFFERENTIAL, 'bicycle', 'ackermann', 'omnidirectional', 'mecanum', 'swerve'),
         read_only=True,
     ),

@@ -19,8 +19,8 @@ ROBOT = (
     Specification(
         'mechanism',
         '',
-        'Path of the YAML file that describes the robot (doc/parallel_robots.md). Empty: the '
-        'Stewart-Gough platform of this package.',
+        'Path of the YAML file that describes the robot (doc/theory/parallel_robots.md). Empty: '
+        'the Stewart-Gough platform of this package.',
         rule='a path, or empty',
         read_only=True,
     ),

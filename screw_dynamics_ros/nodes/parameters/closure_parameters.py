@@ -14,7 +14,7 @@ SPECIFICATION = Specification(
     'loop_closures',
     '',
     'Path of a YAML file with the joints that close loops, and the joints with motors and sensors '
-    '(doc/closed_loops.md). Empty: the robot has no loops.',
+    '(doc/theory/closed_loops.md). Empty: the robot has no loops.',
     rule='a path, or empty',
     read_only=True,
 )

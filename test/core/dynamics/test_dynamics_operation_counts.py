@@ -1,7 +1,7 @@
 """What inverse dynamics costs in the four representations: operations, and as the paper counts.
 
 Spec IDs: K-38, D-25 to D-28. Run as a script, this file prints the table
-of doc/dynamics.md.
+of doc/theory/dynamics.md.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from support.paths import DOC
 from support.poe_models import REPRESENTATIONS, random_geometry, random_inertias
 from support.robots import urdf_path
 
-PAGE = DOC / 'dynamics.md'
+PAGE = DOC / 'theory' / 'dynamics.md'
 
 
 def anywhere(joints: int = 6) -> Tree:
@@ -61,7 +61,7 @@ def operation_count(tree: Tree, representation: str | None) -> int:
 
 
 def table() -> str:
-    """Return the table of doc/dynamics.md."""
+    """Return the table of doc/theory/dynamics.md."""
     lines = [
         '| robot | '
         + ' | '.join(f'`{name}`' for name in REPRESENTATIONS)
@@ -79,7 +79,7 @@ def table() -> str:
 def test_the_page_shows_what_is_measured():
     assert table() in PAGE.read_text(), (
         'run `PYTHONPATH=test python test/core/dynamics/test_dynamics_operation_counts.py` and put '
-        'its output into doc/dynamics.md'
+        'its output into doc/theory/dynamics.md'
     )
 
 

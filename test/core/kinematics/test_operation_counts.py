@@ -1,7 +1,7 @@
 """What the four representations cost: operations of programs, and as the papers count.
 
 Spec ID: K-38, as far as kinematics goes; the backward pass belongs to the
-dynamics. Run as a script, this file prints the table of doc/kinematics.md.
+dynamics. Run as a script, this file prints the table of doc/theory/kinematics.md.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from support.paths import DOC
 from support.poe_models import REPRESENTATIONS, random_geometry
 from support.robots import urdf_path
 
-PAGE = DOC / 'kinematics.md'
+PAGE = DOC / 'theory' / 'kinematics.md'
 
 ORDERS = {1: 'twist', 2: '+ acceleration', 3: '+ jerk', 4: '+ snap'}
 
@@ -53,7 +53,7 @@ def twist_program(tree: Tree, representation: str, orders: int) -> Program:
 
 
 def table() -> str:
-    """Return the rows of the table in doc/kinematics.md."""
+    """Return the rows of the table in doc/theory/kinematics.md."""
     lines = [
         '| robot | twists of all bodies | ' + ' | '.join(f'`{r}`' for r in REPRESENTATIONS) + ' |',
         '|---|---|' + '---|' * len(REPRESENTATIONS),
@@ -72,7 +72,7 @@ def table() -> str:
 def test_the_page_shows_what_is_measured():
     assert table() in PAGE.read_text(), (
         'run `PYTHONPATH=test python test/core/kinematics/test_operation_counts.py` and put its '
-        'output into doc/kinematics.md'
+        'output into doc/theory/kinematics.md'
     )
 
 

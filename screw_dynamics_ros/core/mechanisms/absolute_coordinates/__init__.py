@@ -1,4 +1,4 @@
-"""Multibody systems in absolute coordinates, constrained by joints; doc/absolute_coordinates.md."""
+"""Multibody systems in absolute coordinates; doc/theory/absolute_coordinates.md."""
 
 from screw_dynamics_ros.core.mechanisms.absolute_coordinates.bodies import (
     GROUND,

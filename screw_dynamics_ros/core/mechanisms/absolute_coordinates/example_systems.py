@@ -1,8 +1,8 @@
 """The four examples of Müller and Terze, section 5, and gravity as a fifth.
 
 The paper leaves out masses, gravity, durations and all data of the last example; what is chosen
-here for them is in doc/choice_of_configuration_space.md (I-34 to I-39). `options` are those of
-`AbsoluteSystem`.
+here for them is in doc/theory/choice_of_configuration_space.md (I-34 to I-39). `options` are those
+of `AbsoluteSystem`.
 """
 
 from __future__ import annotations

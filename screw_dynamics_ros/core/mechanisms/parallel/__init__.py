@@ -1,4 +1,4 @@
-"""Parallel robots: a platform on legs with one motor each; doc/parallel_robots.md."""
+"""Parallel robots: a platform on legs with one motor each; doc/theory/parallel_robots.md."""
 
 from screw_dynamics_ros.core.mechanisms.parallel.legs import PUS, RUS, UPS, Leg
 from screw_dynamics_ros.core.mechanisms.parallel.mechanism import Mechanism, classify

@@ -1,6 +1,6 @@
 """A parallel robot described by a small file: its content, checked, as a `Mechanism`.
 
-Files are those of doc/parallel_robots.md; what is passed here is what a YAML parser returns.
+Files are those of doc/theory/parallel_robots.md; what is passed here is what a YAML parser returns.
 """
 
 from __future__ import annotations

@@ -6,7 +6,7 @@ Root to tips: the motion of every body, V_i = T_i V_p + X_i q_i' and its derivat
 
     W_i = M_i V_i' + B_i V_i - W_i^app + sum over the successors k of T_k^T W_k,    Q_i = X_i^T W_i.
 
-The four differ in T, X, M and B only, and in what they cost (doc/formulations.md).
+The four differ in T, X, M and B only, and in what they cost (doc/theory/formulations.md).
 `inverse_dynamics`, in body axes and without linear velocities, is the fastest on most robots and
 the one that is compiled.
 

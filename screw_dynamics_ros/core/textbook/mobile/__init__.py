@@ -1,4 +1,4 @@
-"""Mobile manipulators and trailers; doc/mobile_robots.md."""
+"""Mobile manipulators and trailers; doc/theory/mobile_robots.md."""
 
 from screw_dynamics_ros.core.textbook.mobile.base_dynamics import BaseDynamics
 from screw_dynamics_ros.core.textbook.mobile.mobile_kinematics import MobileKinematics

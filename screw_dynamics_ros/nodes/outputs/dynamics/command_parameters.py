@@ -56,7 +56,7 @@ TABLE = (
         'command_parameters_locked',
         'limits',
         'Parameters that cannot change while enabled: limits (those of limits, and of reactions to '
-        'faults), all (those of the model too), or none; see doc/security.md.',
+        'faults), all (those of the model too), or none; see doc/how_to/security.md.',
         choices=tuple(LOCKED),
         read_only=True,
     ),

@@ -36,7 +36,8 @@ from support.robots import one_joint
 
 def test_confidence_is_what_it_says():
     """C-017: with noise of 0.1 mm and 0.2 mrad the 95 % ellipsoid holds the truth in about 95 of
-    100 cases, and so do the intervals of single parameters (doc/calibration.md has 1000 seeds)."""
+    100 cases, and so do the intervals of single parameters (doc/how_to/calibration.md has 1000
+    seeds)."""
     nominal, link = arm('UR5')
     truth = displaced(nominal, link, 1e-3, seed=1)
     q = configurations(nominal, 30)

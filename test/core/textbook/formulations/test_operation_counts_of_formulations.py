@@ -1,4 +1,4 @@
-"""doc/formulations.md: its functions exist, and what formulations cost is measured.
+"""doc/theory/formulations.md: its functions exist, and what formulations cost is measured.
 
 Operations are counted as in `tools/page_tables/operation_counts.py`, of programs as they are
 recorded. Run as a script, this file prints the table of the page.
@@ -20,7 +20,7 @@ from support.paths import DOC
 from support.poe_models import REPRESENTATIONS
 from support.tools import load_tool
 
-PAGE = DOC / 'formulations.md'
+PAGE = DOC / 'theory' / 'formulations.md'
 
 COUNTS = load_tool('page_tables.operation_counts')
 chain = COUNTS.chain
@@ -97,7 +97,8 @@ def formulations_table() -> str:
 def test_the_page_shows_what_is_measured():
     assert formulations_table() in PAGE.read_text(), (
         'run `PYTHONPATH=test python test/core/textbook/formulations/'
-        'test_operation_counts_of_formulations.py` and put its output into doc/formulations.md'
+        'test_operation_counts_of_formulations.py` and put its output '
+        'into doc/theory/formulations.md'
     )
 
 
