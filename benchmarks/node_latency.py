@@ -39,6 +39,8 @@ STATE = re.compile(
     '|/dynamics/(gravity|coriolis|feedforward|commands|mass_matrix)$'
 )
 NODES = ('/kinematics/', '/dynamics/', '/wrench_estimator/')
+#: Published only while a contact is located, and only with a map of residuals.
+CONDITIONAL = ('/contact_force', '/contact_point', '/residual_confidence')
 PATIENCE = 60.0  # s for nodes to come up and compile
 LOST = 1.0  # s after which a message counts as lost
 
@@ -146,14 +148,21 @@ def publish_description(node: Any) -> None:
     node.create_publisher(String, 'robot_description', latched).publish(String(data=description()))
 
 
-def outputs_of(node: Any) -> dict[str, type]:
-    """Return the topics `bringup` offers, as far as `node` has heard of them."""
+def outputs_of(node: Any, conditional: bool = False) -> dict[str, type]:
+    """Return the topics `bringup` offers, as far as `node` has discovered them.
+
+    Without those that are published only while a contact is located or residuals are mapped.
+    """
     found = {}
     for topic, types in node.get_topic_names_and_types():
         package, _, kind = types[0].partition('/msg/')
         if (topic.startswith(NODES) or topic == '/tf') and node.count_publishers(topic):
             found[topic] = getattr(importlib.import_module(f'{package}.msg'), kind)
-    return {topic: kind for topic, kind in found.items() if kind.__name__ != 'ParameterEvent'}
+    return {
+        topic: kind
+        for topic, kind in found.items()
+        if kind.__name__ != 'ParameterEvent' and (conditional or not topic.endswith(CONDITIONAL))
+    }
 
 
 def has_own_rate(topic: str) -> bool:

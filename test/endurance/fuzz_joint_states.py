@@ -33,6 +33,7 @@ ROOT = Path(__file__).resolve().parents[2]
 sys.path.append(str(ROOT / 'benchmarks'))
 
 from node_latency import (  # noqa: E402
+    CONDITIONAL,
     description,
     has_own_rate,
     outputs_of,
@@ -49,8 +50,6 @@ PAUSE = 0.45  # s from the stamps of a burst to that of the good message
 COMMANDS = ('/dynamics/feedforward', '/dynamics/commands', '/dynamics/joint_command')
 #: Services that change what the robot is or carries.
 CHANGES = ('/set_link_inertia', '/set_payload', '/attach_tool')
-#: Published only while a contact is located, and only with a map of residuals.
-CONDITIONAL = ('/contact_force', '/contact_point', '/residual_confidence')
 #: The queue is long enough for a burst, so that every state of it is answered or refused.
 PARAMETERS = {
     'enabled': True, 'ramp_time': 0.0, 'blend_time': 0.0, 'max_delay': 1.0, 'age_limit': 10.0,
@@ -105,7 +104,7 @@ class Listener:
         time.sleep(1.0)
         self._subscriptions = {
             topic: node.create_subscription(kind, topic, print, QoSProfile(depth=2000), raw=True)
-            for topic, kind in outputs_of(node).items()
+            for topic, kind in outputs_of(node, conditional=True).items()
             if not topic.endswith(('parameter_events', 'reference'))
         }
         self._diagnostics = node.create_subscription(
