@@ -41,6 +41,7 @@ STATE = re.compile(
 NODES = ('/kinematics/', '/dynamics/', '/wrench_estimator/')
 #: Published only while a contact is located, and only with a map of residuals.
 CONDITIONAL = ('/contact_force', '/contact_point', '/residual_confidence')
+LATCHED = ('/contact', '/collision')
 PATIENCE = 60.0  # s for nodes to come up and compile
 LOST = 1.0  # s after which a message counts as lost
 
@@ -232,14 +233,18 @@ class Client:
         return start
 
     def last_topic(self, outputs: dict[str, type]) -> str:
-        """Return the output that mostly arrives last; every one must arrive."""
+        """Return the output that mostly arrives last; every one must arrive.
+
+        Flags are latched, which the echo is not: they are awaited, but none of them is the last.
+        """
+        candidates = [topic for topic in outputs if not topic.endswith(LATCHED)]
         subscriptions = [self.listen(topic, topic, kind) for topic, kind in outputs.items()]
         last: list[str] = []
         for _ in range(400):
             self.arrived.clear()
             self.publish('bringup')
             if self.wait(lambda: set(outputs) <= set(self.arrived), 0.5):
-                last.append(max(outputs, key=self.arrived.__getitem__))
+                last.append(max(candidates, key=self.arrived.__getitem__))
             if len(last) == 60:
                 break
         missing = set(outputs) - set(self.arrived)
