@@ -132,6 +132,7 @@ class Instance:
             'nodes': "['dynamics']",
             'enabled': self.is_enabled_at_start,
             'age_limit': AGE_LIMIT,
+            'command_parameters_locked': 'none',  # trials change on_loss while enabled
             'ramp_time': RAMP_TIME,
             'blend_time': BLEND_TIME,
             'effort_rate_factor': RATE_FACTOR,
