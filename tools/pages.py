@@ -39,7 +39,7 @@ PAGES = {
     'doc/how_to/identification.md': 'identification',
     'doc/how_to/contact_localization.md': 'page_tables.contacts',
     'doc/reference/operation_counts.md': 'page_tables.operation_counts',
-    'doc/reference/nodes.md': REGISTRY,
+    'doc/reference/nodes/index.md': REGISTRY,
     'doc/reference/parameters.md': REGISTRY,
     **{f'config/{row.config}.yaml': REGISTRY for row in NODES.values()},
 }

@@ -1,7 +1,7 @@
 """What follows from the registry of executables and the declarations of parameters.
 
 These are doc/reference/parameters.md and the parameter files in config/, as a whole, and the tables
-of executables in doc/reference/nodes.md.
+of executables in doc/reference/nodes/index.md.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ HEAD = """\
 
 Generated from the declarations by `python tools/pages.py`; `ros2 param describe` prints
 the same texts. The files in `config/` contain all parameters with their defaults, as templates;
-[nodes.md](nodes.md) explains their use.
+[nodes](nodes/index.md) explains their use.
 
 The type of a parameter never changes. Integers are accepted for doubles at startup and, except in
 humble, while the node runs. An empty list of strings is written `['']`. "Changes" states whether a
@@ -58,7 +58,7 @@ NAMED = {
 }
 
 
-# --- doc/reference/nodes.md -----------------------------------------------------------------------
+# --- doc/reference/nodes/index.md -----------------------------------------------------------------
 
 
 def nodes(folder: Path, brief: bool = False) -> str:
@@ -154,7 +154,7 @@ def parameter_file(config: str) -> str:
         ),
         '#',
         '# "Changes": can be changed while the node runs. All others are read at startup.',
-        "# An empty list of names is written ['']. doc/reference/nodes.md explains their use.",
+        "# An empty list of names is written ['']. Their use: doc/reference/nodes/index.md.",
     ]
     common: tuple[Sequence[Specification], ...] = (diagnostics.TABLE,)
     if config == 'model':
@@ -228,7 +228,7 @@ def yaml_text(value: object) -> str:
     return written(value)
 
 
-#: Tables of doc/reference/nodes.md; they need no results.
+#: Tables of doc/reference/nodes/index.md; they need no results.
 TABLES: dict[str, Callable[[Path, bool], str]] = {'nodes': nodes, 'commands': commands}
 
 #: What makes a file as a whole.
