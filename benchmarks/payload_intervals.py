@@ -11,12 +11,12 @@ from __future__ import annotations
 import numpy as np
 
 from screw_dynamics_ros.core import Robot
+from screw_dynamics_ros.core.description.bundled import bundled_urdf
 from screw_dynamics_ros.core.description.rigid_body import RigidBody
 from screw_dynamics_ros.core.measurement.estimation.payload_estimation import (
     EffortRecord,
     estimate_payload,
 )
-from screw_dynamics_ros.ros.share import share_folder
 
 LINK, TRIALS = 'panda_hand_tcp', 100
 NOISE = {
@@ -60,7 +60,7 @@ def records(
 
 def main() -> None:
     """Print shares of intervals that hold the truth, and their mean widths."""
-    robot = Robot.from_urdf(share_folder() / 'urdf/panda.urdf', friction=False)
+    robot = Robot.from_urdf(bundled_urdf('panda'), friction=False)
     print('data | noise | mass | center of mass | inertia | half width of mass [kg]')
     for name, (count, seconds) in DATA.items():
         for kind, noise in NOISE.items():

@@ -3,15 +3,13 @@
 Run: python examples/01_gravity_compensation.py
 """
 
-from pathlib import Path
-
 import numpy as np
 
-from screw_dynamics_ros.core import Robot
+from screw_dynamics_ros.core import Robot, bundled_urdf
 from screw_dynamics_ros.core.description.rigid_body import RigidBody
 from screw_dynamics_ros.core.simulation import SimulatedRobot
 
-URDF = Path(__file__).resolve().parents[1] / 'urdf' / 'panda.urdf'
+URDF = bundled_urdf('panda')
 
 
 def main() -> None:

@@ -3,13 +3,11 @@
 Run: python examples/03_contact_wrench.py
 """
 
-from pathlib import Path
-
 import numpy as np
 
-from screw_dynamics_ros.core import Robot
+from screw_dynamics_ros.core import Robot, bundled_urdf
 
-URDF = Path(__file__).resolve().parents[1] / 'urdf' / 'panda.urdf'
+URDF = bundled_urdf('panda')
 HAND = 'panda_hand'
 
 

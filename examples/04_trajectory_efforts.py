@@ -3,18 +3,16 @@
 Run: python examples/04_trajectory_efforts.py
 """
 
-from pathlib import Path
-
 import numpy as np
 
-from screw_dynamics_ros.core import Robot
+from screw_dynamics_ros.core import Robot, bundled_urdf
 from screw_dynamics_ros.core.motion.trajectory import (
     largest_speed_factor,
     sampled_motion,
     with_efforts,
 )
 
-URDF = Path(__file__).resolve().parents[1] / 'urdf' / 'panda.urdf'
+URDF = bundled_urdf('panda')
 
 
 def main() -> None:

@@ -6,6 +6,7 @@ from screw_dynamics_ros.core.arms.inverse.task_priority import Task
 from screw_dynamics_ros.core.arms.inverse.weighted_inverse import AdaptiveDamping
 from screw_dynamics_ros.core.constraints.constrained_dynamics import ConstrainedMotion
 from screw_dynamics_ros.core.constraints.motion_constraint import MotionConstraint
+from screw_dynamics_ros.core.description.bundled import bundled_urdf
 from screw_dynamics_ros.core.description.drives import Drive
 from screw_dynamics_ros.core.errors import (
     ArgumentError,
@@ -40,4 +41,5 @@ __all__ = [
     'Task',
     'UnknownNameError',
     'annotate_arrays',
+    'bundled_urdf',
 ]

@@ -14,8 +14,8 @@ from typing import Any
 
 from screw_dynamics_ros.core.errors import ArgumentError, UnknownNameError
 from screw_dynamics_ros.ros.parameter_files import PARAMETERS, read_parameter_file
-from screw_dynamics_ros.ros.share import share_folder
 from screw_dynamics_ros.ros.yaml_text import read_yaml_file
+from screw_dynamics_ros.share import share_folder
 
 FACTS = '/**/driver'
 NODES = ('/**', '/**/bringup', '/**/kinematics', '/**/dynamics', '/**/wrench_estimator')

@@ -20,7 +20,7 @@ from launch_ros.parameter_descriptions import ParameterValue
 from launch import LaunchDescription
 from screw_dynamics_ros.registry import NODES
 from screw_dynamics_ros.ros import launch_arguments as check
-from screw_dynamics_ros.ros.share import share_folder
+from screw_dynamics_ros.share import share_folder
 
 SHARE = share_folder()
 RESPAWN_DELAY = 2.0  # s, so that a wrong parameter does not cause rapid restarts

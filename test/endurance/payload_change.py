@@ -172,9 +172,9 @@ def main() -> None:
     os.environ.setdefault('ROS_AUTOMATIC_DISCOVERY_RANGE', 'LOCALHOST')
 
     from screw_dynamics_ros.core import Robot
-    from screw_dynamics_ros.ros.share import share_folder
+    from screw_dynamics_ros.core.description.bundled import bundled_urdf
 
-    text = (share_folder() / 'urdf/panda.urdf').read_text()
+    text = (bundled_urdf('panda')).read_text()
     loaded = text.replace('</robot>', LOAD)
     robot = Robot.from_urdf(loaded, friction=False)
     curves = []

@@ -38,12 +38,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options = parse(sys.argv[1:] if arguments is None else arguments)
     push = Push(FORCE, start=0.3 * options.duration, end=0.75 * options.duration)
     try:
-        from screw_dynamics_ros.ros.share import share_folder
+        from screw_dynamics_ros.core.description.bundled import bundled_urdf
 
         recording = run(
             free_domain() if options.domain is None else options.domain, options.duration, push
         )
-        return conclude(recording, push, share_folder() / 'urdf/panda.urdf', options.results)
+        return conclude(recording, push, bundled_urdf('panda'), options.results)
     except ImportError as error:
         complain(
             f'{error}. `make demo` sets up all it needs; with a ROS 2 of your own, source it first'

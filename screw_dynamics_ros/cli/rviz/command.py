@@ -26,8 +26,8 @@ from std_msgs.msg import String
 from screw_dynamics_ros.cli.command_line import command_parser, own_arguments
 from screw_dynamics_ros.cli.rviz.configuration import configuration
 from screw_dynamics_ros.core import DescriptionError, Robot, ScrewDynamicsError
-from screw_dynamics_ros.ros.share import share_folder
 from screw_dynamics_ros.ros.topics import qos
+from screw_dynamics_ros.share import share_folder
 
 ENDED, NOT_INSTALLED, INTERRUPTED = 0, 3, 128 + signal.SIGINT
 EXIT_STATUS = f'exit status: that of rviz2, {NOT_INSTALLED} if it is not installed'

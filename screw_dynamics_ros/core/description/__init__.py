@@ -1,6 +1,7 @@
 """Robot descriptions: what a file says about links, joints and inertias, checked."""
 
 from screw_dynamics_ros.core.description.body_inertia import Inertia
+from screw_dynamics_ros.core.description.bundled import bundled_urdf
 from screw_dynamics_ros.core.description.checks import physical_findings
 from screw_dynamics_ros.core.description.joint_types import JOINT_TYPES, JointType
 from screw_dynamics_ros.core.description.robot_description import (
@@ -23,6 +24,7 @@ __all__ = [
     'Link',
     'Mimic',
     'RobotDescription',
+    'bundled_urdf',
     'physical_findings',
     'read_urdf',
 ]

@@ -26,7 +26,7 @@ from screw_dynamics_ros.nodes.simulation.motors import Motors
 from screw_dynamics_ros.nodes.simulation.world_parameters import read_world
 from screw_dynamics_ros.ros.description import MAX_DESCRIPTION_LENGTH, urdf_text
 from screw_dynamics_ros.ros.parameters import Parameters
-from screw_dynamics_ros.ros.share import share_folder
+from screw_dynamics_ros.share import share_folder
 
 INITIAL = PerJoint('initial_joints', ('initial_positions',), may_be_empty=False, may_repeat=True)
 NORM_TOLERANCE = 1e-3  # of the norm of a quaternion written by hand

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from ament_index_python.packages import PackageNotFoundError, get_package_share_directory
 
-from screw_dynamics_ros.ros.share import share_folder
+from screw_dynamics_ros.share import share_folder
 
 #: For each generation of Fast DDS: its variable, our profiles, and those it finds by itself.
 PROFILES = (

@@ -13,7 +13,7 @@ from defusedxml import ElementTree
 
 from screw_dynamics_ros.ros.process import middleware
 from screw_dynamics_ros.ros.process.middleware import PROFILES, use_profiles
-from screw_dynamics_ros.ros.share import share_folder
+from screw_dynamics_ros.share import share_folder
 
 
 @pytest.fixture(autouse=True)
