@@ -195,6 +195,10 @@ COMMANDS = {
         'start rviz2 for the robot whose description is on the topic robot_description',
         'screw_dynamics_ros.cli.rviz.command',
     ),
+    'view': CommandRow(
+        'show a robot in a web browser: links, joint torques, wrenches, inverse kinematics',
+        'screw_dynamics_ros.cli.view.command',
+    ),
 }
 
 EXECUTABLES: dict[str, NodeRow | CommandRow] = {**NODES, **COMMANDS}

@@ -1,0 +1,1 @@
+"""Show a robot in a web browser: alone, live, or from a recording."""

@@ -1,0 +1,123 @@
+"""Show a robot in a web browser: its links, joint torques, wrenches and inverse kinematics.
+
+    python -m screw_dynamics_ros view panda
+    python -m screw_dynamics_ros view my_robot.urdf
+    python -m screw_dynamics_ros view my_robot.urdf --export robot.html
+
+Without ROS: sliders set the joints and a payload, a handle moves any link. The page is at the
+address that is printed. Needs viser: pip install viser.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Sequence
+from importlib.util import find_spec
+from pathlib import Path
+
+from screw_dynamics_ros.cli.command_line import (
+    UnusableError,
+    add_arguments_of,
+    command_parser,
+    heed_interrupts,
+    own_arguments,
+    read_description,
+    write_text,
+)
+from screw_dynamics_ros.cli.view.posture_source import PostureSource
+from screw_dynamics_ros.cli.view.state import ViewSource
+from screw_dynamics_ros.core import ScrewDynamicsError
+
+ENDED, UNUSABLE = 0, 2
+EXIT_STATUS = f'exit status: {ENDED} it was ended, {UNUSABLE} the input cannot be used'
+LOCAL_HOST, PORT = '127.0.0.1', 8080
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Serve the page until it is interrupted; return the exit status."""
+    options = parse(sys.argv[1:] if arguments is None else arguments)
+    heed_interrupts()
+    try:
+        check_installed()
+        source = source_of(options)
+        try:
+            run(source, options)
+        finally:
+            source.close()
+    except (ScrewDynamicsError, UnusableError) as error:
+        print(f'view: {error}', file=sys.stderr)
+        return UNUSABLE
+    except KeyboardInterrupt:
+        print('\nview: ended')
+    return ENDED
+
+
+def parse(arguments: Sequence[str]) -> argparse.Namespace:
+    """Return the options of the command line."""
+    parser = command_parser('view', __doc__, EXIT_STATUS)
+    add = parser.add_argument
+    add('robot', metavar='ROBOT', help='a URDF or xacro file, or the name of an included robot')
+    add_arguments_of(parser, 'robot', 'ROBOT')
+    add(
+        '--host',
+        default=LOCAL_HOST,
+        metavar='ADDRESS',
+        help=f'address to listen at (default: {LOCAL_HOST}, which only this machine reaches)',
+    )
+    add('--port', type=port, default=PORT, metavar='N', help=f'(default: {PORT}, or a free one)')
+    add('--export', type=Path, metavar='FILE', help='write the scene as one HTML file and end')
+    add('--dark', action='store_true', help='dark colors')
+    return parser.parse_args(own_arguments(arguments))
+
+
+def port(text: str) -> int:
+    """Return a port; raises `argparse.ArgumentTypeError`."""
+    if not (text.isdecimal() and 0 < int(text) < 2**16):
+        raise argparse.ArgumentTypeError(f'{text!r} is not a port from 1 to {2**16 - 1}')
+    return int(text)
+
+
+def check_installed() -> None:
+    """Raise `UnusableError` without viser."""
+    if find_spec('viser') is None:
+        raise UnusableError('viser is not installed; install it: pip install viser')
+
+
+def source_of(options: argparse.Namespace) -> ViewSource:
+    """Return what the options select."""
+    path = description_path(options.robot)
+    return PostureSource(read_description(path, options.robot_arguments, 'robot'), path)
+
+
+def description_path(name: str) -> Path:
+    """Return the file of a robot: an included one, or that at a path."""
+    path = Path(name).expanduser()
+    if path.suffix or path.exists():
+        return path
+    from screw_dynamics_ros.ros.share import share_folder
+
+    folder = share_folder() / 'urdf'
+    included = sorted(file.stem for file in folder.glob('*.urdf'))
+    if name not in included:
+        raise UnusableError(
+            f'argument ROBOT: {name} is not a file and not an included robot; '
+            f'those are {", ".join(included)}'
+        )
+    return folder / f'{name}.urdf'
+
+
+def run(source: ViewSource, options: argparse.Namespace) -> None:
+    """Serve the page until `KeyboardInterrupt`, or export it."""
+    from screw_dynamics_ros.cli.view.viewer import Viewer
+
+    with Viewer(source, options.host, options.port, dark=options.dark) as viewer:
+        if options.export is not None:
+            write_text(options.export, '--export', viewer.page())
+            return
+        print(f'view: {viewer.address} shows {source.robot.description.name}; Ctrl-C ends it')
+        viewer.run()
+
+
+if __name__ == '__main__':
+    sys.exit(main())

@@ -1,0 +1,158 @@
+"""The triangles of links: their visual geometry, else their collision geometry, else capsules."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import trimesh
+
+from screw_dynamics_ros.cli.view.visuals import Color, LinkVisuals, Visual, link_visuals
+from screw_dynamics_ros.core.description.robot_description import RobotDescription
+from screw_dynamics_ros.core.description.shapes import Shape
+from screw_dynamics_ros.core.types import Array
+
+GRAY: Color = (190, 193, 198)
+CAPSULE_RADIUS = 0.12  # of its length
+MIN_CAPSULE_LENGTH = 1e-3  # m
+SECTIONS = 40  # of a cylinder
+MAX_SMOOTH_FACES = 20_000  # of a mesh whose sharp edges are looked for
+
+MeshFile = Callable[[str], Path | None]
+
+
+@dataclass(frozen=True, eq=False)
+class ColoredMesh:
+    """Triangles of one color: vertices (n, 3) in the frame of the link [m], faces (m, 3)."""
+
+    vertices: Array
+    faces: Array
+    color: Color
+
+
+def link_meshes(
+    urdf: str, description: RobotDescription, mesh_file: MeshFile
+) -> tuple[dict[str, list[ColoredMesh]], list[str]]:
+    """Return the meshes of each link, and a remark for each file that is missing.
+
+    Parameters
+    ----------
+    urdf : str
+    description : RobotDescription
+        The same, read.
+    mesh_file : callable
+        Returns the file of a mesh that the description names, None if it must not be read.
+    """
+    visuals, missing = link_visuals(urdf), []
+    bare = not any(each.visual or each.collision for each in visuals.values())
+    meshes = {}
+    for link in description.links:
+        own = visuals.get(link.name, LinkVisuals())
+        pieces, lacking = loaded(own.visual, mesh_file)
+        if not pieces:
+            pieces, further = loaded(own.collision, mesh_file)
+            lacking = [] if pieces else [*lacking, *further]
+        missing += lacking
+        if not pieces and (bare or lacking):
+            pieces = list(capsules(link.name, description))
+        meshes[link.name] = merged(pieces)
+    return meshes, sorted(set(missing))
+
+
+def loaded(visuals: Iterable[Visual], mesh_file: MeshFile) -> tuple[list[ColoredMesh], list[str]]:
+    """Return the parts that can be drawn, and which meshes cannot."""
+    pieces: list[ColoredMesh] = []
+    lacking = []
+    for visual in visuals:
+        if visual.shape is not None:
+            pieces.append(colored(primitive(visual.shape), visual.color or GRAY))
+            continue
+        path = mesh_file(visual.mesh)
+        found = [] if path is None else list(of_file(path, visual))
+        pieces += found
+        if not found:
+            lacking.append(visual.mesh)
+    return pieces, lacking
+
+
+def of_file(path: Path, visual: Visual) -> Iterator[ColoredMesh]:
+    """Yield the meshes of a file; nothing if it cannot be read, whatever is wrong with it."""
+    try:
+        scene = trimesh.load_scene(path)
+        units = scene.units if path.suffix.lower() == '.dae' else None
+        pieces = [piece for piece in scene.dump() if isinstance(piece, trimesh.Trimesh)]
+    except Exception:  # trimesh has no common error: missing reader, invalid file
+        return
+    for piece in pieces:
+        if not (len(piece.faces) and np.isfinite(piece.vertices).all()):
+            continue
+        if units not in (None, 'm', 'meter', 'meters'):
+            piece.apply_scale(trimesh.units.unit_conversion(units, 'meters'))
+        piece.apply_scale(visual.scale)
+        piece.apply_transform(visual.pose)
+        yield colored(piece, visual.color or color_of(piece))
+
+
+def color_of(mesh: Any) -> Color:
+    """Return the color of a mesh of a file."""
+    if mesh.visual.kind not in ('face', 'vertex', 'texture'):
+        return GRAY
+    visual = mesh.visual.to_color() if mesh.visual.kind == 'texture' else mesh.visual
+    red, green, blue = (int(value) for value in np.asarray(visual.main_color)[:3])
+    return red, green, blue
+
+
+def primitive(shape: Shape) -> Any:
+    """Return the mesh of a primitive."""
+    if shape.kind == 'box':
+        mesh = trimesh.creation.box(extents=shape.extents)
+    elif shape.kind == 'sphere':
+        mesh = trimesh.creation.icosphere(subdivisions=3, radius=0.5 * shape.extents[0])
+    else:
+        mesh = trimesh.creation.cylinder(0.5 * shape.extents[0], shape.extents[2], SECTIONS)
+    mesh.apply_transform(shape.pose)
+    return mesh
+
+
+def capsules(link: str, description: RobotDescription) -> Iterator[ColoredMesh]:
+    """Yield capsules from the origin of a link to the joints that it carries."""
+    for joint in description.joints:
+        end = joint.origin[:3, 3]
+        length = float(np.linalg.norm(end))
+        if joint.parent != link or length < MIN_CAPSULE_LENGTH:
+            continue
+        mesh = trimesh.creation.capsule(length, CAPSULE_RADIUS * length, count=[16, 16])
+        mesh.apply_transform(trimesh.geometry.align_vectors([0.0, 0.0, 1.0], end))
+        yield colored(mesh, GRAY)
+
+
+def colored(mesh: Any, color: Color) -> ColoredMesh:
+    """Return the triangles of a mesh, with sharp edges between flat faces."""
+    if len(mesh.faces) <= MAX_SMOOTH_FACES:
+        mesh = mesh.smooth_shaded
+    return ColoredMesh(np.asarray(mesh.vertices), np.asarray(mesh.faces), color)
+
+
+def merged(pieces: Sequence[ColoredMesh]) -> list[ColoredMesh]:
+    """Return one mesh for each color."""
+    by_color: dict[Color, list[ColoredMesh]] = {}
+    for piece in pieces:
+        by_color.setdefault(piece.color, []).append(piece)
+    return [
+        ColoredMesh(
+            np.concatenate([piece.vertices for piece in group]),
+            np.concatenate(
+                [
+                    piece.faces + offset
+                    for piece, offset in zip(
+                        group, np.cumsum([0, *(len(piece.vertices) for piece in group)])
+                    )
+                ]
+            ),
+            color,
+        )
+        for color, group in by_color.items()
+    ]

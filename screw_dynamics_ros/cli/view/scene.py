@@ -1,0 +1,194 @@
+"""The robot in the scene: its links, and what is drawn at them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from screw_dynamics_ros.cli.view.link_meshes import ColoredMesh
+from screw_dynamics_ros.cli.view.state import ContactForce, LinkWrench, ViewState
+from screw_dynamics_ros.core import Robot
+from screw_dynamics_ros.core.arms.inverse.manipulability import velocity_ellipsoid
+from screw_dynamics_ros.core.lie import quaternions
+from screw_dynamics_ros.core.types import Array
+
+#: Colors as those of the markers of the nodes.
+FORCE_COLOR, MOMENT_COLOR = (230, 38, 26), (242, 179, 26)
+AXIS_COLOR, ELLIPSOID_COLOR = (51, 153, 255), (51, 204, 51)
+
+POSE_TOLERANCE = 1e-5  # m and quaternion; a change of less is not sent
+MIN_ARROW = 2e-3  # m
+MAX_ARROW = 2.0  # m
+FORCE_SCALE = 0.01  # m/N
+MOMENT_SCALE = 0.03  # m/(N m)
+ELLIPSOID_SCALE = 0.2  # m for 1 m/s at joint rates of norm 1
+MIN_SEMI_AXIS = 1e-4  # m
+
+
+class RobotScene:
+    """Draws a robot and what is known about it into a `viser.SceneApi`.
+
+    Parameters
+    ----------
+    scene : viser.SceneApi
+    robot : Robot
+    meshes : {link: list of ColoredMesh}
+    """
+
+    def __init__(self, scene: Any, robot: Robot, meshes: dict[str, list[ColoredMesh]]) -> None:
+        self.robot = robot
+        self.numbers = {link: k for k, link in enumerate(robot.link_names)}
+        self.frames = [
+            # Names of links may contain slashes, which make paths here.
+            scene.add_frame(f'/robot/{k}', show_axes=False)
+            for k in range(len(robot.link_names))
+        ]
+        for link, pieces in meshes.items():
+            for j, piece in enumerate(pieces):
+                scene.add_mesh_simple(
+                    f'/robot/{self.numbers[link]}/{j}',
+                    piece.vertices.astype(np.float32),
+                    piece.faces.astype(np.uint32),
+                    color=piece.color,
+                    side='double',
+                )
+        self._drawn = np.full((len(self.frames), 7), np.nan)
+        size = extent(robot)
+        self.forces = Arrows(scene, '/forces', FORCE_COLOR, size)
+        self.moments = Arrows(scene, '/moments', MOMENT_COLOR, size)
+        self.contacts = Arrows(scene, '/contacts', FORCE_COLOR, size)
+        self.axes = Arrows(scene, '/joint_axes', AXIS_COLOR, size)
+        self.axis_length = 0.15 * size
+        self.ellipsoid = scene.add_icosphere(
+            '/velocity_ellipsoid', 1.0, ELLIPSOID_COLOR, opacity=0.35, visible=False
+        )
+        self.show_axes, self.show_wrenches, self.show_contacts = False, True, True
+        self.ellipsoid_link = ''
+
+    def draw(self, state: ViewState) -> Array:
+        """Draw a state; return the poses (n_links, 4, 4) of the links."""
+        poses = self.robot.link_poses(state.q)
+        self._place(poses)
+        wrenches = state.wrenches if self.show_wrenches else ()
+        self.forces.draw(arrows_of(poses, self.numbers, wrenches, 3, FORCE_SCALE))
+        self.moments.draw(arrows_of(poses, self.numbers, wrenches, 0, MOMENT_SCALE))
+        self.contacts.draw(
+            contact_arrows(poses, self.numbers, state.contacts if self.show_contacts else ())
+        )
+        self.axes.draw(self._axes(poses) if self.show_axes else np.empty((0, 2, 3)))
+        self._draw_ellipsoid(state.q, poses)
+        return poses
+
+    def _place(self, poses: Array) -> None:
+        rows = np.concatenate(
+            [poses[:, :3, 3], np.roll(quaternions.from_matrix(poses[:, :3, :3]), 1, axis=-1)],
+            axis=-1,
+        )
+        changed = ~(np.abs(rows - self._drawn) <= POSE_TOLERANCE)
+        for k in np.flatnonzero(changed[:, :3].any(axis=1)):
+            self.frames[k].position = rows[k, :3]
+        for k in np.flatnonzero(changed[:, 3:].any(axis=1)):
+            self.frames[k].wxyz = rows[k, 3:]
+        self._drawn = np.where(changed.any(axis=1)[:, None], rows, self._drawn)
+
+    def _axes(self, poses: Array) -> Array:
+        """Return arrows (n, 2, 3) along the axes of the joints [m]."""
+        joints = [joint for joint in self.robot.description.joints if joint.kind.is_scalar]
+        found = np.empty((len(joints), 2, 3))
+        for row, joint in zip(found, joints):
+            pose = poses[self.numbers[joint.child]]
+            half = self.axis_length * (pose[:3, :3] @ joint.axis)
+            row[0], row[1] = pose[:3, 3] - half, pose[:3, 3] + half
+        return found
+
+    def _draw_ellipsoid(self, q: Array, poses: Array) -> None:
+        link, ellipsoid = self.ellipsoid_link, self.ellipsoid
+        shown = link in self.numbers and self.robot.nv > 0
+        if ellipsoid.visible != shown:
+            ellipsoid.visible = shown
+        if not shown:
+            return
+        axes, semi_axes = velocity_ellipsoid(self.robot.jacobian(q, link))
+        ellipsoid.position = poses[self.numbers[link]][:3, 3]
+        ellipsoid.wxyz = np.roll(quaternions.from_matrix(axes), 1)
+        ellipsoid.scale = tuple(np.maximum(ELLIPSOID_SCALE * semi_axes, MIN_SEMI_AXIS).tolist())
+
+
+class Arrows:
+    """Arrows of one color; only changes are sent."""
+
+    def __init__(self, scene: Any, name: str, color: tuple[int, int, int], size: float) -> None:
+        width = 0.006 * size
+        self.points = np.empty((0, 2, 3), dtype=np.float32)
+        self.node = scene.add_arrows(
+            name,
+            np.zeros((1, 2, 3), dtype=np.float32),
+            color,
+            shaft_radius=width,
+            head_radius=2.5 * width,
+            head_length=6.0 * width,
+            visible=False,
+        )
+
+    def draw(self, points: Array) -> None:
+        """Draw arrows from points[:, 0] to points[:, 1], (n, 2, 3) [m]."""
+        points = points.astype(np.float32)
+        if points.shape == self.points.shape and np.allclose(
+            points, self.points, rtol=0.0, atol=POSE_TOLERANCE
+        ):
+            return
+        if len(points):
+            self.node.points = points
+        if bool(len(points)) != self.node.visible:
+            self.node.visible = bool(len(points))
+        self.points = points
+
+
+def arrows_of(
+    poses: Array,
+    numbers: dict[str, int],
+    wrenches: Sequence[LinkWrench],
+    first: int,
+    scale: float,
+) -> Array:
+    """Return arrows (n, 2, 3) [m] from the origins of links, of elements first to first + 3.
+
+    Wrenches on unknown links, too small ones and those that are not finite have none.
+    """
+    found = []
+    for each in wrenches:
+        if each.link in numbers:
+            pose = poses[numbers[each.link]]
+            found.append((pose[:3, 3], scale * (pose[:3, :3] @ each.wrench[first : first + 3])))
+    return visible_arrows(found)
+
+
+def contact_arrows(
+    poses: Array, numbers: dict[str, int], contacts: Sequence[ContactForce]
+) -> Array:
+    """Return arrows (n, 2, 3) [m] whose heads touch the contact points."""
+    found = []
+    for each in contacts:
+        if each.link in numbers:
+            pose = poses[numbers[each.link]]
+            vector = FORCE_SCALE * (pose[:3, :3] @ each.force)
+            found.append((pose[:3, :3] @ each.point + pose[:3, 3] - vector, vector))
+    return visible_arrows(found)
+
+
+def visible_arrows(found: Sequence[tuple[Array, Array]]) -> Array:
+    """Return arrows (n, 2, 3) of starts and vectors [m], none longer than `MAX_ARROW`."""
+    rows = []
+    for start, vector in found:
+        length = float(np.linalg.norm(vector))
+        if length >= MIN_ARROW and np.isfinite(length) and np.isfinite(start).all():
+            rows.append([start, start + vector * min(1.0, MAX_ARROW / length)])
+    return np.array(rows) if rows else np.empty((0, 2, 3))
+
+
+def extent(robot: Robot) -> float:
+    """Return a length of the size of a robot [m], from the offsets of its joints."""
+    reach = sum(float(np.linalg.norm(joint.origin[:3, 3])) for joint in robot.description.joints)
+    return min(max(reach, 0.2), 2.0)

@@ -1,0 +1,172 @@
+"""The page: a server of viser, its panel, and the loop that draws the newest state."""
+
+from __future__ import annotations
+
+import threading
+import time
+from contextlib import redirect_stdout
+from html import escape
+from io import StringIO
+from typing import Any
+
+import numpy as np
+import viser
+
+from screw_dynamics_ros.cli.view.link_meshes import link_meshes
+from screw_dynamics_ros.cli.view.scene import RobotScene, extent
+from screw_dynamics_ros.cli.view.state import DiagnosticLine, ViewSource, ViewState
+from screw_dynamics_ros.cli.view.torque_bars import bars
+from screw_dynamics_ros.core.tree.joint_limits import of_velocities, velocity_names
+
+FRAME_PERIOD_S = 1.0 / 30.0
+BARS_PERIOD_S = 0.1
+IDLE_PERIOD_S = 1.0  # how often it is examined whether a page is open, if none is
+LEVEL_COLORS = {'ok': '#228833', 'warning': '#ccbb44', 'error': '#e6261a', 'stale': '#888888'}
+MAX_DIAGNOSTICS = 60
+
+
+class LocalServer(viser.ViserServer):
+    """A server that no page can connect to a public relay, as the one of viser would allow."""
+
+    def request_share_url(self, verbose: bool = True) -> None:
+        """Return None: there is no public address."""
+
+
+class Viewer:
+    """Shows the states of a source to all pages that are open.
+
+    Parameters
+    ----------
+    source : ViewSource
+    host : str
+        Address to listen at.
+    port : int
+        The first one that is tried.
+    dark : bool
+        Whether colors are dark.
+    """
+
+    def __init__(self, source: ViewSource, host: str, port: int, *, dark: bool = False) -> None:
+        self.source, self.dark = source, dark
+        with redirect_stdout(StringIO()):  # viser announces itself
+            self.server = LocalServer(host=host, port=port, label='screw dynamics')
+        self.address = f'http://{host}:{self.server.get_port()}'
+        self._lock = threading.Lock()
+        self._connected = threading.Event()
+        self._generation: int | None = None
+        self._drawn: ViewState | None = None
+        self._stale = True
+        self._bars_time = -np.inf
+        self.server.gui.configure_theme(
+            dark_mode=dark, show_logo=False, show_share_button=False, control_width='large'
+        )
+        self.server.on_client_connect(lambda _: self._connected.set())
+        self.draw()
+
+    def __enter__(self) -> Viewer:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        with redirect_stdout(StringIO()):
+            self.server.stop()
+
+    def run(self) -> None:
+        """Draw until `KeyboardInterrupt`; nothing while no page is open."""
+        while True:
+            started = time.monotonic()
+            if self.server.get_clients():
+                self.draw()
+                time.sleep(max(0.0, started + FRAME_PERIOD_S - time.monotonic()))
+            else:
+                self._connected.clear()
+                self._connected.wait(IDLE_PERIOD_S)
+
+    def draw(self) -> None:
+        """Draw the newest state, if it is another one."""
+        with self._lock:
+            if self._generation != self.source.generation:
+                self._build()
+            state = self.source.latest()
+            if state is None or (state is self._drawn and not self._stale):
+                return
+            self._stale = False
+            with self.server.atomic():
+                self.scene.draw(state)
+                self._draw_panel(state)
+            self._drawn = state
+
+    def page(self) -> str:
+        """Return one HTML file with the scene as it is."""
+        return self.server.scene.as_html(dark_mode=self.dark)
+
+    def _build(self) -> None:
+        """Draw the scene and the panel for another robot."""
+        source, server = self.source, self.server
+        self._generation, robot = source.generation, source.robot
+        server.scene.reset()
+        server.gui.reset()
+        server.scene.set_up_direction('+z')
+        size = extent(robot)
+        server.scene.add_grid('/ground', 4.0 * size, 4.0 * size, cell_size=0.25 * size)
+        server.initial_camera.position = np.array([1.0, 0.9, 0.75]) * size
+        server.initial_camera.look_at = np.array([0.0, 0.0, 0.25]) * size
+        meshes, missing = link_meshes(source.urdf, robot.description, source.mesh_file)
+        self.scene = RobotScene(server.scene, robot, meshes)
+        self._joints = velocity_names(robot)
+        self._limits = of_velocities(robot, robot.limits.effort)
+        self._stale = True
+        self._add_panel(missing)
+
+    def _add_panel(self, missing: list[str]) -> None:
+        gui, scene = self.server.gui, self.scene
+        with gui.add_folder('Torques [N m, N]'):
+            self._bars: Any = gui.add_html('')
+        self.source.add_controls(gui)
+        with gui.add_folder('Show', expand_by_default=False):
+            self._add_switch('joint axes', 'show_axes')
+            self._add_switch('wrenches', 'show_wrenches')
+            self._add_switch('contacts', 'show_contacts')
+            links = gui.add_dropdown('velocity ellipsoid', ['', *scene.robot.link_names])
+
+            def chosen(_: Any) -> None:
+                scene.ellipsoid_link, self._stale = str(links.value), True
+
+            links.on_update(chosen)
+
+        self._diagnostics: Any = gui.add_html('', visible=False)
+        if missing:
+            shown = ''.join(f'<li>{escape(each)}</li>' for each in missing[:MAX_DIAGNOSTICS])
+            with gui.add_folder('Meshes that were not found', expand_by_default=False):
+                gui.add_html(f'<ul style="word-break:break-all">{shown}</ul>')
+
+    def _add_switch(self, label: str, attribute: str) -> None:
+        scene = self.scene
+        box = self.server.gui.add_checkbox(label, getattr(scene, attribute))
+
+        def switched(_: Any) -> None:
+            setattr(scene, attribute, bool(box.value))
+            self._stale = True
+
+        box.on_update(switched)
+
+    def _draw_panel(self, state: ViewState) -> None:
+        now = time.monotonic()
+        if now - self._bars_time < BARS_PERIOD_S:
+            self._stale = True  # the next picture has it
+            return
+        self._bars_time = now
+        self._bars.content = bars(self._joints, state.torques, self._limits)
+        text = diagnostics(state.diagnostics)
+        if text != self._diagnostics.content:
+            self._diagnostics.content = text
+            self._diagnostics.visible = bool(text)
+
+
+def diagnostics(lines: tuple[DiagnosticLine, ...]) -> str:
+    """Return the HTML of a list with colors."""
+    rows = ''.join(
+        f'<div><span style="color:{LEVEL_COLORS[line.level]}">&#9679;</span> '
+        f'<b>{escape(line.name)}</b> {escape(line.message)}</div>'
+        for line in lines[:MAX_DIAGNOSTICS]
+    )
+    return f'<div style="padding:0 0.8em;font-size:0.8em">{rows}</div>' if rows else ''
