@@ -30,10 +30,23 @@ Table = Callable[[Path, bool], str]
 
 REGISTRY = 'page_tables.registry'
 
+PERFORMANCE = 'doc/reference/performance'
+
+#: Pages of measurements beside other libraries, and the tables of each.
+MEASURED = {
+    'index': ('overview', 'machine'),
+    'calls': ('single_calls', 'c_code'),
+    'stacks': ('stacks',),
+    'simulation': ('simulation', 'absolute_coordinates'),
+    'inverse_kinematics': ('inverse_kinematics',),
+    'nodes': ('nodes', 'start'),
+    'instruction_sets': ('instruction_sets',),
+}
+
 #: Each page, and the module whose TABLES it shows, or among whose FILES it is.
 PAGES = {
     'README.md': 'page_tables.benchmark',
-    'doc/reference/performance.md': 'page_tables.benchmark',
+    **{f'{PERFORMANCE}/{name}.md': 'page_tables.benchmark' for name in MEASURED},
     'doc/reference/all_solutions.md': 'page_tables.solutions',
     'doc/how_to/gradients.md': 'page_tables.gradients',
     'doc/how_to/identification.md': 'identification',
@@ -42,6 +55,12 @@ PAGES = {
     'doc/reference/nodes/index.md': REGISTRY,
     'doc/reference/parameters.md': REGISTRY,
     **{f'config/{row.config}.yaml': REGISTRY for row in NODES.values()},
+}
+
+#: The tables of pages that do not show all tables of their module.
+SHOWN = {
+    'README.md': [t for page, tables in MEASURED.items() for t in tables if t != 'overview'],
+    **{f'{PERFORMANCE}/{name}.md': tables for name, tables in MEASURED.items()},
 }
 
 #: By how much numbers may differ: those of simulations are rounded differently by each processor.
@@ -53,7 +72,9 @@ def updated(page: str, text: str, folder: Path = RESULTS) -> str:
     module = importlib.import_module(PAGES[page])
     if page in getattr(module, 'FILES', ()):
         return str(module.FILES[page]())
-    tables: Mapping[str, Table] = module.TABLES
+    tables: Mapping[str, Table] = {
+        name: module.TABLES[name] for name in SHOWN.get(page, module.TABLES)
+    }
     to_root = '../' * page.count('/')
     return with_tables(text, tables, folder).replace('](benchmarks/', f']({to_root}benchmarks/')
 

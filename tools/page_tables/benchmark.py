@@ -1,4 +1,4 @@
-"""The measured tables of README.md and doc/reference/performance.md.
+"""The measured tables of README.md and of the pages in doc/reference/performance.
 
 Below each table stand all comparisons of its parts that a peer wins and all requirements that are
 missed, also those for which the table has no line.
@@ -32,6 +32,7 @@ PYTHON, CPP, PARALLEL, LOOP = (
     'Pinocchio ...InParallel',
     'loop in Python',
 )
+ECHO = 'echo of objects in rclpy'
 #: Functions with a line in the table of single calls.
 SINGLE = (
     'inverse dynamics',
@@ -90,6 +91,59 @@ def kept(rows: list[tuple[str, ...]], brief: bool) -> list[tuple[str, ...]]:
     return [
         row for row in rows if row[-1] or (row[0] in BRIEF_ROBOTS and row[1].startswith(BRIEF_ROWS))
     ]
+
+
+#: Rows of the overview: what, link, part, other library.
+COMPARED = (
+    ('single calls from Python', 'calls.md', 'single_calls', CPP),
+    ('C code and object files', 'calls.md#c-code', 'c_code', CPP),
+    ('stacks of samples', 'stacks.md', 'stacks', CPP),
+    ('1024 simulated arms', 'simulation.md', 'simulation', 'MuJoCo rollout, one thread'),
+    ('one simulated arm', 'simulation.md', 'simulation', 'mj_step'),
+    (
+        'bodies in absolute coordinates',
+        'simulation.md#absolute-coordinates',
+        'absolute_coordinates',
+        'numpy.linalg.solve, same rows',
+    ),
+    ('inverse kinematics', 'inverse_kinematics.md', 'inverse_kinematics', 'pink'),
+    ('', '', 'inverse_kinematics', 'Robotics Toolbox'),
+    ('', '', 'inverse_kinematics', 'EAIK'),
+    ('latency of a node, all outputs', 'nodes.md', 'node_latency', ECHO),
+    ('latency of a node, 200 and 1000 Hz', 'nodes.md', 'node_rates', ECHO),
+    ('latency of a node, same outputs', 'nodes.md', 'node_kilohertz', 'Pinocchio and rclpy'),
+    ('each instruction set', 'instruction_sets.md', 'instruction_sets', CPP),
+)
+
+
+def overview(folder: Path, brief: bool = False) -> str:
+    """Return how many times faster ours is in each kind of comparison, least and most."""
+    rows = []
+    for what, page, part, peer in COMPARED:
+        figures = [
+            figure
+            for figure in Results(folder, part).figures
+            if figure.get('peer', '').startswith(peer)
+            and (peer != 'mj_step' or figure['peer'] == peer)
+            and figure.get('ratio')
+        ]
+        of_times = part.startswith('node')  # these ratios are ours / theirs
+        ratios = sorted(1.0 / f['ratio'] if of_times else f['ratio'] for f in figures)
+        slower = sum(ratio < 1.0 for ratio in ratios)
+        least, most = number(ratios[0]), number(ratios[-1])
+        rows.append(
+            (
+                f'[{what}]({page})' if what else '',
+                figures[0]['peer'],
+                least if least == most else f'{least} to {most}',
+                f'**{slower} of {len(ratios)}**' if slower else f'0 of {len(ratios)}',
+            )
+        )
+    return table(
+        ('what', 'beside', 'ours is times faster', 'comparisons in which ours is slower'),
+        rows,
+        'ratios of medians, from the least to the most favorable comparison',
+    )
 
 
 def machine(folder: Path, brief: bool = False) -> str:
@@ -343,22 +397,22 @@ def nodes(folder: Path, brief: bool = False) -> str:
         [row for row in rows if not brief or row[-1] or row[0].endswith('state to last output')],
         'median (99th percentile) for times; ratios of latencies are ours / theirs',
     )
-    echo = first(results.select(peer='echo of objects in rclpy'))
+    echo = first(results.select(peer=ECHO))
     excused = first(results.select(name='late, excused by pauses'))
     same = note(echo).partition('echo and ours: ')[2]
     lines = [f'Echo and ours have the same settings: {same}.\n'] if same else []
     if excused:
-        lines.append(f'Excused: {note(excused)}.\n')
+        lines.append(f'Late during pauses of the machine: {note(excused)}.\n')
     beside = [f for f in results.figures if f['name'].startswith('beside ')]
     if beside:
         notes = '; '.join(f'{f["name"]}, {note(f)}' for f in beside)
-        lines.append(f'Without an output, which counts as the longest time of all: {notes}.\n')
+        lines.append(f'States without an output, included with the longest latency: {notes}.\n')
     counted = [f for f in results.figures if f['group'] == '1 kHz' and 'states' in f['name']]
     if counted:
         notes = '; '.join(
             f'{f["name"]} {f["ours"]:g} beside {f["peer"]} {note(f)}' for f in counted
         )
-        lines.append(f'At 1 kHz one node after the other, best effort, depth 5: {notes}.\n')
+        lines.append(f'At 1 kHz, best effort, depth 5, one node at a time: {notes}.\n')
     return text + ''.join(lines) + verdict(results)
 
 
@@ -411,6 +465,7 @@ def start(folder: Path, brief: bool = False) -> str:
 
 
 TABLES: dict[str, Callable[[Path, bool], str]] = {
+    'overview': overview,
     'machine': machine,
     'single_calls': single_calls,
     'c_code': c_code,
