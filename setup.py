@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """Packaging for colcon and pip; name, version and texts come from package.xml."""
 
 import os

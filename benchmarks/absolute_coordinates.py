@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """Bodies in absolute coordinates: cost against the number of bodies, and beside joint coordinates.
 
 An evaluation is that of the accelerations of index 1. Dense solving takes the same rows, puts them

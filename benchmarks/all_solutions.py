@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """Whether all inverse solutions of real arms are found: random poses, and hard ones.
 
 Poses are made from configurations, so that one solution of each is known. Counted are poses whose

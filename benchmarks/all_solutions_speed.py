@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """Time for all inverse solutions of a pose from Python, against EAIK and ssik.
 
 All solvers take turns on the same poses, which come from random configurations. The robots are

@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """The C that is written for a robot, and the object files, beside Pinocchio in C++.
 
 All are called from a loop of their own language, with one state, and leave results where they are.

@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """Calibration of real arms from simulated measurements: recovery, confidence, another solver.
 
     PYTHONPATH=.:test .venv/bin/python benchmarks/calibration.py [--seeds 1000] [--folder DIR]

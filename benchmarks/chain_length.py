@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """Cost against the length of a random chain: operations, and time per joint."""
 
 from __future__ import annotations

@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """A bare echo: what any node in Python costs. `echo_in` -> `echo_out`, and `raw_in` -> `raw_out`.
 
 The first takes and sends message objects, as a node usually does; the second hands the bytes on.

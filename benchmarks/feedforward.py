@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """Tracking errors of a simulated arm with and without efforts of `trajectory_proxy`, over DDS.
 
     PYTHONPATH=. .venv/bin/python benchmarks/feedforward.py [--results DIR]

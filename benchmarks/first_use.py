@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """From nothing to the first result: a new process, an empty cache, a robot never seen before."""
 
 from __future__ import annotations

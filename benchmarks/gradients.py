@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """Gradients through PyTorch and JAX, beside frax, which is written in JAX, and beside differences.
 
 The robot is frax's own 7-joint Panda. frax and our functions of JAX run in one process, in float64,

@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """Identification from noisy recordings of simulated arms: how often intervals hold the truth.
 
 A UR5 with other bodies, armatures, friction and offsets for each seed follows, by servos in the

@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """The same figures with the instruction sets that computers have: plain x86-64, AVX2, AVX-512.
 
 Each set is a process of its own, which compiles everything for it: our machine code, the C code,

@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """Inverse position kinematics on random poses, against pink, Robotics Toolbox and EAIK.
 
 All solvers take turns on the same poses, ten at a time. All of them use one thread, whose

@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """A driver that does nothing but publish joint states in time: `joint_state_driver.py RATE FILE`.
 
 Messages are serialized before it begins; a stamp, the time of sending, is written into the bytes.

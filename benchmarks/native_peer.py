@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """Pinocchio called from C++, in this process, so that it takes turns with calls from Python.
 
 The headers of the installed wheel are compiled with all optimizations and for this processor, the

@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """Joint states at 500 Hz beside requests that take long, and beside rviz: `bringup`, one robot.
 
 The time from the joint state to the last of the outputs made of it, while nothing else happens,

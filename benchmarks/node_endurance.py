@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """A driver at 500 Hz and `bringup` with all outputs subscribed, for a minute.
 
 Counts the states for which an output is missing, those whose last output comes later than the next

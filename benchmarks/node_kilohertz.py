@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """Joint states at 1 kHz for ten minutes: `bringup`, a node with Pinocchio, a bare echo, in turn.
 
 `bringup` runs twice: with all outputs subscribed, beside the echo, and with those that the node

@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """Message in to last message out: `bringup` with its outputs subscribed, against a bare echo.
 
 Once with the outputs that make up the state of the model (frames, Jacobian, twist, torques, mass

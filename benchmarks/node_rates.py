@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """Ten outputs of the model state for each joint state, at 200 and 1000 Hz, against an echo.
 
 As `node_kilohertz`, one node after the other, in turns, as the speed of the processor changes from

@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """A simulator in lock step, one `wrench_estimator` for each observer, and a client of them all.
 
 The client answers each joint state with positions for the servos and with wrenches on links, and

@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """External torques by all observers, over DDS, beside what the simulator knows.
 
     PYTHONPATH=.:test .venv/bin/python benchmarks/observers.py [--minutes 10] [--results DIR]

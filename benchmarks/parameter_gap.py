@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """How long a change of a parameter holds up joint states: each one, at all nodes of `bringup`.
 
 Outputs are published by the thread that also takes changes of parameters. For each parameter that

@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """How often confidence intervals of estimated payloads hold the truth: 100 payloads each.
 
 Poses at rest and a motion of the Panda arm with white noise on the efforts, of the same and of

@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """The benchmark as a picture; of the committed results: `python benchmarks/picture.py`."""
 
 from __future__ import annotations

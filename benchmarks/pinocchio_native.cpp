@@ -1,3 +1,6 @@
+// Copyright 2026 The screw_dynamics_ros authors
+// SPDX-License-Identifier: Apache-2.0
+
 // Pinocchio called from C++, timed in turns with its calls from Python in the same process.
 // native_peer.py compiles this against the headers of the installed wheel, and loads it.
 

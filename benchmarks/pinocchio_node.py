@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """A node that an expert would write with Pinocchio and rclpy: the topics of `bringup`.
 
 One call of Pinocchio computes all terms (`computeAllTerms`); messages are made once and changed,

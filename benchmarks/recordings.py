@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """Recordings: an hour of joint states at 1 kHz annotated on one core, and nodes run over them."""
 
 from __future__ import annotations

@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """Draw doc/pictures/redundancy.png: criteria along the self-motion of a 7R arm.
 
 python benchmarks/redundancy_picture.py --picture doc/pictures/redundancy.png

@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """The robots of the benchmark, as ours and as Pinocchio's, with states that fit both."""
 
 from __future__ import annotations

@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """Measure speed side by side with others, in turns: `python benchmarks/run.py [--quick]`.
 
 Prints tables with what is required beside each figure and a mark where a peer is better. Each part

@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """Simulated arms: one in contact at 1 kHz, and 1024 at once beside MuJoCo, on one core.
 
 Both have the same model, a Panda with its fingers held, and the same integrators: ours of fourth

@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """Single calls: ours from Python, each returning a new array, and Pinocchio's from Python and C++.
 
 From C++ nothing is copied: a result stays where Pinocchio leaves it. Both of its programs get the

@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """Stacks of samples, per sample: against Pinocchio's own stacks, and loops in C++ and Python.
 
 Cores are the same for all: one, or all there are. Pinocchio's `rneaInParallel` and

@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """How often the timer thread of the middleware wakes: with our profile of Fast DDS, and without.
 
 Each reliable message wakes it unless the profile lets heartbeats wait for each other.

@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """Timing in turns (A B C A B C ...): medians, 99th percentiles of single calls, ratios of turns.
 
 All candidates take turns, so that a slow spell of the machine hits them alike, and a ratio is the

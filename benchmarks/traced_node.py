@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """A node that notes when it does what with each joint state: `traced_node.py FILE MODULE ...`.
 
 The notes go to FILE, an array of NumPy: for each state its stamp, and when it came to Python, was

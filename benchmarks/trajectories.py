@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """Efforts of a trajectory with its report of limits, against Pinocchio's efforts; its retiming."""
 
 from __future__ import annotations

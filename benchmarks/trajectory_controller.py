@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """A joint trajectory controller by efforts, in lock step with the simulator.
 
 It does what joint_trajectory_controller does with the command interface `effort`: at each joint

@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """Hold an arm against gravity: the torques a driver with effort commands needs.
 
 Run: python examples/01_gravity_compensation.py

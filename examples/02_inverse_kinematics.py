@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """Find joint positions for a pose of the hand, and follow a line with it.
 
 Run: python examples/02_inverse_kinematics.py

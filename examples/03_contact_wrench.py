@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """Estimate the force on the hand from joint torques, without a force sensor.
 
 Run: python examples/03_contact_wrench.py

@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """Check a planned trajectory against velocity and effort limits, and scale it in time.
 
 Run: python examples/04_trajectory_efforts.py

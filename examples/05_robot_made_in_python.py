@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """Make a robot without a URDF: two links that turn about parallel axes, from Python or a table.
 
 Run: python examples/05_robot_made_in_python.py

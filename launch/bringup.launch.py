@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """The model state of a running robot: `bringup` beside its driver.
 
     ros2 launch screw_dynamics_ros bringup.launch.py

@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """A mechanism in absolute coordinates: an example of the literature, or a URDF with loop closures.
 
 ros2 launch screw_dynamics_ros mechanism.launch.py example:=heavy_top groups:=so3_r3

@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """Odometry of a platform on wheels, and a filter of its commands.
 
 ros2 launch screw_dynamics_ros odometry.launch.py params_file:=my_platform.yaml cmd_vel:=/cmd_vel

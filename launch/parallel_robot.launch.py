@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """A platform on legs: pose, velocity and leg forces from the joint states of its motors.
 
 ros2 launch screw_dynamics_ros parallel_robot.launch.py mechanism:=my_platform.yaml

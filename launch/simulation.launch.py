@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """A simulated arm as driver, `bringup` beside it, ros2_control and rviz on request.
 
 ros2 launch screw_dynamics_ros simulation.launch.py rviz:=true

@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """Trajectories with efforts, within the limits, for a joint trajectory controller.
 
     ros2 launch screw_dynamics_ros trajectory_proxy.launch.py

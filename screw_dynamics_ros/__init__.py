@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """The whole model state of any robot: kinematics and dynamics, live in ROS 2."""
 
 

@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """Starting the executables: signals are heeded before anything is imported that takes time.
 
     python -m screw_dynamics_ros NAME [arguments]

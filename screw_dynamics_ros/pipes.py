@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """Messages through pipes between this process and those it starts.
 
 Beside `core`, as the process that compiles imports nothing else of the package.

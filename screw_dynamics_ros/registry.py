@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """The executables, one row each: what they are for, what starts them, what configures them.
 
 Entry points, parameter files, known parameters and tables in doc/ come from here. Plain data that

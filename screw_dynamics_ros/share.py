@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """Where the files are that the package brings beside its modules: config, launch, rviz, urdf."""
 
 from __future__ import annotations

@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """What all tests share: a shuffled order, and a cache of compiled programs of their own.
 
 Files are shuffled, and the tests within each file: what a module sets up is set up once. The order

@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """Draw doc/pictures/closed_loops.png: an excavator, a Delta, and the rates of a four-bar linkage.
 
 PYTHONPATH=. .venv/bin/python tools/closed_loops_picture.py

@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """Draw doc/pictures/serial_families.png: all branches of three arms for one pose of their tools.
 
 PYTHONPATH=. .venv/bin/python tools/draw_serial_families.py [file]

@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """Draw doc/pictures/mobile_robots.png: regions of odometry, and trailers on a circle.
 
 python tools/mobile_robots_picture.py

@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """Write generated tables and files: `python tools/pages.py [--check] [PAGE ...]`.
 
 Each table stands between two comments, `<!-- table: NAME -->` (or `NAME in brief`) and

@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """Draw doc/pictures/parallel_singularity.png: an octahedral platform turned about its axis.
 
 python tools/parallel_singularity_picture.py

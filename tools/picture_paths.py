@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """Draw doc/pictures/all_solutions_paths.png: `python tools/picture_paths.py`."""
 
 from __future__ import annotations

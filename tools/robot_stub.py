@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """Write the stub of the compiled functions of `Robot`: `python tools/robot_stub.py`.
 
 Type checkers read robot_functions.pyi instead of robot_functions.py: no type of a decorator can say
@@ -19,7 +22,12 @@ from screw_dynamics_ros.core.robot.functions import FUNCTIONS  # noqa: E402
 
 SOURCE = Path(robot_functions.__file__)
 STUB = SOURCE.with_suffix('.pyi')
-HEAD = '# Written by tools/robot_stub.py.\n\n'
+HEAD = """# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
+# Written by tools/robot_stub.py.
+
+"""
 
 
 def stub() -> str:

@@ -1,4 +1,7 @@
 #!/bin/sh
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 # Make the virtual environment, or bring it up to date:  tools/setup.sh [run | all]
 # Finds an interpreter; everything else is tools/environment, which needs the standard library only.
 set -u

@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """Runs the demo and tests with each Python of this machine on each ROS 2 that has wheels.
 
     python tools/support_matrix.py

@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """A robot in Gazebo under gz_ros2_control, and `bringup` beside it.
 
     ros2 launch gz_ros2_control.launch.py urdf:=/path/to/robot.urdf controllers:=effort_controller

@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """Measure how long the functions of a robot take on this machine.
 
 For each function: the first call, in which it is compiled or found in the cache; a further call

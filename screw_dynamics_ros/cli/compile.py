@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """Write functions of a robot as C, for controllers without Python.
 
     compile robot.urdf inverse_dynamics mass_matrix jacobian:tool:body --name robot_model

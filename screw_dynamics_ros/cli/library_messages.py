@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """What libraries print on stderr past Python: caught, and counted where it repeats itself."""
 
 from __future__ import annotations

@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """Which fields explain that a program computes something else: they are put in, and tried.
 
 A difference is explained when our functions, on the description with the values that the program

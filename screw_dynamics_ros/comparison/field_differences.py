@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """Fields that two readings of one robot disagree on, each as a change that can be tried."""
 
 from __future__ import annotations

@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """KDL: a chain built of the URDF as kdl_parser does, and its chain solvers.
 
 kdl_parser drops the inertia of the root link, and the solvers know chains only: whatever branches

@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """Faults of programs that merge links which are fixed to one another.
 
 The parts agree one by one, the sum does not. Known faults are tried on each fixed link of the body

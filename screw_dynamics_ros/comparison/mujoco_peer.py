@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """MuJoCo: its model of a URDF or of an MJCF, read back body by body.
 
 Its compiler merges links that are fixed to one another (`fusestatic`, the default for URDF). What

@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """The interface of a program that is compared with, and what is common to all of them."""
 
 from __future__ import annotations

@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """Pinocchio: its model of a URDF, read back link by link.
 
 Pinocchio merges links that are fixed to one another, but keeps the inertia and the placement of

@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """The programs that a robot can be compared with, and what comes of it for one of them."""
 
 from __future__ import annotations

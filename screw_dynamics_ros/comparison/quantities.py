@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """The quantities that are compared, their values in ours, and how large a difference is."""
 
 from __future__ import annotations

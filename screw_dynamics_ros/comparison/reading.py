@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """What a program has read from a description, as a description again.
 
 Programs differ because they read a file differently. What one has read is brought back into the

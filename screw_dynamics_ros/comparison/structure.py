@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """Links that only one of two descriptions has, fixed to a link of both: a tool, a camera."""
 
 from __future__ import annotations

@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """Screw-theoretic kinematics and dynamics of robots, without ROS."""
 
 from screw_dynamics_ros.core.arms.inverse.closed_loop import CoincidentFrames

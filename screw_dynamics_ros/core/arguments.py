@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """Arguments of the facade as float64 arrays, or an error that names the argument."""
 
 from __future__ import annotations

@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """The one exception tree of the package.
 
 Every message names the thing at fault (link, joint, argument), the value found and the remedy.

@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """Files, read up to a size and never from a device or a pipe; private ones, and writing as a whole.
 
 What is loaded without being asked for must be from this user. A folder is private if it belongs to

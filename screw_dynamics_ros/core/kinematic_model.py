@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """The same kinematic operations for serial, parallel and mobile robots.
 
 | | position | velocity | force |

@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """Least squares with nonnegative unknowns, the same with every release of SciPy."""
 
 from __future__ import annotations

@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """Linear algebra that can be recorded: no branch, no pivoting, structural zeros stay zeros.
 
 Mass matrices A are factored as A = L^T D L, L unit lower triangular, which makes no fill-in on a

@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """Arithmetic with the same bits on every processor.
 
 Recorded programs contain constants of the robot, and are stored and compared by their bits. NumPy's

@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """Node `bringup`: any of the hosted nodes in one process, on one subscription and one kernel."""
 
 from __future__ import annotations

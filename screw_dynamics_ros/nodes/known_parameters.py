@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """All parameters of the nodes of this package, wherever they run."""
 
 from __future__ import annotations

@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """Differences between ROS 2 distributions: found by what rclpy has, and asked for here only."""
 
 from __future__ import annotations

@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """The data folder: where nodes read and write the files that parameters name while they run.
 
 Any participant of the network may set parameters. So they name files in this folder only, which is

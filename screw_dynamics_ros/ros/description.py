@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """The active robot description, and the models built from it in the background."""
 
 from __future__ import annotations

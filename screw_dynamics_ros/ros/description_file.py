@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """Robot descriptions in files: URDF, or xacro with arguments; by path, package:// or file://."""
 
 from __future__ import annotations

@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """Statuses on /diagnostics (REP 107).
 
 Parameters are those of the package diagnostic_updater, which itself creates all statuses of a

@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """Driver presets, config/drivers: what a robot driver measures, compensates and listens to.
 
 A preset is a parameter file for the nodes. Its section ``/**/driver`` has what no node asks for:

@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """Typed services answered in the thread of the node: those whose answers take no time.
 
 They change what is active in this process, from the next joint state on. What takes longer

@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """Arguments of the launch files: checks of their values and names, without launch."""
 
 from __future__ import annotations

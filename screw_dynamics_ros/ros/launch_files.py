@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """What the launch files of this package have in common; needs ROS 2's launch.
 
 Arguments are checked before anything starts. `ros2 launch` itself ignores arguments that no launch

@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """Names of frames in topic names, of joints in messages, and lists of names in texts."""
 
 from __future__ import annotations

@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """Parameter files: which nodes their sections are for, and which parameters those have.
 
 An invalid file is refused with a reason for users. ROS 2 itself reports some of these files with

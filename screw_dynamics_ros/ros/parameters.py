@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """Parameters of the nodes: declared in tables, with the same checks at startup and at run time."""
 
 from __future__ import annotations

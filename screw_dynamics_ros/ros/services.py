@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """Typed services of the optional package screw_dynamics_msgs, run in another process.
 
 A request may take long: functions are compiled when first asked for, and inverse kinematics looks

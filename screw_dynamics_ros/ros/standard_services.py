@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """Services of std_srvs, answered in the thread of the node: those whose answers take no time."""
 
 from __future__ import annotations

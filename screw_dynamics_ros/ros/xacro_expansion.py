@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """Xacro files, expanded by xacro; errors with the macros and files in which they occurred."""
 
 from __future__ import annotations

@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """Xacro files as they are written: which arguments they declare and use, which macros they have."""
 
 from __future__ import annotations

@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """YAML with bounds: no aliases, plain data only, limited in size and depth."""
 
 from __future__ import annotations

@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """The heavy top with its body frame elsewhere: all the same in SE(3), not in SO(3) x R^3.
 
 Source: derived (spec 6, I-45).

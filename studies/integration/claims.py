@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """The claims of the paper beside our numbers: reproduced, not reproduced, or only partly.
 
 S1 to S7 are statements of its abstract and conclusions, the others those about its figures. Limits:

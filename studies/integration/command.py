@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """Repeat the study of Müller and Terze: SE(3) or SO(3) x R^3 for bodies in absolute coordinates.
 
 Integrates the four examples of the paper and some more in both groups, prints what comes out beside

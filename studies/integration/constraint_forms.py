@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """Figure 3: the energy of the heavy top depends on how its constraints are written.
 
 In SO(3) x R^3 the constraints (42) are R (omega x -r0) + r' = 0 and their derivative. The gap

@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """What a choice of group costs: operations, and times (I-42)."""
 
 from __future__ import annotations

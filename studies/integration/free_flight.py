@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """A body in free flight: its center of mass moves on a straight line, if the group knows."""
 
 from __future__ import annotations

@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """The heavy top with methods that solve for the reactions in each step (I-47)."""
 
 from __future__ import annotations

@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """Every lower pair, to the ground and between bodies: what is predicted and what is measured.
 
 Source: Müller and Terze, section 6, which names them; numbers derived (spec 9.4, I-33).

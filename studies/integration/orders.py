@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """Orders of convergence: of gaps, and of the solution, for every tableau (I-40)."""
 
 from __future__ import annotations

@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """The figures of the paper, both groups side by side, and the orders of convergence."""
 
 from __future__ import annotations

@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """The heavy top by Euler's equations about its pivot: independent of everything it is used for.
 
     Q' = 1/2 (e0 omega + e x omega, -e . omega),    Theta_P omega' = M - omega x Theta_P omega

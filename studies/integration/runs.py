@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """The four examples of the paper in both groups: how far joints gape and energy drifts."""
 
 from __future__ import annotations

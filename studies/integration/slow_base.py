@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """A joint to a body that hardly moves: the floating pair with a base of f times the mass.
 
 Source: Müller and Terze, section 6, who expect of it what holds for the ground; numbers derived

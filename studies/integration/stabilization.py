@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """What stabilization does for the double pendulum: Baumgarte's terms, and projection (I-44)."""
 
 from __future__ import annotations

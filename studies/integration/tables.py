@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """The results as tables, in text and Markdown alike."""
 
 from __future__ import annotations

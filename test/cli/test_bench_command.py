@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """`bench`: a row for each function, whatever the backend; the figures themselves are not judged."""
 
 from __future__ import annotations

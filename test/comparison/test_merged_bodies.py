@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """Links that a program merges wrongly: each known fault is named, an unknown one by its body.
 
 The merged bodies are made here as a program with that fault would make them.

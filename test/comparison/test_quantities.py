@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """How large a difference is: light joints beside heavy ones, NaN, missing values."""
 
 from __future__ import annotations

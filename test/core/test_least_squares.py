@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """Nonnegative least squares, with every release of SciPy."""
 
 import numpy as np

@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """What recursions may ask about numbers that may be recorded, and factors of mass matrices."""
 
 from __future__ import annotations

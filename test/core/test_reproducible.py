@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """Arithmetic that does not depend on the processor, against extended precision and fractions."""
 
 from __future__ import annotations

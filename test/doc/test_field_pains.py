@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """doc/reference/field_pains.md: each of the twenty difficulties has tests, which exist."""
 
 import ast

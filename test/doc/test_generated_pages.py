@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """Generated tables of README.md and doc/ are what `tools/pages.py` makes of the results."""
 
 import json

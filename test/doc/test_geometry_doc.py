@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """Coverage of geometry, and the page of orientations and lines: complete, and names exist."""
 
 import ast

@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """The examples of doc/how_to/gradients.md run as printed, with JAX and with PyTorch."""
 
 import doctest

@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """doc/theory/integration.md, doc/spec/coverage_integration.md: complete, and names exist."""
 
 import pytest

@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """doc/theory/inverse_kinematics.md: examples run, what is named exists, every ID has a row."""
 
 import doctest

@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """doc/theory/lie_groups.md: its examples run, and the functions and tests it names exist."""
 
 import doctest

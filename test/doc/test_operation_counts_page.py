@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """Claims of doc/reference/operation_counts.md; test_generated_pages compares its tables."""
 
 from __future__ import annotations

@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """Pages: examples of those without a test of their own run as printed; links lead somewhere."""
 
 import doctest

@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """Parameter files in config/ have the defaults; test_generated_pages compares their texts."""
 
 import pytest

@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """IDs, pages, headings and files that code, tests and pages cite exist.
 
 Each ID has one entry in doc/spec; an erratum E counts for the two papers by Müller or for the book

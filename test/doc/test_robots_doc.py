@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """doc/spec/coverage_robots.md: complete, and names exist."""
 
 from support.doc_pages import (

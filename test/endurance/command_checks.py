@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """What must hold for every command of a trial, and the table of what was found.
 
 All times are source timestamps, which the middleware of the sender takes: c(k) is when command k

@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """The client of the trials of commands, and a node with what was heard of it."""
 
 from __future__ import annotations

@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """Everything that can happen to a controller's torques, a thousand times, over DDS.
 
 A driver (the simulator, Panda at 500 Hz), `bringup` with the node `dynamics`, and a client that

@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """`bringup` under joint states and requests of every bad kind, over DDS.
 
 Joint states come in bursts, with stamps of every kind, invalid or too large numbers, ragged

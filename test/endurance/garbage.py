@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """Joint states and requests of every kind that is not as it should be, for `fuzz_joint_states`."""
 
 from __future__ import annotations

@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """Nodes that start quickly: forked from a process that has imported them.
 
     python test/endurance/nursery.py

@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """A payload that is set while the robot moves: error of the feedforward before, during and after.
 
 The simulated arm carries 2 kg that its description for the node does not have. The node `dynamics`

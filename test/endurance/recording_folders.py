@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """Folders of recordings under attack.
 
     python test/endurance/recording_folders.py [--recordings 50]

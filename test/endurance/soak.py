@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """A soak of `bringup`: `python test/endurance/soak.py [--minutes 30] [--starts 200]`.
 
 Subscribers of every durability and reliability come and go, some in processes that are killed,

@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """What happens to `bringup` in a soak: subscribers, parameters, descriptions, requests at random.
 
 `python soak_actions.py drive RATE` is a driver whose joint states follow from their stamps alone,

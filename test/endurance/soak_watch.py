@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """Processes of a soak: what they use, how they end, and what they leave behind."""
 
 from __future__ import annotations

@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """Chapter 6 of the book in its own notation: the corrected forms hold, the printed ones do not.
 
 Errata E-11 to E-27 of doc/spec/bruyninckx_robots.md (C-051, C-052, C-056, C-058, C-148) on general

@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """Chapter 9 of the book: the corrected forms hold, the printed ones do not.
 
 Errata E-44 to E-48 of doc/spec/bruyninckx_robots.md (C-129, C-131 to C-133, C-148). Twists

@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """The printed formulas that are wrong, as negative tests, so that nobody puts them back.
 
 On a general random chain (mixed joints, arbitrary axes, centers of mass away from the frames) the

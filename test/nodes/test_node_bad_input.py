@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """Bad input through the running nodes: it is reported, nothing wrong is published, and all
 continues.
 

@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """Requests and drawings run in processes of their own: joint states, and the node, outlive them."""
 
 import os

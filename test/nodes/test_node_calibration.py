@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """The service `calibrate` of `kinematics` through DDS (C-018): corrected URDF, numbers, reasons."""
 
 import numpy as np

@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """Robots with loops in the nodes: an excavator of which joint states report cylinders only."""
 
 import numpy as np

@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """Torques that controllers act on: when they come and how they end.
 
 Those of a node in this process, whose time is in our hands, and over DDS what a process does.

@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """Parameters: the files in config/ name each one, at run time each is checked (through DDS)."""
 
 import re

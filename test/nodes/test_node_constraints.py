@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """Wrenches of constraints from `dynamics` (C-072), through DDS, against dense equations.
 
 Golden case 8.3 of doc/spec/bruyninckx_robots.md; `constraint_oracle` has the equations of motion

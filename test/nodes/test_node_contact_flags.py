@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """~/contact and ~/collision: what raises and lowers them, what holds while nothing comes."""
 
 import numpy as np

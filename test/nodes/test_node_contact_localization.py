@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """`~/contact_point` and `~/contact_force` of the node: messages, refusals, changes in any order."""
 
 import numpy as np

@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """The robot description of the parameter on the topic, as robot_state_publisher has it there."""
 
 import pytest

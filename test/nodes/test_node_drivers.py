@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """Driver presets in nodes: accepted, and active between defaults and parameters of one's own."""
 
 import pytest

@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """Drives as parameters of the nodes (C-054, B-008), through DDS, against Pinocchio and the laws."""
 
 import re

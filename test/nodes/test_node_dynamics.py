@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """The torques of `dynamics` term by term: friction, payload, reference, against Pinocchio."""
 
 import re

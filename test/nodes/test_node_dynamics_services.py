@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """Typed services of `dynamics` through DDS, against Pinocchio, and what they refuse."""
 
 import re

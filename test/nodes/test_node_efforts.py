@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """What measured efforts stand for: their terms, scales, the tare, and numbers of no use."""
 
 import numpy as np

@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """An exception of a callback ends nothing: its traceback is in the log, its count on /diagnostics.
 
 The same for each node that is not hosted with others; those are in test_node_host.py.

@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """Flags and the residual map through DDS: a late subscriber, services, diagnostics."""
 
 import numpy as np

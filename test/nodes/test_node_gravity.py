@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """Gravity from /tf and from an IMU: direction, smoothness, what is said when it does not come."""
 
 import numpy as np

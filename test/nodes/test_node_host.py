@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """What a host does with faults, references and clocks; in this process, without listeners."""
 
 import sys

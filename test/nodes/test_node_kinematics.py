@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """Node `kinematics` beside others: robot_state_publisher, prefixes, odd frame names, executors."""
 
 import importlib

@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """What is active is what was asked for last and accepted: random sequences against a model.
 
 The host of a node `dynamics` runs in this process. Descriptions are compiled in its background

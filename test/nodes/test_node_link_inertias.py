@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """Inertias of links at run time: the robot is that of the corrected description, in all outputs."""
 
 import numpy as np

@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """States of joints without sensors in the nodes, and what is refused (C-006, C-008)."""
 
 import numpy as np

@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """The mechanism simulator: examples in both formulations, loops, loads, refusals.
 
 In the process of the tests, whose clock they turn; as a node of its own through DDS.

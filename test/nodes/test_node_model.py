@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """What the nodes make of a robot without middleware: default frames, arrays, held joints."""
 
 import numpy as np

@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """Observers of external torques in the node: random sequences of states against a recomputation."""
 
 import numpy as np

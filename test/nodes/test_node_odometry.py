@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """The node odometry: poses, resets, lost paths, commands.
 
 In the process of the tests, whose clock they turn; as a node of its own through DDS.

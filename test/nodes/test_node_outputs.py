@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """All topics of the model nodes through DDS, against Pinocchio: names, frames, stamps, numbers.
 
 Once with `bringup` in one process, once with the nodes in processes of their own.

@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """A driver that is faster than the node: the newest joint states are answered, and it is
 reported."""
 

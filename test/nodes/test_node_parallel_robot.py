@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """The node `parallel_robot`: pose, twist, forces, and silence when in doubt.
 
 In the process of the tests, whose clock they turn; as a node of its own through DDS.

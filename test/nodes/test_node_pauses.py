@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """After a pause of the process outputs begin with the newest joint state; recordings lose none.
 
 The node runs in this process: it stands still as long as nobody calls it back.

@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """Services that tell payloads from efforts, and that attach tools; the answers by a real worker.
 
 The node runs in this process (`support.host_bench`), on a clock of ours.

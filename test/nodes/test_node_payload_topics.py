@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """Payloads over DDS: a request from another process, the latched topic, diagnostics, `doctor`."""
 
 import numpy as np

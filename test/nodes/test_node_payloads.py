@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """Payloads by requests and parameters: random sequences against a model; torques without steps.
 
 The node runs in this process (`support.host_bench`), on a clock of ours.

@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """The recipe of README for gravity compensation, with the simulator as the arm."""
 
 from __future__ import annotations

@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """What the feedforward follows: trajectories over time, the state of a controller, or neither."""
 
 import numpy as np

@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """One stamp, one state: random joint states of several sources against a model of what counts.
 
 The first message with a stamp counts for the joints it reports, on /tf and in torques alike,

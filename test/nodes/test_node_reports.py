@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """What /diagnostics say of joint states, by what has happened when."""
 
 from types import SimpleNamespace

@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """~/record_residual and ~/fit_residual_map: what the map subtracts, its file, what is refused."""
 
 import threading

@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """What `kinematics` says about screws, through DDS: representations, singularities, markers."""
 
 import numpy as np

@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """The simulator: a driver that moves by forward dynamics, obeys and yields.
 
 In the process of the tests, whose clock they turn; beside other nodes through DDS.

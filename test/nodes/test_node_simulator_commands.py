@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """Every way to command the simulator, through DDS, in lock step: one answer to each state."""
 
 from functools import partial

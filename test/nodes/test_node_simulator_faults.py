@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """Every fault of the simulated sensors through DDS, set and cleared while the simulation runs.
 
 In lock step, beside the truth, which the simulator publishes too.

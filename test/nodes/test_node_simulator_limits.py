@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """What no command, push or fault does to the simulator, whose clock the tests turn."""
 
 import re

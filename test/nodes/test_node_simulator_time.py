@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """Time of the simulator through DDS: lock step, pause, single steps, reset, other states."""
 
 import numpy as np

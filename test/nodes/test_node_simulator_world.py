@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """Free bodies, planes and springs in the simulator, through DDS, with a published clock."""
 
 import re

@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """Listeners come and go while the frames change: nothing that can still be called is destroyed.
 
 A listener that wants latched messages does not match our outputs, which makes the middleware call

@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """A process that is started with something wrong says what, in one line, and ends with status 1."""
 
 from __future__ import annotations

@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """Frames on /tf and /tf_static in all cases of robot_state_publisher, in this process.
 
 Joints turn about z or move along x: their transforms are known in closed form.

@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """Wrenches of the node for a real arm: filters, dead bands, what is observable, covariances."""
 
 import numpy as np

@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """The node `wrist_sensor` in this process: a tool of particles on a moving arm, and what fails."""
 
 import numpy as np

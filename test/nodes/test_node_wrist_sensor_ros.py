@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """The node `wrist_sensor` through DDS: states of a robot at rest, and what its sensor shows."""
 
 import numpy as np

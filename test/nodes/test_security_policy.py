@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """The policy of SROS 2 allows each process of this package what it does, and no other topic."""
 
 from __future__ import annotations

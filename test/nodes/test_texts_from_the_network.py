@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """What others on the network can send as text: which kind it is, and that no file is opened for it.
 
 Every parameter that is text, and every text of a request, is listed with its kind. A file is named

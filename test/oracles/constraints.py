@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """Constrained dynamics by dense equations and differences: nothing of the package but M, h and J.
 
 The equations [[M, -J^T], [J, 0]] (a, lambda) = (tau - h, b - J' v) in minimal norm; J v is A^T V

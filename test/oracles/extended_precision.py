@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """Equations of motion in extended precision, from the text of a URDF: the judge between libraries.
 
 The recursive Newton-Euler algorithm in the frames of the links, over NumPy's `longdouble` (64 bits

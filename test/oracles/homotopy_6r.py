@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """All inverse solutions of a chain of six revolute joints, by continuation in complex angles.
 
 A closed loop of six revolute joints in general position has 16 solutions over the complex numbers

@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """Mechanics by differentiation: an oracle that shares no formula and no code with the package.
 
 Everything comes from the poses of the links, composed straight from the description: velocities by

@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """MuJoCo's model of a robot, in our coordinates and with our order of components.
 
 MuJoCo gives a free body the velocity of its origin in root axes, and its angular velocity in body

@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """Pinocchio's model of a robot, in our coordinates and with our order of components.
 
 Pinocchio puts the linear part first, orders joints by itself, writes a continuous joint as (cos,

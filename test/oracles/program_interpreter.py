@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """Run a recorded program operation by operation: what it means, independent of any printer."""
 
 from __future__ import annotations

@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """The picture of the benchmark: nothing hides anything, of the committed results and of others."""
 
 from __future__ import annotations

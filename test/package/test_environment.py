@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """The set-up of `make`: what it says when something is missing, and how it goes on later."""
 
 import errno

@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """Plain language: phrases with a standard term, and the width of pages (CONTRIBUTING.md)."""
 
 import re

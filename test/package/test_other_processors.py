@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """The tests whose results depend on arithmetic, as on other processors, each in a process.
 
 NumPy leaves out what a processor would lack, OpenBLAS takes its kernels for another one, the C

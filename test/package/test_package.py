@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """The package as colcon, pip and rosdep see it: package.xml, setup.py, what is installed."""
 
 import ast
@@ -333,13 +336,29 @@ def test_plugins_of_launch_do_not_collect(request, plugin):
 # --- sources ---
 
 
-def test_no_machine_paths():
-    """Nothing in the repository knows the machine it was written on."""
+def tracked() -> list[str]:
+    """Files of the repository, relative to its root."""
     files = subprocess.run(['git', 'ls-files', '-z'], cwd=ROOT, capture_output=True, text=True)
     if files.returncode:
         pytest.skip('not a git checkout')
+    return [name for name in files.stdout.split('\0') if (ROOT / name).is_file()]
+
+
+def test_source_files_have_a_copyright_statement():
+    """REP 2004 wants one in each file; it stands above everything but the interpreter's line."""
+    statement = re.compile(
+        r'(#!.*\n)?(#|//) Copyright \d{4} The screw_dynamics_ros authors\n'
+        r'(#|//) SPDX-License-Identifier: Apache-2\.0\n(?!#|//)'
+    )
+    sources = [name for name in tracked() if name.endswith(('.py', '.pyi', '.sh', '.c', '.cpp'))]
+    assert len(sources) > 1000
+    assert [n for n in sources if not statement.match((ROOT / n).read_text('utf-8'))] == []
+
+
+def test_no_machine_paths():
+    """Nothing in the repository knows the machine it was written on."""
     pattern = re.compile(r'/(?:home|root|Users)/[\w.]')
-    for name in filter(None, files.stdout.split('\0')):
+    for name in tracked():
         path = ROOT / name
-        if path.is_file() and path != Path(__file__).resolve():
+        if path != Path(__file__).resolve():
             assert not pattern.search(path.read_text(errors='ignore')), name

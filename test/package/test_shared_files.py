@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """Files beside the modules are found in a clone, and in the layouts that pip and colcon make."""
 
 import shutil

@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """What may import what: no circles of files or folders, and an order of folders.
 
 The table in doc/reference/architecture.md is the order.

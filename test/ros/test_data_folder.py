@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """The folder of the files that parameters name: plain names, and nothing else is touched."""
 
 import os

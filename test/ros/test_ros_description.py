@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """Descriptions become models in the background; the last one is used, faults are reported."""
 
 import threading

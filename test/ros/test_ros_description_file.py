@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """Descriptions in files: by path and package, and words that assign arguments."""
 
 from __future__ import annotations

@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """Statuses for /diagnostics: the worst level counts and is said first."""
 
 from types import SimpleNamespace

@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """Driver presets: those of the package are whole and fit the nodes; others are refused by name."""
 
 import re

@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """Services that are answered in the thread of the node: what an unexpected exception becomes."""
 
 from types import SimpleNamespace

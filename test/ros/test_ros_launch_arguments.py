@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """Launch arguments are refused with name, value and what was expected, before anything starts."""
 
 from __future__ import annotations

@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """Parameter files: their purpose, and reports on those that ROS 2 refuses or ignores."""
 
 from __future__ import annotations

@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """Tables of parameters: converted, checked all at once, applied when the node has stored them."""
 
 from dataclasses import replace

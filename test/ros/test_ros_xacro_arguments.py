@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """Arguments of xacro files that have no value: all at once, why, and the words that give them."""
 
 from __future__ import annotations

@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """Xacro files: expanded; errors with macros and files; files that describe no robot."""
 
 from __future__ import annotations

@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """YAML with bounds, and errors that say nothing of what is in a file."""
 
 import os

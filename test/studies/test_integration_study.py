@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """`integration_study`: its numbers beside those of the specification, its tables and pictures.
 
 The study is carried out once, in its quick form.

@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """What is wrong with the sets of inverse solutions found for poses of real arms."""
 
 from __future__ import annotations

@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """The 321 arm of Bruyninckx's chapter 7 and its golden numbers (8.1 of the specification)."""
 
 from __future__ import annotations

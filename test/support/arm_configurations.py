@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """Configurations of real arms to make poses from: random ones, and hard ones."""
 
 from __future__ import annotations

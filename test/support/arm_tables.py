@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """Arms by published numbers: axes at the zero position, or Denavit-Hartenberg tables.
 
 The tables are in `support.arms_of_six` and `support.arms_of_seven`.

@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """Real arms of six and seven revolute joints, for statistics of inverse kinematics.
 
 Some are in the descriptions of example-robot-data, from a base link to a tool link; the others in

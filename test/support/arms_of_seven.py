@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """Arms of seven revolute joints by published numbers, in metres and degrees.
 
 For what sources and numbers mean, see `support.arms_of_six`.

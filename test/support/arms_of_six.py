@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """Arms of six revolute joints by published numbers, in metres and degrees.
 
 The numbers are those of the manufacturer, without the rounding of right angles to 1.5708 in some

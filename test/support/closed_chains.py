@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """Mechanisms with loops for the tests, as trees with cut joints."""
 
 from __future__ import annotations

@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """Made-up recordings of the demo: what a perfect run gives, and runs with something wrong."""
 
 from __future__ import annotations

@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """What the tests of doc/ have in common: pages name functions, tests and IDs that exist."""
 
 from __future__ import annotations

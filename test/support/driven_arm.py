@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """Errors of integrators on an arm that torques and a wrench drive."""
 
 from __future__ import annotations

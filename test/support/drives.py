@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """Robots with drives, for the tests of friction, felt inertias and rotors."""
 
 from __future__ import annotations

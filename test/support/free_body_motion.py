@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """The motion of a free body, exactly and in steps, and orders of convergence."""
 
 from __future__ import annotations

@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """One rigid body on a floating base, for simulations of contacts."""
 
 from __future__ import annotations

@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """Arguments for the functions of `core.robot.autograd`, the same for PyTorch and JAX."""
 
 from __future__ import annotations

@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """The heavy top: a body on a spherical joint to the ground, in absolute coordinates.
 
 Müller and Terze, section 5.1, equations (38) to (42), written out by hand in both groups; data and

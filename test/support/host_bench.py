@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """A node in the process of a test: compiling, clock and listeners are in our hands."""
 
 import sys

@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """Random systems in absolute coordinates: bodies with joints of every kind, closed."""
 
 from __future__ import annotations

@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """A planar four-bar linkage as a URDF, and the file that closes its loop."""
 
 

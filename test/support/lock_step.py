@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """A simulator in lock step and a client that answers each of its joint states.
 
 Each answer is sent when its state is there: what is seen does not depend on how fast anything is.

@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """Random robots for the tests: mixed joints, arbitrary axes, branches, physical inertias.
 
 Planar chains, q = 0, joint axes through the body origins and centers of mass at the origin hide

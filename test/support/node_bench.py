@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """A node in the process of a test: it hears, and time goes on, when the test says so."""
 
 from __future__ import annotations

@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """How often an operation is applied while a recursion is recorded."""
 
 from __future__ import annotations

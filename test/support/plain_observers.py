@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """External torques, filters and flags of a robot, computed again from all states since a start."""
 
 from dataclasses import dataclass, field

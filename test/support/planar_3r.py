@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """A planar arm of three unit rods, redundant for the position of its tip."""
 
 from __future__ import annotations

@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """Random products of exponentials and the motion of their bodies, by differentiating poses alone.
 
 The robots have revolute, prismatic and helical joints with axes off the origins of the bodies,

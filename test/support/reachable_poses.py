@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """Robots and random reachable poses for statistics of inverse kinematics."""
 
 from __future__ import annotations

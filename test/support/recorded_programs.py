@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """Digests of what is recorded for robots, arms, loops and platforms.
 
 They depend on the recursions and on the numbers of the models alone: not on the processor, not on

@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """An action server that takes trajectories as a controller does, and records what it gets."""
 
 from control_msgs.action import FollowJointTrajectory

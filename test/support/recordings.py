@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """Recordings for the tests, written by `rosbags` with its own serialization: an independent one."""
 
 from __future__ import annotations

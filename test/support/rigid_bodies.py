@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """Bodies for the tests of `RigidBody`, random ones and that of golden cases 11 and 12."""
 
 import numpy as np

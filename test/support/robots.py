@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """The robots of the tests: those in `urdf/`, those of example-robot-data, bricks for tiny ones."""
 
 from __future__ import annotations

@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """Nodes in processes of their own, and a client that talks to them over DDS.
 
 Everything stays on this machine, in a domain of its own, and is decided by what comes, never by how

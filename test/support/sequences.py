@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """Random sequences of steps through a state machine: the same few in each run, or many others."""
 
 from __future__ import annotations

@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """Random members of the families of serial arms, and how far their branches are off."""
 
 from __future__ import annotations

@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """Recordings of simulated arms that are not what their description says, with known truth."""
 
 from __future__ import annotations

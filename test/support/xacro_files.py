@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """Xacro files: a robot in two files, with arguments, a macro and an expression; and others."""
 
 from importlib.util import find_spec

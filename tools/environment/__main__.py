@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """Makes the virtual environment of this repository, or brings it up to date.
 
     python tools/environment VENV [run | all]

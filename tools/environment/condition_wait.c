@@ -1,3 +1,6 @@
+// Copyright 2026 The screw_dynamics_ros authors
+// SPDX-License-Identifier: Apache-2.0
+
 /* Corrects waiting without a deadline in the ROS 2 wheels; loaded before everything else there.
 
    Fast DDS waits for its discovery callbacks when it removes a participant, until the latest time

@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """Corrects how Fast DDS in the ROS 2 wheels waits for its callbacks; see condition_wait.c.
 
 Without it about one in ten thousand processes spins for ever when its last node is destroyed while

@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """Progress in short lines, the log, and the one error of the set-up."""
 
 import subprocess

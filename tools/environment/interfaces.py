@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """Builds interface packages (message and service types) into the virtual environment.
 
 Packages are built and installed into a staging folder first and then copied into place from a list

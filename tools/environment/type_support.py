@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """Generates and compiles interface packages for rclpy over Fast DDS, with the generators of ROS 2.
 
     python type_support.py STAGE FOLDER...

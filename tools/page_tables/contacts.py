@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """The table of doc/how_to/contact_localization.md: how well contacts are localized, simulated."""
 
 from __future__ import annotations

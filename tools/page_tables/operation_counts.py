@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """The tables of doc/reference/operation_counts.md.
 
 Nothing is timed: multiplications and additions of the programs that `Robot` compiles, counted as

@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """What follows from the registry of executables and the declarations of parameters.
 
 These are doc/reference/parameters.md and the parameter files in config/, as a whole, and the tables

@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """Committed results of the benchmark, and the cells and lines of tables that show them."""
 
 from __future__ import annotations

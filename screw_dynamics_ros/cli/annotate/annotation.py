@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """One recording: its joint states are read, outputs computed and written beside what it has."""
 
 from __future__ import annotations

@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """Add the outputs of the nodes to a recording of rosbag2.
 
     annotate run.mcap -o annotated.mcap --outputs gravity,external_torque --set observer=momentum

@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """Whole folders of recordings, on the processors of this machine or on a cluster, by Dask.
 
 An output has its name only when it is whole, so that what is there is done: a run that was killed

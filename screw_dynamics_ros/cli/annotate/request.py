@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """What `annotate` is asked for: the same for all recordings of a folder, and for all processes."""
 
 from __future__ import annotations

@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """Outputs as a Parquet table, a row for each state.
 
 Columns: `timestamp` [s since the first state], `stamp` [ns], `observation.state`, the positions of

@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """The topics of `annotate`: names, types and labels are those of the nodes."""
 
 from __future__ import annotations

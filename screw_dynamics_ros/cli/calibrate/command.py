@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """Calibrate a robot: correct its URDF by measured poses, points or distances.
 
     calibrate robot.urdf measurements.csv --link tool0 --position-deviation 1e-4

@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """Files of measurements: joint positions by name, and what an instrument saw then.
 
 CSV, a column for each joint that matters and for what was measured:

@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """The picture of `calibrate`: residuals of each measurement, before and after."""
 
 from __future__ import annotations

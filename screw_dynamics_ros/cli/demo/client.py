@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """The client of the demo: receives all outputs for one tool frame and pushes the tool."""
 
 from __future__ import annotations

@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """The demo: a simulated arm, its model state over DDS, and a client that checks it.
 
 Starts the node `simulator` as the driver of a 7-joint arm and `bringup` beside it, each in a

@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """The nodes of the demo as child processes that end with it."""
 
 from __future__ import annotations

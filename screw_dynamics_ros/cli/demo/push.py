@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """The push of the demo: a known force on the tool for part of the run."""
 
 from __future__ import annotations

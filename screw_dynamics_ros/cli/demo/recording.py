@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """The messages that the client of the demo receives in a run, as arrays by topic."""
 
 from __future__ import annotations

@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """One run of the demo: start the nodes, wait for their outputs, record them."""
 
 from __future__ import annotations

@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """One moment of the demo, as numbers to show."""
 
 from __future__ import annotations

@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """The live view of the demo: its content, and its display on the terminal."""
 
 from __future__ import annotations

@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """Examine a robot before trusting its model: description, joint states, efforts.
 
 Without arguments the robot that runs here is examined, by its topics robot_description and

@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """Report of `doctor` on a description: joints, carried masses, problems, comparison."""
 
 from __future__ import annotations

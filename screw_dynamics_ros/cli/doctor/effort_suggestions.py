@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """What efforts are and contain, as far as poses at rest tell it."""
 
 from __future__ import annotations

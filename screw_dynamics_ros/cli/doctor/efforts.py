@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """Comparison of the efforts of a robot at rest with the model.
 
 What they contain is the parameter `effort_terms` of the nodes. At rest there are no Coriolis and

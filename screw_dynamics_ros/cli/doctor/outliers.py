@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """Values of a description that stand out against their neighbors in the chain.
 
 They can be right, so that loading does not object; more often a decimal point or a unit is wrong.

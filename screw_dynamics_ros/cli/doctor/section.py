@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """A section of a report: plain lines and tables, then findings."""
 
 from __future__ import annotations

@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """Data that `doctor` records of a running robot, before ROS is shut down and they are evaluated.
 
 SIGINT ends the recording at the next turn.

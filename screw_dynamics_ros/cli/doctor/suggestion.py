@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """A parameter file with the reason of each line, and what the data do not tell."""
 
 from __future__ import annotations

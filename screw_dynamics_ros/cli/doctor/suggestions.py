@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """Parameters that can be estimated from what a running robot says.
 
 What the data do not tell keeps its default and is named with what would tell it: a wrong sign or a

@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """Report of `doctor` on a running robot: joint states, efforts, publishers of transforms."""
 
 from __future__ import annotations

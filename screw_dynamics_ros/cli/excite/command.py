@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """Design a motion worth recording: one that tells the dynamics of a robot best.
 
     excite robot.urdf --output motion.yaml --output motion.csv --range 0.6

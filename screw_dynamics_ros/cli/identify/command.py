@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """Identify the dynamics of a robot from recorded joint states.
 
     identify run.mcap --urdf robot.urdf --output identified

@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """Run the nodes over a recording of rosbag2 and record what they publish.
 
     replay run.mcap -o replayed.mcap --nodes wrench_estimator --ros-args -p observer:=momentum

@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """A node in this process that is fed with recorded joint states instead of received ones."""
 
 from __future__ import annotations

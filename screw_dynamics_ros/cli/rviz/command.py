@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """Start rviz2 for the robot whose description is on the topic robot_description.
 
     ros2 run screw_dynamics_ros rviz

@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """A configuration of rviz for one robot, made of the template of this package."""
 
 from __future__ import annotations

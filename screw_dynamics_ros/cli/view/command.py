@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """Show a robot in a web browser: its links, joint torques, wrenches and inverse kinematics.
 
     python -m screw_dynamics_ros view panda

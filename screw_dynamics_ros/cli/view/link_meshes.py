@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """The triangles of links: their visual geometry, else their collision geometry, else capsules."""
 
 from __future__ import annotations

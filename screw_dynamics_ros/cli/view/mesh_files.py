@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """Which file a mesh of a description is, by who gave the description."""
 
 from __future__ import annotations

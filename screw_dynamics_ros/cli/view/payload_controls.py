@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """Sliders of a payload: the link that carries it, its mass and its center of mass."""
 
 from __future__ import annotations

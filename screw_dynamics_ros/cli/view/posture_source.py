@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """A robot alone: sliders, or a handle, decide about its joints and its payload."""
 
 from __future__ import annotations

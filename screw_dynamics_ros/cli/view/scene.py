@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """The robot in the scene: its links, and what is drawn at them."""
 
 from __future__ import annotations

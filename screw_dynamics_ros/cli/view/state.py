@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """What the view shows at one instant, and where it comes from."""
 
 from __future__ import annotations

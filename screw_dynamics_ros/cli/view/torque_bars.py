@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """Bars of the joint torques against the limits of effort, as a picture in SVG."""
 
 from __future__ import annotations

@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """The page: a server of viser, its panel, and the loop that draws the newest state."""
 
 from __future__ import annotations

@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """What a URDF says about how its links look: primitives and meshes, with colors."""
 
 from __future__ import annotations

@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """Cache of machine code on disk, by content: code is compiled once and then loaded.
 
 A file name is a hash of everything the code depends on, so a file is never wrong, only absent.

@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """Executable functions of a robot: a specification, and one kernel class per backend.
 
 Ways to call a kernel of inputs (size,) and outputs of its `shapes`:

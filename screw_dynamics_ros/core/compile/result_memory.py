@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """Memory for large results, kept when nobody refers to them any more, for the next ones.
 
 The system clears memory before a process gets it, which takes longer than computing mass matrices

@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """The sources of the core at the time of its import, and those of formulas outside it.
 
 They decide what a function of the package records, and how a program becomes machine code. Those of

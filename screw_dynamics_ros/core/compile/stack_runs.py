@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """Compiled kernels run over stacks of samples: where results go, and which threads share the work.
 
 Threads claim a few samples at a time, some from the first on and some from the last on, so that one

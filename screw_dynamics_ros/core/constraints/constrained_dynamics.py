@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """Forward dynamics under constraints: compiled for their structure, solved with their numbers."""
 
 from __future__ import annotations

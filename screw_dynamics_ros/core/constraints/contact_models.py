@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """Constraints on motion: free twists and constraint wrenches of contacts and joints; limits.
 
 A constraint on a rigid body is a system of twists it allows or, equivalently, the reciprocal system

@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """Constrained dynamics of a tree, as far as it can be said before the constraints are solved.
 
 Constraints add A lambda to the wrenches on the links. The accelerations are linear in lambda,

@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """Constraint forces: the multipliers lambda of equality and inequality constraints.
 
     inverse_inertia lambda = wanted - drift =: r

@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 r"""Kinetostatic filtering: the allowed twist nearest to a commanded one.
 
 With the wrenches W (6, k) that a contact transmits and Q = W^T, allowed are the twists Q t = 0, and

@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """Constraints on the motion of a link, as accelerations that it must have.
 
 The twist V of a frame of a link, relative to another link or to the root frame, has components

@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """Robot descriptions: what a file says about links, joints and inertias, checked."""
 
 from screw_dynamics_ros.core.description.body_inertia import Inertia

@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """Physical checks of a description.
 
 `physical_findings` looks at a readable description and says what a careful engineer would: inertias

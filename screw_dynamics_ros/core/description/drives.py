@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """What drives a joint: rotor behind a gear, and friction.
 
 A rotor of inertia J that turns G times as fast as its joint has the reflected inertia G^2 J. This

@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """The types of joints, one row each: everything that depends on the type asks its row.
 
 The child frame has its 3-axis along the joint axis here. A joint of several freedoms is one body

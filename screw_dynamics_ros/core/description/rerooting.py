@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """Another link as the root of the tree: a humanoid that changes its stance foot."""
 
 from __future__ import annotations

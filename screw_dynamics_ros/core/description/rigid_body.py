@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """One rigid body: its mass distribution in any frame, its momentum, energy, equations of motion.
 
 Everything is about the origin of the body's frame and resolved in it: twists V = (omega, v) are

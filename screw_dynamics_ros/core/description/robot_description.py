@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """What a robot description says: links, joints, inertias and limits, in file order and unreduced.
 
 A `RobotDescription` is plain data, independent of the format it was read from, and a checked tree:

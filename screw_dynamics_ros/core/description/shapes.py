@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """Shapes of links: the boxes, cylinders and spheres of a description, for places on a link."""
 
 from __future__ import annotations

@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """URDF to `RobotDescription`.
 
 A URDF arrives by topic, from anybody: it is parsed safely (`xml_document`), every number in it is

@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """Other inertias and friction in the text of a URDF: meshes, comments and tags of others stay."""
 
 from __future__ import annotations

@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """What urdfdom reads otherwise: the parser of robot_state_publisher, MoveIt, Gazebo and Pinocchio.
 
 It refuses some numbers that other programs accept. An <inertial> with one of them is dropped with

@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """The XML of robot descriptions: parsed safely, from any source."""
 
 from __future__ import annotations

@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """The articulated-body recursion: what a subtree looks like to the joint that carries it.
 
 A body with all its successors, their joints free to move, resists an acceleration dV by the wrench

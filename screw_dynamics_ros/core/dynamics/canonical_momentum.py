@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """Forward dynamics in canonical momenta p = M(q) v instead of velocities, O(n).
 
 Hamilton's equations, in which accelerations and Coriolis forces do not occur: the velocities follow

@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """Coriolis matrix of a tree.
 
 C v are the Coriolis torques, C = J^T (M J' + B J), and B is chosen such that dM/dt - 2 C is skew

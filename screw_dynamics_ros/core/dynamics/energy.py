@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """Energies and the center of mass.
 
     T = 1/2 sum V_i^T M_i V_i + 1/2 sum d_i q_i'^2,    U = -g . sum (m_i r_i + R_i h_i),

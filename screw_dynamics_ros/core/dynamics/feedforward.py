@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """The share of the torques of a motion that a controller has to add, and the reverse.
 
     tau = tau_needed - sum over k of (1 - s_k) tau_k

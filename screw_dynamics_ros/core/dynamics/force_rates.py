@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """Time derivatives of the generalized forces of a motion, to any order, in three representations.
 
 Motions of joints with elastic drives, and the flat outputs of such robots, need torques that are

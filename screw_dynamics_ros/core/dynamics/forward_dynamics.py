@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """Forward dynamics: articulated bodies, or dense reduced equations where joints mimic others.
 
     M(q) a = tau - C(q, v) v - g(q) + sum J^T W.

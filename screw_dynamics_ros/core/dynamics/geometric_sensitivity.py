@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """How torques and poses change with the geometry: placements of joints as parameters.
 
 A joint that is moved in its predecessor by exp(pi), pi = (rotation [rad], translation [m]) in the

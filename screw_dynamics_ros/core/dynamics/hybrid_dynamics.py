@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """Hybrid dynamics: each joint is given by its motion or by its torque.
 
 Two formulations that agree: articulated bodies in which prescribed joints are not free, O(n)

@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """Recursive Newton-Euler inverse dynamics on a tree.
 
 The hybrid form of the recursion, with every vector resolved in the frame of its own body. It needs

@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """Wrenches through the joints of the description, fixed joints included.
 
 In root axes and at the origin of each link, with the Newton-Euler equations of the hybrid form,

@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """Mass matrix of a tree by composite inertias.
 
     M_ij = X_i^T Ad_{C_j,i}^T (sum of the inertias that joint j carries) X_j + d_i delta_ij

@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """Joints with nothing to accelerate: a named error, or NaN, never a number made of rounding.
 
 The acceleration of a joint is a_i = u_i / D_i with the inertia D_i = X_i^T P_i X_i + d_i that it

@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """Momentum of the whole robot, about the root's origin and about the center of mass.
 
 Spatial momenta of bodies add up as they are,

@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """Newton-Euler equations of one body in any representation or frame.
 
 With the twist V of the body, its inertia M and the momentum Pi = M V in the same representation:

@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """Partial derivatives of inverse and forward dynamics, and the inverse mass matrix.
 
     dQ/dq, dQ/dv and dQ/da = M    by the closed form in `inverse_dynamics_derivatives`,

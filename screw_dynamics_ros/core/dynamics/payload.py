@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """Bodies the robot carries: what they add to the joint torques.
 
 Torques are linear in the inertial parameters phi of a body, tau = Y(q, v, a) phi, so payloads add

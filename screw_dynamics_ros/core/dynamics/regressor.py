@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """Linearity of the equations of motion in the inertial parameters, and base parameters.
 
     Q = Y(q, v, a) phi,    phi = (m, m d, I) of every link,    Y phi = Y[:, base] (grouping phi).

@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """The same motion with fewer inertial parameters.
 
 Mass on the axis of a revolute joint moves alike whether it belongs to one body or to the other; so

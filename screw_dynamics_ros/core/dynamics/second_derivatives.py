@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """Second partial derivatives of inverse dynamics.
 
 With the letters of `partial_derivatives.inverse_dynamics_derivatives`, S_k = Psi_k + J'_k and l the

@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """Inertias of bodies and their transport between frames.
 
 With the mass m, the first moment h = m d and the inertia I about the origin of the body's frame,

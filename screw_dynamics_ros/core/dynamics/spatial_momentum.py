@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """Dynamics in the spatial momentum of a whole robot on a floating base.
 
 The state is (q, P) with P = (Pi^s, p_m): the momentum Pi^s (6,) of all bodies about the root's

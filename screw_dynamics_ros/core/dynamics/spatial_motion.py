@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """Motion and inertia of all bodies in one frame, so that sums over bodies need no transport.
 
     V_i = V_p + J_i q_i',    J_i = Ad_{C_i} X_i,    J_i' = [V_i, J_i],    Psi_i = [V_p, J_i].

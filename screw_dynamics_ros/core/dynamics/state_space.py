@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """Linear model of the motion near a state.
 
     d/dt (dq, dv) = [[0, 1], [da/dq, da/dv]] (dq, dv) + [0, M^-1] dtau,

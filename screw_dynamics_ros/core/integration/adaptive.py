@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """Runge-Kutta steps on a Lie group whose length an embedded method controls."""
 
 from __future__ import annotations

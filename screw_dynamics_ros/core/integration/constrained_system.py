@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """What implicit integrators ask of a system, with constraints or without.
 
 The equations of motion in the velocities v of the configuration group, index 3 (Müller and Terze

@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """Fixed-point iteration with Anderson acceleration: the equations of implicit steps.
 
 The maps x -> G(x) of the implicit integrators are simplified Newton steps, in which the derivatives

@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """Generalized-alpha steps on a Lie group, with constraints at the level of positions (index 3)."""
 
 from __future__ import annotations

@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """Runge-Kutta steps that keep the momentum of a robot on a floating base."""
 
 from __future__ import annotations

@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """One step of an explicit Runge-Kutta method on a Lie group, after Munthe-Kaas."""
 
 from __future__ import annotations

@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """Order conditions of Runge-Kutta methods, one for each rooted tree.
 
 A method has order p if sum_i b_i phi_i(t) = 1 / gamma(t) for every rooted tree t with up to p

@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """Semi-implicit Euler steps: new velocities first, then positions with these."""
 
 from __future__ import annotations

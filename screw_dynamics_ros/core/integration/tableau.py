@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """Coefficients of explicit Runge-Kutta methods.
 
 Stage j of s is at the time c_j h with the increment h sum_l a_jl k_l of earlier rates k_l; the step

@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """Variational steps on a Lie group: symplectic, with constraints in positions and velocities."""
 
 from __future__ import annotations

@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """Analytical Jacobians: the rates of coordinates of a link's pose, (phi', r') = J_a q'.
 
 phi are Euler angles of any set, a unit quaternion or a rotation vector, r is the position of the

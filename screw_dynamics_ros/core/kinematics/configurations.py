@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """Configurations of a tree as points of a manifold: a start, samples, differences.
 
 A configuration q has one number for each coordinate of a joint and (x, y, z, qx, qy, qz, qw) for

@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """Accelerations, jerks and higher derivatives of twists; rates of Jacobians.
 
 Twists and their derivatives come from the body-fixed recursion, in which the joint screws are

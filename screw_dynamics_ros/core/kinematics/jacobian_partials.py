@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """Partial derivatives of Jacobians by the joint coordinates, of any order, in closed form.
 
 With J_k the column of joint k, indices counting the joints on the path from root to link:

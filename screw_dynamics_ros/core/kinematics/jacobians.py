@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """Geometric Jacobians and twists of links: V = J q'.
 
 Column j of the Jacobian of a link, with the joint screw X_j in the frame of body j, is

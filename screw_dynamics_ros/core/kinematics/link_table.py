@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """Tables of link parameters: what Denavit-Hartenberg, Hayati-Roberts and similar tables share.
 
 Frame {i-1} of a table has its Z axis on the axis of joint i. Row i holds the few constants that

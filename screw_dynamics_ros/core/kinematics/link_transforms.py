@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """Poses of child links in their parent links, in the form tf2 wants them.
 
 For each joint with the origin (R_0, r_0) in the parent link, the motion (R_q, r_q) of the joint and

@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """Forward kinematics of a tree by products of exponentials.
 
 With B_i the configuration of body i in its predecessor p at q_i = 0, X_i the joint screw in the

@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """How far a pose is from another one, as a screw without branches.
 
 With D = C^-1 C_target = (R, r), rotation angle theta and axis e,

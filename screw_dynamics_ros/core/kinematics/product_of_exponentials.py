@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """The geometry of a robot as a product of exponentials, in five descriptions of one tree.
 
 Joint i carries body i on its predecessor p(i); it has one freedom and a constant unit screw

@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """Kinematic reconstruction: configurations from velocities, in local coordinates on the group.
 
 The configurations of a robot are a Lie group, R for each coordinate of a joint and rigid motions

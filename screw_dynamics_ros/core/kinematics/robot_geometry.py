@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """Products of exponentials from and to robot descriptions and the trees the recursions run on.
 
 A `RobotDescription` has joint axes through the origin of the child link; a product of exponentials

@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """Time derivatives as lists [x, x', x'', ...], and Leibniz' rule for products of them.
 
     (a b)^(k) = sum over m of binomial(k, m) a^(m) b^(k-m).

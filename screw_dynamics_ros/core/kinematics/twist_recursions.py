@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """Twists of all bodies to any order, by a recursion from root to tips in each representation.
 
 In all four the twist of body i follows from that of its predecessor p by V_i = T_i V_p + X_i q_i',

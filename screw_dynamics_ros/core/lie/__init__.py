@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """Lie groups of rigid motion, the algebra of screws, and what is written down with them.
 
 Groups and algebra: `so3` rotations, `se3` rigid motions, `so3xr3` their direct-product rival,

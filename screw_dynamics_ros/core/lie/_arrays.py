@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """Argument checks and the small-angle switch shared by the modules of the Lie layer."""
 
 from collections.abc import Callable, Sequence

@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """Euler angles: all twelve sets of three angles, about moving or about fixed axes.
 
 A set is named by its axes in the order of its angles, capitals for moving axes and small letters

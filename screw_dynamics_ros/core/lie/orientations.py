@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """Orientations: elementary rotations, axis and angle, angular velocity, noisy matrices.
 
 A rotation matrix R (..., 3, 3) describes a body in a reference frame: its columns are the body's

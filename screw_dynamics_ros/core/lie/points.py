@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """Points, free vectors, directions and planes.
 
 A point p (..., 3), m, and a free vector v (..., 3) look alike and transform differently: under a

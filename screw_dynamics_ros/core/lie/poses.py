@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """Poses: change of frame or displacement, minimal coordinates, small differences, rates.
 
 A pose C (..., 4, 4) = [[R, r], [0, 1]] says where a body is in a reference frame, or moves it there

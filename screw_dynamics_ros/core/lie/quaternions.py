@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """Unit quaternions (x, y, z, w), scalar last: a double cover of SO(3).
 
 Functions take stacks: leading axes broadcast. `product`, `conjugate`, `to_matrix` and

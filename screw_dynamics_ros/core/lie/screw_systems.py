@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """Systems of screws: the span of several twists or wrenches, and what is reciprocal to it.
 
 A system is given by the columns of a matrix (6, n) like those of a Jacobian; they may be dependent.

@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """Screws, twists and wrenches: axes and pitches, products, frame changes, representations.
 
 A twist V = (omega, v) (..., 6), rad/s and m/s, and a wrench W = (t, f) (..., 6), N m and N, have

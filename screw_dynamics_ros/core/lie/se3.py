@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """Rigid motions: the group SE(3), its algebra se(3) = R^6 and the maps between them.
 
 Angular part first: a twist or screw X = (xi, eta) has shape (..., 6), xi in rad (or rad/s), eta in

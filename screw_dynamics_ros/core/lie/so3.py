@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """Rotations: the group SO(3), its algebra so(3) = R^3 and the maps between them.
 
 A rotation vector x = angle * axis, in rad, has shape (..., 3), a rotation matrix R, mapping the

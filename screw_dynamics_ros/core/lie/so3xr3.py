@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """The direct product SO(3) x R^3: rotation and translation that do not act on each other.
 
 The same arrays as in `se3`, a pose [[R, r], [0, 1]] (..., 4, 4) and X = (xi, eta) (..., 6), angular

@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """What nodes publish of each state and `annotate` writes for recordings: one row each.
 
 Formulas are for `Robot.fuse`, angular part first; messages have the linear part first.

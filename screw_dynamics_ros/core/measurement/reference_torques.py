@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """The motion that a reference asks for, and the torques for it; all functions can be recorded.
 
 A reference is a vector (4 n,) for the n joints with one coordinate, four rows: 1 for the joints it

@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """Platforms on wheels and arms on them; doc/theory/mobile_robots.md."""
 
 from screw_dynamics_ros.core.mobile.command_limits import AxisLimits, TwistLimiter

@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """Bounds of speed, acceleration and jerk on commanded twists.
 
 Smooth commands avoid slip, on which odometry relies. Each axis has its own bounds; a bound that

@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """The path of a platform as joint states tell it, until it is lost."""
 
 from __future__ import annotations

@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 r"""Odometry by exact arcs, with the covariance of the pose.
 
 Between two readings the wheels turn by dq at constant rates, so that the platform moves along an

@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """Poses, twists and wrenches in the plane: SE(2), and its place in SE(3).
 
 Components are in the order of the core, the angular one first:

@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """The usual platforms by their dimensions, and closed formulas of their steering.
 
 The origin of a platform is where it is best described: the middle of the axle of a differential

@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 r"""Twists that a platform can make, nearest to one that is wanted.
 
 A twist t with A t = 0 slips nowhere. The kinetostatic filter takes a wanted twist to the admissible

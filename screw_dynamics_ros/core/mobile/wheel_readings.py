@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """From positions or velocities of wheels to their displacements, unless the path is lost.
 
 >>> readings = WheelReadings([('right',), ('left',)])

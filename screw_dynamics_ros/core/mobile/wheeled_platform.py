@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 r"""Platforms on wheels: velocities, constraints and forces of any set of wheels.
 
 With t the twist (omega, v_x, v_y) of the platform in its own frame, rim speeds r q' and slips s::

@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """Wheels of a platform as lines in the plane: along which they drive, and across which they hold.
 
 A wheel at p that rolls along the unit vector u transmits forces along lines through p, unit

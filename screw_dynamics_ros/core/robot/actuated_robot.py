@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """What programs ask a robot, with loops or without: formulas in the coordinates of its motors.
 
 Loops leave fewer freedoms than the tree has joints: with the map G from the rates of the motors to

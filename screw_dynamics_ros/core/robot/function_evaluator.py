@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """Compilation on first use: base of `Robot`.
 
 A function is compiled when it is first called with these options and wrenched links, and kept: for

@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """The functions of a robot: `compiled` makes one out of a recursion, and `FUNCTIONS` lists them.
 
     @compiled(jacobians.jacobian, 'q')

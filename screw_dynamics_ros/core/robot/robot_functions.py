@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """The compiled functions of a robot: recursions with signatures and docstrings.
 
 `compiled` adds the keywords `gravity` and `out`. `robot_functions.pyi` shows them to type checkers;

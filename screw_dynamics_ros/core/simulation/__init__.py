@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """A simulated robot: motion under torques and contacts, and controllers to hold it."""
 
 from screw_dynamics_ros.core.simulation.contacts import ContactPoint, Plane

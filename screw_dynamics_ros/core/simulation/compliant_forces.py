@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """Forces of planes and springs on the links of a tree: a recursion, recorded and compiled."""
 
 from __future__ import annotations

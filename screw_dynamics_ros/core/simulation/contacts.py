@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 r"""Compliant point contacts with planes: the law of Hunt and Crossley, and sticking dry friction.
 
 A contact point is a sphere, of radius 0 as a rule, that is fixed to a link. It touches a plane at

@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """Planes and springs around a robot: compiled for the links they act on, with numbers as inputs."""
 
 from __future__ import annotations

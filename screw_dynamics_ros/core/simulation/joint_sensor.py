@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """Measurement of joint states as drivers report them: with noise, faults and delays."""
 
 from __future__ import annotations

@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """Joint servos: torques that follow positions or velocities with a stated stiffness."""
 
 from __future__ import annotations

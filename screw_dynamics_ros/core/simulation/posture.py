@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """Gravity compensation with joint springs and dampers around a slowly moving posture."""
 
 from __future__ import annotations

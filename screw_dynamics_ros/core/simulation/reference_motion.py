@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """A slow motion of joints within their limits, which starts at rest."""
 
 from __future__ import annotations

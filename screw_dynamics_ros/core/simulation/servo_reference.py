@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """References that joint servos can follow with the torques left by gravity."""
 
 from __future__ import annotations

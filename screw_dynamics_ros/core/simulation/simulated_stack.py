@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """Many robots of one kind, moved at once in steps of fixed length."""
 
 from __future__ import annotations

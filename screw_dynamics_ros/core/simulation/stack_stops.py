@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """Stops of a stack of robots: the laws of `simulation.stops`, solved for all robots at once."""
 
 from __future__ import annotations

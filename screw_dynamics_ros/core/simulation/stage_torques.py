@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """Torques with those of planes and springs, as integrators ask for them in the stages of a step."""
 
 from __future__ import annotations

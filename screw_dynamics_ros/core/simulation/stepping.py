@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """Steps between stops: as long as motion and contacts allow, and ended by impacts."""
 
 from __future__ import annotations

@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 r"""Joint limits as stops: rigid, without friction, and inelastic.
 
 A joint at its lower limit cannot have a negative velocity, nor one at its upper limit a positive

@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """Small trees whose numbers can be checked by hand, for examples in docstrings and pages.
 
 >>> [(body.name, body.m) for body in planar_arm().bodies]

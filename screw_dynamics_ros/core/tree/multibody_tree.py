@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """The multibody tree the recursions run on: fixed links folded in, mimic joints mapped.
 
 Each moving body i is connected to its predecessor p(i) by a joint with screw coordinates X_i given

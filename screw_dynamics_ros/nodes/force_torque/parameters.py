@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """Parameters of the node `wrist_sensor`, and the tool that they describe."""
 
 from __future__ import annotations

@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """Messages of a force-torque sensor: checked, and the latest kept."""
 
 from __future__ import annotations

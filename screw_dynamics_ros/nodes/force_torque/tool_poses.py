@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """Services that need the robot at rest: bias, poses, and the tool that they tell."""
 
 from __future__ import annotations

@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """Messages that are computed in Python in another process: markers and singularity measures.
 
 The thread that processes joint states only copies the required numbers. Another thread, which

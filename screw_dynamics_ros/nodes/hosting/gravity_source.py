@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """Gravity in the root frame from a parameter, /tf or an IMU, smoothly at each joint state."""
 
 from __future__ import annotations

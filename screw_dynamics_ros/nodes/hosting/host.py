@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """Common part of all model nodes: one description, one subscription, one kernel for all outputs.
 
 A `ModelHost` feeds any number of output groups (kinematics, dynamics, ...). Each group specifies

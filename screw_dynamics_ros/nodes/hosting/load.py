@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """Statistics of joint states: arrivals, processing times, and how many were skipped."""
 
 from __future__ import annotations

@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """Models of robots with all that a host needs: built in the background, adopted by its thread."""
 
 from __future__ import annotations

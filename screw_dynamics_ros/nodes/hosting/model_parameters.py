@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """The parameters of every model node, in the form in which joint states need them."""
 
 from __future__ import annotations

@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """Topics that tell what the links carry: `~/payload_inertia/<link>`."""
 
 from __future__ import annotations

@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """Robots of the descriptions from a topic and a parameter, built in the background."""
 
 from __future__ import annotations

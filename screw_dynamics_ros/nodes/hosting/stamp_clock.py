@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """The clock that stamps of joint states are compared with."""
 
 from __future__ import annotations

@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """From messages on joint_states to states of joints: one way for all nodes."""
 
 from __future__ import annotations

@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """Processing of a joint state: serialized message, state of all joints, kernel, messages.
 
 If joint states arrive faster than they are processed, only the newest one waits; after a short

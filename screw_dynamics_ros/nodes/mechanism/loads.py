@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """Torques in joints and wrenches on bodies that messages ask for, each for a time."""
 
 from __future__ import annotations

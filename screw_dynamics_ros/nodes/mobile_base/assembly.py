@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """The platform of a node, made of its parameters, and the joints that move it."""
 
 from __future__ import annotations

@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """Commanded twists on their way to the wheels: filtered, limited, ended in time."""
 
 from __future__ import annotations

@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """Parameters of the node `odometry`; names and meanings as in diff_drive_controller."""
 
 from __future__ import annotations

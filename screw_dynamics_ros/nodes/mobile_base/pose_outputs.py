@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """What the node `odometry` publishes about the pose."""
 
 from __future__ import annotations

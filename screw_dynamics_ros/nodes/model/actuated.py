@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """What a node asks its robot, with loops or without: see `ActuatedRobot`."""
 
 from __future__ import annotations

@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """Robots with loops in the nodes, and their states.
 
 Joint states report the joints with sensors, and all others follow (`LoopCompletion`). Outputs of

@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """Joint states with efforts, recorded at rest and in motion to tell a payload from them."""
 
 from __future__ import annotations

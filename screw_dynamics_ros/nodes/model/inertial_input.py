@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """Inputs of the kernel that change on request: payloads, and inertias of links."""
 
 from __future__ import annotations

@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """Inertias of links in place of those of the description, while the robot runs.
 
 The kernel adds the differences of the inertial parameters to those of the description, so that the

@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """What the running robot carries: payloads by name, from parameters and requests."""
 
 from __future__ import annotations

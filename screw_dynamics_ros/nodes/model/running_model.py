@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """The model of a running robot: its kernel, and the arrays of its inputs and results."""
 
 from __future__ import annotations

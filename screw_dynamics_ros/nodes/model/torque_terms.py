@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """Formulas for the joint torques of a robot, term by term, and for the feedforward.
 
 Gravity, Coriolis and friction torques are those of the measured state, the inertial ones are those

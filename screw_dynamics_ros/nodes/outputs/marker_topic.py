@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """The topic `~/markers` of a node: shapes for rviz, drawn at a rate for subscribers."""
 
 from __future__ import annotations

@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """The parameter `loop_closures`: the file of the joints that close loops."""
 
 from __future__ import annotations

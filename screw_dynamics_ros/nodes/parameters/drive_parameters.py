@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """The drives of joints as parameters: `drives.<joint>.rotor_inertia` and so on."""
 
 from __future__ import annotations

@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """The `frames` parameter: links of the robot at which something is published."""
 
 from __future__ import annotations

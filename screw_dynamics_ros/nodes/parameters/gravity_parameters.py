@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """Where the direction of gravity comes from, as parameters."""
 
 from __future__ import annotations

@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """The parameter `nodes`: which nodes `bringup` hosts."""
 
 from screw_dynamics_ros.registry import NODES

@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """The payload of a robot as parameters: a body fixed to a link."""
 
 from __future__ import annotations

@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """Numbers for some joints: a parameter with their names, others with a number for each."""
 
 from __future__ import annotations

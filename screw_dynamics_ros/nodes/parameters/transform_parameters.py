@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """Parameters of frames on /tf, and of the robot description that is passed on with them."""
 
 from __future__ import annotations

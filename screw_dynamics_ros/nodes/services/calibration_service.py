@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """The service `calibrate` of the node `kinematics`: a corrected description from measurements."""
 
 from __future__ import annotations

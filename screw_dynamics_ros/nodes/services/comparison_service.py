@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """The service `compare_model` of the node `dynamics`: the active model beside other programs.
 
 The programs read the description as it was received and get what it lacks: gravity, and the current

@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """Services of the node `dynamics`: inverse and forward dynamics, trajectories, payload, ...
 
 They answer for the robot as the description has it; friction and the payload of the parameters

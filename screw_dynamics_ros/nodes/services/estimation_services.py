@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """Services `record_payload`, `estimate_payload` and `attach_tool`.
 
 Estimates and descriptions are computed in another process; the results are activated in this one.

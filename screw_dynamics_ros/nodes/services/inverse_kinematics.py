@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """The service `inverse_kinematics`: one solution by steps from a start, or all of them.
 
 By steps (NUMERIC) any robot is solved for one or several links, by what is found first; with loops

@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """Services of `kinematics`: forward and inverse kinematics, Jacobian, contacts, calibration.
 
 Shaped like moveit_msgs/GetPositionFK and GetPositionIK: the state by joint names, links by name,

@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """Service `set_link_inertia`: the inertia of a link in place of that of the description."""
 
 from __future__ import annotations

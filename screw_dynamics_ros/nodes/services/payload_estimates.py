@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """Answers to EstimatePayload and AttachTool requests, computed in another process."""
 
 from __future__ import annotations

@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """Services that change what the robot carries: `set_payload`, `clear_payload`, `detach_tool`.
 
 They are answered at once, in the thread of the joint states, and count from the next one on. The

@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """Common parts of the requests of all typed services: robot, states, frames.
 
 Requests are answered in another process (`ros.services`). It receives a `RequestContext` with each

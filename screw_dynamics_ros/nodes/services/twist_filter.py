@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """The service `filter_twist`: what a contact and the joints leave of a commanded twist."""
 
 from __future__ import annotations

@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """Messages that command joints, checked and with the joints by number."""
 
 from __future__ import annotations

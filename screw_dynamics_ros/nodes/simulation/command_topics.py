@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """Topics that command the simulated robot; each refusal is kept until a good message comes."""
 
 from __future__ import annotations

@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """The faults of the simulated sensors as parameters, which change while the node runs."""
 
 from __future__ import annotations

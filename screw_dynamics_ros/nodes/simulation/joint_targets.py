@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """What each joint is to do: the newest command for it, and how long it applies."""
 
 from __future__ import annotations

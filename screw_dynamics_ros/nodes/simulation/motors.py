@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """Torques of the motors: commands, joint servos, and the posture that is held without commands."""
 
 from __future__ import annotations

@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """Wrenches of the environment on links, each for a time."""
 
 from __future__ import annotations

@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """Whether the simulation runs, and why not: paused, stopped by a fault, waiting for a client."""
 
 from __future__ import annotations

@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """What all simulators share: the division of time, its clock, pauses and single steps."""
 
 from __future__ import annotations

@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """Time of the simulation: the stamps of joint states, and when the next one is due."""
 
 from __future__ import annotations

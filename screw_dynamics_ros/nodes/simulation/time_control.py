@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """What requests do to the time of a simulation: pauses, and going on from another state."""
 
 from __future__ import annotations

@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """Planes, contact points and springs as parameters: `planes.<name>.normal` and so on."""
 
 from __future__ import annotations

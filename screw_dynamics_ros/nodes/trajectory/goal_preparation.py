@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """What becomes of a goal before the controller gets it; computed in another process."""
 
 from __future__ import annotations

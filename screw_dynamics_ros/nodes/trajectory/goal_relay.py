@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """Goals on their way to the controller and back.
 
 One goal runs at the controller, another one may be on its way there: a new goal replaces the one

@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """Parameters of the node `trajectory_proxy`."""
 
 from screw_dynamics_ros.core.measurement.estimation.effort_terms import TERMS

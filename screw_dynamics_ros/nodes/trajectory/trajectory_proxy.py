@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """The node `trajectory_proxy`: trajectories with efforts, within the limits, for a controller."""
 
 from __future__ import annotations

@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """States of all joints from those of the joints with sensors: what a mapper asks for."""
 
 from __future__ import annotations

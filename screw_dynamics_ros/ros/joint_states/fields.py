@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """Positions, velocities and efforts of all joints, and substitutes for missing ones.
 
 Each field keeps the values of all joints and when they were measured. It reads the values of the

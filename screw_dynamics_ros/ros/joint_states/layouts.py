@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """Where names, stamp and numbers stand in serialized sensor_msgs/JointState; needs no ROS."""
 
 from __future__ import annotations

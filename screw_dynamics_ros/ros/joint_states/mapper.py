@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """Joint states by name: from messages of drivers to one validated (q, v, tau).
 
 A driver may send joints in any order, only some of them, joints of other robots, NaN, empty or

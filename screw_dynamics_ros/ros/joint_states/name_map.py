@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """Assignment of the joints listed in messages to the joints of the robot."""
 
 from __future__ import annotations

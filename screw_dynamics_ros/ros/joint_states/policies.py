@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """Policies for incomplete, invalid and late joint states, and the reasons they report."""
 
 from __future__ import annotations

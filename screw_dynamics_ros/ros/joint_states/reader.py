@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """Serialized sensor_msgs/JointState, read without creating message objects.
 
 Drivers send messages of one layout again and again: only stamp and numbers are read then.

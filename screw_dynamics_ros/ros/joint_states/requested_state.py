@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """The state in a request: joints by name, others with their last measured values."""
 
 from __future__ import annotations

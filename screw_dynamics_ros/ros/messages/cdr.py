@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """Common Data Representation, the bytes of serialized messages; needs no ROS.
 
 Four bytes tell the encoding; alignment counts from their end. Source: OMG DDS-XTypes 1.3, 7.4.

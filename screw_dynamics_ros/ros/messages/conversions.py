@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """Conversions between the conventions of the core and of ROS messages, all in this module.
 
 Orientations are converted by `tf_transformations`. What is published for each joint state is not:

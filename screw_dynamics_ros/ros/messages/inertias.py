@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """Bodies from and to geometry_msgs/Inertia, which has the matrix about the center of mass."""
 
 from __future__ import annotations

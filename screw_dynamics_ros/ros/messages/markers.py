@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """visualization_msgs/MarkerArray as template: arrows, lines, ellipsoids with changing numbers."""
 
 from __future__ import annotations

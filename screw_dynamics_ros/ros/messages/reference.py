@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """The reference motion of a robot in one instant, by name; limits of motions to follow."""
 
 from __future__ import annotations

@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """Messages as bytes: converting message objects is too slow for a control loop in Python.
 
 A `Template` is a message serialized once by the middleware itself; afterwards only its stamps and

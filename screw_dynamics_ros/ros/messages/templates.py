@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """Templates of the messages that the nodes publish, with names, labels and stamps."""
 
 from __future__ import annotations

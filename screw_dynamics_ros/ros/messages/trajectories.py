@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """Whole joint trajectories, by name: from and to trajectory_msgs/JointTrajectory."""
 
 from __future__ import annotations

@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """Quaternions (x, y, z, w) and homogeneous matrices: the functions of `tf_transformations`.
 
 Python wheels have no tf_transformations, which is a layer over `transforms3d`; there the two

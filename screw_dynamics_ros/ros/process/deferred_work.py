@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """Deferred work: one callback at a time after a joint state, when its outputs are sent.
 
 Statuses and the search for subscribers take as long as a joint state. Between two joint states at

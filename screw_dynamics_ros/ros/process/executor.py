@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """Running nodes: with the events executor if rclpy has one, else single-threaded."""
 
 from __future__ import annotations

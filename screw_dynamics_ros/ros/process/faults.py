@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """Unexpected exceptions: caught, counted, logged, and an ERROR on /diagnostics.
 
 A fault in one joint state, output, status, parameter or request must not end the process; the next

@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """Work in the background: a thread for one task after the other, of which the newest counts."""
 
 from __future__ import annotations

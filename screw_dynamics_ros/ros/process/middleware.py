@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """Settings of the middleware beyond its QoS."""
 
 from __future__ import annotations

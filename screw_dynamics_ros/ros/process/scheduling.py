@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """Real-time scheduling of a process, as controller managers use it."""
 
 from __future__ import annotations

@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """Configuration of a process at startup: invalid arguments, files and names are refused.
 
 ROS 2 silently keeps a parameter that no node declares: a misspelled one leaves the default active.

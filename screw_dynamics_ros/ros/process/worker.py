@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """A process for long computations, so that they do not hold the lock of this interpreter.
 
 A `Worker` calls functions in a process of its own, which is started when it is first needed and

@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """Main function of the process of a `Worker`: calls functions and returns their results."""
 
 from __future__ import annotations

@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """Serialized messages that differ in stamps and numbers only, written as the rows of an array.
 
 What `ros.messages.templates` is for a node: a message is serialized once, by `rosbags` and so

@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """MCAP files read chunk by chunk: thousands of messages in one step.
 
 A loop over single messages takes some microseconds for each of them. Files without an index of

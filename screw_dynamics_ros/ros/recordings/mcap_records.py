@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """The records of MCAP files.
 
 Source: MCAP file format specification (mcap.dev/spec): kinds of records and their fields.

@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """Recordings that are written: what was recorded, and further topics beside it.
 
 `McapOutput` writes one MCAP file, in chunks of arrays; `FolderOutput` a folder with SQLite and

@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """What a recording holds of a robot, as arrays: joint states, description, wrenches.
 
 Nothing is merged, differentiated or held here: what a message does not have is NaN. The states that

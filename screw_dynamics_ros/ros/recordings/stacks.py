@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """Stacks of serialized messages of one layout, read as arrays.
 
 Messages that differ in stamp and numbers only are compared and read by NumPy, all at once; so are

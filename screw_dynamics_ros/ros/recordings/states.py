@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """The states that a node makes of recorded joint states: by the same code, whole runs at once."""
 
 from __future__ import annotations

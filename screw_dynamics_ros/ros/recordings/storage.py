@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """The messages of a recording, topic by topic, in blocks of serialized messages.
 
 By the package `rosbags`, which reads every layout of rosbag2: MCAP and SQLite, compressed or not,

@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """Which command interface each joint has, as the launch argument chooses it."""
 
 from __future__ import annotations

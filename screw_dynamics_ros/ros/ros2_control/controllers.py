@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """Parameters of controller_manager and of controllers for the joints of a simulated robot.
 
 * joint_state_broadcaster publishes the joint states, as on a real robot.

@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """Files for a launch file: the description with its hardware component, and the controllers."""
 
 from __future__ import annotations

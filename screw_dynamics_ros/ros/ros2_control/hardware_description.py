@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """The `<ros2_control>` tag of a simulated robot, put into its description.
 
 The hardware component is `joint_state_topic_hardware_interface/JointStateTopicSystem` (package

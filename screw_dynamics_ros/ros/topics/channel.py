@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """One topic of a node: its subscribers, and the message that holds its numbers."""
 
 from __future__ import annotations

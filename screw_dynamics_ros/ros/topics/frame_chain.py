@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """Rotations between frames on /tf and /tf_static, along the chain of parents of one frame."""
 
 from __future__ import annotations

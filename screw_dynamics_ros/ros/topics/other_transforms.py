@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """Other nodes that publish the frames of the same robot, such as robot_state_publisher."""
 
 from __future__ import annotations

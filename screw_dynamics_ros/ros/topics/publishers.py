@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """Publishers that persist when the robot description changes: subscribers stay connected."""
 
 from __future__ import annotations

@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """Delays of the messages of a subscription until processing, and lost messages.
 
 The middleware notes when a message was sent, by the clock of the sender, whatever its own stamp

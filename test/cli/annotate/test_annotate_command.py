@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """`annotate`: outputs as topics of recordings, read back by `rosbags`, an independent reader."""
 
 import sys

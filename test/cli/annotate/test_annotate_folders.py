@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """`annotate` for folders: killed, resumed, and with recordings that cannot be read."""
 
 import os

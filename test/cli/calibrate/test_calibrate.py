@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """The command `calibrate`: URDF and recorded measurements to a corrected URDF (C-018)."""
 
 from __future__ import annotations

@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """The child processes of the demo: reported when they die, ended in every case."""
 
 from __future__ import annotations

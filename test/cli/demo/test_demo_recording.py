@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """The push and the recording of the demo, on made-up messages."""
 
 from __future__ import annotations

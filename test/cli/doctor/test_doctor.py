@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """`doctor`: what it finds in descriptions, efforts and joint states, and its exit status."""
 
 from __future__ import annotations

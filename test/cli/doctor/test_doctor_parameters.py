@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """Parameters that `doctor` gets from running nodes: late, after lost answers, or never."""
 
 from __future__ import annotations

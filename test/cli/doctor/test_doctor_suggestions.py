@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """`doctor --suggest`: known parameters are written, unknown ones are left out and named."""
 
 import os

@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """Values that stand out against their neighbors: found one by one, and none in sound arms."""
 
 from __future__ import annotations

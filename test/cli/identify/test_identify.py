@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """The command `identify`: recordings to a URDF, parameters of the nodes, and a report."""
 
 from __future__ import annotations

@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """`parity`: agreement on real robots, fields that are named, refusals and exit status."""
 
 from __future__ import annotations

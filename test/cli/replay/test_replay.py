@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """`replay` publishes bit by bit what the node publishes for the same joint states."""
 
 import os

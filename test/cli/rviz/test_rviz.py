@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """rviz for any robot: what its configuration has, and how it is started."""
 
 from __future__ import annotations

@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """Sines and cosines in C: against numbers of extended precision, however they are compiled."""
 
 from __future__ import annotations

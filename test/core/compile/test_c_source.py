@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """Functions in C: what a C compiler makes of them agrees with the recursion itself."""
 
 from __future__ import annotations

@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """The three backends compute the same: single calls, stacks, whatever is passed in.
 
 `test_pinocchio.py` says that the numbers are right, this file that all ways to compute them agree.

@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """The cache of compiled programs on disk, and what happens without a compiler."""
 
 from __future__ import annotations

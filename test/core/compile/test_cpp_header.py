@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """The C++ header: arrays of the standard library and of Eigen, wrong ones refused."""
 
 from __future__ import annotations

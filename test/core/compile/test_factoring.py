@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """Common factors taken out of sums: the same numbers by fewer operations."""
 
 from __future__ import annotations

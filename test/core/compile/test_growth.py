@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """How programs grow with the robot: operations of chains up to 100 joints.
 
 Spec IDs: B-004, D-27, D-38, D-39, D-42, D-45 (linear), D-40, D-43 (as the number of their results).

@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """Nothing leaks, dangles or waits: memory, garbage collection, threads and forks.
 
 Single calls on the native backend are builtin functions written in machine code; these tests try to

@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """Object files for several processors: run where a linker and a processor, or an emulator, are."""
 
 from __future__ import annotations

@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """Outputs of stacks: any elements in any number, for vectors of any width, streamed or not.
 
 Programs of this file are random sums, products and sines, computed beside with NumPy; functions of

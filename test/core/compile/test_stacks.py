@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """Stacks of every size: the same bits for a sample wherever it is, results in place, bad input.
 
 `test_compile.py` compares stacks with single calls, this file stacks with one another, and inputs

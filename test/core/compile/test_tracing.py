@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """Recording a recursion: what is folded, dropped and shared, and what must not be done.
 
 Every recursion is written once; what runs is its recording.

@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """Acceleration-constrained dynamics (C-070 to C-078) against dense equations.
 
 `constraint_oracle` has the dense Karush-Kuhn-Tucker equations with bias terms by differences;

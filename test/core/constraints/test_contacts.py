@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """Inequality constraints, friction pyramids and soft constraints (C-080, C-081).
 
 The oracle for contacts is enumeration: of all choices which of them press, the one that is

@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """Contact wrench bases (C-047) and the filter that keeps twists within a contact (C-046)."""
 
 import numpy as np

@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """Physical findings: inertias no body has, joints that move no mass, implausible units, total mass.
 
 The criterion for inertias is D-17: the Binet matrix theta = 1/2 tr(I) 1 - I of a rigid body is

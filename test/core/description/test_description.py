@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """Descriptions made in Python: what is no body, no joint and no tree is refused by name."""
 
 from __future__ import annotations

@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """Joint types: each row beside what the tree, the recursions and a URDF do with such a joint."""
 
 from __future__ import annotations

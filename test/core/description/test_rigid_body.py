@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """One rigid body: masses, momenta, energies (B-090 to B-101; D-17, D-43).
 
 `test_rigid_body_motion.py` has its equations of motion.

@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """Equations of motion of one rigid body (B-087, B-089, B-096, B-098 to B-100).
 
 Also D-18, D-20, D-21.

@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """The ros2_control tags of descriptions, those that others have written among them."""
 
 import pytest

@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """Shapes of links: read from URDF, and where lines enter them, against points of their surfaces."""
 
 import numpy as np

@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """Reading URDF: what is understood and what is accepted.
 
 B-001: links and joints of the model; B-091: inertia tensor, rpy of the inertial frame. Refusals

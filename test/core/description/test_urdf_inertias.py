@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """Other inertias and friction in a URDF: what is read back, and what stays."""
 
 from __future__ import annotations

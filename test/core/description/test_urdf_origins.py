@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """Other origins in the text of a URDF: everything else stays, readers agree."""
 
 from __future__ import annotations

@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """Every robot of example-robot-data, read here and by Pinocchio."""
 
 from __future__ import annotations

@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """What `read_urdf` refuses, and that every refusal names the culprit, the value and the remedy."""
 
 from __future__ import annotations

@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """`write_urdf` is the inverse of `read_urdf`."""
 
 from __future__ import annotations

@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """What urdfdom reads otherwise, with urdfdom itself (in Pinocchio) as the judge."""
 
 from __future__ import annotations

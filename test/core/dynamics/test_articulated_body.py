@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """The inward pass of articulated bodies against Pinocchio: a subtree that floats by itself.
 
 C-051 to C-053. What `inward` says of a body with all that it carries can be

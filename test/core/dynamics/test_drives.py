@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """Armatures and friction: golden numbers, Pinocchio, energy; `test_mujoco.py` has MuJoCo.
 
 Spec IDs: C-054, E-12; B-008.

@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """Derivatives of inverse and forward dynamics: differences, identities, several outputs.
 
 `test_pinocchio.py` has those of all robots, `test_extended_precision.py` their last digits.

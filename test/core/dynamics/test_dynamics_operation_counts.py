@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """What inverse dynamics costs in the four representations: operations, and as the paper counts.
 
 Spec IDs: K-38, D-25 to D-28. Run as a script, this file prints the table

@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """Dynamics to the last bits, against an oracle with a longer mantissa (`extended_precision`).
 
 Pinocchio cannot judge where the mass matrix is badly conditioned. The two axes of iCub's neck that

@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """Rates of generalized forces, linear models, and sensitivity to the geometry.
 
 Spec IDs: D-40 to D-42.

@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """Helical joints beside Pinocchio's, a revolute joint with a coupled slide, and balances."""
 
 from __future__ import annotations

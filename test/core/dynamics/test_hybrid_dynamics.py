@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """Hybrid dynamics: each joint given by motion or torque (C-060, C-066; D-38).
 
 The oracle is inverse dynamics, tested against Lagrange's equations and Pinocchio elsewhere, and the

@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """Inertias in other axes: the short way for turns about an axis of coordinates."""
 
 from __future__ import annotations

@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """Wrenches through the joints, fixed ones included: balances of free bodies, statics, Pinocchio.
 
 Spec ID: D-30.

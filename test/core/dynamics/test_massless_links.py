@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """Joints with nothing to work against: a named error, never a number made of rounding.
 
 Always so: an error when the function is compiled. In some configurations only (three massless axes,

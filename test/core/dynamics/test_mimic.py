@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """Mimic joints are exact everywhere: chains, multipliers, offsets, any order in the tree.
 
 The oracle is the dense reduced system G^T M G a = tau - G^T h of Pinocchio's model with all joints

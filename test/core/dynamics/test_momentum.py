@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """Momenta and the velocity of the center of mass: differences, conservation.
 
 `test_pinocchio.py` has those of all robots.

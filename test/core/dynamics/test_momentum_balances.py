@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """Canonical momenta, and balances over ten simulated seconds.
 
 D-39, C-076; C-055 and C-075: what a floating base keeps when only

@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """Newton-Euler equations of one body, by differentiating the momentum of a cloud of particles.
 
 Spec IDs: D-17 to D-23 and the errata E-14 to E-17, E-20 to E-22. The oracle knows poses

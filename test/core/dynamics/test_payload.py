@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """Payloads: their torques against Pinocchio, and the largest mass against brute force."""
 
 from dataclasses import replace

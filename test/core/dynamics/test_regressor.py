@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """Regressor and base parameters: recovered torques, other parameters.
 
 `test_pinocchio.py` has the regressor of all robots.

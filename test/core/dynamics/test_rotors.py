@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """Rotors that spin with their joints, against robots that have them as links.
 
 Spec ID: C-054.

@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """Second derivatives of inverse dynamics: differences of ours and of Pinocchio's, identities.
 
 Spec ID: D-40.

@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """Every integrator on the constrained systems of the package, in both groups and mixed, with loops.
 
 Spec IDs: I-15, I-23, I-47, C-062.

@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """Steps of controlled length: errors and tolerances, rejected steps, and where they end.
 
 Spec IDs: I-10, I-23, I-25.

@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """Systems with constraints: the heavy top by hand in both groups, robots without constraints.
 
 Spec IDs: I-19, I-20, I-23 to I-26, C-062; the systems of the package have their own tests.

@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """The iteration of implicit steps: what it converges to, and when it stops."""
 
 from __future__ import annotations

@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """Generalized-alpha: order, constraints of index 3, damping of high frequencies.
 
 Spec IDs: I-47, I-19, I-10.

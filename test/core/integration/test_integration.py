@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """Steps in time: local coordinates, orders of convergence, independent integrators, energy.
 
 Spec IDs: D-44 and K-36, C-062, I-10, I-23, I-24 and I-26; I-25 is in test_tableau.py.

@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """Tableaus: order conditions from rooted trees, embedded pairs, refusals.
 
 Spec IDs: I-25.

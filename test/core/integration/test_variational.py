@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """Variational steps: order, energy over long times, momenta, constraints, symmetry.
 
 Spec IDs: I-47, D-45, I-24, I-10.

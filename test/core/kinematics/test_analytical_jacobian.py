@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """Rates of orientation coordinates: 24 Euler sets, quaternions, rotation vectors.
 
 Spec IDs: B-125 with B-047, B-048, B-057 (part), erratum of (5.24) and (3.41).

@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """Accelerations to snap, rates and partial derivatives of Jacobians, and what the papers print.
 
 Spec IDs: D-04, D-05, D-08 to D-10, D-12 to D-16, B-084 (part), and the errata E-02 to E-06, E-08 to

@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """Partial derivatives of Jacobians by the joint coordinates, to third order.
 
 Spec IDs: D-04, D-08, D-09, D-10, D-12 to D-14, D-16. References: poses differentiated

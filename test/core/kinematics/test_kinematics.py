@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """Poses, Jacobians and twists, against golden numbers, matrix exponentials and finite differences.
 
 Spec IDs: K-05, K-09, K-10, K-12 to K-19, K-21, K-25, K-28, K-31, K-34, K-35, K-37.

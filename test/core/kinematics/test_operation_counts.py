@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """What the four representations cost: operations of programs, and as the papers count.
 
 Spec ID: K-38, as far as kinematics goes; the backward pass belongs to the

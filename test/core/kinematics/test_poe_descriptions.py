@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """Geometry as products of exponentials, from and to robot descriptions.
 
 Spec IDs: K-04, K-12 to K-19, D-31 (part), B-107, B-113, B-114, B-118. The

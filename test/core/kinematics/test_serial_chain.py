@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """The 321 arm of the book: conventions, forward kinematics, recursions, numerical inverse.
 
 Spec IDs: C-001 to C-005, C-012, C-050, C-096, C-098, C-100, C-102 with the

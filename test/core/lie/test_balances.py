@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """Power and momentum over ten simulated seconds.
 
 Spec IDs D-18, D-29; C-054, C-068.

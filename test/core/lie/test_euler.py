@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """Euler angles (B-029, B-042 to B-049, B-053): 24 sets, rates, gimbal lock."""
 
 from math import pi

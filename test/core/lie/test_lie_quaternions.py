@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """Unit quaternions (B-051, B-054 to B-056), scalar last."""
 
 from math import pi, sqrt

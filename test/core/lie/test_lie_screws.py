@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """Screws, twists, wrenches and their representations.
 
 K-04, K-06 to K-09, K-34, D-01 to D-03; B-024 to B-028, B-064 to B-073.

@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """SE(3) and SO(3) x R^3 (K-03, K-05, K-06, K-36, D-01, D-02, D-44; I-01 to I-11)."""
 
 from math import pi

@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """SO(3): exp, log up to pi, dexp (K-01, K-02; I-02, I-05, I-07)."""
 
 from math import pi

@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """The branch-free functions of the Lie layer run on traced scalars, without looking at a value."""
 
 import numpy as np

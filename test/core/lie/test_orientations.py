@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """Orientations and unit quaternions (B-035 to B-041, B-050 to B-058)."""
 
 from math import pi, sqrt

@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """Points, vectors, directions, planes (B-011 to B-014, B-016, B-033)."""
 
 from math import pi

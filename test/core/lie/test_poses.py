@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """Poses and twists (B-010, B-029, B-034, B-059 to B-065, B-068, B-074, B-075)."""
 
 from math import pi

@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """Systems of screws and the matrices of screw transformations (B-026 to B-032, B-076 to B-080)."""
 
 import numpy as np

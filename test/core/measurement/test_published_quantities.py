@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """The quantities of nodes and recordings: one row each, the same formula for both."""
 
 import pytest

@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """Filter to admissible twists, and limits of speed, acceleration and jerk."""
 
 import numpy as np

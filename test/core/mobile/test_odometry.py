@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """Odometry: exact arcs against an ODE solver, calibrated covariance, resets, refusals."""
 
 import numpy as np

@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """SE(2): group, transforms, embeddings into SE(3), center of rotation and line of force."""
 
 import numpy as np

@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """Platforms on wheels: closed forms, round trips, slips, forces, refusals."""
 
 import numpy as np

@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """From states of the joints of wheels to displacements, and the path that follows."""
 
 import numpy as np

@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """Bad input through the whole facade: a named error, never a number and never a foreign exception.
 
 Every function of the state, on single samples and stacks; what else functions take; `test_robot.py`

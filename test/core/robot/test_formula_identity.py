@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """Formulas and programs are what they compute: none is taken for another, in memory or on disk."""
 
 from __future__ import annotations

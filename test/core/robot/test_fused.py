@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """Several outputs from one kernel: the same numbers, gravity as input, results in place."""
 
 from __future__ import annotations

@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """MuJoCo as oracle: armature, damping, mass matrix, inverse and forward dynamics, to 1e-9.
 
 An arm, trees, and robots with a floating base. MuJoCo's URDF reader knows no mimic joints. Friction

@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """Agreement with Pinocchio on every robot of example-robot-data, to 1e-10 of the norm.
 
 Every function of the facade that Pinocchio has, fixed and floating base, mimic joints exact and

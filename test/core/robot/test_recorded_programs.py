@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """One robot, one program: what is recorded does not depend on processor, NumPy or Python."""
 
 import json

@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """The facade: what a robot says, how it takes arguments, what it refuses."""
 
 from __future__ import annotations

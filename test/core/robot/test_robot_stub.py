@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """Type checkers see the keywords that `compiled` adds; the stub is that of the functions of now."""
 
 from __future__ import annotations

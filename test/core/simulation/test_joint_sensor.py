@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """Measurements with faults: their statistics, their times, and that they can be repeated."""
 
 import numpy as np

@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """Joint servos: the response that is stated, beside joints with prescribed efforts."""
 
 import numpy as np

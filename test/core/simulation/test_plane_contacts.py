@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """Contacts with planes and springs, against closed forms and solutions of their equations by SciPy.
 
 B-105: contacts as impedances. The law of Hunt and Crossley with exponent 1 has a closed form of the

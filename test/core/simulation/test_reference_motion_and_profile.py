@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """References of servos: a slow motion within limits, and bounded ways to goals."""
 
 import numpy as np

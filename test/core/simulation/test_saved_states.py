@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """States that are set, saved and restored; equal runs are equal bit by bit."""
 
 import numpy as np

@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """Stacks of robots move as single ones do, and are refused what these are refused."""
 
 import numpy as np

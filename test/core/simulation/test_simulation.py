@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """Simulated motion: energy, contact forces, free bases, and a posture that holds.
 
 C-062; the steps themselves are tested in test_integration.py.

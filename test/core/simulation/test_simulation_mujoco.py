@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """MuJoCo as outside witness: passive motions of real robots converge to the same as steps shrink.
 
 What either program computes with steps of some length is compared with what the other one computes

@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """Stops at the joint limits, and steps that are as short as the motion needs.
 
 Impacts and contacts are compared with the complementarity problems of B-103, solved here by trying

@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """`inverse_kinematics` with the methods ALL and NEAREST, without ROS running (C-101)."""
 
 import numpy as np

@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """The service `compare_model`, without ROS running: the active model beside other programs."""
 
 import sys

@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """Headers and error codes of all typed services: every type has them, every fault its own code."""
 
 import importlib

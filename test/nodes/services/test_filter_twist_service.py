@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """The service `filter_twist`, without ROS running (C-024, C-046)."""
 
 import numpy as np

@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """Typed services for a robot with loops, without ROS running: those of its motors (C-008 to C-010).
 
 The oracle is `ClosedRobot`, whose tests have their own; what is tested here is which joints count,

@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """Active commands, joint by joint, and messages that are commands; without ROS running."""
 
 import numpy as np

@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """Whether the simulation runs, its stamps and its pace: without ROS, and in any order."""
 
 import pytest

@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """Goals through the proxy to a controller and back, in one process, by real actions.
 
 Time in which the controller has to answer goes on when we say so.

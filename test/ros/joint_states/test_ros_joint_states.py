@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """Joint states of every kind that drivers send (design 6.1), without middleware."""
 
 import dataclasses

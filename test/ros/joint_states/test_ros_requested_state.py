@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """The state a request asks about, without middleware: which field comes from where."""
 
 from types import SimpleNamespace

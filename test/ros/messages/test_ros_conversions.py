@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """Orientations of messages: tf_transformations, or what it is made of, beside SciPy."""
 
 import subprocess

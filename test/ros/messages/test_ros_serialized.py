@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """Messages as bytes are the messages of rclpy, whatever their names and sizes (design 6.3)."""
 
 import re

@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """Trajectories are read by name, and refused as a whole if anything is wrong."""
 
 import numpy as np

@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """Work that can wait is done after joint states, one piece at a time, or when there are none."""
 
 from types import SimpleNamespace

@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """Tasks in the background: one after the other in one thread, and the newest counts."""
 
 import random

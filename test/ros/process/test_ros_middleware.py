@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """The profiles of Fast DDS: used by nodes, unless the user has others, and to some effect."""
 
 import os

@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """What a process is started with: names that no node has are refused, legitimate files are not."""
 
 from __future__ import annotations

@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """A process of its own for what takes long: it answers, may die, and outlives nobody."""
 
 import os

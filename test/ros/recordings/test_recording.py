@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """Recordings of every layout of rosbag2 as arrays; serialized by `rosbags`, read by our reader."""
 
 import shutil

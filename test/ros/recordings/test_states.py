@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """States of recorded messages, whole runs at once, are those of message after message."""
 
 import numpy as np

@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """The launch argument that gives each joint its command interface."""
 
 from __future__ import annotations

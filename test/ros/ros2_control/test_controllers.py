@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """Parameters of the controllers: what upstream validates, and what ROS 2 can read."""
 
 from __future__ import annotations

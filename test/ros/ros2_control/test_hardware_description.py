@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """The `<ros2_control>` tag that is put into a description, and those that are there already."""
 
 from __future__ import annotations

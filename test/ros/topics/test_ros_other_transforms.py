@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """Who else publishes the frames of a robot, as far as it is known at the moment."""
 
 from __future__ import annotations

@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """Delays of messages by the clock of the sender, which may differ from the one here."""
 
 import pytest

@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """Put the axes of a chain on those of a model: signs and offsets of joints, base and tool.
 
 A robot of a family differs from the model of the family by where its base and its tool are, by the

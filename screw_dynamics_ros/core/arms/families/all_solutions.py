@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """All solutions of the inverse position kinematics of a serial arm, with a certificate.
 
 The arm is classified by its joint screws. An arm with a closed form has its branches in one

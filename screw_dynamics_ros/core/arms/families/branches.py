@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """Choose among solutions: images by multiples of 2 pi, the one next to a seed."""
 
 from __future__ import annotations

@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """A serial chain as its joint screws at zero and the pose of its tool there.
 
 Families of arms differ in nothing else: not in frames of links, not in how a description

@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """Solutions of a chain before its joint limits are looked at."""
 
 from __future__ import annotations

@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """The family of a chain, by its joint screws; the three axes that make it solvable.
 
 Source: Bruyninckx 2010, sections 1.3 and 7.1 (B-005, C-087, C-088).

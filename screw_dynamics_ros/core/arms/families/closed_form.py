@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """The closed form of an arm, recorded and compiled: from a pose to all its branches."""
 
 from __future__ import annotations

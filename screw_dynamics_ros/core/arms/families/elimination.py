@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """Any arm of six revolute joints: all solutions by elimination of joint angles.
 
 Three neighboring joints i, j, k carry the line of the next axis; written with the coordinates x of

@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """What the families of serial arms have in common: a model, and how a robot differs from it."""
 
 from __future__ import annotations

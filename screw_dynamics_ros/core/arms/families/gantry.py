@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """Gantry with a spherical wrist: three slides, then three revolute joints; two branches.
 
 Source: Bruyninckx 2010, section 7.1 (C-093).

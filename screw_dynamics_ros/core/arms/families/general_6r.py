@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """All solutions of arms of six revolute joints: the eliminations that fit an arm, compiled."""
 
 from __future__ import annotations

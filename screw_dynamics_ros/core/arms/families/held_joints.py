@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """Arms of six joints beside others that are held: the positions of those are an input.
 
 A held joint displaces the axes behind it, and what kind of arm the others are does not depend on

@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """Images of solutions by multiples of 2 pi, within the limits of the joints."""
 
 from __future__ import annotations

@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """Coordinates of a point on a line in which rigid motions act linearly.
 
 For a point p and a direction d through it, the 15 numbers

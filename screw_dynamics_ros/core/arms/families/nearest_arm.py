@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """The arm with a closed form that is nearest to one which misses it by little.
 
 Calibrated arms do: axes that are parallel by design are so to some milliradians. Lengths, zeros of

@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """Six revolute joints with a spherical wrist or shoulder, and two more axes in one plane.
 
 Where axes 4 to 6 meet in a point c, only joints 1 to 3 move it: exp(S_1 q_1) exp(S_2 q_2)

@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """Newton-Raphson steps that make solutions of closed forms and eliminations exact.
 
 A solution of the geometry as it is classified is one of the geometry as it is described but for

@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """SCARA: three revolute joints and a prismatic one, all parallel; two branches.
 
 Source: Bruyninckx 2010, section 7.1; closed form as in section 3.17 of the inventory (C-092).

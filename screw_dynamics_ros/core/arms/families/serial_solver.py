@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """All solutions of a serial chain by the method that fits its geometry."""
 
 from __future__ import annotations

@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """Seven joints, S-R-S: spherical shoulder, elbow, spherical wrist; closed form over the swivel.
 
 Also called 313. Upright at q = 0: axes Z, Y, Z in the shoulder, -Y in the elbow, Z, Y, Z in the

@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """Arms of six revolute joints whose last three axes meet, or the first three.
 
 Where axes 4 to 6 meet in a point c, only joints 1 to 3 move it; the wrist then has two solutions

@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """The triangles and rotations that closed forms of serial arms are put together from.
 
 All functions take numbers or recorded scalars: they do not branch, and where there is no solution

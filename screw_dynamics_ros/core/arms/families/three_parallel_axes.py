@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """Arms whose joints 2, 3 and 4 are parallel: closed form, eight branches.
 
 The Cincinnati Milacron T3 was of this family, and the arms of Universal Robots and their like are.

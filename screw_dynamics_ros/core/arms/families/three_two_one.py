@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """The 321 arm: shoulder, parallel elbow, spherical wrist; its closed form, eight branches.
 
 Upright at q = 0 with all frames parallel. Joint 1 turns about Z, joints 2, 3 and 5 about -X, joints

@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """Real trigonometric polynomials: from samples on the circle to all their zeros.
 
 A polynomial f(theta) = sum over |k| <= n of c_k exp(i k theta) of degree n has 2 n zeros in the

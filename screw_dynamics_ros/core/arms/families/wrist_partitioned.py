@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """Six revolute joints with a spherical wrist or shoulder and three other axes anywhere.
 
 The points that joint 3 takes the center c of the wrist to, x = exp(S_3 q_3) c, and those that joint

@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """Inverse acceleration kinematics: joint accelerations for the acceleration of a link.
 
 J a = A - J' v, solved with the options of `inverse_velocity`. J' v is the acceleration of the link

@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 r"""Inverse velocity kinematics within joint limits: bounded least squares.
 
 Of all joint rates within their bounds (`joint_bounds`)::

@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 r"""Closed-loop inverse kinematics: follow a stream of target poses, one step for each sample.
 
 With the pose C of a link, its target C_d moving with the body-fixed twist V_d, and e the logarithm

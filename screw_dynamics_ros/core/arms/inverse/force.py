@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 r"""Force kinematics: joint torques and wrenches in static balance, both ways.
 
 Wrenches W = (moment, force) are those of the environment on a link, at its origin and in its axes,

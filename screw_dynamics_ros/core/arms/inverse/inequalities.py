@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 r"""Inequalities A v <= b of joint rates next to their bounds: limits in Cartesian directions.
 
 They stand next to the bounds of the joints in one quadratic program, `least_distance`. Rows that

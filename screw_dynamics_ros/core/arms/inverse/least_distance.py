@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 r"""Least squares with inequalities: minimize |A x - b|^2 with G x <= h, A of full column rank.
 
 In the coordinates z = R x - Q^T b of A = Q R this strictly convex quadratic program is a least

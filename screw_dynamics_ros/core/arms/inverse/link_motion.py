@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """Jacobians and biases of one link or several, stacked: the equations that inverse problems solve.
 
 With the Jacobian J of a link, its twist is J v and its acceleration J a + b, b = J' v: the bias.

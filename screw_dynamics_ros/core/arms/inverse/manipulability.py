@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 r"""Manipulability, and the ellipsoids of velocities and forces, in stated metrics.
 
 How far a link is from a singularity is a question of metrics, twists and joint rates having none by

@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """Where a twist is asked for, and what was done with it; see `singularity_policies` (C-024)."""
 
 from __future__ import annotations

@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """Inverse position kinematics: damped Newton-Raphson steps, limits, restarts, status with reason.
 
 The step is recorded and compiled like every other function of a robot, several steps in one

@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 r"""Singularities: which twists a link has lost, which wrenches need no torque, how near that is.
 
 Singular values of a Jacobian depend on units and frame, there being no natural length of a twist.

@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 r"""What to do with a twist near a singularity: slow down, stop, or deviate; and saying so.
 
 Near a singularity joint rates for a twist grow beyond all limits. Three policies keep them within,

@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 r"""The smallest singular value of a Jacobian between two metrics, and its gradient.
 
 With singular vectors u and w of K^T J L^-T (`weighted_inverse`) a simple singular value changes by

@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 r"""Task priority: several tasks, each fulfilled as far as those before it leave freedom.
 
 With a basis Z of the rates that no earlier task feels, orthonormal in the joint metric, level k

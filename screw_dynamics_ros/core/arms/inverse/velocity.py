@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 r"""Inverse velocity kinematics: joint rates for a twist, J v = V, also where there is none or many.
 
 With a joint metric M and a task metric C (`weighted_inverse`), a damping lambda and joint rates v_0

@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 r"""Joint limits as bounds of the next joint velocity, held for one sampling time.
 
 A joint at distance d from its limit, moving towards it with v while q grows by v dt in each sample

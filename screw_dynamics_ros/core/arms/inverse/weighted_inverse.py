@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 r"""Generalized inverses of a linear map between spaces with metrics, by one decomposition.
 
 Joint rates v and twists V = J v have no natural length: rates of turning and sliding joints, and

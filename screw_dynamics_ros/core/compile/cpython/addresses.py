@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """Where compiled kernels are, in tables that entry points read at each call."""
 
 from __future__ import annotations

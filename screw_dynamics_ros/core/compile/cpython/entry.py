@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """Python callables, written in LLVM IR, that pass arrays to a compiled kernel.
 
 A call through ctypes costs more than a whole inverse dynamics. An entry point here is a builtin

@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """What compiled code has to know of CPython and NumPy: where objects hold what, C functions.
 
 Only what their C API makes public, or its inline functions and macros use, is relied on; it is

@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """Calls with stacks of samples: one compiled function checks arguments for all entry points.
 
 It takes arrays (N, size), or (size,) for what is the same in all samples, the keywords `out`, and

@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """A writer for code in front of kernels: C-like, on integers that are addresses of objects."""
 
 from __future__ import annotations

@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """A process that compiles modules of IR, started by `compilers.compile_code` for long programs.
 
 It is run as a file, so that it imports nothing but llvmlite and `pipes`. The first line it reads

@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """Compile long programs in several processes in parallel, while they are printed."""
 
 from __future__ import annotations

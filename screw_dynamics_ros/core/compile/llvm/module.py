@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """Print a straight-line program as LLVM IR text.
 
 Two forms come from the same program. `scalar_kernel` computes one sample. `stack_kernel` computes

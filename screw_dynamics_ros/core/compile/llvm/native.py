@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """Compile IR to machine code in this process with llvmlite, of any version from 0.38 on.
 
 llvmlite holds a lock of its own during each call and releases the GIL, so that a node can compile

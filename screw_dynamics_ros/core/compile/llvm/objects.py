@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """Object files of programs for any processor that LLVM knows, without its compiler."""
 
 from __future__ import annotations

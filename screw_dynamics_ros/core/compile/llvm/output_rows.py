@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """The end of the code for one tile of a stack: columns become rows of the outputs, as LLVM IR.
 
 An element of an output is a vector in the workspace, a column with the values of all samples. It is

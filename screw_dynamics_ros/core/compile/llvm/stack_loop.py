@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """The loop around the code for one tile, `lanes` samples of a stack, as LLVM IR.
 
 A tile gets a table of pointers, one to the row of each sample in each input and output. So rows may

@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """Transposition of small blocks between rows (samples) and columns (SIMD vectors), as LLVM IR."""
 
 from __future__ import annotations

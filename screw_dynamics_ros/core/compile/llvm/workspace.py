@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """Places in the workspace of a kernel, for values that one function leaves for another."""
 
 from __future__ import annotations

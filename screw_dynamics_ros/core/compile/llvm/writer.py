@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """Text of LLVM IR: types, constants, and a writer for the lines of a function."""
 
 from __future__ import annotations

@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """Take common factors out of sums: a b + a c = a (b + c).
 
 Recursions multiply matrix by matrix; that a factor is common to several terms of an element shows

@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """Packs: compute several elements of a matrix by one vector instruction.
 
 One sample of a robot's dynamics is computed by scalar instructions. But the elements in a row of a

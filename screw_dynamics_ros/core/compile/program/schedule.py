@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """The order in which the operations of a program are computed: sines and cosines together.
 
 Sine and cosine of many angles are computed at once, as vectors; so all angles that can be known

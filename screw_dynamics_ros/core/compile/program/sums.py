@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """Turn each sum of products into one chain, so that all products but the first are fused.
 
 (a b + c d) + (e f + g h) takes two products, two fused ones and an addition, a b + c d + e f + g h

@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """Record a recursion as a straight-line program.
 
 The recursions in `kinematics` and `dynamics` are written over NumPy arrays. Run on object arrays of

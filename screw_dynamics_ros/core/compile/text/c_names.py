@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """Reserved names for functions in C: words of C and C++, and of their libraries."""
 
 from __future__ import annotations

@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """Sine and cosine of several angles at once, in C.
 
 As the machine code of `compile.llvm.sincos`, but for the reduction of angles: C cannot ask for a

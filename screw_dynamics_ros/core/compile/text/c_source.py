@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """Print a straight-line program as portable C, for programs without Python."""
 
 from __future__ import annotations

@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """A CMake file that makes a static library of a source file in C."""
 
 from __future__ import annotations

@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """A C++17 header around functions in C: arrays of C++ libraries, with their sizes checked."""
 
 from __future__ import annotations

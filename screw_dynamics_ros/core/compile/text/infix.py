@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """Operations of a straight-line program as infix expressions, common to C and Python."""
 
 from __future__ import annotations

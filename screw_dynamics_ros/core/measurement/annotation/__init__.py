@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """The model state of a robot along a recorded motion."""
 
 from screw_dynamics_ros.core.measurement.annotation.annotate import Annotator, annotate_arrays

@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """Accelerations of a recorded motion: differences of velocities, smoothed without phase lag."""
 
 from __future__ import annotations

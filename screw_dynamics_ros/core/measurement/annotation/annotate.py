@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """The model state of a robot at every sample of a recorded motion, in stacks."""
 
 from __future__ import annotations

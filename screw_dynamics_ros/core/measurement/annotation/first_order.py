@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 r"""First-order filters over whole recordings, exact for steps of any length.
 
     y_k = d_k y_{k-1} + (1 - d_k) u_k,     d_k = e^(-h_k / T)                          (1)

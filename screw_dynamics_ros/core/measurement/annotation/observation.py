@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """External torques along a recorded motion, by the observers of `core.measurement.estimation`.
 
 The steps are those of the node `wrench_estimator`: exact for any length, restarting after pauses,

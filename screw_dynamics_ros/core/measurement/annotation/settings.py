@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """What can be computed along a recorded motion, and how."""
 
 from __future__ import annotations

@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """In which samples there are singularity measures, and how many freedoms a link has."""
 
 from __future__ import annotations

@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """Estimation of contacts from joint torques."""
 
 from screw_dynamics_ros.core.measurement.estimation.contact_localization import (

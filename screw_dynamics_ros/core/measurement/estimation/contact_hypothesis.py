@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 r"""One hypothesis of a contact: a force at some place of a segment of one link. May be recorded.
 
 Torques of a force f at p(s) = p_0 + s d, 0 <= s <= 1, all in the frame of the link, with the rows

@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """Which link is touched, where along it, and by which force: from external joint torques.
 
 One contact transmits a force and no moment. Joints that move the touched body feel it, the others

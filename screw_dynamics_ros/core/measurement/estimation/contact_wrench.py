@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """The wrench at one contact from external joint torques: the static relation J^T w = tau_ext.
 
 All functions but `smallest_singular_value` can be recorded, see `core.compile.program.tracing`.

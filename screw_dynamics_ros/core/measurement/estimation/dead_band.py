@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """Soft dead bands: what is below the band is zero, what is above is continuous at its edge.
 
 Both functions can be recorded.

@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """The terms of the equations of motion that measured efforts may contain, and what moves them.
 
 Efforts of motors contain all terms, of torque sensors behind the gears all but friction, of drivers

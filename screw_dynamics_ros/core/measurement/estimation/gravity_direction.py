@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """The direction of free fall in a frame: from orientations, and from accelerometers at rest.
 
 A frame with the rotation matrix R in a world whose z axis points up has free fall along -R^T e_z.

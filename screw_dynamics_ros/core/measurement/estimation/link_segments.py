@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """Where the links of a robot can be touched: straight segments, each on a body that joints move.
 
 A body is a link with all links fixed to it. Its segments are

@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 r"""Low-pass filter of first order for signals sampled at irregular times.
 
 With the cut-off frequency f, a = 2 pi f,

@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 r"""How noise of measurements passes observers and filters: variances, for steps of any length.
 
 Observers and filters of first order are stages y+ = e y + w0 u + w1 u+ in a row, the first of them

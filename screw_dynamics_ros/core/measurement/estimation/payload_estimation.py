@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """The inertial parameters of a payload from joint efforts, with what can be known about them.
 
 The generalized momenta p = M v change by the measured efforts tau and by known rates, and what a

@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 r"""External torques of an arm that nothing touches, as a function of its pose: Gaussian processes.
 
 Errors of masses, springs, cables and torque sensors leave a residual that depends on the pose. It

@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """A flag over several signals, with hysteresis and minimal durations.
 
 It is raised when one signal has been above its upper threshold for a time, in every sample of an

@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 r"""Mass and center of mass of the tool beyond a force-torque sensor, and the bias of the sensor.
 
 At rest, with g_k = R_k^T g in the frame of the sensor, a pose k shows

@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 r"""Which part of a contact wrench joint torques tell, and how well: the reduced wrench.
 
 A wrench w at a link gives the torques J^T w. With the moments made comparable to forces by the

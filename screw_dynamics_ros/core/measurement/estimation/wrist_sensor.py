@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 r"""Contacts of the tool beyond a force-torque sensor: what it measures less weight and inertia.
 
 The sensor measures what the tool exerts on the robot. With the twist V of the sensor frame, its

@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """What measurements tell about a robot: geometric calibration, accuracy."""
 
 from screw_dynamics_ros.core.measurement.identification.accuracy import Accuracy

@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """Accuracy and repeatability: how far attained poses are from the commanded one and each other.
 
 *Static* numbers come from poses at rest after the same command, *dynamic* ones from poses at the

@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 r"""Kinematic calibration: the constants of a link table from measured poses of the last body.
 
 An error of a constant acts as a virtual joint, which moves everything behind it along a screw. To

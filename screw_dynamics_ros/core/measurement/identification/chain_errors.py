@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 r"""Geometric errors of a robot description: virtual joints along the path from the root to a link.
 
 The pose of a target on the link, in the frame of the instrument, is

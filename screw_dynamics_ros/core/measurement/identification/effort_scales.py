@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """Scale and offset of reported efforts, from several poses at rest.
 
 At rest a joint holds the torque of gravity, so that a driver that reports currents, other units or

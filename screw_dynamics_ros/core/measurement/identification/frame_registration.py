@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """Where the instrument stands and where the target sits, in closed form: a start for the fit.
 
 The measured pose of a target is base T_i target, with the known pose T_i of a link; base and target

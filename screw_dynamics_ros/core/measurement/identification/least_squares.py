@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """Linear least squares that says what it cannot determine, by the names of the unknowns."""
 
 from __future__ import annotations

@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """What instruments tell about a robot at rest: poses, points or distances of a target it carries.
 
 A camera or a motion capture system sees poses, a laser tracker the position of a reflector, a

@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 r"""Which configurations tell most about errors: to be planned before anything is measured.
 
 With the weighted error Jacobians A_i of N configurations, M = sum A_i^T A_i is the information; the

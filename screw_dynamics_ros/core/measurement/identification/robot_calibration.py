@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 r"""Kinematic calibration of robot descriptions from measured poses, points or distances.
 
 The errors of the description (`ChainErrors`) are the unknowns of weighted nonlinear least squares,

@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """Weighted least squares of `calibrate_robot`: some measurements, some parameters, one minimum."""
 
 from __future__ import annotations

@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """Multibody systems in absolute coordinates; doc/theory/absolute_coordinates.md."""
 
 from screw_dynamics_ros.core.mechanisms.absolute_coordinates.bodies import (

@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """Bodies and joints of a system in absolute coordinates, as its user states them."""
 
 from __future__ import annotations

@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """The equations of motion of bodies and joints in absolute coordinates.
 
 With the body-fixed twist V = (omega, v) of a body whose inertia about its frame is M,

@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """Return to the constraints: closed joints, and velocities that they admit.
 
 A displacement x that closes the joints is the shortest in the metric of the kinetic energy,

@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """Which joints an integrator keeps exactly, and the choice of groups by it.
 
 Let the motions that a joint admits be a coset C0 H with a subgroup H of the group in which the

@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """The four examples of Müller and Terze, section 5, and gravity as a fifth.
 
 The paper leaves out masses, gravity, durations and all data of the last example; what is chosen

@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """A robot description as a system in absolute coordinates, with loops closed by a small file."""
 
 from __future__ import annotations

@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """The configurations and states of n free bodies as Lie groups, with a choice for each body.
 
 A body has the configuration C = (R, r). Two groups give the same set of configurations:

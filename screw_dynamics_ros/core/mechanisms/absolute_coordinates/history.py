@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """The motion of a system over time, with what monitors say about it: gaps, drift, energy."""
 
 from __future__ import annotations

@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """Which constraints of joints follow from the others.
 
 Only joints in loops can have such: bodies that a single joint connects are removed first, until

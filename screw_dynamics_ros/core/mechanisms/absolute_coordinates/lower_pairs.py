@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """Lower pairs: joints whose relative motions are a subgroup H of SE(3), and how far they gape.
 
 The joint frame S_i on the predecessor and S_j on the successor coincide but for a motion of H:

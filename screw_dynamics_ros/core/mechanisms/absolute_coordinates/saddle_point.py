@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """Solution of the saddle-point problem of constrained motion.
 
     M x + J^T mu = r

@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """The motion of a system in absolute coordinates, in steps that end where it cannot be followed."""
 
 from __future__ import annotations

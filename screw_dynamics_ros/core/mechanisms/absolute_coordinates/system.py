@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """Multibody systems in absolute coordinates: each body by its own pose, joints as constraints."""
 
 from __future__ import annotations

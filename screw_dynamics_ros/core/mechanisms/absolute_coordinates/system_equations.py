@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """The equations of a whole system as functions of its state, which can be recorded and compiled.
 
 Each function takes numbers or recorded scalars. `SystemFunctions` are the same ones, compiled.

@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """Inputs and results of a system in absolute coordinates, in a few numbers each."""
 
 from __future__ import annotations

@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """Robots with loops: a tree, the joints that close its loops, and which joints have motors."""
 
 from screw_dynamics_ros.core.mechanisms.closures.closed_robot import ClosedRobot, ClosedState

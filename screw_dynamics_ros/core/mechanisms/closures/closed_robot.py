@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """A robot with loops, in the coordinates of its actuated joints."""
 
 from __future__ import annotations

@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """The equations of loops that were cut open, on the tree that is left.
 
 A cut joint leaves two virtual end-effectors: its frame S_i on the link `parent`, and its frame S_j

@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """Freedoms of a mechanism with loops, from the rank of its closure Jacobian.
 
 Source: Bruyninckx 2010, sections 5.5.4 and 5.8 (C-011).

@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """Rates and accelerations of all joints of closed loops from those of some of them.
 
 With the columns of the closure Jacobian J sorted into those of the joints whose motion is given (a)

@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """A small mechanism for docstrings, the documentation and the tests."""
 
 from __future__ import annotations

@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """Motion of a mechanism with loops when some joints are moved and the others are driven.
 
 With the joints sorted into moved (m) and driven (f), a symmetric matrix A that resists motion and

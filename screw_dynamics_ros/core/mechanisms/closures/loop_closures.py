@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """What closes the loops of a mechanism, and which of its joints have motors and sensors."""
 
 from __future__ import annotations

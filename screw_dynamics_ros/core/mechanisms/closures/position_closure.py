@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """Position closure: the joints that are not given, from those that are, by Newton's method."""
 
 from __future__ import annotations

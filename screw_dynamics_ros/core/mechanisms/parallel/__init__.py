@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """Parallel robots: a platform on legs with one motor each; doc/theory/parallel_robots.md."""
 
 from screw_dynamics_ros.core.mechanisms.parallel.legs import PUS, RUS, UPS, Leg

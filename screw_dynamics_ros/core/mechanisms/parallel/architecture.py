@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 r"""Special arrangements of pivots, recognized by name (C-122).
 
 Where the pivots of the platform are an affine image a_i = A b_i + d of those of the base, both in

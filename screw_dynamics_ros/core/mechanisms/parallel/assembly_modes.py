@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 r"""All poses of a platform with the same motor positions: its assembly modes (C-119, C-123).
 
 Motors that stand still leave rods of given lengths, six quadrics in Study's coordinates

@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 r"""The assembly mode whose rods make a convex body with base and platform (C-123).
 
 A convex polyhedron is determined by its faces (Cauchy). Rods that join in triangles, as those of a

@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """Parallel robots of the literature, with dimensions of a laboratory."""
 
 from __future__ import annotations

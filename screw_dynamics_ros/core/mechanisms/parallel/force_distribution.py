@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 r"""Forces in the rods of a platform: a wrench distributed over them, and internal forces.
 
 Rods with wrenches G (6, n) for unit motor force exert w = G tau. More than six leave the forces

@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """The compiled functions of a parallel robot, each recorded when it is first needed."""
 
 from __future__ import annotations

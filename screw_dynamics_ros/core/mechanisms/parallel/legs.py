@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 r"""Legs of parallel robots: what their motors do to the rods that carry the platform.
 
 A rod leads from a pivot of the leg, c(q), to a pivot of the platform, t = p + R a, both of them

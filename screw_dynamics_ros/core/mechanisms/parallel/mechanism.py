@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """The description of a parallel robot: its legs, its platform, and the name of its design."""
 
 from __future__ import annotations

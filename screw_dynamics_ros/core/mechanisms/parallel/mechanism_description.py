@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """A parallel robot described by a small file: its content, checked, as a `Mechanism`.
 
 Files are those of doc/theory/parallel_robots.md; what is passed here is what a YAML parser returns.

@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """Class `ParallelRobot`: kinematics and statics of a platform on legs."""
 
 from __future__ import annotations

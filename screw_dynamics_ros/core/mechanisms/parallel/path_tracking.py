@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 r"""Solutions of systems of quadrics, followed from one system to another.
 
 A system is a stack of symmetric matrices M_k, with z^T M_k z = 0 for all k, one fewer than z has

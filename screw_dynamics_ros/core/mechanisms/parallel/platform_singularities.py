@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 r"""Singular poses of a parallel robot: what the platform gains when its motors stand still.
 
 Where the wrenches G of the rods are dependent, some twists t have G^T t = 0: the platform moves

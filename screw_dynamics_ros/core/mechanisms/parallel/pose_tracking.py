@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """The pose of a platform from motor position to motor position, as long as it is certain.
 
 Motor positions leave several poses open. Which one is meant follows from the pose before, unless

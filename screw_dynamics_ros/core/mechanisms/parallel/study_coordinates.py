@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 r"""Poses in Study's coordinates, in which a rod of given length is a quadric.
 
 A pose (R, p) is the pair of quaternions (x, y), or any multiple of it, with R the rotation of x and

@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 r"""Closed forms by tetrahedra: points at known distances from three others.
 
 A point at distances l_p, l_q, l_r from p, q, r lies on three spheres, which meet in two points,

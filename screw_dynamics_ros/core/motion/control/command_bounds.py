@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """Limits of magnitude and of rate that commanded torques are kept to."""
 
 from __future__ import annotations

@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """Report on commanded torques: the mode, and the active limits."""
 
 from __future__ import annotations

@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """Settings of commanded torques: limits, times, and actions when states are lost."""
 
 from __future__ import annotations

@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """Gains of PID controllers of single joints, by the inertia that each joint moves."""
 
 from __future__ import annotations

@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """Operational space: the dynamics of a robot in task coordinates.
 
 A task is a `MotionConstraint` that is fulfilled by torques instead of by constraint forces; its

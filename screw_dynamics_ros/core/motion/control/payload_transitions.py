@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """Bodies that links carry, by name, and how they change over time.
 
 Torques are linear in the inertial parameters phi = (m, m c, I) of what is carried, so a change of

@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """One body of all links of a description: what a tool adds to the link that carries it."""
 
 from __future__ import annotations

@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """Commanded torques, computed from desired torques.
 
 With x the wanted torques within their limits, the command is

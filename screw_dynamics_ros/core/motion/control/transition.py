@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """Changes that take some time.
 
 >>> halfway = Transition(begin=10.0, duration=4.0)

@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """The path through points whose velocities or accelerations are not given, and its samples."""
 
 from __future__ import annotations

@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """A motion brought within the limits of a robot: slowed down, refused, or left as it is."""
 
 from __future__ import annotations

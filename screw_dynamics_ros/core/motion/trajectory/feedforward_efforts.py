@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """Efforts that a controller has to add along a motion: those that the robot does not add itself."""
 
 from __future__ import annotations

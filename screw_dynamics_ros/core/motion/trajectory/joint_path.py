@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 r"""Joint motion between the points of a trajectory, as joint_trajectory_controller has it.
 
 With h the duration of an interval, d = q_1 - q_0 the way in it and t the time since its start::

@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """Where a motion leaves the limits of the joints: which joint, when, and by how much."""
 
 from __future__ import annotations

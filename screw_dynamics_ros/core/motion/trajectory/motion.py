@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """Samples of a joint motion, with the rates that were not given derived from those that were."""
 
 from __future__ import annotations

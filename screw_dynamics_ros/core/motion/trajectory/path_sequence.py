@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """Paths that replace one another while a robot follows them."""
 
 from __future__ import annotations

@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """How heavy a mass the robot can carry in a configuration, or along a motion."""
 
 from __future__ import annotations

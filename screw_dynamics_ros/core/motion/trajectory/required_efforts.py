@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """The efforts that a motion requires, and the limits it exceeds."""
 
 from __future__ import annotations

@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 r"""A motion slowed down where it must be: the same path within the effort limits of all joints.
 
 The given motion q(s) has its own time s as path parameter. Run at the speed sigma = ds/dt, with

@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 r"""How much faster a motion may run: uniform time scaling.
 
 Run s times as fast, the same path has the velocities s v and the accelerations s^2 a. The torques

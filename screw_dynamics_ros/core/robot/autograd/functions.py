@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """Values, tangents and cotangents of a function of a robot, for NumPy arrays.
 
 What PyTorch and JAX call: three compiled programs, one for each, that take single samples and

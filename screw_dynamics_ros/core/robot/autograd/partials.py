@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """Partial derivatives of the functions of a robot, in terms of its compiled functions.
 
 ==================  =======================================  =====================================

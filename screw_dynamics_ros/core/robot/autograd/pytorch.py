@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """Functions of a robot on PyTorch tensors, with exact derivatives.
 
 Vectors are tensors (size,) or (..., size); leading axes are samples, and broadcast. Both modes of

@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 r"""Compiled programs as handlers of XLA: programs of JAX call them without Python in between.
 
 A handler is `XLA_FFI_Error* handler(XLA_FFI_CallFrame*)`. It finds the data of its arguments and

@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """Six operations of any arm with a closed form, under the names of all kinds of robots (C-012)."""
 
 from __future__ import annotations

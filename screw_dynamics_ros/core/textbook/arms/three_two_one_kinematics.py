@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """Velocity, force and singularities of the 321 arm in closed form, at its wrist center.
 
 In the frame {4} at the wrist center, turned by joints 1 to 3, twists of unit rates are

@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """Contacts between faces, edges and vertices: which wrenches they transmit.
 
 Each function returns the `Constraint` of one contact, without friction unless it says so. Columns

@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """Projection onto constraints: closing loops exactly, removing drift after a step.
 
 Integrated accelerations meet constraints on positions and velocities up to the error of the

@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """The equations of kinematics and dynamics in other forms, as the papers have them.
 
 Each module is one formulation; doc/theory/formulations.md compares them. What `Robot` compiles is

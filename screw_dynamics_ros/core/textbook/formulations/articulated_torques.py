@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """Inverse dynamics by articulated inertias.
 
     Q_i = D_i q_i'' + X_i^T (beta_i + P_i (Ad V_p' + c_i)),    D_i = X_i^T P_i X_i + d_i,

@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """Equations of motion as matrix products: projection of the Newton-Euler equations, and Lagrange's.
 
 The twists of all bodies together are V = J q', J = A X (`formulations.factorization`), and their

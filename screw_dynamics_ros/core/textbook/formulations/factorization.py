@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """Jacobians of the whole system as products of sparse matrices: J = A X and A^-1 = 1 - D.
 
 The twists of all n bodies together, V (6n,), are V = D V + X q', with the transports T_i (see

@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """Equations of motion as first-order systems in twists or momenta of the bodies.
 
 Besides (q, q'), a tree's state can be given redundantly by the twists or the momenta of all its

@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """Where the joint axes are now, and Jacobians straight from that picture.
 
 The column of joint j in the Jacobian of a body, with the current axis direction e_j, a point b_j on

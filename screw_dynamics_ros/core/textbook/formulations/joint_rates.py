@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """Joint rates and accelerations from the motion of all bodies, as motion capture gives it.
 
 The factorization V = D V + X q' (`factorization`) can be solved for q' joint by joint:

@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """Recursive inverse dynamics in the four representations of twists.
 
 Root to tips: the motion of every body, V_i = T_i V_p + X_i q_i' and its derivative

@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """Denavit-Hartenberg tables, standard (distal) and modified (proximal, Khalil and Kleinfinger).
 
 ===================== ===== ======= ===== ======== ============================================

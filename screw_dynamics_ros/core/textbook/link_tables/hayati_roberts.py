@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """Hayati-Roberts tables and parametrically continuous ones: for axes that are nearly parallel.
 
 Both place frame {i} where the next axis pierces the X-Y plane of frame {i-1}, a point that moves

@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """Joints of several freedoms: Reuleaux's pairs and macro joints as sets of unit screws.
 
 A joint is given by k unit screws Z_a, as rows of a (k, 6) array in the joint frame, and by what its

@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """Closed loops: the constraints that joints in a ring put on each other.
 
 Joints 1 to m along a loop that starts and ends at the ground, with screws Y_j in the root frame at

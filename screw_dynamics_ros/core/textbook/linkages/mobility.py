@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """Freedoms of a mechanism, counted: topology, and the Chebyshev-Gruebler-Kutzbach formula.
 
 Counting knows nothing of dimensions: parallel axes, equal lengths and the like give a mechanism

@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """Mobile manipulators and trailers; doc/theory/mobile_robots.md."""
 
 from screw_dynamics_ros.core.textbook.mobile.base_dynamics import BaseDynamics

@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 r"""Dynamics of a platform: a planar rigid body with wheels that have inertia.
 
 With the inertia M about the origin of the platform, the center of mass at c and the twist t,

@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """Inverse position kinematics with weights on the coordinates, for robots that can also drive."""
 
 from __future__ import annotations

@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """The operations of `KinematicModel` for platforms on wheels.
 
 Wheel rotations alone do not tell where a platform is: its constraints cannot be integrated.

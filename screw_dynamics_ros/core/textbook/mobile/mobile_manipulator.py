@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 r"""A platform in front of an arm as one robot.
 
 The root link of the arm moves on a planar joint (x, y, phi) of the tree, so that all functions of

@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 r"""What a platform can reach: motions one after the other, brackets, controllability.
 
 A differential drive has the operators DRIVE (straight on) and ROTATE (on the spot). Their

@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """Platforms from plain data, as a small file has them, and robots on a platform."""
 
 from __future__ import annotations

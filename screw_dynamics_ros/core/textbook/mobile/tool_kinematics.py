@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """The operations of `KinematicModel` for a link of a mobile manipulator."""
 
 from __future__ import annotations

@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 r"""Trailers behind a platform: rates, steady circles, forces.
 
 Trailer k has its axle a length L behind its hinge, and the hinge is a distance m behind the axle of

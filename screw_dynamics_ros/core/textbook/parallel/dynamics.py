@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 r"""Dynamics of a parallel robot: motor forces for a motion of its platform.
 
 The platform is one body; legs are rods of up to two slender parts, one attached to the elbow c (the

@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 r"""All joints of one leg, not only its motor: their twists, and the wrenches dual to them.
 
 A leg between base and platform is a chain of six joints, with the universal joint (two revolute

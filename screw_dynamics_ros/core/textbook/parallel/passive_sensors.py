@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 r"""Poses from motor positions and from sensors in passive joints together (C-120).
 
 Six rods determine a pose up to assembly modes. The two angles of the universal joint at the lower

@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """Capsules, the points within a radius of a segment, and the distance of two of them.
 
 A sphere is a capsule whose segment is a point. Two segments a + s u and b + t w, 0 <= s, t <= 1,

@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 r"""Cyclic motion: whether a closed path of the tool is a closed path of the joints.
 
 It is not for a pseudo-inverse, of any metric, in general; the book's claim that it is for the mass

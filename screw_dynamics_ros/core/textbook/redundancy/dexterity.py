@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """Criteria 4 and 8 of section 5.9.1: manipulability, and distance from singularities.
 
 Both are measured in stated metrics, there being none by nature (`inverse.singularities`).

@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 r"""The extended Jacobian: a redundant robot made square by constraints on its joint rates.
 
 As many rows A as the robot is redundant, A v = 0 (or a given rate), make [J; A] square. Its inverse

@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 r"""Singularities of mechanisms with passive joints, from their closure equations.
 
 The equations f(X, q, p) = 0 between the coordinates X of what is to be moved, those q of actuated

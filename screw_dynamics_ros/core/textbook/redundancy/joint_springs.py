@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """Criterion 1 of section 5.9.1: springs to a preferred posture, and to the centers of the ranges.
 
 Source: Bruyninckx 2010, section 5.9.1 item 1 (C-030).

@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """Criteria 2 and 3 of section 5.9.1: joint rates of least kinetic energy, or least motor load.
 
 Source: Bruyninckx 2010, section 5.9.1 items 2 and 3 (C-031, C-032).

@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 r"""Criterion 7 of section 5.9.1: springs that push links away from obstacles, and from each other.
 
 The distance d of two capsules changes with the points p and r of their segments that are nearest,

@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 r"""Partial tasks: the components of a twist that matter, in a frame that is stated.
 
 A welding torch or a milling tool may turn about its own axis: five of six components matter. A

@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 r"""Criterion 10 of section 5.9.1: the least RMS motor current over a path, which is global.
 
 A path of the tool, sampled at equal times, leaves a redundant arm a function of time to choose.

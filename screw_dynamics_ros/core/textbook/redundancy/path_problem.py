@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 r"""The choice that a path of the tool leaves to a redundant arm, as coordinates of a search.
 
 See `path_current`, which minimizes the current over them (C-038).

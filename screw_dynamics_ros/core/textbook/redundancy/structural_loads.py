@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 r"""Which part of a load the structure carries without joint torques, and which the motors carry.
 
 The wrenches with J^T W = 0 need no torque: a stretched arm pushes along itself against any force.

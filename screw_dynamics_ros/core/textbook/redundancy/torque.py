@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 r"""Criterion 5 of section 5.9.1: small joint torques.
 
 Torques belong to accelerations. Of all accelerations with J a + b = V' the one of least

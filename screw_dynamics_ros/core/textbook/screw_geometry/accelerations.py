@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """Accelerations of a rigid body: of its points, of its twist, and of its screw axis.
 
 Two six-vectors go by the name of acceleration. The screw (spatial) acceleration A = (alpha, v0') is

@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """Impedances and admittances: symmetric 6 x 6 matrices between twists and wrenches, and norms.
 
 =============  ============================================  =============  ====================

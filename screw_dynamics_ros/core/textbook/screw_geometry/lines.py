@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """Directed lines: joint axes, edges, their distances, and four ways of writing them down.
 
 A `Line` is a unit direction e and the point p0 nearest to the origin: the two-vector coordinates in

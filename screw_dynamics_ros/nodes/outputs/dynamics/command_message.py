@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """Topics of torques: the messages, and a deadline for sending."""
 
 from __future__ import annotations

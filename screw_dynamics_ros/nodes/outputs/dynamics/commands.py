@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """Torques that a controller may act on: `~/feedforward`, `~/commands` and `~/joint_command`.
 
 They are enabled explicitly, limited, continuous, never older than a limit, and end in a defined

@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """The wrenches by which the environment holds links: `~/constraint_wrench/<link>`.
 
 With the constraints A^T dV/dt = 0 and the torques tau of the drives (Bruyninckx 2010, 6.7.1,

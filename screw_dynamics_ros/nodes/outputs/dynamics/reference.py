@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """The motion that the feedforward follows: that of a message, that of a controller, or none.
 
 `~/reference` comes first, then the state of the controller; what no reference names is measured.

@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """Reference from the state of a joint trajectory controller: the feedforward follows what it does.
 
 The controller publishes less often than joint states come, so that its reference is continued with

@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """What a reference may ask of the joints of the running robot."""
 
 from __future__ import annotations

@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """Parameters of the reference that the feedforward follows."""
 
 from screw_dynamics_ros.ros.parameters import Specification

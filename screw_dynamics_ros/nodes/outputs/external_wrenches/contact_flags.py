@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """Whether the robot touches something, and whether it has collided: `~/contact`, `~/collision`."""
 
 from __future__ import annotations

@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """`~/contact_point` and `~/contact_force`: which link is touched, where, and by which force."""
 
 from __future__ import annotations

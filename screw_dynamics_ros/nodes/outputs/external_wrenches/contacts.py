@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """The wrench of a contact at one link and its observability, in the program of the node."""
 
 from __future__ import annotations

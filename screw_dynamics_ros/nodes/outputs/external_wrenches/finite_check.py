@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """Checks whether the numbers of an output are finite."""
 
 from __future__ import annotations

@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """What torques tell of the wrench at a contact: the reduced wrench, its validity, covariance."""
 
 from __future__ import annotations

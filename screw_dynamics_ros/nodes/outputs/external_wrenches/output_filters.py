@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """Low-pass filters and dead bands of external torques and wrenches, in the program of the node."""
 
 from __future__ import annotations

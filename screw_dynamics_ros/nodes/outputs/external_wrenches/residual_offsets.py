@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """Residuals by pose: `~/record_residual`, `~/fit_residual_map`, the active map."""
 
 from __future__ import annotations

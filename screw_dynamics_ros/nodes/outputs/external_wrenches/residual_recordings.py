@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """Recorded residuals of external torques, and their YAML file."""
 
 from __future__ import annotations

@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """The joint states over which a tare averages, and the reasons to refuse it."""
 
 from __future__ import annotations

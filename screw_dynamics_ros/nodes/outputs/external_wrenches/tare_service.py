@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """The services `~/tare` and `~/reset`: which external torque is taken as zero.
 
 The map of residuals, if there is one, gives the residual for the present pose; it is subtracted,

@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """The covariance of external torques behind observer and filters."""
 
 from __future__ import annotations

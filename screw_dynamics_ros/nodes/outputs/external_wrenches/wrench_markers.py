@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """What the node `wrench_estimator` draws: force, moment and axis of the wrench of each contact."""
 
 from __future__ import annotations

@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """Outputs of the node `wrench_estimator`: external torques and contact wrenches."""
 
 from __future__ import annotations

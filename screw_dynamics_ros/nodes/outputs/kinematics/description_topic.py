@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """The robot description of the parameter, passed on by topic unless another node does that."""
 
 from __future__ import annotations

@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """What the node `kinematics` draws: joint axes, twists, ellipsoids of velocities and forces.
 
 Everything is drawn in the frame of the link it belongs to, so that it moves with the robot by /tf.

@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """Frames of the joints that one message reports, whatever the others do."""
 
 from __future__ import annotations

@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """Frames on /tf and /tf_static, unless another node sends them."""
 
 from __future__ import annotations

@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """Every solution of the inverse position kinematics, its label and its certificate.
 
 Spec IDs: B-005, C-087, C-101, C-102, C-103.

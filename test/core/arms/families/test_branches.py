@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """Images by multiples of 2 pi, and the solution next to a seed (C-102)."""
 
 from __future__ import annotations

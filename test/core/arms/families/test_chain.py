@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """Serial chains: the pose of the tool from joint screws alone."""
 
 from __future__ import annotations

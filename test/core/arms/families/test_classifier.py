@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """Which family a chain is of (B-005, C-087, C-088, C-095)."""
 
 from __future__ import annotations

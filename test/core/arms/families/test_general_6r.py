@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """All solutions of general arms with six revolute joints, by elimination.
 
 Spec IDs: C-100, C-103.

@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """Arms with joints held at positions that are an input.
 
 Spec IDs: C-088, C-100, C-103.

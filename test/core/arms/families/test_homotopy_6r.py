@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """Path tracking is checked first, by counts from the literature; then it judges our solutions."""
 
 from __future__ import annotations

@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """Calibrated arms: all solutions from those of the nearest arm with a closed form.
 
 Spec IDs: C-090, C-103.

@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """All inverse solutions of real arms: none lost, none twice, none beyond limits.
 
 A sample; benchmarks/all_solutions.py has all arms, many poses, and hard ones.

@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """Closed forms run on recorded scalars, and the program gives the same numbers."""
 
 from __future__ import annotations

@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """S-R-S arms: swivel angle, singularities (C-094)."""
 
 from __future__ import annotations

@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """The 321 arm: golden numbers 8.1, offsets, and the printed formulas that are wrong.
 
 Spec IDs: C-089, C-091, C-097, C-101, E-29, E-30, E-34, E-36, E-53.

@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """Arms with a spherical wrist or shoulder and three other axes anywhere.
 
 Spec IDs: B-005, C-088, C-103.

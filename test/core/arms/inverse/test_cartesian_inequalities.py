@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """Inequalities of Cartesian directions in inverse velocity kinematics (C-044)."""
 
 import numpy as np

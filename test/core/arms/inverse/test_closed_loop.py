@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """Closed-loop inverse kinematics of streams of targets (C-048, C-049)."""
 
 import numpy as np

@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """Manipulability and ellipsoids: what depends on metrics, units and frames, and what does not."""
 
 import numpy as np

@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """Force kinematics against virtual work, dynamics and Pinocchio.
 
 Spec IDs: C-013, C-106, C-107 with the errata E-35 and E-54, of which the printed

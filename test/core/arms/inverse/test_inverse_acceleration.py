@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """Inverse acceleration kinematics against differences and Pinocchio (C-109)."""
 
 import numpy as np

@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """Inverse position kinematics: every answer is checked by forward kinematics (C-043, C-100)."""
 
 from dataclasses import replace

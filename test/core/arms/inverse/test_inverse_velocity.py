@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """Inverse velocity kinematics against Penrose's conditions, KKT systems and scipy.
 
 Spec IDs: C-020, C-021, C-026 to C-028, C-041 to C-043, C-045, C-104 with the

@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """Joint limits in inverse velocity kinematics (C-044): optimal, and never violated."""
 
 import numpy as np

@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """Singularity reports against numpy, scipy, the determinant of the 321 arm and differences.
 
 Spec IDs: C-020, C-022, C-033, C-110 with the errata E-31, E-32, E-53;

@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """Policies near singularities (C-024): limits hold, and what is done is what is said."""
 
 import numpy as np

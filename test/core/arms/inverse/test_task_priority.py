@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """Task priority against lexicographic least squares by other means (C-027, C-029)."""
 
 import numpy as np

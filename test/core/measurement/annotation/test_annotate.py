@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """The model state along recorded motions, against single samples and loops over the samples."""
 
 import numpy as np

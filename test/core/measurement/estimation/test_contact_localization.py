@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """Contacts on links from joint torques; torques of contacts are found by moving their points."""
 
 from dataclasses import replace

@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """The wrench at a contact from joint torques (C-107), against its definition and Pinocchio."""
 
 import numpy as np

@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """Soft dead bands: zero inside, continuous at the edge, the direction of vectors kept."""
 
 import numpy as np

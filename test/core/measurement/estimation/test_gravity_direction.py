@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """Directions of free fall, and how a vector of gravity turns."""
 
 import numpy as np

@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """The low-pass filter against integration of its differential equation and SciPy; its starts."""
 
 import numpy as np

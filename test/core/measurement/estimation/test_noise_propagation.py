@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """Variances of noise behind observers and filters, against samples and SciPy."""
 
 import numpy as np

@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """Payloads from efforts: known truth by Pinocchio, what is not estimable, honest intervals."""
 
 import numpy as np

@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """Residuals by pose: Gaussian processes against their definition, and against wrong masses."""
 
 import numpy as np

@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """The observable part of a contact wrench (C-107), against pseudoinverses and known arms."""
 
 import numpy as np

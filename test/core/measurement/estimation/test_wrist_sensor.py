@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """The tool beyond a force-torque sensor, compensated and identified, against moving particles."""
 
 import numpy as np

@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """Accuracy, calibration of link tables and inverse kinematics of calibrated chains.
 
 Spec IDs: B-131, B-132 (5.30) and B-133.

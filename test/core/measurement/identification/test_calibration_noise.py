@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """Calibration of robot descriptions: noise, confidence, outliers, validation, refusals (C-017)."""
 
 from __future__ import annotations

@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """Scale and offset of efforts, against NumPy's polynomials and what made the data."""
 
 import numpy as np

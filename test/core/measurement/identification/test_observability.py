@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """The choice of configurations that tell most (C-017)."""
 
 from __future__ import annotations

@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """Calibration of robot descriptions by exact poses, points and distances.
 
 Spec IDs: C-016 (Jacobian of errors), C-017 (fit, rank report, corrected model), C-019 (valid near

@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """Which joints are kept exactly: prediction and measurement (I-15, I-16, I-33, I-45)."""
 
 from __future__ import annotations

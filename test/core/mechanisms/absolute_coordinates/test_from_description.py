@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """Robot descriptions in absolute coordinates, beside the same robot in joint coordinates."""
 
 from __future__ import annotations

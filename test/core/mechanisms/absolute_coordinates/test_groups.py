@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """Groups of configurations and states, body by body and mixed (I-11, I-13 to I-15)."""
 
 from __future__ import annotations

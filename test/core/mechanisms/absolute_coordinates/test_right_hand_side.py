@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """The right-hand side of the constraints: eta, and what stabilization adds."""
 
 from __future__ import annotations

@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """A simulated mechanism keeps its last valid state, whatever is asked of it."""
 
 from __future__ import annotations

@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """The examples of Müller and Terze: golden trajectories, gaps and energies of the specification.
 
 The numbers were computed with the literal equations of the paper by other code (spec 9.1 to 9.4).

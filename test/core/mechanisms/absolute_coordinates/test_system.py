@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """Equations of motion, reactions, energy, and what is refused (I-17, I-19 to I-22, I-32, I-46)."""
 
 from __future__ import annotations

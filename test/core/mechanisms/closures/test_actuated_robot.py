@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """Formulas of a robot with loops in one program beside its functions, and of a tree beside both."""
 
 from __future__ import annotations

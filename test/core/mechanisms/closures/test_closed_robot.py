@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """Kinematics and dynamics of closed mechanisms against independent equations (C-009, C-010, C-014).
 
 Oracles: absolute coordinates with the same closures, MuJoCo's equality constraints, the potential

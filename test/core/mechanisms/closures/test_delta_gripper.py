@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """The Delta of this package as a graph with 13 joints and two loops (C-006 to C-011)."""
 
 from __future__ import annotations

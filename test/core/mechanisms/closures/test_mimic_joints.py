@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """Mimic joints in loops: they move with their leaders, which close the loops with the rest (C-006).
 
 Gearing and linkage together, as in grippers: a follower may be in the same loop as its leader, also

@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """Position closure, mobility from rank, and what is refused (C-007, C-008, C-011)."""
 
 from __future__ import annotations

@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """Joints without sensors from those with, whichever they are (C-006, C-008, C-009)."""
 
 from __future__ import annotations

@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """Special arrangements of pivots, against the determinant of the wrenches at sampled poses."""
 
 import numpy as np

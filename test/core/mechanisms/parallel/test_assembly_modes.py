@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """All poses of a platform: known counts, closed forms, mirror images, Newton from anywhere."""
 
 import numpy as np

@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """Position, velocity and force of parallel robots: golden numbers, differences, power, refusals."""
 
 import numpy as np

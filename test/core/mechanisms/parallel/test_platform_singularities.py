@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """Singular poses of platforms: gained freedoms, factors of a 321 platform, whole designs, legs."""
 
 import numpy as np

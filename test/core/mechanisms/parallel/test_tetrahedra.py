@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """Closed forms: tetrahedra, the eight poses of a 321 platform, Delta, velocities of points."""
 
 import numpy as np

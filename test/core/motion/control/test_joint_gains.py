@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """Gains of joint controllers: poles, and the arm under them in simulation."""
 
 from __future__ import annotations

@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """Operational space and hierarchies of torque tasks (C-078, C-082, C-083)."""
 
 from __future__ import annotations

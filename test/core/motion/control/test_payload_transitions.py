@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """Payloads over time: linear in their inertial parameters, possible at any time."""
 
 import numpy as np

@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """Commanded torques: enabling, limits, and what happens when states are lost."""
 
 import math

@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """Commanded torques: blends, the end of the process, other robots and settings, arguments."""
 
 import math

@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """Random sequences of requests, states, losses and settings: what holds for every command."""
 
 import math

@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """Settings of commanded torques, and limits made of a description's and of parameters."""
 
 import math

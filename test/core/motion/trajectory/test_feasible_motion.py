@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """Motions brought within the limits: beside the dynamics at their samples, and closed forms."""
 
 import numpy as np

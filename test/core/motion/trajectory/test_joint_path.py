@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """Paths between the points of trajectories, beside polynomials written out."""
 
 import numpy as np

@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """Motions slowed down to effort limits: closed forms, linear programs on Pinocchio's efforts."""
 
 from dataclasses import replace

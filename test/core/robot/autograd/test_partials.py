@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """Tangents and cotangents of functions of a robot: differences, the transpose, Pinocchio.
 
 Without PyTorch and JAX, which call the same programs. Differences are taken along coordinates, also

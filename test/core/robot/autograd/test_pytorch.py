@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """Functions of a robot in PyTorch: derivatives in both modes, `vmap`, precision, refusals."""
 
 from __future__ import annotations

@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """The six operations of arms of all families (C-012, C-013, C-102)."""
 
 from __future__ import annotations

@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """Velocity, force and singularities of the 321 arm in closed form.
 
 Spec IDs: C-012, C-099, C-102, C-105, C-107, C-108, C-110, E-31, E-32, E-33, E-35, E-53, E-54.

@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """Projected equations, Lagrange's equations and first-order forms, against recursions and energy.
 
 Spec IDs D-32 to D-37, C-084, errata E-36.

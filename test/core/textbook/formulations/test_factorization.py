@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """System Jacobians as products, recursions in four representations, axes, several links.
 
 Spec IDs: K-19, K-20, K-22, K-23, K-25 to K-33, D-05, D-06, D-10, D-14 with the erratum

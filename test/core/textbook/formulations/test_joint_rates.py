@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """Joint rates and accelerations from the twists of all bodies.
 
 Spec IDs: K-24, D-07, D-11 with the erratum E-32.

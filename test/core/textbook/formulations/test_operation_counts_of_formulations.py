@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """doc/theory/formulations.md: its functions exist, and what formulations cost is measured.
 
 Operations are counted as in `tools/page_tables/operation_counts.py`, of programs as they are

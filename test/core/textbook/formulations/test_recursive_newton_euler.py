@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """Recursive inverse dynamics in four representations, with any description of the geometry.
 
 Spec IDs: D-24 to D-31, C-057. The independent oracles are

@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """Tables of link parameters: Denavit-Hartenberg, Hayati-Roberts, parametrically continuous.
 
 Spec IDs: B-110 to B-113 with the errata of (5.6), (5.7), (5.8) and golden

@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """Kinematic loops, rolling, and their stabilization (C-079, C-085, C-086).
 
 The four-bar of golden case 8.6 (ground 4, crank 1, coupler 3.5, rocker 3) is cut between coupler

@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """Motion subgroups, macro joints, joints of several freedoms; topology, mobility and loops.
 
 Spec IDs: K-10, K-11, K-39; B-002, B-006, B-109, B-121 with golden

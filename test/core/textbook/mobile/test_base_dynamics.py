@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """Dynamics of platforms: closed form, Newton's law of the center of mass, energy balance."""
 
 import numpy as np

@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """A platform in front of an arm: Jacobian, inverse kinematics, dynamics against Pinocchio."""
 
 import numpy as np

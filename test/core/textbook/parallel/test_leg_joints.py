@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """Wrenches of all joints of a leg: reciprocity, the rules of inspection, golden numbers."""
 
 import numpy as np

@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """Dynamics of a platform with heavy legs, against bodies in absolute coordinates."""
 
 import numpy as np

@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """Fusion of motor positions and angles of universal joints: differences, noise, faults."""
 
 import numpy as np

@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """Drift of joints over closed paths (C-039), the counter-example E-10, a cyclic alternative."""
 
 import numpy as np

@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """Singularities of mechanisms with passive joints by their closure equations (C-023)."""
 
 import numpy as np

@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """Partial tasks in a stated frame (C-040) and loads without torque (C-025)."""
 
 import numpy as np

@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """The global criterion: least RMS current over a path (C-038)."""
 
 import numpy as np

@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """Accelerations of a rigid body (B-081 to B-086, B-088)."""
 
 from math import pi

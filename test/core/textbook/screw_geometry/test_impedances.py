@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """Impedances, admittances and weighted norms (B-078, B-079, B-105, B-106)."""
 
 import numpy as np

@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """Lines and their representations (B-015, B-017 to B-023, B-030)."""
 
 from itertools import pairwise

@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 r"""What a criterion of redundancy is: a cost, a metric, a task of lower rank, or bounds.
 
 Section 5.9.1 of the book lists ten. In the program they are of five kinds:

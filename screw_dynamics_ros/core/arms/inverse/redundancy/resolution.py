@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 r"""Joint rates for a twist, with criteria for what it leaves free, and what each of them did.
 
 The task comes first, tasks of lower rank follow (`task_priority`), the costs move what is left, in

@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 r"""Observer of external torques by inverse dynamics with a filtered acceleration.
 
 The velocities are differentiated and filtered in one, with the rate K (1 / time constant); over a

@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 r"""Observer of external torques by the generalized momentum p = M(q) v.
 
 Without accelerations, and without the inverse of M: with M' = C + C^T the equations of motion are

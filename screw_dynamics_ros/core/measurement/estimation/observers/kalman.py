@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 r"""Observer of external torques by a Kalman filter on the generalized momentum.
 
 State x = (p, d), the momenta and the external torques, which change at random:

@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """The contract of an observer of external torques: what it reads, keeps, computes and reports.
 
 An observer takes one sample after another: momenta, efforts and what else it names in `reads`. It

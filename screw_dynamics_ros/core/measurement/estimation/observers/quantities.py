@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """What observers read and compute, as formulas for the program of a robot."""
 
 from __future__ import annotations

@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 r"""Observer of external torques by second-order sliding modes on the generalized momentum.
 
 With p' = n + tau_ext (see `generalized_momentum`) the estimates p_hat and sigma of p and tau_ext

@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """Observer of external torques as if nothing accelerated: what efforts lack of C v + g + f."""
 
 from __future__ import annotations

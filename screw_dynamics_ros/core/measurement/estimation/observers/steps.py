@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """The steps of an observer in time: their lengths, and where it starts again."""
 
 from __future__ import annotations

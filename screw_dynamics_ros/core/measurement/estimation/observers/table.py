@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """All observers of external torques by name, and their functions for recorded programs."""
 
 from __future__ import annotations

@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """What recordings of joint states tell about bodies, drives and efforts of a robot."""
 
 from screw_dynamics_ros.core.measurement.identification.dynamics.identification import (

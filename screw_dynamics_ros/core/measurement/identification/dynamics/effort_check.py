@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """Faults of drivers: efforts of the other sign, currents instead of torques, none at all.
 
 The efforts of each joint by itself are fitted by the torque of the nominal robot, friction, offset,

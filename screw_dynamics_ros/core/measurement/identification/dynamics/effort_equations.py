@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """Filtered equations of a recording: columns, known torques and efforts, joint by joint."""
 
 from __future__ import annotations

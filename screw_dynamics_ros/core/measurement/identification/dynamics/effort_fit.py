@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 r"""Weighted least squares of base parameters and gains of efforts, with honest intervals.
 
 Each joint i reports u_i = k_i (W_i x + known_i) + noise. Its rows are reduced by a QR factorization

@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """Which gains of efforts are estimated with the base parameters, and what fixes their scale."""
 
 from __future__ import annotations

@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 r"""Motions worth recording: they tell the dynamics of a robot best within its limits.
 
 The `FourierSeries` through the joint ranges is sought whose equations determine the parameters

@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 r"""The same zero-phase low-pass for efforts and for the columns of the regressor, decimated.
 
 Positions are filtered and differentiated; the regressor is built of them; then efforts u and

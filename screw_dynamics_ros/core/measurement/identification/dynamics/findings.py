@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """Faults of drivers, and what a motion could not tell, in words."""
 
 from __future__ import annotations

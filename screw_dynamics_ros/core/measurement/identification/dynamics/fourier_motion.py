@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 r"""Periodic motions that start and end at rest: Fourier series.
 
     q(t) = c + sum_k (a_k sin(k w t) - b_k cos(k w t)) / (k w),     w = 2 pi / T

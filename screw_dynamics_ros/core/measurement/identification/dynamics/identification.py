@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 r"""Identification of the dynamics of a robot: bodies, drives and the efforts of its driver.
 
 Torques are linear in the unknowns theta: ten parameters of each body, armature, friction and offset

@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 r"""Bodies that can exist and agree with the base parameters that efforts tell.
 
     minimize  1/2 |R G theta - z|^2 + 1/2 |L^-1 (theta - nominal)|^2

@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 r"""Mass distributions that some body can have: pseudo-inertias.
 
 A body with mass m, first moment h = m c and inertia I about the origin has the pseudo-inertia

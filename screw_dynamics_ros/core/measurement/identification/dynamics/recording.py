@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """Recorded motions: joint positions, velocities and efforts over time, checked."""
 
 from __future__ import annotations

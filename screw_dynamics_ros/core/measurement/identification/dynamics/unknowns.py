@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """The unknowns of the dynamics, by name, and the columns in which torques are linear in them."""
 
 from __future__ import annotations

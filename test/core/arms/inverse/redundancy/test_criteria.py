@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """Costs and metrics of redundancy: exact gradients, effects, units (C-030 to C-036)."""
 
 import numpy as np

@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """Criteria at work: the task stays exact, each criterion improves what it is for (5.9.1)."""
 
 import numpy as np

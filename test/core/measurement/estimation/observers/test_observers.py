@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """Observers of external torques against simulated motion with known ones (C-107, E-54)."""
 
 from __future__ import annotations

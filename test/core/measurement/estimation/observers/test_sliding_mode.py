@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """The sliding-mode observer: ramps, steps and noise, beside the momentum observer (E-54)."""
 
 from __future__ import annotations

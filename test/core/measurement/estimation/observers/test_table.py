@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """The table of observers: what each declares, and a new one that is nothing but a row."""
 
 from __future__ import annotations

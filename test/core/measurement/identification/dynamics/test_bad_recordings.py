@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """Recordings that cannot be evaluated are refused, by joint, sample and remedy."""
 
 from __future__ import annotations

@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """Identification of dynamics against simulated arms and closed forms whose truth is known."""
 
 from __future__ import annotations

@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """Motions worth recording: limits, rest at both ends, condition numbers by another library."""
 
 from __future__ import annotations

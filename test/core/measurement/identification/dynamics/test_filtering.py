@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """Filters of identification: what passes, what does not, where a recording has gaps."""
 
 from __future__ import annotations

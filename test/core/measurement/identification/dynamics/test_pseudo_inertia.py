@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """Pseudo-inertias: against `RigidBody`, other frames, bodies that cannot exist."""
 
 from __future__ import annotations
