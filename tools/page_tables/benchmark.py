@@ -1,11 +1,7 @@
-<<<<<<< HEAD
-"""The measured tables of README.md and of the pages in doc/reference/performance.
-=======
 # Copyright 2026 The screw_dynamics_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""The measured tables of README.md and doc/reference/performance.md.
->>>>>>> 8be723b0 (Copyright line and SPDX identifier in each source file, as REP 2004 asks; a test holds it)
+"""The measured tables of README.md and of the pages in doc/reference/performance.
 
 Below each table stand all comparisons of its parts that a peer wins and all requirements that are
 missed, also those for which the table has no line.
