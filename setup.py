@@ -41,7 +41,7 @@ setup(
     ],
     python_requires='>=3.10',
     install_requires=['setuptools'],
-    extras_require={'native': ['llvmlite'], 'test': ['pytest']},
+    extras_require={'native': ['llvmlite'], 'test': ['pytest'], 'view': ['viser>=1,<2']},
     zip_safe=True,
     entry_points={
         'console_scripts': [

@@ -30,7 +30,7 @@ from screw_dynamics_ros.cli.command_line import (
 )
 from screw_dynamics_ros.cli.view.posture_source import PostureSource
 from screw_dynamics_ros.cli.view.state import ViewSource
-from screw_dynamics_ros.core import ScrewDynamicsError
+from screw_dynamics_ros.core import ScrewDynamicsError, bundled_urdf
 
 ENDED, UNUSABLE = 0, 2
 EXIT_STATUS = f'exit status: {ENDED} it was ended, {UNUSABLE} the input cannot be used'
@@ -60,7 +60,7 @@ def parse(arguments: Sequence[str]) -> argparse.Namespace:
     """Return the options of the command line."""
     parser = command_parser('view', __doc__, EXIT_STATUS)
     add = parser.add_argument
-    add('robot', metavar='ROBOT', help='a URDF or xacro file, or the name of an included robot')
+    add('robot', metavar='ROBOT', help='a URDF or xacro file, or the name of a bundled robot')
     add_arguments_of(parser, 'robot', 'ROBOT')
     add(
         '--host',
@@ -94,20 +94,9 @@ def source_of(options: argparse.Namespace) -> ViewSource:
 
 
 def description_path(name: str) -> Path:
-    """Return the file of a robot: an included one, or that at a path."""
+    """Return the file of a robot: that at a path, or the one that the package brings."""
     path = Path(name).expanduser()
-    if path.suffix or path.exists():
-        return path
-    from screw_dynamics_ros.ros.share import share_folder
-
-    folder = share_folder() / 'urdf'
-    included = sorted(file.stem for file in folder.glob('*.urdf'))
-    if name not in included:
-        raise UnusableError(
-            f'argument ROBOT: {name} is not a file and not an included robot; '
-            f'those are {", ".join(included)}'
-        )
-    return folder / f'{name}.urdf'
+    return path if path.suffix or path.exists() else bundled_urdf(name)
 
 
 def run(source: ViewSource, options: argparse.Namespace) -> None:
@@ -118,7 +107,7 @@ def run(source: ViewSource, options: argparse.Namespace) -> None:
         if options.export is not None:
             write_text(options.export, '--export', viewer.page())
             return
-        print(f'view: {viewer.address} shows {source.robot.description.name}; Ctrl-C ends it')
+        print(f'{viewer.address} shows {source.robot.description.name}; Ctrl-C ends it', flush=True)
         viewer.run()
 
 
