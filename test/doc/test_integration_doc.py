@@ -1,7 +1,7 @@
 # Copyright 2026 The screw_dynamics_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""doc/theory/integration.md, doc/spec/coverage_integration.md: complete, and names exist."""
+"""Pages of integration and simulation, and their table of IDs: complete, and names exist."""
 
 import pytest
 
@@ -15,14 +15,15 @@ from support.doc_pages import (
     rows_of,
 )
 
+NAMES = ('integration', 'structure_preserving_integration', 'simulation')
 TABLE = ROOT / 'doc' / 'spec' / 'coverage_integration.md'
-PAGES = [ROOT / 'doc' / 'theory' / 'integration.md', TABLE]  # test_pages runs the examples
+PAGES = [TABLE, *(ROOT / 'doc' / 'theory' / f'{name}.md' for name in NAMES)]  # see test_pages.py
 
 
 @pytest.mark.parametrize('page', PAGES, ids=lambda page: page.name)
 def test_functions_and_tests_named_exist(page):
-    assert len(named_functions(page)) > 5
-    assert len(named_tests(page)) > 10
+    assert len(named_functions(page)) > 5 or page != TABLE
+    assert len(named_tests(page)) > 10 or page != TABLE
     assert not missing_functions(page)
     assert not missing_tests(page)
 

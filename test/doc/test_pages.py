@@ -14,6 +14,7 @@ PAGES = (
     'README.md',
     'doc/reference/all_solutions.md',
     'doc/how_to/calibration.md',
+    'doc/theory/all_inverse_solutions.md',
     'doc/theory/choice_of_configuration_space.md',
     'doc/theory/closed_loops.md',
     'doc/reference/compilation.md',
@@ -25,6 +26,8 @@ PAGES = (
     'doc/theory/mobile_robots.md',
     'doc/theory/redundancy.md',
     'doc/theory/serial_families.md',
+    'doc/theory/simulation.md',
+    'doc/theory/structure_preserving_integration.md',
     'doc/how_to/trajectories.md',
 )
 PAGES_OF_DOC = sorted(str(page.relative_to(ROOT)) for page in (ROOT / 'doc').rglob('*.md'))

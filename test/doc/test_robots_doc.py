@@ -14,7 +14,7 @@ from support.doc_pages import (
 )
 
 TABLE = ROOT / 'doc' / 'spec' / 'coverage_robots.md'
-OTHER = ROOT / 'doc' / 'theory' / 'inverse_kinematics.md'
+OTHER = ROOT / 'doc' / 'spec' / 'coverage_inverse_kinematics.md'
 
 
 def test_functions_and_tests_named_exist():

@@ -3,7 +3,7 @@
 
 """Chapter 6 of the book in its own notation: the corrected forms hold, the printed ones do not.
 
-Errata E-11 to E-27 of doc/spec/bruyninckx_robots.md (C-051, C-052, C-056, C-058, C-148) on general
+Errata E-11 to E-27 of doc/spec/bruyninckx_errata.md (C-051, C-052, C-056, C-058, C-148) on general
 random chains: mixed joints, any axes, centers of mass away from the frames. Twists (w; v), wrenches
 (f; m), `SWAP` is the book's Delta; in the working form Ft = (m; f) no Delta appears (C-005).
 What is right is decided by `Robot` and by `inward`, the recursion behind it, which are tested

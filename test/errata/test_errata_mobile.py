@@ -3,7 +3,7 @@
 
 """Chapter 9 of the book: the corrected forms hold, the printed ones do not.
 
-Errata E-44 to E-48 of doc/spec/bruyninckx_robots.md (C-129, C-131 to C-133, C-148). Twists
+Errata E-44 to E-48 of doc/spec/bruyninckx_errata.md (C-129, C-131 to C-133, C-148). Twists
 (omega, v_x, v_y), wrenches (f_x, f_y, m) as printed.
 """
 

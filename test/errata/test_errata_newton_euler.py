@@ -5,7 +5,7 @@
 
 On a general random chain (mixed joints, arbitrary axes, centers of mass away from the frames) the
 corrected form gives what `Robot` computes and the printed one does not. Errata E-14, E-17, E-18,
-E-19, E-25, E-26, E-27 and E-36 of doc/spec/muller.md; everything here is in its notation.
+E-19, E-25, E-26, E-27 and E-36 of doc/spec/muller_errata.md; everything here is in its notation.
 """
 
 from __future__ import annotations

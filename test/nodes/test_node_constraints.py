@@ -3,7 +3,7 @@
 
 """Wrenches of constraints from `dynamics` (C-072), through DDS, against dense equations.
 
-Golden case 8.3 of doc/spec/bruyninckx_robots.md; `constraint_oracle` has the equations of motion
+Golden case 8.3 of doc/spec/golden_numbers.md; `constraint_oracle` has the equations of motion
 and constraints as one dense system, with the bias of the constraints by differences.
 """
 

@@ -4,7 +4,7 @@
 """Random robots for the tests: mixed joints, arbitrary axes, branches, physical inertias.
 
 Planar chains, q = 0, joint axes through the body origins and centers of mass at the origin hide
-errors (doc/spec/muller.md, models that hide errors): none of these robots has any of that.
+errors (doc/spec/golden_numbers.md, models that hide errors): none of these robots has any of that.
 """
 
 from __future__ import annotations
@@ -205,7 +205,7 @@ def numbers(values: np.ndarray) -> str:
     return '"' + ' '.join(repr(float(x)) for x in values) + '"'
 
 
-# --- RCM5, the worked example of doc/spec/muller.md ----------------------------------------------
+# --- RCM5 of doc/spec/golden_numbers.md ----------------------------------------------------------
 
 L1, L2, L3, RHO = 0.4, 0.35, 0.2, 0.3
 ALPHA, BETA = np.pi / 3, 5 * np.pi / 9

@@ -4,9 +4,10 @@
 """Random products of exponentials and the motion of their bodies, by differentiating poses alone.
 
 The robots have revolute, prismatic and helical joints with axes off the origins of the bodies,
-branches, and body frames anywhere: what hides none of the errata (doc/spec/muller.md, models that
-hide errors). The reference works in extended precision and knows nothing but the matrix exponential
-of a joint, written in another way than in the package, and central differences of order 14.
+branches, and body frames anywhere: they hide none of the errata (doc/spec/golden_numbers.md, models
+that hide errors). The reference works in extended precision and knows nothing but the matrix
+exponential of a joint, written in another way than in the package, and central differences of order
+14.
 """
 
 from __future__ import annotations

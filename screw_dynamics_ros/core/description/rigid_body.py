@@ -8,7 +8,7 @@ body-fixed, wrenches W = (moment, force) and momenta (angular, linear) are dual 
 equations hold in an inertial frame, with spatial twists and `moved` bodies. The recursions of
 `core.dynamics` are for chains of bodies; this is one of them, in the textbook's formulations.
 
-Sources: Bruyninckx 2010, section 4.12, with the errata of doc/theory/orientations_and_lines.md;
+Sources: Bruyninckx 2010, section 4.12, with the errata of doc/spec/bruyninckx_errata.md;
 Müller 2018b, sections 3 and 6 (D-17 to D-20, D-43).
 """
 

@@ -22,7 +22,7 @@ name       twist                       reference point   angular axes        lin
 NaN in gives NaN out, without an exception. The products, the frame changes and the conversions are
 free of branches and accept object arrays (traced scalars).
 
-Sources, listed in doc/spec/README.md, with their errata (doc/theory/lie_groups.md): Müller 2018a;
+Sources, listed in doc/spec/README.md, with their errata (doc/spec/muller_errata.md): Müller 2018a;
 Müller 2018b, appendix B; Bruyninckx 2010, sections 2.6, 2.7, 4.2, 4.3, 4.6 and 4.8.
 """
 

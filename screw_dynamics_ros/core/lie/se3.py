@@ -13,7 +13,7 @@ NaN in gives NaN out, without an exception. `hat`, `vee`, `ad`, `Ad`, `Ad_R`, `A
 object arrays (traced scalars); so does the joint variable of `exp_unit_screw`. `exp`, `dexp` and
 `dexp_inv` accept recorded scalars, for which they have another form without branches.
 
-Sources, listed in doc/spec/README.md, with their errata (doc/theory/lie_groups.md): Müller 2018a,
+Sources, listed in doc/spec/README.md, with their errata (doc/spec/muller_errata.md): Müller 2018a,
 appendix A; Müller 2018b, section 7 and appendix B; Müller and Terze, section 2.
 """
 

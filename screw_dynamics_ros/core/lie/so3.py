@@ -12,7 +12,7 @@ NaN in gives NaN out, without an exception. `hat`, `vee`, `ad`, `Ad`, `inverse`,
 `exp_unit_axis` are free of branches and accept object arrays (traced scalars). `exp`, `dexp` and
 `dexp_inv` accept recorded scalars, for which they have another form without branches.
 
-Sources, listed in doc/spec/README.md, with their errata (doc/theory/lie_groups.md): Müller 2018a,
+Sources, listed in doc/spec/README.md, with their errata (doc/spec/muller_errata.md): Müller 2018a,
 appendix A; Müller and Terze, section 2.
 """
 

@@ -626,7 +626,7 @@ class Robot(RobotFunctions):
         """Return every configuration that brings a link to a pose, with a certificate.
 
         By the closed form of the arm's family, by elimination otherwise; each solution exact to
-        rounding (C-101, C-103). See doc/theory/serial_families.md.
+        rounding (C-101, C-103). See doc/theory/all_inverse_solutions.md.
 
         Parameters
         ----------

@@ -156,7 +156,7 @@ def test_panda_hand_is_symmetric_under_half_a_turn():
 
 
 def test_planar_2r_is_the_closed_form_of_its_header():
-    """The specification's planar 2R golden (doc/spec/muller.md) with m = (2, 1), l = (1, 0.5)."""
+    """Planar 2R arm of doc/spec/golden_numbers.md with m = (2, 1), l = (1, 0.5)."""
     model = pinocchio_model('planar_2r')
     data = model.createData()
     q1, q2, v = 0.3, 0.5, np.array([0.2, -0.1])

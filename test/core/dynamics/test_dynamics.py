@@ -53,7 +53,7 @@ def state(robot: Robot, seed: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     return (random_configuration(robot, rng), *rng.uniform(-2, 2, (2, robot.nv)))
 
 
-# --- golden numbers of doc/spec/muller.md --------------------------------------------------------
+# --- doc/spec/golden_numbers.md ------------------------------------------------------------------
 
 
 @BACKENDS

@@ -65,7 +65,7 @@ def adjoint(C: np.ndarray) -> np.ndarray:
     return np.block([[R, np.zeros((3, 3))], [skew(r) @ R, R]])
 
 
-# --- RCM5: golden numbers of doc/spec/muller.md (K-37) -------------------------------------------
+# --- RCM5 of doc/spec/golden_numbers.md (K-37) ---------------------------------------------------
 
 
 @pytest.fixture(scope='module')

@@ -1,7 +1,7 @@
 # Copyright 2026 The screw_dynamics_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""The worked example of the papers with the golden numbers of doc/spec/muller.md: all of K-37.
+"""The worked example of the papers with the numbers of doc/spec/golden_numbers.md: all of K-37.
 
 RCM5 is a surgical arm: three vertical axes, then two axes that meet in the incision point P. Its
 numbers are checked through every geometry description, through the recursions, the factorizations

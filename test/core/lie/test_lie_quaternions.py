@@ -32,7 +32,7 @@ def close(actual, desired, tolerance=TOLERANCE):
 
 
 def test_golden_values():
-    """G7, G8, G9 of doc/spec/bruyninckx_bodies.md."""
+    """G7, G8, G9 of doc/spec/golden_numbers.md."""
     R = [
         [0.3980680463, -0.9166462858, -0.0360751621],
         [0.7821080382, 0.3596694365, -0.5088663017],

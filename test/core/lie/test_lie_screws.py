@@ -35,7 +35,7 @@ def same_line(a, b, tolerance=TOLERANCE):
 
 
 def test_unit_screw_golden_value():
-    """G3 of doc/spec/bruyninckx_bodies.md; joint screws of K-04, (2)."""
+    """G3 of doc/spec/golden_numbers.md; joint screws of K-04, (2)."""
     close(screws.unit_screw([0, 0, 1], [1, 0, 0], 0.5), [0, 0, 1, 0, -1, 0.5], 0)
     close(screws.unit_screw([0, 0, 3]), [0, 0, 1, 0, 0, 0], 0)
     close(screws.unit_screw([0, 0, 3], pitch=0.2), [0, 0, 1, 0, 0, 0.2], 0)
@@ -183,7 +183,7 @@ def test_lines_are_reciprocal_if_and_only_if_coplanar(e1, e2, p1, p2):
 
 
 def test_golden_lines():
-    """G2, G5 of doc/spec/bruyninckx_bodies.md."""
+    """G2, G5 of doc/spec/golden_numbers.md."""
     line = screws.unit_screw([0, 0.6, 0.8], [1, 1, 2])
     close(screws.reciprocal_product(screws.unit_screw([1, 0, 0]), line), -0.4)
     close(
@@ -248,7 +248,7 @@ class Motion:
 
 
 def twists_of(C):
-    """The four representations of the twist of t -> C(t) at 0 (doc/spec/muller.md)."""
+    """The four representations of the twist of t -> C(t) at 0 (doc/spec/golden_numbers.md)."""
     C0, C_dot = C(0.0), derivative(C, 0.0)
     inverse = np.linalg.inv(C0)
     body, spatial = se3.vee(inverse @ C_dot), se3.vee(C_dot @ inverse)
@@ -392,7 +392,7 @@ def test_body_to_hybrid_with_the_printed_inverse_fails():
 
 
 def test_rcm5_golden_values():
-    """doc/spec/muller.md: pose, twist and Jacobian columns of body 5 in the representations."""
+    """Pose, twist and Jacobian columns of body 5 in doc/spec/golden_numbers.md."""
     alpha, beta = np.pi / 3, 5 * np.pi / 9
     e = np.array([[0, 0, 1]] * 3 + [[np.cos(a), 0, -np.sin(a)] for a in (alpha, beta)])
     y = np.zeros((5, 3))

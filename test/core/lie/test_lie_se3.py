@@ -70,7 +70,7 @@ def test_bracket(X, Y, Z):
 
 
 def test_motor_product_golden_value():
-    """G5 of doc/spec/bruyninckx_bodies.md."""
+    """G5 of doc/spec/golden_numbers.md."""
     close(se3.ad([1, 2, 3, 4, 5, 6]) @ [-1, 0.5, 2, 0, 1, -3], [2.5, -5, 2.5, -2, -11, 8], 0)
 
 
@@ -132,7 +132,7 @@ def test_adjoint_by_conjugation(C, X):
 
 
 def test_screw_transformation_golden_value():
-    """G3, G4 of doc/spec/bruyninckx_bodies.md."""
+    """G3, G4 of doc/spec/golden_numbers.md."""
     C = se3.pose(so3.exp([0, 0, pi / 2]), [1, 2, 3])
     close(se3.Ad(C) @ [0, 0, 1, 0, -1, 0.5], [0, 0, 1, 3, -1, 0.5])
 
@@ -157,7 +157,7 @@ def test_exp_against_scipy(X):
 
 
 def test_exp_golden_values():
-    """doc/spec/muller_terze.md and G10 of doc/spec/bruyninckx_bodies.md."""
+    """doc/spec/muller_terze.md and G10 of doc/spec/golden_numbers.md."""
     close(se3.exp(GOLDEN)[:3, 3], [0.520931346311478, 2.282834453565847, -0.599425026360548])
     close(
         se3.exp([0.1, -0.2, 0.3, 1, 2, 3]),

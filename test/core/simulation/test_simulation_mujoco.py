@@ -4,7 +4,7 @@
 """MuJoCo as outside witness: passive motions of real robots converge to the same as steps shrink.
 
 What either program computes with steps of some length is compared with what the other one computes
-with the shortest steps. doc/theory/integration.md has the table.
+with the shortest steps. doc/theory/simulation.md has the table.
 """
 
 import dataclasses

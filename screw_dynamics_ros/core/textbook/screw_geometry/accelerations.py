@@ -12,7 +12,7 @@ link's origin they are robot.acceleration in representation 'spatial' and 'hybri
 V, A (..., 6) are in rad/s, m/s and rad/s^2, m/s^2. Leading axes are stacks; NaN in gives NaN out.
 
 Source: Bruyninckx 2010, sections 4.10 and 4.11.1, with the errata of
-doc/theory/orientations_and_lines.md.
+doc/spec/bruyninckx_errata.md.
 """
 
 from typing import NamedTuple

@@ -16,7 +16,7 @@ their canonical form. From it and to it go
 No four numbers describe all lines without a jump somewhere: `patch` says which of the two to use.
 Leading axes are stacks; NaN in gives NaN out.
 
-Source: Bruyninckx 2010, section 2.5, with the errata of doc/theory/orientations_and_lines.md; the
+Source: Bruyninckx 2010, section 2.5, with the errata of doc/spec/bruyninckx_errata.md; the
 conversions, which the book leaves open, are derived (B-019 to B-021).
 """
 

@@ -119,7 +119,7 @@ def test_pinocchio(name, floating, representation):
 
 @REPRESENTATION
 def test_golden_torques_of_rcm5(representation):
-    """D-25 to D-28: the surgical arm of doc/spec/muller.md, with and without gravity, to 1e-9."""
+    """D-25 to D-28: RCM5 of doc/spec/golden_numbers.md, with and without gravity, to 1e-9."""
     tree = build_tree(rcm5_description())
     motion = tree, RCM5_Q, RCM5_V, RCM5_A
     free = [7.9329872753, 4.4171123122, 2.0474565369, -0.7513472441, -0.1459455517]
