@@ -51,6 +51,7 @@ PAGES = {
     'README.md': 'page_tables.benchmark',
     **{f'{PERFORMANCE}/{name}.md': 'page_tables.benchmark' for name in MEASURED},
     'doc/reference/all_solutions.md': 'page_tables.solutions',
+    'doc/reference/all_solutions_tables.md': 'page_tables.solutions',
     'doc/how_to/gradients.md': 'page_tables.gradients',
     'doc/how_to/identification.md': 'identification',
     'doc/how_to/contact_localization.md': 'page_tables.contacts',
@@ -64,6 +65,13 @@ PAGES = {
 SHOWN = {
     'README.md': [t for page, tables in MEASURED.items() for t in tables if t != 'overview'],
     **{f'{PERFORMANCE}/{name}.md': tables for name, tables in MEASURED.items()},
+    'doc/reference/all_solutions.md': ('speed',),
+    'doc/reference/all_solutions_tables.md': (
+        'measured_on',
+        'random_poses',
+        'hard_poses',
+        'path_tracking',
+    ),
 }
 
 #: By how much numbers may differ: those of simulations are rounded differently by each processor.

@@ -1,7 +1,7 @@
 # Copyright 2026 The screw_dynamics_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""The measured tables of doc/reference/all_solutions.md."""
+"""The measured tables of doc/reference/all_solutions.md and all_solutions_tables.md."""
 
 from __future__ import annotations
 
