@@ -169,7 +169,7 @@ def judged(result: DynamicIdentification) -> tuple[bool, bool]:
     return named, bool(low <= 1.0 / GAINS[2] <= high)
 
 
-def simulated(folder: Path, brief: bool = False) -> str:
+def simulated(folder: Path) -> str:
     """Return the table of doc/how_to/identification.md, from the results in a folder."""
     measured = json.loads((folder / 'identification.json').read_text(encoding='utf-8'))['figures']
     cases = [

@@ -3,7 +3,7 @@
 
 """Write generated tables and files: `python tools/pages.py [--check] [PAGE ...]`.
 
-Each table stands between two comments, `<!-- table: NAME -->` (or `NAME in brief`) and
+Each table stands between two comments, `<!-- table: NAME -->` and
 `<!-- end of table -->`; what is between them is replaced. Measured figures come from
 benchmarks/results/*.json, which `make bench` writes; parameters and executables from their
 declarations, which need ROS 2. `--check` changes nothing and ends with status 1 if a page would
@@ -25,11 +25,11 @@ sys.path += [str(ROOT / folder) for folder in ('', 'tools', 'benchmarks', 'test'
 
 from screw_dynamics_ros.registry import NODES  # noqa: E402
 
-BLOCK = re.compile(r'(<!-- table: (\w+)( in brief)? -->\n).*?(<!-- end of table -->)', re.DOTALL)
+BLOCK = re.compile(r'(<!-- table: (\w+) -->\n).*?(<!-- end of table -->)', re.DOTALL)
 NUMBER = re.compile(r'\d+(?:\.\d+)?')
 
-#: Makes a table from the folder of results, all of it or in brief.
-Table = Callable[[Path, bool], str]
+#: Makes a table from the folder of results.
+Table = Callable[[Path], str]
 
 REGISTRY = 'page_tables.registry'
 
@@ -48,7 +48,7 @@ MEASURED = {
 
 #: Each page, and the module whose TABLES it shows, or among whose FILES it is.
 PAGES = {
-    'README.md': 'page_tables.benchmark',
+    'README.md': 'page_tables.highlights',
     **{f'{PERFORMANCE}/{name}.md': 'page_tables.benchmark' for name in MEASURED},
     'doc/reference/all_solutions.md': 'page_tables.solutions',
     'doc/reference/all_solutions_tables.md': 'page_tables.solutions',
@@ -63,7 +63,6 @@ PAGES = {
 
 #: The tables of pages that do not show all tables of their module.
 SHOWN = {
-    'README.md': [t for page, tables in MEASURED.items() for t in tables if t != 'overview'],
     **{f'{PERFORMANCE}/{name}.md': tables for name, tables in MEASURED.items()},
     'doc/reference/all_solutions.md': ('speed',),
     'doc/reference/all_solutions_tables.md': (
@@ -98,9 +97,7 @@ def with_tables(text: str, tables: Mapping[str, Table], folder: Path = RESULTS) 
     found = [match[2] for match in BLOCK.finditer(text)]
     if sorted(found) != sorted(tables):
         raise ValueError(f'the page has the tables {found} instead of {list(tables)}')
-    return BLOCK.sub(
-        lambda match: match[1] + tables[match[2]](folder, bool(match[3])) + match[4], text
-    )
+    return BLOCK.sub(lambda match: match[1] + tables[match[2]](folder) + match[3], text)
 
 
 def alike(text: str, other: str, tolerance: float) -> bool:

@@ -109,21 +109,19 @@ def test_command(monkeypatch, tmp_path, capsys):
         pages.main(['doc/theory/lie_groups.md'])
 
 
-def test_every_row_in_which_we_are_worse_is_in_the_readme():
-    names = [name for name in pages.MEASURED if name != 'index']
-    text = '\n'.join(text_of(f'{pages.PERFORMANCE}/{name}.md') for name in names)
-    bold = [line.count('**') for line in text.splitlines() if line.startswith('|')]
-    shown = [line.count('**') for line in README.splitlines() if line.startswith('|')]
-    assert sum(map(bool, bold)) == sum(map(bool, shown)) > 0
+def measured_pages():
+    """Return the pages with measured tables of the benchmark."""
+    return [page for page, module in pages.PAGES.items() if module == 'page_tables.benchmark']
 
 
 def test_an_edited_number_shows():
     """The text of each table is compared: one digit that is put right by hand is found."""
-    for name in pages.SHOWN['README.md']:
-        begin = README.index(f'<!-- table: {name}')
-        digit = re.compile(r'[1-8]').search(README, README.index('-->', begin))
-        edited = README[: digit.start()] + '9' + README[digit.end() :]
-        assert pages.updated('README.md', edited) == README != edited
+    for page in (*measured_pages(), 'README.md'):
+        text = text_of(page)
+        for block in pages.BLOCK.finditer(text):
+            digit = re.compile(r'[1-8]').search(text, block.end(1))
+            edited = text[: digit.start()] + '9' + text[digit.end() :]
+            assert pages.updated(page, edited) == text != edited
 
 
 @pytest.mark.parametrize(
@@ -139,8 +137,29 @@ def test_an_edited_number_shows():
 def test_a_change_of_the_results_shows(results, part, which):
     which = {key: value for key, value in which.items() if value is not None}
     change(results, part, which, ours=123.4)
-    assert '123' in pages.updated('README.md', README, results)
-    assert pages.updated('README.md', README, results) != README
+    texts = {
+        page: (text_of(page), pages.updated(page, text_of(page), results))
+        for page in measured_pages()
+    }
+    changed = [after for before, after in texts.values() if after != before]
+    assert changed
+    assert all('123' in after for after in changed)
+
+
+def test_readme_shows_what_was_measured(results):
+    figure = {'robot': 'Panda, 9 dof', 'name': 'inverse dynamics', 'peer': 'Pinocchio from Python'}
+    change(results, 'single_calls', figure, ours=123.4)
+    assert '| inverse dynamics | 123 µs |' in pages.updated('README.md', README, results)
+
+
+def test_readme_can_be_read_in_ten_minutes():
+    """Lines, words, lines of tables, the longest line, and a picture on the first screen."""
+    lines = README.splitlines()
+    assert len(lines) <= 150
+    assert len(README.split()) <= 900
+    assert sum(line.startswith('|') for line in lines) <= 25
+    assert max(map(len, lines)) <= 250
+    assert next(k for k, line in enumerate(lines) if '<img' in line or '![' in line) < 12
 
 
 def test_what_a_peer_wins_is_said(results):

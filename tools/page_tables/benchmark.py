@@ -1,7 +1,7 @@
 # Copyright 2026 The screw_dynamics_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""The measured tables of README.md and of the pages in doc/reference/performance.
+"""The measured tables of the pages in doc/reference/performance.
 
 Below each table stand all comparisons of its parts that a peer wins and all requirements that are
 missed, also those for which the table has no line.
@@ -49,31 +49,6 @@ SINGLE = (
     'derivatives of inverse dynamics',
     'derivatives of forward dynamics',
 )
-#: What a table in brief shows, besides every row in which we are worse.
-BRIEF_ROBOTS = (
-    'Panda, 9 dof',
-    'Panda, 8 dof, one tip',
-    'UR5, 6 dof, one tip',
-    'TALOS, 44 dof',
-    'Panda, 7 joints',
-)
-BRIEF_ROWS = (
-    'inverse dynamics',
-    'forward dynamics',
-    'mass matrix',
-    "one frame's Jacobian",
-    'derivatives of inverse dynamics',
-    'inverse dynamics, 2 cores',
-    'forward dynamics, 2 cores',
-    'ours',
-    'pink',
-    'Robotics Toolbox',
-    'everything bringup needs',
-    'without llvmlite: inverse dynamics',
-    '1 kHz',
-    '1024 arms',
-)
-
 #: In the table of nodes, once they have been measured.
 MEASURED_ON_DEMAND = ('node_kilohertz', 'node_rates')
 
@@ -82,18 +57,6 @@ OTHER_PAGES = ('all_solutions', 'all_solutions_speed', 'gradients', 'identificat
 
 #: Results of programs that are no parts of benchmarks/run.py, and write their tables themselves.
 STUDIES = ('feedforward', 'observers')
-
-#: Systems that the table of absolute coordinates in brief shows.
-BRIEF_SYSTEMS = ('100 bodies', 'Panda')
-
-
-def kept(rows: list[tuple[str, ...]], brief: bool) -> list[tuple[str, ...]]:
-    """Return the rows to show; the last cell of a row says where we are worse."""
-    if not brief:
-        return rows
-    return [
-        row for row in rows if row[-1] or (row[0] in BRIEF_ROBOTS and row[1].startswith(BRIEF_ROWS))
-    ]
 
 
 #: Rows of the overview: what, link, part, other library.
@@ -119,7 +82,7 @@ COMPARED = (
 )
 
 
-def overview(folder: Path, brief: bool = False) -> str:
+def overview(folder: Path) -> str:
     """Return how many times faster ours is in each kind of comparison, least and most."""
     rows = []
     for what, page, part, peer in COMPARED:
@@ -149,13 +112,13 @@ def overview(folder: Path, brief: bool = False) -> str:
     )
 
 
-def machine(folder: Path, brief: bool = False) -> str:
+def machine(folder: Path) -> str:
     """Return what was measured on, one line for each different set-up."""
     parts = sorted(path.stem for path in folder.glob('*.json'))
     return machine_of(folder, [part for part in parts if part not in (*OTHER_PAGES, *STUDIES)])
 
 
-def single_calls(folder: Path, brief: bool = False) -> str:
+def single_calls(folder: Path) -> str:
     """Return the table of single calls."""
     results = Results(folder, 'single_calls')
     rows = []
@@ -191,7 +154,7 @@ def single_calls(folder: Path, brief: bool = False) -> str:
                 'times faster',
                 'worse',
             ),
-            kept(rows, brief),
+            rows,
             'times in µs: median (99th percentile)',
         )
         + f'C++: {results.environments[0].get("C++", "not measured")}.\n'
@@ -199,7 +162,7 @@ def single_calls(folder: Path, brief: bool = False) -> str:
     )
 
 
-def c_code(folder: Path, brief: bool = False) -> str:
+def c_code(folder: Path) -> str:
     """Return the table of C code and object files."""
     results = Results(folder, 'c_code')
     rows = []
@@ -233,12 +196,12 @@ def c_code(folder: Path, brief: bool = False) -> str:
             'times faster as object file',
             'worse',
         ),
-        kept(rows, brief),
+        rows,
         'times in ns: median',
     ) + verdict(results)
 
 
-def stacks(folder: Path, brief: bool = False) -> str:
+def stacks(folder: Path) -> str:
     """Return the table of stacks and of a trajectory."""
     results = Results(folder, 'stacks', 'trajectories')
     rows = []
@@ -274,12 +237,12 @@ def stacks(folder: Path, brief: bool = False) -> str:
             'times faster than the best',
             'worse',
         ),
-        kept(rows, brief),
+        rows,
         'times in µs per sample: median (99th percentile)',
     ) + verdict(results)
 
 
-def simulation(folder: Path, brief: bool = False) -> str:
+def simulation(folder: Path) -> str:
     """Return the table of simulated arms; those of steps of 1 ms say how much faster than time."""
     results = Results(folder, 'simulation')
     rows = []
@@ -310,13 +273,13 @@ def simulation(folder: Path, brief: bool = False) -> str:
             'limit',
             'worse',
         ),
-        kept(rows, brief),
+        rows,
         'times per step and arm: median (99th percentile); share of a core: mean (99th percentile) '
         'of processor time',
     ) + verdict(results)
 
 
-def absolute_coordinates(folder: Path, brief: bool = False) -> str:
+def absolute_coordinates(folder: Path) -> str:
     """Return the table of bodies in absolute coordinates."""
     results = Results(folder, 'absolute_coordinates')
     rows = [
@@ -331,7 +294,6 @@ def absolute_coordinates(folder: Path, brief: bool = False) -> str:
             lost(figure),
         )
         for figure in results.figures
-        if not brief or figure['name'].startswith('growth') or figure['robot'] in BRIEF_SYSTEMS
     ]
     return table(
         ('system', 'what', 'ours', 'beside', 'theirs', 'theirs / ours', 'limit', 'worse'),
@@ -340,7 +302,7 @@ def absolute_coordinates(folder: Path, brief: bool = False) -> str:
     ) + verdict(results)
 
 
-def inverse_kinematics(folder: Path, brief: bool = False) -> str:
+def inverse_kinematics(folder: Path) -> str:
     """Return the table of inverse kinematics."""
     results = Results(folder, 'inverse_kinematics')
     rows = []
@@ -363,12 +325,12 @@ def inverse_kinematics(folder: Path, brief: bool = False) -> str:
             )
     return table(
         ('robot', 'solver', 'solved', 'time', 'ours is times faster', 'we are worse in'),
-        kept(rows, brief),
+        rows,
         'times in µs: median (99th percentile)',
     ) + verdict(results)
 
 
-def nodes(folder: Path, brief: bool = False) -> str:
+def nodes(folder: Path) -> str:
     """Return the table of the nodes."""
     parts = ('node_latency', 'node_endurance', 'node_beside_requests', 'parameter_gap')
     parts += tuple(part for part in MEASURED_ON_DEMAND if (folder / f'{part}.json').exists())
@@ -397,7 +359,7 @@ def nodes(folder: Path, brief: bool = False) -> str:
         )
     text = table(
         ('what', 'ours', 'beside', 'theirs', 'ours / theirs', 'limit', 'worse'),
-        [row for row in rows if not brief or row[-1] or row[0].endswith('state to last output')],
+        rows,
         'median (99th percentile) for times; ratios of latencies are ours / theirs',
     )
     echo = first(results.select(peer=ECHO))
@@ -419,7 +381,7 @@ def nodes(folder: Path, brief: bool = False) -> str:
     return text + ''.join(lines) + verdict(results)
 
 
-def instruction_sets(folder: Path, brief: bool = False) -> str:
+def instruction_sets(folder: Path) -> str:
     """Return the table of the sets that processors have."""
     results = Results(folder, 'instruction_sets')
     cells: dict[tuple[str, str, str], dict[str, Figure]] = {}
@@ -440,16 +402,12 @@ def instruction_sets(folder: Path, brief: bool = False) -> str:
     ]
     return table(
         ('robot', 'function', *sets, 'worse'),
-        [
-            row
-            for row in rows
-            if not brief or row[-1] or (row[0] == BRIEF_ROBOTS[0] and row[1] in SINGLE[:3])
-        ],
+        rows,
         'ours, and how many times faster that is than Pinocchio C++ compiled for the same set',
     ) + verdict(results)
 
 
-def start(folder: Path, brief: bool = False) -> str:
+def start(folder: Path) -> str:
     """Return the table of the first use, and without llvmlite."""
     results = Results(folder, 'first_use', 'python_backend')
     rows = []
@@ -462,12 +420,12 @@ def start(folder: Path, brief: bool = False) -> str:
         )
     return table(
         ('robot', 'what', 'ours', 'limit', 'worse'),
-        kept(rows, brief),
+        rows,
         'median (99th percentile, or the longest of five starts)',
     ) + verdict(results)
 
 
-TABLES: dict[str, Callable[[Path, bool], str]] = {
+TABLES: dict[str, Callable[[Path], str]] = {
     'overview': overview,
     'machine': machine,
     'single_calls': single_calls,

@@ -176,7 +176,7 @@ def rows(forces: Sequence[float] = FORCES) -> Iterator[str]:
             )
 
 
-def contacts(folder: Path, brief: bool = False) -> str:
+def contacts(folder: Path) -> str:
     """Return the table; it needs no results."""
     return '\n'.join([*HEAD, *rows()]) + '\n'
 

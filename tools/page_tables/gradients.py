@@ -24,7 +24,7 @@ from page_tables.results import (
 PART = 'gradients'
 
 
-def gradients(folder: Path, brief: bool = False) -> str:
+def gradients(folder: Path) -> str:
     """Return the table, and what it was measured on."""
     results = Results(folder, PART)
     rows = [

@@ -148,7 +148,7 @@ def header(first: str, names: Iterable[str]) -> str:
     return f'| {first} | ' + ' | '.join(columns) + ' |\n|---|' + '---|' * len(columns) + '\n'
 
 
-def chains(folder: Path, brief: bool = False) -> str:
+def chains(folder: Path) -> str:
     """Return the table of inverse dynamics here and elsewhere."""
     motion = partial(recorded, function=inverse_dynamics, names=MOTION, gravity_along_z=True)
     plain = [motion(chain(name)) for name in CHAINS]
@@ -165,7 +165,7 @@ def chains(folder: Path, brief: bool = False) -> str:
     )
 
 
-def functions(folder: Path, brief: bool = False) -> str:
+def functions(folder: Path) -> str:
     """Return the table of other functions of real robots: as recorded and factored."""
     columns = [f'{name}{kind}' for name in DESCRIPTIONS for kind in (', recorded', ', factored')]
     lines = []

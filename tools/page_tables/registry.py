@@ -64,7 +64,7 @@ NAMED = {
 # --- doc/reference/nodes/index.md -----------------------------------------------------------------
 
 
-def nodes(folder: Path, brief: bool = False) -> str:
+def nodes(folder: Path) -> str:
     """Return the table of nodes."""
     lines = ['| node | | parameters | launch file |', '|---|---|---|---|']
     for name, row in NODES.items():
@@ -73,7 +73,7 @@ def nodes(folder: Path, brief: bool = False) -> str:
     return '\n'.join(lines) + '\n'
 
 
-def commands(folder: Path, brief: bool = False) -> str:
+def commands(folder: Path) -> str:
     """Return the table of commands."""
     rows = (f'| `{name}` | {row.purpose} |\n' for name, row in COMMANDS.items())
     return '| command | |\n|---|---|\n' + ''.join(rows)

@@ -51,7 +51,7 @@ class Figures:
         return note(self._found.get((arm, name, kind))).partition(': ')[2]
 
 
-def random_poses(folder: Path, brief: bool = False) -> str:
+def random_poses(folder: Path) -> str:
     """Return the table of random poses."""
     figures = Figures(folder)
     rows = []
@@ -84,7 +84,7 @@ def random_poses(folder: Path, brief: bool = False) -> str:
     return table(heads, rows, 'numbers of poses, pairs and solutions')
 
 
-def hard_poses(folder: Path, brief: bool = False) -> str:
+def hard_poses(folder: Path) -> str:
     """Return the table of hard poses."""
     figures = Figures(folder)
     rows = []
@@ -103,7 +103,7 @@ def hard_poses(folder: Path, brief: bool = False) -> str:
     return table(heads, rows, 'configurations that were not found (share of answers certified)')
 
 
-def path_tracking(folder: Path, brief: bool = False) -> str:
+def path_tracking(folder: Path) -> str:
     """Return the table of sets compared with path tracking."""
     figures = Figures(folder)
     rows = [
@@ -113,7 +113,7 @@ def path_tracking(folder: Path, brief: bool = False) -> str:
     return table(('arm', *BORDERS), rows, 'sets of solutions that agree') + verdict(figures.results)
 
 
-def speed(folder: Path, brief: bool = False) -> str:
+def speed(folder: Path) -> str:
     """Return the table of times."""
     results = Results(folder, 'all_solutions_speed')
     rows = []
@@ -146,7 +146,7 @@ def speed(folder: Path, brief: bool = False) -> str:
     return table(heads, rows, 'times in µs: median (99th percentile)') + verdict(results)
 
 
-def measured_on(folder: Path, brief: bool = False) -> str:
+def measured_on(folder: Path) -> str:
     """Return what was measured on."""
     return machine_of(folder, PARTS)
 

@@ -1,0 +1,112 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""The table of README.md: where we are faster, and one line on where others are."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import NamedTuple
+
+from page_tables.results import Figure, Results, number, unit_of
+
+
+class Row(NamedTuple):
+    """What is compared, and the figure that has it."""
+
+    text: str
+    part: str
+    robot: str
+    name: str
+    peer: str
+    short: str  # name of the peer
+
+
+PYTHON, CPP = 'Pinocchio from Python', 'Pinocchio C++'
+
+FASTER = (
+    Row(
+        'inverse dynamics', 'single_calls', 'Panda, 9 dof', 'inverse dynamics', PYTHON, 'Pinocchio'
+    ),
+    Row('the same, called from C', 'c_code', 'Panda, 9 dof', 'inverse dynamics, C', CPP, CPP),
+    Row(
+        'derivatives of forward dynamics',
+        'single_calls',
+        'Panda, 9 dof',
+        'derivatives of forward dynamics',
+        PYTHON,
+        'Pinocchio',
+    ),
+    Row(
+        'inverse dynamics, one of 4096 samples, one core',
+        'stacks',
+        'Panda, 9 dof',
+        'inverse dynamics, one core',
+        'Pinocchio ...InParallel',
+        'Pinocchio `...InParallel`',
+    ),
+    Row(
+        'inverse kinematics',
+        'inverse_kinematics',
+        'Panda, 8 dof, one tip',
+        'time',
+        'Robotics Toolbox 1.5.0',
+        'Robotics Toolbox',
+    ),
+    Row(
+        'a simulated step, one of 1024 robots',
+        'simulation',
+        'Panda, 7 joints',
+        '1024 arms, RK4',
+        'MuJoCo rollout, one thread',
+        'MuJoCo `rollout`',
+    ),
+)
+
+SLOWER = (
+    Row(
+        'one simulated arm', 'simulation', 'Panda, 7 joints', 'one arm, EULER', 'mj_step', 'MuJoCo'
+    ),
+    Row(
+        'inverse kinematics of a UR5',
+        'inverse_kinematics',
+        'UR5, 6 dof, one tip',
+        'time',
+        'EAIK 1.2.2',
+        'EAIK',
+    ),
+    Row(
+        'all outputs of the nodes at 1 kHz',
+        'node_kilohertz',
+        'Panda',
+        'all outputs: state to last one',
+        'echo of objects in rclpy',
+        'an echo in rclpy',
+    ),
+)
+
+
+def figure_of(folder: Path, row: Row) -> Figure:
+    """Return the figure of a row."""
+    (figure,) = Results(folder, row.part).select(robot=row.robot, name=row.name, peer=row.peer)
+    return figure
+
+
+def faster(folder: Path) -> str:
+    """Return the table, and the line below it."""
+    lines = ['| Panda | ours | others | times faster |', '|---|---|---|---|']
+    for row in FASTER:
+        figure = figure_of(folder, row)
+        unit, ratio = unit_of(figure), number(figure['ratio'])
+        ours, theirs = (number(figure[whose]) for whose in ('ours', 'theirs'))
+        lines.append(f'| {row.text} | {ours}{unit} | {theirs}{unit}, {row.short} | {ratio} |')
+    slower = []
+    for row in SLOWER:
+        figure = figure_of(folder, row)
+        share = number(figure['ours'] / figure['theirs'])
+        slower.append(f'{row.text} ({share} times the time of {row.short})')
+    return '\n'.join(lines) + f'\n\nOthers are faster: {", ".join(slower)}.\n'
+
+
+TABLES: dict[str, Callable[[Path], str]] = {'faster': faster}
