@@ -1,12 +1,14 @@
 # make demo and make test do all the set-up they need. Variables:
 #   PYTHON=python3.12   interpreter to use      VENV=.venv         virtual environment
 #   DURATION=20         seconds of the demo     PYTEST_ARGS='-x'   arguments of the tests
+#   VIEW=1              the demo in a web browser, too
 #   BENCH_ARGS='--only stacks'   arguments of the benchmark
 #   ROS=kilted          distribution to take wheels of, where no ROS 2 is sourced (default: jazzy)
 ROS ?=
 VENV ?= .venv$(addprefix -,$(filter-out jazzy,$(ROS)))
 PYTHON ?=
 DURATION ?=
+VIEW ?=
 PYTEST_ARGS ?=
 BENCH_ARGS ?=
 export VENV PYTHON ROS
@@ -29,11 +31,12 @@ help:
 	@echo 'make lint    style and types'
 	@echo 'make setup   only the set-up, which the others do by themselves'
 	@echo 'make clean   remove everything that was made here'
-	@sed -n '2,5s/^# */    /p' Makefile
+	@sed -n '2,6s/^# */    /p' Makefile
 
 demo:
 	@tools/setup.sh run
-	@$(IN_VENV) python -m screw_dynamics_ros demo $(if $(DURATION),--duration $(DURATION))
+	@$(if $(VIEW),$(IN_VENV) python -m pip install -q 'viser>=1,<2')
+	@$(IN_VENV) python -m screw_dynamics_ros demo $(if $(DURATION),--duration $(DURATION)) $(if $(VIEW),--view)
 
 test:
 	@tools/setup.sh all

@@ -5,6 +5,7 @@
 
     ros2 launch screw_dynamics_ros bringup.launch.py
     ros2 launch screw_dynamics_ros bringup.launch.py namespace:=left description:=robot.urdf
+    ros2 launch screw_dynamics_ros bringup.launch.py view:=true
     ros2 launch screw_dynamics_ros bringup.launch.py rviz:=true \\
         description:=package://my_robot/urdf/robot.urdf.xacro description_arguments:='prefix:=left_'
     ros2 launch screw_dynamics_ros bringup.launch.py loop_closures:=/path/to/closures.yaml
@@ -45,6 +46,7 @@ ARGUMENTS = [
     ),
     files.USE_SIM_TIME,
     files.RVIZ,
+    files.VIEW,
     files.LOG_LEVEL,
     files.RESPAWN,
 ]
@@ -62,7 +64,7 @@ def make_nodes(context: LaunchContext) -> list[Any]:
         check_loop_closures(value['loop_closures'])
         parameters.append({'loop_closures': value['loop_closures']})
     node = files.node(value, 'bringup', parameters, respawn=value['respawn'] == 'true')
-    return [node, *files.rviz(value)]
+    return [node, *files.rviz(value), *files.view(value)]
 
 
 def parameter_files(own: str, driver: str) -> list[str]:

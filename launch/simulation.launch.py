@@ -1,9 +1,10 @@
 # Copyright 2026 The screw_dynamics_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""A simulated arm as driver, `bringup` beside it, ros2_control and rviz on request.
+"""A simulated arm as driver, `bringup` beside it, ros2_control, rviz and a page on request.
 
 ros2 launch screw_dynamics_ros simulation.launch.py rviz:=true
+ros2 launch screw_dynamics_ros simulation.launch.py view:=true model:=robot.urdf
 ros2 topic echo /wrench_estimator/wrench/panda_hand_tcp
 
 ros2 launch screw_dynamics_ros simulation.launch.py ros2_control:=true command_interfaces:=position
@@ -81,6 +82,7 @@ ARGUMENTS = [
     ),
     files.USE_SIM_TIME,
     files.RVIZ,
+    files.VIEW,
     files.LOG_LEVEL,
     files.RESPAWN,
 ]
@@ -123,7 +125,7 @@ def make_actions(context: LaunchContext) -> list[LaunchDescriptionEntity]:
             }.items(),
         )
     )
-    actions += files.rviz(value)
+    actions += [*files.rviz(value), *files.view(value)]
     if model.is_temporary:
         actions.append(files.deleted_at_end(model.path))
     return actions

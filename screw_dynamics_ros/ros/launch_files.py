@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Callable, Mapping, Sequence
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -60,6 +61,7 @@ LOG_LEVEL = DeclareLaunchArgument(
 )
 USE_SIM_TIME = switch('use_sim_time', False, 'Use the time of /clock.')
 RVIZ = switch('rviz', False, 'Start rviz2, if it is installed, with the frames of the robot.')
+VIEW = switch('view', False, 'Show the robot in a web browser, at an address that is printed.')
 RESPAWN = switch('respawn', True, f'Restart processes that die, after {RESPAWN_DELAY:g} s.')
 
 
@@ -206,6 +208,25 @@ def rviz(value: Values) -> list[Any]:
             output='screen',
             namespace=check.namespace('namespace', value['namespace']),
             parameters=[value['params_file']],
+        )
+    ]
+
+
+def view(value: Values) -> list[Any]:
+    """Return the process that serves the page of a robot, if the arguments ask for it.
+
+    Raises `ArgumentError` without viser.
+    """
+    if value['view'] != 'true':
+        return []
+    check.program('view', 'true', 'viser' if find_spec('viser') else None, 'viser')
+    return [
+        Node(
+            package=check.PACKAGE,
+            executable='view',
+            arguments=['--live'],
+            output='screen',
+            namespace=check.namespace('namespace', value['namespace']),
         )
     ]
 

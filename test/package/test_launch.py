@@ -31,7 +31,7 @@ from launch import LaunchContext
 from screw_dynamics_ros.core import ArgumentError
 from screw_dynamics_ros.core.description.ros2_control import read_ros2_control
 from screw_dynamics_ros.core.description.urdf import read_urdf
-from screw_dynamics_ros.ros import launch_arguments
+from screw_dynamics_ros.ros import launch_arguments, launch_files
 from support.paths import CONFIG, LAUNCH
 from support.xacro_files import needs_xacro, write_xacro
 
@@ -183,6 +183,7 @@ def test_what_dies_is_started_again_after_a_while(respawn):
         (BRINGUP, 'description', '/nowhere.urdf'),
         (BRINGUP, 'description', 'package://no_such_package/robot.urdf'),
         (BRINGUP, 'rviz', 'maybe'),
+        (BRINGUP, 'view', 'maybe'),
         (SIMULATION, 'model_arguments', 'prefix'),
         (BRINGUP, 'driver', '/nowhere.yaml'),
         (BRINGUP, 'log_level', 'loud'),
@@ -207,6 +208,7 @@ def test_what_dies_is_started_again_after_a_while(respawn):
         (PROXY, 'urdf', '/nowhere.urdf'),
         (SIMULATION, 'params_file', '/nowhere'),
         (SIMULATION, 'rviz', 'maybe'),
+        (SIMULATION, 'view', 'maybe'),
         (SIMULATION, 'log_level', 'loud'),
         (SIMULATION, 'namespace', '1left'),
         (SIMULATION, 'ros2_control', 'maybe'),
@@ -265,6 +267,20 @@ def test_rviz_is_in_the_namespace_of_the_robot(name, namespace, absolute, monkey
     if namespace:
         assert rviz.expanded_node_namespace == absolute
     assert file in arguments
+
+
+@pytest.mark.parametrize('name', [BRINGUP, SIMULATION])
+def test_view_of_the_robot_in_its_namespace(name, monkeypatch):
+    monkeypatch.setattr(launch_files, 'find_spec', lambda name: name)
+    view = visit(name, view='true', namespace='left')[-1]
+    assert (view.node_package, view.node_executable) == ('screw_dynamics_ros', 'view')
+    arguments, _ = words(view, LaunchContext())
+    assert arguments[:1] == ['--live']
+    assert '--host' not in arguments
+    assert view.expanded_node_namespace == '/left'
+    monkeypatch.setattr(launch_files, 'find_spec', lambda name: None)
+    with pytest.raises(Exception, match='viser is not installed'):
+        visit(name, view='true')
 
 
 # --- ros2_control -------------------------------------------------------------------------------

@@ -15,6 +15,7 @@ import os
 import platform
 import sys
 from collections.abc import Sequence
+from importlib.util import find_spec
 from pathlib import Path
 
 from screw_dynamics_ros import __version__
@@ -44,7 +45,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
         from screw_dynamics_ros.core.description.bundled import bundled_urdf
 
         recording = run(
-            free_domain() if options.domain is None else options.domain, options.duration, push
+            free_domain() if options.domain is None else options.domain,
+            options.duration,
+            push,
+            options.view,
         )
         return conclude(recording, push, bundled_urdf('panda'), options.results)
     except ImportError as error:
@@ -84,7 +88,15 @@ def parse(arguments: Sequence[str]) -> argparse.Namespace:
         metavar='ID',
         help='ROS_DOMAIN_ID, 0 to 101 (default: an unused one)',
     )
-    return parser.parse_args(own_arguments(arguments))
+    parser.add_argument(
+        '--view',
+        action='store_true',
+        help='also show the robot in a web browser, at an address that is printed',
+    )
+    options = parser.parse_args(own_arguments(arguments))
+    if options.view and find_spec('viser') is None:
+        parser.error('argument --view: viser is not installed; install it: pip install viser')
+    return options
 
 
 def duration(text: str) -> float:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import gc
 import os
 import signal
+import socket
 import sys
 import time
 from types import FrameType
@@ -192,8 +193,11 @@ class DemoSession:
         self._children.check()
 
 
-def run(domain: int, duration: float, push: Push) -> DemoRecording:
-    """Run the nodes and the client on a ROS domain and return what was heard."""
+def run(domain: int, duration: float, push: Push, view: bool = False) -> DemoRecording:
+    """Run the nodes and the client on a ROS domain and return what was heard.
+
+    `view` also serves the page of the robot.
+    """
     import rclpy
     from rclpy.signals import SignalHandlerOptions
 
@@ -206,6 +210,8 @@ def run(domain: int, duration: float, push: Push) -> DemoRecording:
     say(f'ROS_DOMAIN_ID={domain}, on this machine only')
     with Signals() as signals, Children() as children:
         start_nodes(children)
+        if view:
+            start_view(children)
         rclpy.init(args=[], signal_handler_options=SignalHandlerOptions.NO)
         try:
             node = rclpy.create_node('demo')
@@ -227,6 +233,15 @@ def start_nodes(children: Children) -> None:
         ]
         children.start(name, 'screw_dynamics_ros', [name, '--ros-args', *assignments])
         say(f'started {name}, process {children.pids()[name]}: {PURPOSES[name]}')
+
+
+def start_view(children: Children) -> None:
+    """Serve the page of the robot at a free port of this machine."""
+    with socket.socket() as trial:
+        trial.bind(('127.0.0.1', 0))
+        port = trial.getsockname()[1]
+    children.start('view', 'screw_dynamics_ros', ['view', '--live', '--port', str(port)])
+    say(f'started view, process {children.pids()["view"]}: http://127.0.0.1:{port}')
 
 
 def say(text: str) -> None:

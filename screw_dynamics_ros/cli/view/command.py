@@ -6,9 +6,12 @@
     python -m screw_dynamics_ros view panda
     python -m screw_dynamics_ros view my_robot.urdf
     python -m screw_dynamics_ros view my_robot.urdf --export robot.html
+    python -m screw_dynamics_ros view --live
+    python -m screw_dynamics_ros view --recording run.mcap
 
-Without ROS: sliders set the joints and a payload, a handle moves any link. The page is at the
-address that is printed. Needs viser: pip install viser.
+Of a file, without ROS: sliders set the joints and a payload, a handle moves any link. Live, the
+topics of a running robot are shown, those of the nodes included; a recording has a time axis. The
+page is at the address that is printed. Needs viser: pip install viser.
 """
 
 from __future__ import annotations
@@ -39,11 +42,12 @@ LOCAL_HOST, PORT = '127.0.0.1', 8080
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Serve the page until it is interrupted; return the exit status."""
-    options = parse(sys.argv[1:] if arguments is None else arguments)
+    given = sys.argv[1:] if arguments is None else list(arguments)
+    options = parse(given)
     heed_interrupts()
     try:
         check_installed()
-        source = source_of(options)
+        source = source_of(options, given)
         try:
             run(source, options)
         finally:
@@ -60,8 +64,25 @@ def parse(arguments: Sequence[str]) -> argparse.Namespace:
     """Return the options of the command line."""
     parser = command_parser('view', __doc__, EXIT_STATUS)
     add = parser.add_argument
-    add('robot', metavar='ROBOT', help='a URDF or xacro file, or the name of a bundled robot')
+    add(
+        'robot',
+        nargs='?',
+        metavar='ROBOT',
+        help='a URDF or xacro file, or the name of a bundled robot',
+    )
     add_arguments_of(parser, 'robot', 'ROBOT')
+    origin = parser.add_mutually_exclusive_group()
+    origin.add_argument(
+        '--live',
+        action='store_true',
+        help='show the running robot whose description is on the topic robot_description',
+    )
+    origin.add_argument(
+        '--recording',
+        type=Path,
+        metavar='FILE',
+        help='show a recording of rosbag2, with ROBOT in place of the recorded description',
+    )
     add(
         '--host',
         default=LOCAL_HOST,
@@ -71,7 +92,12 @@ def parse(arguments: Sequence[str]) -> argparse.Namespace:
     add('--port', type=port, default=PORT, metavar='N', help=f'(default: {PORT}, or a free one)')
     add('--export', type=Path, metavar='FILE', help='write the scene as one HTML file and end')
     add('--dark', action='store_true', help='dark colors')
-    return parser.parse_args(own_arguments(arguments))
+    options = parser.parse_args(own_arguments(arguments))
+    if options.live and options.robot is not None:
+        parser.error('argument ROBOT: not with --live, which shows what is on robot_description')
+    if not (options.live or options.recording or options.robot):
+        parser.error('name a ROBOT, --live or --recording FILE')
+    return options
 
 
 def port(text: str) -> int:
@@ -87,10 +113,22 @@ def check_installed() -> None:
         raise UnusableError('viser is not installed; install it: pip install viser')
 
 
-def source_of(options: argparse.Namespace) -> ViewSource:
-    """Return what the options select."""
-    path = description_path(options.robot)
-    return PostureSource(read_description(path, options.robot_arguments, 'robot'), path)
+def source_of(options: argparse.Namespace, arguments: Sequence[str]) -> ViewSource:
+    """Return what the options select; ROS gets all `arguments` of a live source."""
+    if options.live:
+        from screw_dynamics_ros.cli.view.live_source import LiveSource
+
+        return LiveSource(arguments)
+    urdf = None
+    if options.robot is not None:
+        path = description_path(options.robot)
+        urdf = read_description(path, options.robot_arguments, 'robot'), path
+    if options.recording is not None:
+        from screw_dynamics_ros.cli.view.recording_source import RecordingSource
+
+        return RecordingSource(options.recording, urdf)
+    assert urdf is not None  # `parse` makes sure
+    return PostureSource(*urdf)
 
 
 def description_path(name: str) -> Path:
@@ -107,7 +145,8 @@ def run(source: ViewSource, options: argparse.Namespace) -> None:
         if options.export is not None:
             write_text(options.export, '--export', viewer.page())
             return
-        print(f'{viewer.address} shows {source.robot.description.name}; Ctrl-C ends it', flush=True)
+        shown = 'the running robot' if options.live else source.robot.description.name
+        print(f'{viewer.address} shows {shown}; Ctrl-C ends it', flush=True)
         viewer.run()
 
 

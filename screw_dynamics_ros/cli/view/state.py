@@ -94,19 +94,23 @@ class ViewSource(Protocol):
 
     Attributes
     ----------
-    robot : Robot
-    urdf : str
-        Its description, for the visual geometry.
-    generation : int
-        Changes with `robot` and `urdf`; the view then draws the scene again.
     movable : bool
         Whether `move` moves the robot; there is a handle then.
     """
 
-    robot: Robot
-    urdf: str
-    generation: int
     movable: bool
+
+    @property
+    def robot(self) -> Robot:
+        """The robot that is shown."""
+
+    @property
+    def urdf(self) -> str:
+        """Its description, for the visual geometry."""
+
+    @property
+    def generation(self) -> int:
+        """Changes with `robot` and `urdf`; the view then draws the scene again."""
 
     def mesh_file(self, uri: str) -> Path | None:
         """Return the file of a mesh that the description names; None if it must not be read."""

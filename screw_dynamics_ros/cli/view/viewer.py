@@ -87,9 +87,9 @@ class Viewer:
     def draw(self) -> None:
         """Draw the newest state, if it is another one."""
         with self._lock:
+            state = self.source.latest()  # may be the first one of another robot
             if self._generation != self.source.generation:
                 self._build()
-            state = self.source.latest()
             if state is None or (state is self._drawn and not self._stale):
                 return
             self._stale = False

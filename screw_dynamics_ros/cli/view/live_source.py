@@ -1,0 +1,213 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""A running robot: its topics over DDS, read at the rate of the view."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import rclpy
+from diagnostic_msgs.msg import DiagnosticArray
+from geometry_msgs.msg import PoseWithCovarianceStamped, WrenchStamped
+from rclpy.qos import QoSProfile, ReliabilityPolicy
+from rclpy.serialization import deserialize_message
+from rclpy.signals import SignalHandlerOptions
+from sensor_msgs.msg import JointState
+from std_msgs.msg import Float64MultiArray, String
+
+from screw_dynamics_ros.cli.view.live_state import (
+    CONTACT_FORCE,
+    CONTACT_POINT,
+    COVARIANCE,
+    TORQUE_TOPICS,
+    WRENCH,
+    LiveState,
+)
+from screw_dynamics_ros.cli.view.mesh_files import installed_mesh
+from screw_dynamics_ros.cli.view.payload_client import PayloadClient
+from screw_dynamics_ros.cli.view.payload_controls import add_payload_controls
+from screw_dynamics_ros.cli.view.state import ViewState
+from screw_dynamics_ros.core import Robot
+from screw_dynamics_ros.core.description.rigid_body import RigidBody
+from screw_dynamics_ros.core.types import Array
+from screw_dynamics_ros.ros.description import MAX_DESCRIPTION_LENGTH
+from screw_dynamics_ros.ros.process.middleware import use_profiles
+from screw_dynamics_ros.ros.topics import qos
+from screw_dynamics_ros.ros.topics.polling import PolledTopic
+
+DISCOVERY_PERIOD_S = 1.0
+
+#: Joint states of all drivers between two readings; a node answers every one of them as well.
+JOINT_STATES = QoSProfile(depth=64, reliability=ReliabilityPolicy.BEST_EFFORT)
+
+#: The newest message; its publisher waits for nothing.
+NEWEST_MESSAGE = QoSProfile(depth=1, reliability=ReliabilityPolicy.BEST_EFFORT)
+DIAGNOSTICS = QoSProfile(depth=10, reliability=ReliabilityPolicy.BEST_EFFORT)
+
+#: Topics of the whole robot that are subscribed where they are published.
+OF_ROBOT = {
+    **dict.fromkeys(TORQUE_TOPICS, JointState),
+    CONTACT_POINT: PoseWithCovarianceStamped,
+    CONTACT_FORCE: WrenchStamped,
+}
+OF_LINKS = {WRENCH: WrenchStamped, COVARIANCE: Float64MultiArray}
+
+
+class LiveSource:
+    """The robot whose description and joint states are on topics; see `ViewSource`.
+
+    Messages wait in the middleware until `latest` is called: without it nothing is done.
+
+    Parameters
+    ----------
+    arguments : sequence of str
+        Command line with what follows --ros-args, such as -r __ns:=/left.
+    domain : int, optional
+        ROS_DOMAIN_ID in place of that of the environment.
+
+    Attributes
+    ----------
+    clock : callable
+        Returns the time of day [ns].
+    """
+
+    movable = False
+
+    def __init__(self, arguments: Sequence[str] = (), domain: int | None = None) -> None:
+        use_profiles()
+        self._context = rclpy.Context()
+        rclpy.init(
+            args=list(arguments),
+            context=self._context,
+            domain_id=domain,
+            signal_handler_options=SignalHandlerOptions.NO,
+        )
+        self._node = rclpy.create_node(
+            'view', context=self._context, enable_rosout=False, start_parameter_services=False
+        )
+        self._lock, self._live = threading.Lock(), LiveState()
+        self._description = PolledTopic(
+            self._node, String, 'robot_description', qos.LATCHED, 4 * MAX_DESCRIPTION_LENGTH
+        )
+        self._joint_states = PolledTopic(self._node, JointState, 'joint_states', JOINT_STATES)
+        self._diagnostics = PolledTopic(self._node, DiagnosticArray, '/diagnostics', DIAGNOSTICS)
+        self._outputs: dict[str, PolledTopic] = {}
+        self._payload = PayloadClient(self._context, self._node.get_namespace())
+        self._next_discovery = 0.0
+        self.clock: Callable[[], int] = time.time_ns
+        self._state: ViewState | None = None
+        self._is_closed = False
+
+    @property
+    def robot(self) -> Robot:
+        """The robot of the description; one without joints before there is one."""
+        return self._live.shown.robot
+
+    @property
+    def urdf(self) -> str:
+        """Its description."""
+        return self._live.shown.urdf
+
+    @property
+    def generation(self) -> int:
+        """How many robots there have been before."""
+        return self._live.generation
+
+    @property
+    def topics(self) -> list[str]:
+        """The outputs that are subscribed, without namespace."""
+        return sorted(self._outputs)
+
+    def latest(self) -> ViewState | None:
+        """Read the messages that wait; return what is known now."""
+        with self._lock:
+            if self._is_closed:
+                return self._state
+            live = self._live
+            if time.monotonic() >= self._next_discovery:
+                self._discover()
+                self._next_discovery = time.monotonic() + DISCOVERY_PERIOD_S
+            described = self._description.newest()
+            if described is not None:
+                live.describe(deserialize_message(described.data, String).data)
+            if live.adopt():
+                self._discover()
+            is_new = False
+            for message in self._joint_states.read():
+                live.receive_joint_state(*message)
+                is_new = True
+            for name, topic in self._outputs.items():
+                newest = topic.newest()
+                if newest is not None:
+                    live.receive(name, *newest)
+                    is_new = True
+            for message in self._diagnostics.read():
+                live.receive_diagnostics(*message)
+            response = self._payload.response
+            state = live.state(self.clock(), () if response is None else (response,))
+            before = self._state
+            if is_new or before is None or before.diagnostics != state.diagnostics:
+                self._state = state
+            return self._state
+
+    def _discover(self) -> None:
+        """Subscribe to the outputs that are published, and to no others any more."""
+        self._live.is_described = self._description.publishers > 0
+        start = self._node.get_namespace().rstrip('/') + '/'
+        published = {
+            name.removeprefix(start): kinds
+            for name, kinds in self._node.get_topic_names_and_types()
+            if name.startswith(start)
+        }
+        wanted = {
+            **OF_ROBOT,
+            **{
+                f'{topic}{token}': kind
+                for topic, kind in OF_LINKS.items()
+                for token in self._live.shown.links
+            },
+        }
+        offered = {
+            name: kind
+            for name, kind in wanted.items()
+            if type_name(kind) in published.get(name, ())
+        }
+        for name in self._outputs.keys() - offered.keys():
+            self._outputs.pop(name).close()
+        for name in offered.keys() - self._outputs.keys():
+            self._outputs[name] = PolledTopic(self._node, offered[name], name, NEWEST_MESSAGE)
+
+    def mesh_file(self, uri: str) -> Path | None:
+        """Return the file of a mesh in the share folder of an installed package, else None."""
+        return installed_mesh(uri)
+
+    def move(self, q: Array) -> None:
+        """Do nothing: a running robot is not moved from here."""
+
+    def carry(self, link: str, payload: RigidBody | None) -> None:
+        """Have the nodes take a payload on a link; None removes it."""
+        self._payload.send(link, payload)
+
+    def add_controls(self, gui: Any) -> None:
+        """Add the sliders of a payload; what the nodes respond is among the diagnostics."""
+        add_payload_controls(gui, self.robot, self.carry)
+
+    def close(self) -> None:
+        """Leave ROS."""
+        with self._lock:
+            if not self._is_closed:
+                self._is_closed = True
+                self._payload.close()
+                self._node.destroy_node()
+                rclpy.shutdown(context=self._context)
+
+
+def type_name(kind: type) -> str:
+    """Return the name of a type of messages, as in 'std_msgs/msg/String'."""
+    package, folder, _ = kind.__module__.split('.', 2)
+    return f'{package}/{folder}/{kind.__name__}'

@@ -1,0 +1,277 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""The state of a running robot from the messages of its topics.
+
+Anything may come from the network, in any order: a message that cannot be used changes nothing, and
+no old value is shown as a new one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from screw_dynamics_ros.cli.view.live_messages import (
+    contact_point_of,
+    covariance_of,
+    statuses_of,
+    torques_of,
+    wrench_of,
+)
+from screw_dynamics_ros.cli.view.state import (
+    ContactForce,
+    DiagnosticLine,
+    LinkWrench,
+    ViewState,
+)
+from screw_dynamics_ros.core import Robot
+from screw_dynamics_ros.core.description.urdf import read_urdf
+from screw_dynamics_ros.core.types import Array
+from screw_dynamics_ros.core.units import NANOSECONDS
+from screw_dynamics_ros.nodes.model.running_model import joint_state_mapper
+from screw_dynamics_ros.nodes.model.scalar_joints import ScalarJoints
+from screw_dynamics_ros.ros.description import TOPIC, Description, DescriptionLoader, urdf_text
+from screw_dynamics_ros.ros.joint_states.reader import JointStateReader
+from screw_dynamics_ros.ros.names import printable, topic_tokens
+
+STATE_TIMEOUT = NANOSECONDS // 2  # ns; an older state is stale, and older outputs are not shown
+STATUS_TIMEOUT = 10 * NANOSECONDS  # ns; older statuses are stale
+MAX_STATUSES = 64  # that are kept
+
+#: The robot before there is a description.
+NO_ROBOT = '<robot name="none"><link name="none"/></robot>'
+
+#: Torques of the model, computed here where no node publishes them.
+TERMS = {
+    'gravity': 'gravity_torques',
+    'coriolis': 'coriolis_torques',
+    'friction': 'friction_torques',
+}
+
+#: Topics with joint torques, and what they show.
+TORQUE_TOPICS = {
+    **{f'dynamics/{name}': name for name in (*TERMS, 'inertia', 'payload')},
+    'wrench_estimator/external_torque': 'external',
+}
+
+#: Topics of links, and those with the place of a contact.
+WRENCH, COVARIANCE = 'wrench_estimator/wrench/', 'wrench_estimator/wrench_covariance/'
+CONTACT_POINT, CONTACT_FORCE = 'wrench_estimator/contact_point', 'wrench_estimator/contact_force'
+
+
+class ShownRobot(ScalarJoints):
+    """What is made of a description, in the background.
+
+    Attributes
+    ----------
+    urdf : str
+    mapper : JointStateMapper
+        The state of its joints.
+    links : {str: str}
+        Its links by their names in topics.
+    """
+
+    def __init__(self, urdf: str) -> None:
+        super().__init__(Robot(read_urdf(urdf_text(urdf, 'the robot description'))))
+        self.urdf, self.mapper = urdf, joint_state_mapper(self.robot)
+        self.links = {token: link for link, token in topic_tokens(self.robot.link_names).items()}
+        self._kernel = self.robot.fuse(*TERMS.values())
+        self.terms(self.robot.neutral(), np.zeros(self.robot.nv))  # compiled now
+
+    def terms(self, q: Array, v: Array) -> dict[str, Array]:
+        """Return those of `TERMS` that are finite at a state, (nv,) each."""
+        inputs = {'q': q, 'v': v, 'gravity': self.robot.gravity}
+        with np.errstate(all='ignore'):
+            results = self._kernel(*(inputs[name] for name in self._kernel.inputs))
+        return {name: tau for name, tau in zip(TERMS, results) if np.isfinite(tau).all()}
+
+
+class Timed(NamedTuple):
+    """A value, and when its message was received [ns]."""
+
+    value: Any
+    received: int
+
+
+class LiveState:
+    """What is known of a running robot; times are those of the clock of this machine [ns].
+
+    Attributes
+    ----------
+    shown : ShownRobot
+    generation : int
+        How many robots there have been before.
+    is_described : bool
+        Whether the description has a publisher.
+    """
+
+    def __init__(self) -> None:
+        self.shown, self.generation, self.is_described = ShownRobot(NO_ROBOT), 0, False
+        self._loader: DescriptionLoader[ShownRobot] = DescriptionLoader(ShownRobot)
+        self._description, self._refusal = NO_ROBOT, ''
+        self._state_reader, self._torque_reader = JointStateReader(), JointStateReader()
+        self._received: int | None = None  # the newest state
+        self._values: dict[str, Timed] = {}  # by topic
+        self._statuses: dict[str, Timed] = {}  # by name
+
+    # --- descriptions -----------------------------------------------------------------------------
+
+    def describe(self, text: str) -> None:
+        """Build the robot of a description in the background; the last one counts."""
+        if text != self._description:
+            self._description = text
+            self._loader.submit([Description(text, TOPIC)])
+
+    @property
+    def is_building(self) -> bool:
+        """Whether a robot is being built, or waits to be adopted."""
+        return self._loader.is_pending
+
+    def adopt(self) -> bool:
+        """Show the robot that has been built, if there is one; return whether there is."""
+        outcome = self._loader.poll()
+        if outcome is None:
+            return False
+        self._refusal = outcome.reason
+        if outcome.model is None or outcome.model.urdf == self.shown.urdf:
+            return False
+        self.shown, self._received = outcome.model, None
+        self._values.clear()
+        self.generation += 1
+        return True
+
+    # --- messages ---------------------------------------------------------------------------------
+
+    def receive_joint_state(self, data: bytes, received: int) -> None:
+        """Merge a serialized sensor_msgs/JointState."""
+        mapper = self.shown.mapper
+        try:
+            message = self._state_reader.read(data)
+        except Exception:  # rclpy has no class of its own for it
+            return
+        if mapper.joints and mapper.update(message, received / NANOSECONDS):
+            self._received = received
+
+    def receive(self, topic: str, data: bytes, received: int) -> None:
+        """Keep the value of a serialized message of an output; `topic` is without namespace."""
+        try:
+            value = self._value(topic, data)
+        except Exception:  # likewise
+            return
+        if value is not None:
+            self._values[topic] = Timed(value, received)
+
+    def receive_diagnostics(self, data: bytes, received: int) -> None:
+        """Keep the statuses of a serialized diagnostic_msgs/DiagnosticArray."""
+        try:
+            lines = statuses_of(data)
+        except Exception:  # likewise
+            return
+        for line in lines:
+            if line.name in self._statuses or len(self._statuses) < MAX_STATUSES:
+                self._statuses[line.name] = Timed(line, received)
+
+    def _value(self, topic: str, data: bytes) -> Any:
+        if topic in TORQUE_TOPICS:
+            return torques_of(self._torque_reader.read(data), self.shown)
+        if topic.startswith(WRENCH) or topic == CONTACT_FORCE:
+            return wrench_of(data)
+        if topic.startswith(COVARIANCE):
+            return covariance_of(data)
+        return contact_point_of(data) if topic == CONTACT_POINT else None
+
+    # --- what is shown ----------------------------------------------------------------------------
+
+    def is_current(self, now: int) -> bool:
+        """Whether there is a state that is not stale."""
+        return self._received is not None and now - self._received <= STATE_TIMEOUT
+
+    def state(self, now: int, more: tuple[DiagnosticLine, ...] = ()) -> ViewState:
+        """Return what is known now: of a robot without a current state its last pose only.
+
+        `more` are further statuses.
+        """
+        shown, mapper = self.shown, self.shown.mapper
+        lines = (*more, *self._lines(now))
+        if self._received is None:
+            q, v = shown.robot.neutral(), np.zeros(shown.robot.nv)
+            return ViewState(q, v, diagnostics=lines)
+        q, v = shown.whole_q(mapper.q), shown.whole_v(mapper.v)
+        stamp = mapper.stamp / NANOSECONDS
+        if not self.is_current(now):
+            return ViewState(q, np.zeros_like(v), stamp, diagnostics=lines)
+        values = {
+            topic: timed.value
+            for topic, timed in self._values.items()
+            if now - timed.received <= STATE_TIMEOUT
+        }
+        return ViewState(
+            q,
+            v,
+            stamp,
+            self._torques(q, v, values),
+            tuple(self._wrenches(values)),
+            tuple(self._contacts(values)),
+            lines,
+        )
+
+    def _torques(self, q: Array, v: Array, values: Mapping[str, Any]) -> dict[str, Array]:
+        mapper = self.shown.mapper
+        torques = {name: values[topic] for topic, name in TORQUE_TOPICS.items() if topic in values}
+        if not torques.keys() >= TERMS.keys():
+            torques = {**self.shown.terms(q, v), **torques}
+        if mapper.has_effort:
+            torques['measured'] = self.shown.whole_v(mapper.tau)
+        return torques
+
+    def _wrenches(self, values: Mapping[str, Any]) -> list[LinkWrench]:
+        links = self.shown.links
+        return [
+            LinkWrench(
+                links[token], values[topic][1], covariance=values.get(f'{COVARIANCE}{token}')
+            )
+            for topic in values
+            if topic.startswith(WRENCH) and (token := topic.removeprefix(WRENCH)) in links
+        ]
+
+    def _contacts(self, values: Mapping[str, Any]) -> list[ContactForce]:
+        """Return the contact, if point and force are of the same link of the robot."""
+        if not {CONTACT_POINT, CONTACT_FORCE} <= values.keys():
+            return []
+        (frame, point), (other, wrench) = values[CONTACT_POINT], values[CONTACT_FORCE]
+        if frame != other:
+            return []
+        names = [name for name in self.shown.robot.link_names if frame.endswith(name)]
+        if not names:
+            return []
+        return [ContactForce(max(names, key=len), point, wrench[3:])]  # frame_prefix is not known
+
+    def _lines(self, now: int) -> tuple[DiagnosticLine, ...]:
+        lines = []
+        if self._refusal:
+            lines.append(DiagnosticLine('error', 'robot_description', printable(self._refusal)))
+        elif self.is_building:
+            lines.append(DiagnosticLine('warning', 'robot_description', 'is being compiled'))
+        elif not self.is_described:
+            lines.append(DiagnosticLine('stale', 'robot_description', 'has no publisher'))
+        if self._received is None:
+            lines.append(DiagnosticLine('stale', 'joint_states', self._missing()))
+        elif not self.is_current(now):
+            age = (now - self._received) / NANOSECONDS
+            text = f'last state of all joints {age:.0f} s ago'
+            lines.append(DiagnosticLine('stale', 'joint_states', text))
+        for line, received in self._statuses.values():
+            is_old = now - received > STATUS_TIMEOUT
+            lines.append(DiagnosticLine('stale', line.name, line.message) if is_old else line)
+        return tuple(lines)
+
+    def _missing(self) -> str:
+        """Return why there is no state."""
+        records = self.shown.mapper.records
+        if not records:
+            return 'no state of this robot yet'
+        reason, record = max(records.items(), key=lambda item: item[1].last)
+        return printable(f'{reason.value}: {record.detail}' if record.detail else reason.value)

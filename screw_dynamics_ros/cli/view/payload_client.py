@@ -1,0 +1,100 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""Payloads for running nodes, through their service `set_payload`."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from functools import partial
+from typing import Any
+
+import numpy as np
+import rclpy
+from rclpy.executors import SingleThreadedExecutor
+
+from screw_dynamics_ros.cli.view.state import DiagnosticLine, Level
+from screw_dynamics_ros.core.description.rigid_body import RigidBody
+from screw_dynamics_ros.ros.messages.inertias import write_inertia
+from screw_dynamics_ros.ros.names import printable
+from screw_dynamics_ros.ros.process.latest import Latest
+
+try:
+    from screw_dynamics_msgs import srv as interfaces
+except ImportError:
+    interfaces = None
+
+NAME = 'view'  # of the payload
+SERVICE, KIND = 'set_payload', 'screw_dynamics_msgs/srv/SetPayload'
+RESPONSE_TIMEOUT_S = 5.0
+NO_PAYLOAD = RigidBody(0.0, np.zeros(3), np.zeros((3, 3)))
+
+
+class PayloadClient:
+    """Sends the newest payload to all nodes of a namespace that have the service.
+
+    Parameters
+    ----------
+    context : rclpy.Context
+    namespace : str
+
+    Attributes
+    ----------
+    response : DiagnosticLine or None
+        What the nodes have answered last.
+    """
+
+    def __init__(self, context: Any, namespace: str) -> None:
+        self._context, self._start = context, namespace.rstrip('/') + '/'
+        self._node = rclpy.create_node(
+            'view_payload',
+            context=context,
+            namespace=namespace,
+            enable_rosout=False,
+            start_parameter_services=False,
+        )
+        self._executor = SingleThreadedExecutor(context=context)
+        self._executor.add_node(self._node)
+        self._requests: Latest[None] = Latest('payload of the view')
+        self.response: DiagnosticLine | None = None
+
+    def send(self, link: str, payload: RigidBody | None) -> None:
+        """Have a link carry a payload, None for nothing; the response comes later."""
+        self._requests.ask(partial(self._send, link, payload or NO_PAYLOAD))
+
+    def _send(self, link: str, payload: RigidBody) -> None:
+        lines = [self._call(service, link, payload) for service in self._services()]
+        refused = [line for line in lines if line.level == 'error']
+        none = DiagnosticLine('error', 'payload', f'no node has the service {SERVICE}')
+        self.response = next(iter([*refused, *lines, none]))
+
+    def _services(self) -> list[str]:
+        if interfaces is None:
+            return []
+        return [
+            name
+            for name, kinds in self._node.get_service_names_and_types()
+            if name.startswith(self._start) and name.endswith(f'/{SERVICE}') and KIND in kinds
+        ]
+
+    def _call(self, service: str, link: str, payload: RigidBody) -> DiagnosticLine:
+        request = interfaces.SetPayload.Request(name=NAME, link=link)
+        write_inertia(request.inertia.inertia, payload)
+        client = self._node.create_client(interfaces.SetPayload, service)
+        try:
+            future = client.call_async(request)
+            self._executor.spin_until_future_complete(future, RESPONSE_TIMEOUT_S)
+            if not future.done():
+                return DiagnosticLine('error', 'payload', f'{service} does not respond')
+            response = future.result()
+            level: Level = 'ok' if response.success else 'error'
+            return DiagnosticLine(level, 'payload', printable(response.message))
+        finally:
+            self._node.destroy_client(client)
+
+    def close(self) -> None:
+        """Leave ROS; what has been asked for is given up."""
+        self._requests.cancel()
+        with suppress(Exception):  # a request may be under way
+            self._executor.shutdown(timeout_sec=0)
+            self._node.destroy_node()

@@ -1,0 +1,245 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""A recorded robot: the states of a recording, and what the nodes would have published of them."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from screw_dynamics_ros.cli.annotate.annotation import (
+    description,
+    read_states,
+    whole_motion,
+    why,
+)
+from screw_dynamics_ros.cli.annotate.request import Request
+from screw_dynamics_ros.cli.view.mesh_files import installed_mesh, local_mesh
+from screw_dynamics_ros.cli.view.payload_controls import add_payload_controls
+from screw_dynamics_ros.cli.view.playback import Playback, PlaybackControls
+from screw_dynamics_ros.cli.view.state import DiagnosticLine, LinkWrench, ViewState
+from screw_dynamics_ros.core import Robot
+from screw_dynamics_ros.core.description.rigid_body import RigidBody
+from screw_dynamics_ros.core.description.urdf import read_urdf
+from screw_dynamics_ros.core.errors import UnknownNameError
+from screw_dynamics_ros.core.measurement.annotation import Annotator
+from screw_dynamics_ros.core.measurement.annotation.annotate import MotionArrays
+from screw_dynamics_ros.core.types import Array
+from screw_dynamics_ros.core.units import NANOSECONDS
+from screw_dynamics_ros.nodes.model.running_model import joint_state_mapper, leaf_links
+from screw_dynamics_ros.nodes.model.scalar_joints import ScalarJoints
+from screw_dynamics_ros.ros.description import urdf_text
+from screw_dynamics_ros.ros.names import topic_tokens
+from screw_dynamics_ros.ros.recordings.recording import (
+    JOINT_STATE,
+    WRENCH,
+    read_recording,
+    read_wrenches,
+)
+from screw_dynamics_ros.ros.recordings.storage import RecordingError, RecordingReader
+
+#: What is computed of the states, and how bars call it.
+OUTPUTS = {
+    'gravity': 'gravity',
+    'inertia': 'inertia',
+    'coriolis': 'coriolis',
+    'friction': 'friction',
+    'payload': 'payload',
+    'external_torque': 'external',
+}
+NODE_OF = {'external_torque': 'wrench_estimator'}  # of others: dynamics
+BLOCK = 1024  # states that are computed at once
+TIMEOUT = NANOSECONDS // 2  # ns; what is older than the time that is shown by more is not shown
+
+
+class RecordedOutput(NamedTuple):
+    """A recorded topic: stamps (N,) in ascending order [ns], and values (N, k)."""
+
+    t: NDArray[np.int64]
+    values: Array
+
+    @classmethod
+    def of(cls, t: NDArray[np.int64], values: Array) -> RecordedOutput:
+        """Return the messages in the order of their stamps."""
+        order = np.argsort(t, kind='stable')
+        return cls(t[order], values[order])
+
+    def at(self, stamp: int) -> Array | None:
+        """Return the values of a state, or those shortly before it; None if there are none."""
+        k = int(np.searchsorted(self.t, stamp, side='right')) - 1
+        if k < 0 or stamp - self.t[k] > TIMEOUT or not np.isfinite(self.values[k]).all():
+            return None
+        found: Array = self.values[k]
+        return found
+
+
+class RecordingSource:
+    """The robot of a recording at a time that the user chooses; see `ViewSource`.
+
+    Torques and wrenches are those that are recorded; others are computed as `annotate` does.
+
+    Parameters
+    ----------
+    path : Path
+    urdf : (str, Path), optional
+        A description in place of the recorded one, and its file.
+    request : Request, optional
+        Topics, and parameters of what is computed.
+
+    Raises
+    ------
+    ScrewDynamicsError
+        The recording cannot be read, or has no state of the robot.
+    """
+
+    movable = False
+    generation = 0
+
+    def __init__(
+        self,
+        path: Path,
+        urdf: tuple[str, Path] | None = None,
+        request: Request | None = None,
+    ) -> None:
+        request = request or Request(urdf=urdf[0] if urdf else None)
+        self._urdf_path, self._lock = urdf[1] if urdf else None, threading.Lock()
+        with RecordingReader(path) as reader:
+            reader.check(request.topic, JOINT_STATE)
+            self.urdf = urdf_text(description(reader, request), 'the robot description')
+            self.robot = Robot(
+                read_urdf(self.urdf, inertia_check='warn'), gravity=request.value('gravity')
+            )
+            mapper = joint_state_mapper(self.robot, policies=request.policies)
+            states = read_states(reader, request.topic, mapper, lambda share: None)
+            types = dict(reader.types)
+        if not len(states.stamps):
+            raise RecordingError(f'{path}: no state of the robot can be made: {why(mapper)}')
+        self._joints, self._request = ScalarJoints(self.robot), request
+        start = request.topic.rpartition('/')[0] + '/'
+        self._recorded = recorded_torques(path, types, start, self._joints)
+        self._wrenches = recorded_wrenches(path, types, start, self.robot)
+        self._annotator = self._annotator_with(request.payloads)
+        self._block: tuple[int, dict[str, Array]] | None = None
+        self._motion = whole_motion(self._annotator, states)
+        self._times = np.maximum.accumulate(states.received)
+        self.playback = Playback((self._times[-1] - self._times[0]) / NANOSECONDS)
+        self._controls: PlaybackControls | None = None
+        self._shown: tuple[int, bool] | None = None
+        self._state: ViewState | None = None
+
+    def latest(self) -> ViewState | None:
+        """Return the state at the present time of the playback."""
+        with self._lock:
+            if self._controls is not None:
+                self._controls.update()
+            time = int(self._times[0]) + round(self.playback.now() * NANOSECONDS)
+            k = max(int(np.searchsorted(self._times, time, side='right')) - 1, 0)
+            is_old = time - self._times[k] > TIMEOUT
+            shown = k, is_old
+            if shown != self._shown:
+                self._shown, self._state = shown, self._state_at(k, is_old)
+            return self._state
+
+    def _state_at(self, k: int, is_old: bool) -> ViewState:
+        motion = self._motion
+        q, v, stamp = motion.q[k], np.nan_to_num(motion.v[k]), int(motion.t[k])
+        if is_old:
+            line = DiagnosticLine('stale', 'joint_states', 'nothing is recorded at this time')
+            return ViewState(q, np.zeros_like(v), stamp / NANOSECONDS, diagnostics=(line,))
+        computed = self._computed(k)
+        torques = {}
+        for name, shown in OUTPUTS.items():
+            recorded = self._recorded.get(name)
+            value = recorded.at(stamp) if recorded is not None else computed.get(name)
+            if value is not None and np.isfinite(value).all():
+                torques[shown] = value
+        if np.isfinite(motion.tau[k]).all():
+            torques['measured'] = motion.tau[k]
+        wrenches = []
+        for link in {*self._wrenches, *self._annotator.frames}:
+            recorded = self._wrenches.get(link)
+            value = recorded.at(stamp) if recorded is not None else computed.get(f'wrench/{link}')
+            if value is not None and np.isfinite(value).all():
+                wrenches.append(LinkWrench(link, value))
+        return ViewState(q, v, stamp / NANOSECONDS, torques, tuple(wrenches))
+
+    def _computed(self, k: int) -> dict[str, Array]:
+        """Return the outputs of a state; those around it are computed at once, and kept."""
+        first = k - k % BLOCK
+        if self._block is None or self._block[0] != first:
+            t, q, v, tau, starts = self._motion
+            places = slice(first, first + BLOCK)
+            part = MotionArrays(t[places], q[places], v[places], tau[places], starts[places])
+            self._block = first, next(iter(self._annotator.blocks(part)))[1]
+        return {name: values[k - first] for name, values in self._block[1].items()}
+
+    def mesh_file(self, uri: str) -> Path | None:
+        """Return the file of a mesh: any that the user's file names, of packages otherwise."""
+        return local_mesh(uri, self._urdf_path) if self._urdf_path else installed_mesh(uri)
+
+    def move(self, q: Array) -> None:
+        """Do nothing: the recording says where the robot is."""
+
+    def carry(self, link: str, payload: RigidBody | None) -> None:
+        """Compute all torques and wrenches with a payload, also those that are recorded."""
+        annotator = self._annotator_with({link: payload} if payload else {})
+        with self._lock:
+            self._annotator, self._block, self._shown = annotator, None, None
+            self._recorded, self._wrenches = {}, {}
+
+    def _annotator_with(self, payloads: Mapping[str, RigidBody]) -> Annotator:
+        frames = self._request.frames or leaf_links(self.robot)
+        outputs = (*OUTPUTS, 'wrench')
+        return Annotator(self.robot, outputs, frames, payloads, self._request.settings)
+
+    def add_controls(self, gui: Any) -> None:
+        """Add the time axis, and the sliders of a payload."""
+        self._controls = PlaybackControls(gui, self.playback)
+        add_payload_controls(gui, self.robot, self.carry)
+
+    def close(self) -> None:
+        """Do nothing: no thread was started."""
+
+
+def recorded_torques(
+    path: Path, types: dict[str, str], start: str, joints: ScalarJoints
+) -> dict[str, RecordedOutput]:
+    """Return the torques (N, nv) that nodes have published, by the names of `OUTPUTS`."""
+    found = {}
+    for name in OUTPUTS:
+        topic = f'{start}{NODE_OF.get(name, "dynamics")}/{name}'
+        if types.get(topic) != JOINT_STATE:
+            continue
+        try:
+            recording = read_recording(path, topic)
+        except (RecordingError, UnknownNameError):  # no message can be used
+            continue
+        if not set(recording.joint_names) <= set(joints.joints):
+            continue  # of another robot
+        values = np.zeros((len(recording.t), joints.robot.nv))
+        for joint, column in zip(recording.joint_names, recording.tau.T):
+            values[:, joints.robot.joint_coordinates(joint)[1]] = column[:, None]
+        found[name] = RecordedOutput.of(recording.t, values)
+    return found
+
+
+def recorded_wrenches(
+    path: Path, types: dict[str, str], start: str, robot: Robot
+) -> dict[str, RecordedOutput]:
+    """Return the wrenches (N, 6) that nodes have estimated, by link."""
+    found = {}
+    for link, token in topic_tokens(robot.link_names).items():
+        topic = f'{start}wrench_estimator/wrench/{token}'
+        if types.get(topic) == WRENCH:
+            try:
+                wrenches = read_wrenches(path, topic)
+            except (RecordingError, UnknownNameError):
+                continue
+            found[link] = RecordedOutput.of(wrenches.t, wrenches.wrenches)
+    return found

@@ -1,0 +1,135 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""A running robot over DDS: nodes come, change and go; what is shown follows."""
+
+from __future__ import annotations
+
+import time
+
+import numpy as np
+import pytest
+
+pytest.importorskip('rclpy')
+
+from geometry_msgs.msg import WrenchStamped
+from sensor_msgs.msg import JointState
+from std_msgs.msg import String
+
+from screw_dynamics_ros.cli.view.live_source import LiveSource
+from screw_dynamics_ros.cli.view.live_state import STATE_TIMEOUT
+from support.robots import urdf_path
+from support.ros_harness import Client
+
+PLANAR, GRIPPER = (urdf_path(name).read_text() for name in ('planar_2r', 'gripper_tree'))
+JOINTS = ('joint1', 'joint2')
+
+
+@pytest.fixture
+def source(ros_domain):
+    made = LiveSource(['--ros-args', '-r', '__ns:=/left'], ros_domain)
+    yield made
+    made.close()
+
+
+@pytest.fixture
+def client(ros_domain):
+    made = Client(ros_domain, '/left')
+    yield made
+    made.close()
+
+
+def levels(state):
+    return {line.name: line.level for line in state.diagnostics}
+
+
+def shows(client, source, condition, meanwhile=lambda: None):
+    """Read until a state meets the condition; return it."""
+
+    def met():
+        meanwhile()
+        state = source.latest()
+        return state if condition(state) else None
+
+    return client.wait(met, what='a state of the source')
+
+
+def test_nodes_come_change_and_go(source, client):
+    assert source.robot.nv == 0
+    assert levels(source.latest()) == {'robot_description': 'stale', 'joint_states': 'stale'}
+
+    client.describe(PLANAR)
+    shows(client, source, lambda state: len(state.q) == 2)
+    assert (source.generation, source.urdf) == (1, PLANAR)
+
+    def send():
+        client.send(JOINTS, [0.3, 0.4], [0.0, 0.0], [1.0, 2.0])
+
+    state = shows(client, source, lambda state: 'measured' in state.torques, send)
+    np.testing.assert_array_equal(state.q, [0.3, 0.4])
+    np.testing.assert_array_equal(state.torques['measured'], [1.0, 2.0])
+    assert 'joint_states' not in levels(state)
+
+    gravity = JointState(name=list(JOINTS), effort=[7.0, 8.0])
+    publisher = client.node.create_publisher(JointState, 'dynamics/gravity', 1)
+
+    def publish():
+        send()
+        publisher.publish(gravity)
+
+    shows(client, source, lambda state: state.torques.get('gravity', [0])[0] == 7.0, publish)
+    client.node.destroy_publisher(publisher)
+    shows(client, source, lambda state: state.torques.get('gravity', [7.0])[0] != 7.0, send)
+
+    client.drop_publisher('joint_states')
+    state = shows(client, source, lambda state: levels(state).get('joint_states') == 'stale')
+    assert not state.torques
+    np.testing.assert_array_equal(state.q, [0.3, 0.4])
+
+    client.describe('<robot name="broken"/>')
+    shows(client, source, lambda state: levels(state).get('robot_description') == 'error')
+    assert source.urdf == PLANAR
+    client.describe(GRIPPER)
+    state = shows(client, source, lambda state: source.generation == 2)
+    assert len(state.q) == source.robot.nq
+    assert levels(state)['joint_states'] == 'stale'
+    client.drop_publisher('robot_description')
+    shows(client, source, lambda state: levels(state).get('robot_description') == 'stale')
+
+
+def test_states_that_waited_while_no_page_was_open_are_old(source, client):
+    client.describe(PLANAR)
+    shows(client, source, lambda state: len(state.q) == 2)
+
+    def send():
+        client.send(JOINTS, [0.1, 0.2], [0.0, 0.0])
+
+    shows(client, source, lambda state: state.torques, send)
+    send()
+    source.clock = lambda: time.time_ns() + STATE_TIMEOUT
+    state = source.latest()
+    assert levels(state)['joint_states'] == 'stale'
+    assert not state.torques
+
+
+def test_topics_of_other_types_and_links_are_not_subscribed(source, client):
+    client.describe(PLANAR)
+    shows(client, source, lambda state: len(state.q) == 2)
+    client.node.create_publisher(String, 'dynamics/gravity', 1)
+    client.node.create_publisher(WrenchStamped, 'wrench_estimator/wrench/other', 1)
+    client.node.create_publisher(WrenchStamped, 'wrench_estimator/wrench/link2', 1)
+    client.wait(lambda: source.latest() and source.topics, what='a topic')
+    assert source.topics == ['wrench_estimator/wrench/link2']
+
+
+def test_no_file_of_a_message_is_read(source, tmp_path):
+    mesh = tmp_path / 'mesh.stl'
+    mesh.write_bytes(b'solid')
+    for uri in (f'file://{mesh}', str(mesh), f'package://../..{mesh}', 'package://rclpy/../x.stl'):
+        assert source.mesh_file(uri) is None
+
+
+def test_a_second_close_does_nothing(source):
+    source.close()
+    source.close()
+    assert source.latest() is None

@@ -1,0 +1,119 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""A recording: what is recorded is shown, and what is not is computed as `annotate` does."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+pytest.importorskip('rosbags')
+
+from screw_dynamics_ros.cli.view.recording_source import RecordingSource
+from screw_dynamics_ros.core import Robot, ScrewDynamicsError
+from screw_dynamics_ros.core.description.rigid_body import RigidBody
+from screw_dynamics_ros.core.measurement.annotation import annotate_arrays
+from support.recordings import JOINT_STATE, STRING, WRENCH, joint_state, string, wrench, writing
+from support.robots import urdf_path
+
+URDF = urdf_path('planar_2r')
+JOINTS = ('joint1', 'joint2')
+STEP, COUNT, GAP = 10_000_000, 100, 2_000_000_000  # ns; a pause in the middle
+START = 10**18
+TIP = 'tip'
+
+
+@pytest.fixture(scope='module')
+def motion():
+    t = START + STEP * np.arange(COUNT) + np.where(np.arange(COUNT) < COUNT // 2, 0, GAP)
+    phase = (t - START)[:, None] * 1e-9 * np.array([1.0, 2.0])
+    return t, np.sin(phase), np.cos(phase) * [1.0, 2.0], np.cos(phase)
+
+
+def write(path, motion, described=True, **more):
+    topics = {'/joint_states': JOINT_STATE, **({'/robot_description': STRING} if described else {})}
+    with writing(path, {**topics, **{topic: kind for topic, (kind, _) in more.items()}}) as put:
+        if described:
+            put('/robot_description', START, string(URDF.read_text()))
+        for k, (t, q, v, tau) in enumerate(zip(*motion)):
+            put('/joint_states', t, joint_state(t, JOINTS, q, v, tau))
+            for topic, (_, make) in more.items():
+                put(topic, t, make(t, k))
+    return path
+
+
+@pytest.fixture(scope='module')
+def path(motion, tmp_path_factory):
+    return write(tmp_path_factory.mktemp('view') / 'run', motion)
+
+
+def at(source, motion, k):
+    source.playback.seek((motion[0][k] - START) * 1e-9 + 1e-3)
+    return source.latest()
+
+
+def test_torques_are_those_of_annotate(path, motion):
+    source = RecordingSource(path)
+    robot = Robot.from_urdf(URDF)
+    restarted = np.zeros(COUNT, dtype=bool)
+    expected = annotate_arrays(
+        robot, *motion, outputs=('gravity', 'inertia', 'external_torque'), restarted=restarted
+    )
+    for k in (0, COUNT // 2 - 1, COUNT // 2, COUNT - 1):
+        state = at(source, motion, k)
+        np.testing.assert_array_equal(state.q, motion[1][k])
+        assert state.stamp == motion[0][k] / 1e9
+        np.testing.assert_array_equal(state.torques['measured'], motion[3][k])
+        for name, shown in (
+            ('gravity', 'gravity'),
+            ('inertia', 'inertia'),
+            ('external_torque', 'external'),
+        ):
+            np.testing.assert_allclose(state.torques[shown], expected[name][k], atol=1e-12)
+        assert not state.diagnostics
+    assert source.latest() is source.latest()
+
+
+def test_a_pause_of_the_recording_is_no_state(path, motion):
+    source = RecordingSource(path)
+    source.playback.seek((motion[0][COUNT // 2] - START) * 1e-9 - 0.1)
+    state = source.latest()
+    assert not state.torques
+    assert [line.level for line in state.diagnostics] == ['stale']
+
+
+def test_what_is_recorded_is_shown(motion, tmp_path):
+    def torque(t, k):
+        return joint_state(t, JOINTS[::-1], (), (), [k, 2.0 * k])
+
+    def of_tip(t, k):
+        return wrench(t, TIP, (1.0, 2.0, 3.0), (4.0, 5.0, k))
+
+    source = RecordingSource(
+        write(
+            tmp_path / 'run',
+            motion,
+            **{
+                '/dynamics/gravity': (JOINT_STATE, torque),
+                f'/wrench_estimator/wrench/{TIP}': (WRENCH, of_tip),
+            },
+        )
+    )
+    state = at(source, motion, 7)
+    np.testing.assert_array_equal(state.torques['gravity'], [14.0, 7.0])
+    (shown,) = state.wrenches
+    assert shown.link == TIP
+    np.testing.assert_array_equal(shown.wrench, [4.0, 5.0, 7.0, 1.0, 2.0, 3.0])
+    source.carry('link2', RigidBody(1.0, np.zeros(3), np.zeros((3, 3))))
+    state = at(source, motion, 7)
+    assert state.torques['gravity'][1] != 7.0
+    assert state.torques['payload'].any()
+
+
+def test_a_description_is_needed(motion, tmp_path):
+    path = write(tmp_path / 'run', motion, described=False)
+    with pytest.raises(ScrewDynamicsError, match='robot_description is not recorded'):
+        RecordingSource(path)
+    source = RecordingSource(path, (URDF.read_text(), URDF))
+    np.testing.assert_array_equal(source.latest().q, motion[1][0])
