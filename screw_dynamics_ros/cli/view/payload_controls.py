@@ -12,6 +12,7 @@ import numpy as np
 
 from screw_dynamics_ros.core import Robot
 from screw_dynamics_ros.core.description.rigid_body import RigidBody
+from screw_dynamics_ros.core.tree.multibody_tree import GROUND
 
 MAX_MASS = 20.0  # kg
 MAX_OFFSET = 0.5  # m
@@ -21,9 +22,9 @@ def add_payload_controls(
     gui: Any, robot: Robot, carry: Callable[[str, RigidBody | None], None]
 ) -> None:
     """Add the folder; `carry` is called for each change with the link and the payload, or None."""
-    links = tool_links(robot)
+    links = moving_links(robot)
     with gui.add_folder('Payload', expand_by_default=False):
-        link = gui.add_dropdown('link', links, initial_value=links[-1])
+        link = gui.add_dropdown('link', links, initial_value=first_tool(robot))
         mass = gui.add_slider('mass [kg]', 0.0, MAX_MASS, 0.1, 0.0)
         center = [
             gui.add_slider(f'{axis} [m]', -MAX_OFFSET, MAX_OFFSET, 0.005, 0.0) for axis in 'xyz'
@@ -40,8 +41,14 @@ def add_payload_controls(
         handle.on_update(changed)
 
 
-def tool_links(robot: Robot) -> list[str]:
+def moving_links(robot: Robot) -> list[str]:
     """Return the links that joints move, the root alone if there are none."""
-    tree = robot.tree
-    moving = [name for name in robot.link_names if tree.frame(name).body >= 0]
+    moving = [name for name in robot.link_names if robot.tree.frame(name).body != GROUND]
     return moving or list(robot.link_names[:1])
+
+
+def first_tool(robot: Robot) -> str:
+    """Return the first of these links that carries no other one."""
+    parents = {joint.parent for joint in robot.description.joints}
+    links = moving_links(robot)
+    return next((link for link in links if link not in parents), links[0])

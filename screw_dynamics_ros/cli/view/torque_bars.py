@@ -74,6 +74,7 @@ def row(k: int, name: str, values: Mapping[str, float], terms: Sequence[str], li
     left, right = NAME_WIDTH, WIDTH - NUMBER_WIDTH
     middle, half = 0.5 * (left + right), 0.5 * (right - left)
     total = sum(values[term] for term in terms if np.isfinite(values[term]))
+    shown = round(total, 1) + 0.0  # no negative zero
     limited = 0.0 < limit < np.inf
     largest = max((abs(each) for each in values.values() if np.isfinite(each)), default=0.0)
     scale = half / (limit if limited else max(1.25 * largest, 1.0))
@@ -103,7 +104,7 @@ def row(k: int, name: str, values: Mapping[str, float], terms: Sequence[str], li
     emphasis = ' fill="#e6261a" font-weight="bold"' if limited and abs(total) > limit else ''
     parts.append(f'<path d="M{middle:g} {top - 1:g}v{BAR_HEIGHT + 2:g}" stroke="currentColor"/>')
     parts.append(
-        f'<text x="{WIDTH - 2:g}" y="{top + 8:g}" text-anchor="end"{emphasis}>{total:.1f}</text>'
+        f'<text x="{WIDTH - 2:g}" y="{top + 8:g}" text-anchor="end"{emphasis}>{shown:.1f}</text>'
     )
     parts.append(f'<text x="2" y="{top + 8:g}">{escape(short(name))}</text>')
     return ''.join(parts)

@@ -15,17 +15,22 @@ from typing import Any
 import numpy as np
 import viser
 
-from screw_dynamics_ros.cli.view.link_meshes import link_meshes
+from screw_dynamics_ros.cli.view.handle import LinkHandle
+from screw_dynamics_ros.cli.view.link_meshes import ColoredMesh, link_meshes
 from screw_dynamics_ros.cli.view.scene import RobotScene, extent
 from screw_dynamics_ros.cli.view.state import DiagnosticLine, ViewSource, ViewState
 from screw_dynamics_ros.cli.view.torque_bars import bars
 from screw_dynamics_ros.core.tree.joint_limits import of_velocities, velocity_names
+from screw_dynamics_ros.core.types import Array
 
 FRAME_PERIOD_S = 1.0 / 30.0
 BARS_PERIOD_S = 0.1
 IDLE_PERIOD_S = 1.0  # how often it is examined whether a page is open, if none is
 LEVEL_COLORS = {'ok': '#228833', 'warning': '#ccbb44', 'error': '#e6261a', 'stale': '#888888'}
 MAX_DIAGNOSTICS = 60
+FIELD_OF_VIEW = 0.7  # rad
+VIEW_DIRECTION = np.array([0.75, -0.55, 0.36])  # from the robot to the camera
+VIEW_DISTANCE, MARGIN = 3.4, 0.1  # radii of the robot; m
 
 
 class LocalServer(viser.ViserServer):
@@ -52,13 +57,14 @@ class Viewer:
     def __init__(self, source: ViewSource, host: str, port: int, *, dark: bool = False) -> None:
         self.source, self.dark = source, dark
         with redirect_stdout(StringIO()):  # viser announces itself
-            self.server = LocalServer(host=host, port=port, label='screw dynamics')
+            self.server = LocalServer(host=host, port=port, label='screw dynamics', verbose=False)
         self.address = f'http://{host}:{self.server.get_port()}'
         self._lock = threading.Lock()
         self._connected = threading.Event()
         self._generation: int | None = None
         self._drawn: ViewState | None = None
         self._stale = True
+        self.handle: LinkHandle | None = None
         self._bars_time = -np.inf
         self.server.gui.configure_theme(
             dark_mode=dark, show_logo=False, show_share_button=False, control_width='large'
@@ -70,6 +76,8 @@ class Viewer:
         return self
 
     def __exit__(self, *_: object) -> None:
+        if self.handle is not None:
+            self.handle.close()
         with redirect_stdout(StringIO()):
             self.server.stop()
 
@@ -90,11 +98,17 @@ class Viewer:
             state = self.source.latest()  # may be the first one of another robot
             if self._generation != self.source.generation:
                 self._build()
-            if state is None or (state is self._drawn and not self._stale):
+            if state is None:
+                return
+            if state is self._drawn and self.handle is None and not self._stale:
                 return
             self._stale = False
             with self.server.atomic():
-                self.scene.draw(state)
+                poses = self.scene.draw(state)
+                if self._drawn is None:
+                    self._aim(poses)
+                if self.handle is not None:
+                    self.handle.step(state.q, poses)
                 self._draw_panel(state)
             self._drawn = state
 
@@ -105,26 +119,47 @@ class Viewer:
     def _build(self) -> None:
         """Draw the scene and the panel for another robot."""
         source, server = self.source, self.server
+        self._drawn = None
         self._generation, robot = source.generation, source.robot
         server.scene.reset()
         server.gui.reset()
         server.scene.set_up_direction('+z')
         size = extent(robot)
         server.scene.add_grid('/ground', 4.0 * size, 4.0 * size, cell_size=0.25 * size)
-        server.initial_camera.position = np.array([1.0, 0.9, 0.75]) * size
-        server.initial_camera.look_at = np.array([0.0, 0.0, 0.25]) * size
         meshes, missing = link_meshes(source.urdf, robot.description, source.mesh_file)
         self.scene = RobotScene(server.scene, robot, meshes)
         self._joints = velocity_names(robot)
         self._limits = of_velocities(robot, robot.limits.effort)
         self._stale = True
-        self._add_panel(missing)
+        self._add_panel(meshes, missing)
 
-    def _add_panel(self, missing: list[str]) -> None:
+    def _aim(self, poses: Array) -> None:
+        """Let the camera of a new page see all links."""
+        low, high = poses[:, :3, 3].min(axis=0), poses[:, :3, 3].max(axis=0)
+        center, radius = 0.5 * (low + high), 0.5 * float(np.linalg.norm(high - low)) + MARGIN
+        camera = self.server.initial_camera
+        camera.fov = FIELD_OF_VIEW
+        camera.position = center + VIEW_DISTANCE * radius * VIEW_DIRECTION
+        camera.look_at = center
+
+    def _add_panel(self, meshes: dict[str, list[ColoredMesh]], missing: list[str]) -> None:
         gui, scene = self.server.gui, self.scene
         with gui.add_folder('Torques [N m, N]'):
             self._bars: Any = gui.add_html('')
         self.source.add_controls(gui)
+        if self.handle is not None:
+            self.handle.close()
+            self.handle = None
+        if self.source.movable:
+            self.handle = LinkHandle(
+                self.server.scene,
+                gui,
+                scene.robot,
+                meshes,
+                self.source.move,
+                FRAME_PERIOD_S,
+                extent(scene.robot),
+            )
         with gui.add_folder('Show', expand_by_default=False):
             self._add_switch('joint axes', 'show_axes')
             self._add_switch('wrenches', 'show_wrenches')
