@@ -3,6 +3,7 @@
 
 """Starting the executables: signals are heeded before anything is imported that takes time.
 
+    screw-dynamics NAME [arguments]             (installed by pip)
     python -m screw_dynamics_ros NAME [arguments]
 
 Python turns an early SIGINT into a KeyboardInterrupt during an import, with a traceback. As long as
@@ -16,12 +17,15 @@ import os
 import signal
 import sys
 from collections.abc import Callable
+from difflib import get_close_matches
 from importlib import import_module
 
 from screw_dynamics_ros.registry import COMMANDS, EXECUTABLES, NODES
 
 TRANSFORMATIONS = 'tf_transformations'  # if it is missing, a line names the remedy
+ROS_MODULES = ('ament_index_python', 'builtin_interfaces', 'launch', 'launch_ros', 'rclpy')
 INTERRUPTED = 128 + signal.SIGINT  # exit status of a tool; that of a node is 0
+PROGRAM = 'screw-dynamics'  # what pip installs
 UNUSABLE = 2  # exit status for a wrong command line
 
 
@@ -48,15 +52,36 @@ def run_node(name: str) -> None:
         executables = import_module('screw_dynamics_ros.nodes.executables')
         executables.run(name)
     except ImportError as error:
-        if error.name != TRANSFORMATIONS:
+        if error.name != TRANSFORMATIONS and not is_of_ros(error.name):
             raise
-        sys.exit(f'[FATAL] [{name}]: {error}')
+        sys.exit(f'[FATAL] [{name}]: {reason(error)}')
 
 
 def run_command(name: str) -> int:
     """Run a command; return its exit status."""
     end_tool_at_once(name)
-    return import_module(COMMANDS[name].module).main()
+    try:
+        return import_module(COMMANDS[name].module).main()
+    except ModuleNotFoundError as error:
+        if not is_of_ros(error.name):
+            raise
+        sys.exit(f'{name}: {reason(error)}')
+
+
+def is_of_ros(module: str | None) -> bool:
+    """Tell whether a module that was not found is of ROS 2, and not of pip."""
+    top = (module or '').partition('.')[0]
+    return top in ROS_MODULES or top.endswith(('_msgs', '_interfaces'))
+
+
+def reason(error: ImportError) -> str:
+    """Return why something cannot run, with the remedy."""
+    if not is_of_ros(error.name):
+        return str(error)
+    return (
+        f'needs ROS 2, and there is no module {error.name!r}; run '
+        "'. /opt/ros/<distribution>/setup.bash' first, in a shell whose python3 is that of ROS 2"
+    )
 
 
 def executable(name: str) -> Callable[[], int | None]:
@@ -77,10 +102,22 @@ def main() -> int | None:
     if name in EXECUTABLES:
         del sys.argv[1]
         return executable(name)()
-    known = '\n'.join(f'  {each:<20} {row.purpose}' for each, row in EXECUTABLES.items())
-    text = f'usage: python -m screw_dynamics_ros NAME [arguments]\n\n{known}'
     if name in ('-h', '--help'):
-        print(text)
+        print(help_text())
         return 0
-    print(f'screw_dynamics_ros: there is no executable {name!r}\n{text}', file=sys.stderr)
+    near = get_close_matches(name, EXECUTABLES, 1)
+    hint = f'did you mean {near[0]}? ' if near else ''
+    print(f'{PROGRAM}: there is no {name!r}; {hint}{PROGRAM} --help lists all', file=sys.stderr)
     return UNUSABLE
+
+
+def help_text() -> str:
+    """Return what can be run, in a line each."""
+    commands, nodes = (
+        '\n'.join(f'  {name:<20} {row.purpose}' for name, row in table.items())
+        for table in (COMMANDS, NODES)
+    )
+    return (
+        f'usage: {PROGRAM} NAME [arguments]; NAME --help describes one\n\n'
+        f'commands:\n{commands}\n\nnodes, which need ROS 2:\n{nodes}'
+    )
