@@ -6,12 +6,13 @@
     python -m screw_dynamics_ros view panda
     python -m screw_dynamics_ros view my_robot.urdf
     python -m screw_dynamics_ros view my_robot.urdf --export robot.html
+    python -m screw_dynamics_ros view my_robot.urdf --simulate
     python -m screw_dynamics_ros view --live
     python -m screw_dynamics_ros view --recording run.mcap
 
 Of a file, without ROS: sliders set the joints and a payload, a handle moves any link. Live, the
-topics of a running robot are shown, those of the nodes included; a recording has a time axis. The
-page is at the address that is printed. Needs viser: pip install viser.
+topics of a running or simulated robot are shown, those of the nodes included; a recording has a
+time axis. The page is at the address that is printed. Needs viser: pip install viser.
 """
 
 from __future__ import annotations
@@ -83,6 +84,11 @@ def parse(arguments: Sequence[str]) -> argparse.Namespace:
         metavar='FILE',
         help='show a recording of rosbag2, with ROBOT in place of the recorded description',
     )
+    origin.add_argument(
+        '--simulate',
+        action='store_true',
+        help='simulate ROBOT, with the nodes that estimate its state beside it',
+    )
     add(
         '--host',
         default=LOCAL_HOST,
@@ -128,6 +134,10 @@ def source_of(options: argparse.Namespace, arguments: Sequence[str]) -> ViewSour
 
         return RecordingSource(options.recording, urdf)
     assert urdf is not None  # `parse` makes sure
+    if options.simulate:
+        from screw_dynamics_ros.cli.view.simulated_source import SimulatedSource
+
+        return SimulatedSource(*urdf)
     return PostureSource(*urdf)
 
 
