@@ -1,0 +1,101 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""Settings of the site, `make docs`; rosdoc2 reads them, too."""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import re
+import sys
+from pathlib import Path
+from xml.etree import ElementTree
+
+from sphinx.application import Sphinx
+
+# rosdoc2 executes this file in a copy of doc/, so the package says where the repository is.
+ROOT = Path(importlib.util.find_spec('screw_dynamics_ros').origin).parents[1]
+DOC = ROOT / 'doc'
+sys.path.insert(0, str(ROOT / 'tools'))
+
+MANIFEST = ElementTree.parse(ROOT / 'package.xml').getroot()
+REPOSITORY = {url.get('type'): url.text for url in MANIFEST.findall('url')}.get('repository')
+
+project = 'screw_dynamics_ros'
+author = 'The screw_dynamics_ros authors'
+release = version = MANIFEST.findtext('version')
+language = 'en'
+
+extensions = [
+    'sphinx_site.api_pages',
+    'sphinx_site.mathml',
+    'myst_parser',
+    'sphinx.ext.autodoc',
+    'sphinx.ext.napoleon',
+    'sphinx_copybutton',
+    'sphinx_design',
+]
+# What rosdoc2 generates of the package for packages without pages of their own.
+exclude_patterns = [
+    'index.rst',
+    'modules.rst',
+    'screw_dynamics_ros*.rst',
+    'interfaces/**',
+    'standards/**',
+    'user_docs/**',
+    'user_docs.rst',
+]
+suppress_warnings = ['toc.empty_glob']  # of sections that have no pages yet
+default_role = 'py:obj'  # names between single backticks lead to their documentation
+
+autodoc_member_order = 'bysource'
+autodoc_typehints_format = 'short'
+autodoc_type_aliases = {name: name for name in ('Array', 'ArrayLike', 'Links', 'Output')}
+autodoc_mock_imports = [name for name in ('torch', 'jax') if importlib.util.find_spec(name) is None]
+python_use_unqualified_type_names = True
+python_maximum_signature_line_length = 88
+napoleon_google_docstring = False
+napoleon_use_rtype = False
+napoleon_use_ivar = True
+
+myst_enable_extensions = ['attrs_inline', 'colon_fence', 'dollarmath', 'html_image']
+myst_fence_as_directive = ['math']
+myst_heading_anchors = 4
+myst_dmath_double_inline = True
+
+# Formulas are MathML, which browsers draw without scripts: no network, no waiting.
+html_math_renderer = 'mathml'
+
+html_theme = 'furo'
+html_title = f'{project} {version}'
+html_static_path = [str(DOC / 'static')]
+html_css_files = ['site.css']
+html_copy_source = False
+html_theme_options = {'navigation_with_keys': True}
+copybutton_prompt_text = r'>>> |\.\.\. |\$ '
+copybutton_prompt_is_regexp = True
+
+LINK = re.compile(r'\[([^]\[]*)\]\((\.\.?/[^)\s#]*)(#[^)\s]*)?\)')
+
+
+def lead_outside(app: Sphinx, page: str, source: list[str]) -> None:
+    """Have links to files outside of doc/ lead to the repository, or to a copy in the site."""
+
+    def target(link: re.Match[str]) -> str:
+        text, path, heading = link.groups('')
+        file = Path(os.path.normpath((DOC / page).parent / path))
+        if file.is_relative_to(DOC):
+            return link[0]
+        if REPOSITORY:
+            return f'[{text}]({REPOSITORY}/blob/main/{file.relative_to(ROOT)}{heading})'
+        if file.is_dir():
+            return text
+        return f'[{text}](path:{os.path.relpath(file, (Path(app.srcdir) / page).parent)})'
+
+    source[0] = LINK.sub(target, source[0])
+
+
+def setup(app: Sphinx) -> None:
+    """Register what is not an extension by itself."""
+    app.connect('source-read', lead_outside)
