@@ -21,13 +21,14 @@ endif
 
 IN_VENV = . '$(VENV)/bin/activate' && exec
 
-.PHONY: help demo test bench tables lint setup clean
+.PHONY: help demo test bench tables docs lint setup clean
 
 help:
 	@echo 'make demo    simulated arm, model state and wrench estimate, live in the terminal'
 	@echo 'make test    the whole test suite'
 	@echo 'make bench   speed against others and of the nodes, into benchmarks/results'
 	@echo 'make tables  the tables of README.md and doc/ from benchmarks/results'
+	@echo 'make docs    the site, into build/docs'
 	@echo 'make lint    style and types'
 	@echo 'make setup   only the set-up, which the others do by themselves'
 	@echo 'make clean   remove everything that was made here'
@@ -50,6 +51,12 @@ bench:
 tables:
 	@tools/setup.sh all
 	@$(IN_VENV) python tools/pages.py
+
+# The site in build/docs; what has not changed since the last time is kept.
+docs:
+	@tools/setup.sh all
+	@$(IN_VENV) sphinx-build -q -W --keep-going -d build/doctrees doc build/docs
+	@echo 'build/docs/index.html'
 
 lint:
 	@tools/setup.sh all

@@ -35,6 +35,7 @@ extensions = [
     'sphinx.ext.napoleon',
     'sphinx_copybutton',
     'sphinx_design',
+    'sphinx_gallery.gen_gallery',
 ]
 # What rosdoc2 generates of the package for packages without pages of their own.
 exclude_patterns = [
@@ -49,6 +50,7 @@ exclude_patterns = [
 suppress_warnings = ['toc.empty_glob']  # of sections that have no pages yet
 default_role = 'py:obj'  # names between single backticks lead to their documentation
 
+toc_object_entries = False  # of 400 modules; the index and the search have them
 autodoc_member_order = 'bysource'
 autodoc_typehints_format = 'short'
 autodoc_type_aliases = {name: name for name in ('Array', 'ArrayLike', 'Links', 'Output')}
@@ -66,6 +68,18 @@ myst_dmath_double_inline = True
 
 # Formulas are MathML, which browsers draw without scripts: no network, no waiting.
 html_math_renderer = 'mathml'
+
+sphinx_gallery_conf = {
+    'examples_dirs': str(ROOT / 'examples'),
+    'gallery_dirs': 'gallery',
+    'filename_pattern': r'\.py$',
+    'within_subsection_order': 'FileNameSortKey',
+    'abort_on_example_error': True,
+    'download_all_examples': False,
+    'write_computation_times': False,
+    'show_memory': False,
+    'show_signature': False,
+}
 
 html_theme = 'furo'
 html_title = f'{project} {version}'

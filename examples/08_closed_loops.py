@@ -11,18 +11,17 @@ its cylinders.
 Run: python examples/08_closed_loops.py
 """
 
-from pathlib import Path
-
 import numpy as np
 import yaml
 from matplotlib import pyplot as plt
 
-from screw_dynamics_ros.core import Robot
+from screw_dynamics_ros.core import Robot, bundled_urdf
 from screw_dynamics_ros.core.mechanisms.closures import ClosedRobot, read_loop_closures
 
-LOOPS = Path(__file__).resolve().parents[1] / 'urdf' / 'loops'
-closures = read_loop_closures(yaml.safe_load((LOOPS / 'excavator_closures.yaml').read_text()))
-excavator = ClosedRobot(Robot.from_urdf(LOOPS / 'excavator.urdf'), closures)
+urdf = bundled_urdf('excavator')
+file = urdf.with_name('excavator_closures.yaml')
+closures = read_loop_closures(yaml.safe_load(file.read_text()))
+excavator = ClosedRobot(Robot.from_urdf(urdf), closures)
 print('motors:', ', '.join(excavator.joint_names))
 
 # %%

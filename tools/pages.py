@@ -58,6 +58,7 @@ PAGES = {
     'doc/reference/operation_counts.md': 'page_tables.operation_counts',
     'doc/reference/nodes/index.md': REGISTRY,
     'doc/reference/parameters.md': REGISTRY,
+    'doc/reference/messages.md': 'page_tables.messages',
     **{f'config/{row.config}.yaml': REGISTRY for row in NODES.values()},
 }
 

@@ -278,7 +278,7 @@ def environment(tool, monkeypatch, tmp_path):
     """Returns new set-ups of a small repository whose steps only write down that they ran."""
     module = tool['__main__']
     root = tmp_path / 'repository'
-    for name in ('run', 'develop', 'oracles', 'ros-wheels-jazzy', 'ros-wheels-kilted'):
+    for name in ('run', 'develop', 'docs', 'oracles', 'ros-wheels-jazzy', 'ros-wheels-kilted'):
         (root / f'requirements/{name}.txt').parent.mkdir(parents=True, exist_ok=True)
         (root / f'requirements/{name}.txt').touch()
     for name in (
@@ -331,7 +331,7 @@ def environment(tool, monkeypatch, tmp_path):
     return Recorded
 
 
-ALL = ['environment', 'ros-wheels-jazzy+run', 'interfaces', 'package', 'develop+oracles']
+ALL = ['environment', 'ros-wheels-jazzy+run', 'interfaces', 'package', 'develop+docs+oracles']
 
 
 def test_second_run_does_nothing(environment):
@@ -395,7 +395,7 @@ def test_oracles_that_do_not_fit_a_sourced_ros_are_left_out(
         'run',
         'interfaces',
         'package',
-        'develop',
+        'develop+docs',
         'oracle-a>=1',
         'oracle-c>=3',
     ]
@@ -407,7 +407,7 @@ def test_oracles_that_do_not_fit_a_sourced_ros_are_left_out(
     ('changed', 'due'),
     [
         ('requirements/run.txt', ALL[1:]),
-        ('requirements/oracles.txt', ['develop+oracles']),
+        ('requirements/oracles.txt', ['develop+docs+oracles']),
         ('screw_dynamics_msgs/srv/Ask.srv', ['interfaces']),
         ('package.xml', ['package']),
     ],
@@ -429,7 +429,9 @@ def test_goes_on_where_it_was_interrupted(environment, interrupted):
     assert again.ran == ALL[ALL.index(interrupted) :]
 
 
-@pytest.mark.parametrize('interrupted', ['environment', 'ros-wheels-jazzy+run', 'develop+oracles'])
+@pytest.mark.parametrize(
+    'interrupted', ['environment', 'ros-wheels-jazzy+run', 'develop+docs+oracles']
+)
 def test_half_installed_packages_are_not_trusted(environment, interrupted):
     """pip leaves a package whose files are only partly there, and takes it for installed."""
     first = environment(interrupted)

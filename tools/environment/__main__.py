@@ -322,7 +322,7 @@ class Environment:
         return [word for path in self._requirements(wanted) for word in ('-r', str(path))]
 
     def _requirements(self, wanted: str) -> list[Path]:
-        names = {'run': ['run'], 'all': ['develop', 'oracles']}[wanted]
+        names = {'run': ['run'], 'all': ['develop', 'docs', 'oracles']}[wanted]
         if wanted == 'run' and self.wheels:
             names.insert(0, f'ros-wheels-{self.wheels}')
         return [ROOT / 'requirements' / f'{name}.txt' for name in names]

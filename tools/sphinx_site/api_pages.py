@@ -166,6 +166,7 @@ def write(app: Sphinx) -> None:
 
 def setup(app: Sphinx) -> dict[str, bool]:
     """Write the pages before Sphinx looks for them."""
+    app.setup_extension('sphinx.ext.autodoc')
     app.connect('builder-inited', write)
     app.connect('autodoc-process-docstring', escape, priority=400)  # before napoleon
     return {'parallel_read_safe': True, 'parallel_write_safe': True}
