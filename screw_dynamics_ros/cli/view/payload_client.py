@@ -55,6 +55,7 @@ class PayloadClient:
         )
         self._executor = SingleThreadedExecutor(context=context)
         self._executor.add_node(self._node)
+        self._clients: dict[str, Any] = {}
         self._requests: Latest[None] = Latest('payload of the view')
         self.response: DiagnosticLine | None = None
 
@@ -80,17 +81,20 @@ class PayloadClient:
     def _call(self, service: str, link: str, payload: RigidBody) -> DiagnosticLine:
         request = interfaces.SetPayload.Request(name=NAME, link=link)
         write_inertia(request.inertia.inertia, payload)
-        client = self._node.create_client(interfaces.SetPayload, service)
-        try:
-            future = client.call_async(request)
-            self._executor.spin_until_future_complete(future, RESPONSE_TIMEOUT_S)
-            if not future.done():
-                return DiagnosticLine('error', 'payload', f'{service} does not respond')
-            response = future.result()
-            level: Level = 'ok' if response.success else 'error'
-            return DiagnosticLine(level, 'payload', printable(response.message))
-        finally:
-            self._node.destroy_client(client)
+        client = self._clients.get(service)
+        if client is None:
+            client = self._node.create_client(interfaces.SetPayload, service)
+            self._clients[service] = client
+        if not client.wait_for_service(RESPONSE_TIMEOUT_S):
+            return DiagnosticLine('error', 'payload', f'{service} has ended')
+        future = client.call_async(request)
+        self._executor.spin_until_future_complete(future, RESPONSE_TIMEOUT_S)
+        if not future.done():
+            client.remove_pending_request(future)
+            return DiagnosticLine('error', 'payload', f'{service} does not respond')
+        response = future.result()
+        level: Level = 'ok' if response.success else 'error'
+        return DiagnosticLine(level, 'payload', printable(response.message))
 
     def close(self) -> None:
         """Leave ROS; what has been asked for is given up."""

@@ -18,6 +18,7 @@ from std_msgs.msg import String
 
 from screw_dynamics_ros.cli.view.live_source import LiveSource
 from screw_dynamics_ros.cli.view.live_state import STATE_TIMEOUT
+from screw_dynamics_ros.core.description.rigid_body import RigidBody
 from support.robots import urdf_path
 from support.ros_harness import Client
 
@@ -120,6 +121,37 @@ def test_topics_of_other_types_and_links_are_not_subscribed(source, client):
     client.node.create_publisher(WrenchStamped, 'wrench_estimator/wrench/link2', 1)
     client.wait(lambda: source.latest() and source.topics, what='a topic')
     assert source.topics == ['wrench_estimator/wrench/link2']
+
+
+def test_a_payload_goes_to_the_nodes_of_the_namespace(source, client):
+    interfaces = pytest.importorskip('screw_dynamics_msgs.srv')
+    requests = []
+
+    def answer(request, response):
+        requests.append(request)
+        response.success = request.inertia.inertia.m < 5.0
+        response.message = 'carried' if response.success else 'too\nheavy'
+        return response
+
+    def line():
+        return {each.name: each for each in source.latest().diagnostics}.get('payload')
+
+    def carried(mass, level):
+        source.carry('link2', RigidBody(mass, np.array([0.0, 0.1, 0.0]), np.zeros((3, 3))))
+        return client.wait(lambda: (found := line()) and found.level == level and found)
+
+    assert 'set_payload' in carried(1.0, 'error').message
+    client.node.create_service(interfaces.SetPayload, 'bringup/set_payload', answer)
+    others = []
+    client.node.create_service(
+        interfaces.SetPayload, '/right/set_payload', lambda *each: others.append(each) or each[1]
+    )
+    client.wait(lambda: [source.carry('link2', None), line().level == 'ok'][-1])
+    assert carried(2.0, 'ok').message == 'carried'
+    assert carried(6.0, 'error').message == 'too\\nheavy'
+    assert (requests[-1].name, requests[-1].link) == ('view', 'link2')
+    assert requests[-1].inertia.inertia.com.y == 0.1
+    assert not others
 
 
 def test_no_file_of_a_message_is_read(source, tmp_path):
