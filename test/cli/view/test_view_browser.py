@@ -1,0 +1,150 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""The view in headless Chromium: what the page says, and what its pictures show."""
+
+from __future__ import annotations
+
+import io
+import shutil
+import threading
+
+import numpy as np
+import pytest
+
+pytest.importorskip('viser')
+pytest.importorskip('selenium')
+
+from PIL import Image
+from selenium import webdriver
+from selenium.webdriver.common.by import By
+from selenium.webdriver.common.keys import Keys
+from selenium.webdriver.support.ui import WebDriverWait
+
+from screw_dynamics_ros.cli.view.posture_source import PostureSource
+from screw_dynamics_ros.cli.view.viewer import FRAME_PERIOD_S, Viewer
+from screw_dynamics_ros.core.lie import quaternions
+
+CHROMIUM, DRIVER = shutil.which('chromium'), shutil.which('chromedriver')
+pytestmark = pytest.mark.skipif(
+    not (CHROMIUM and DRIVER), reason='chromium or chromedriver is not installed'
+)
+
+LOCAL_HOST, PORT = '127.0.0.1', 18080
+DEADLINE = 300.0  # s; only a failing test waits that long
+FLAGS = (
+    '--headless=new',
+    '--no-sandbox',
+    '--disable-gpu',
+    '--enable-unsafe-swiftshader',
+    '--use-gl=angle',
+    '--use-angle=swiftshader',
+    '--disable-quic',
+    '--no-first-run',
+    '--disable-background-networking',
+    '--disable-component-update',
+    '--disable-sync',
+    '--window-size=1000,420',
+)
+
+#: A red ball of 1 kg, 0.5 m in front of a joint about y: its torque is -4.905 cos q N m.
+URDF = """
+<robot name="pendulum">
+  <link name="base"/>
+  <link name="arm">
+    <inertial><origin xyz="0.5 0 0"/><mass value="1"/>
+      <inertia ixx="0" iyy="0" izz="0" ixy="0" ixz="0" iyz="0"/></inertial>
+    <visual><origin xyz="0.5 0 0"/><geometry><sphere radius="0.1"/></geometry>
+      <material name="red"><color rgba="1 0 0 1"/></material></visual>
+  </link>
+  <link name="tip"/>
+  <joint name="swing" type="revolute">
+    <parent link="base"/><child link="arm"/><axis xyz="0 1 0"/>
+    <limit lower="-1" upper="1" effort="10" velocity="1"/>
+  </joint>
+  <joint name="end" type="fixed">
+    <parent link="arm"/><child link="tip"/><origin xyz="0.5 0 0"/>
+  </joint>
+</robot>
+"""
+
+
+@pytest.fixture(scope='module')
+def browser(tmp_path_factory):
+    options = webdriver.ChromeOptions()
+    options.binary_location = CHROMIUM
+    for flag in (*FLAGS, f'--user-data-dir={tmp_path_factory.mktemp("profile")}'):
+        options.add_argument(flag)
+    driver = webdriver.Chrome(options, webdriver.ChromeService(DRIVER))
+    yield driver
+    driver.quit()
+
+
+@pytest.fixture(scope='module')
+def viewer(tmp_path_factory):
+    path = tmp_path_factory.mktemp('robot') / 'pendulum.urdf'
+    path.write_text(URDF)
+    with Viewer(PostureSource(URDF, path), LOCAL_HOST, PORT) as viewer:
+        ended = threading.Event()
+
+        def draw():
+            while not ended.wait(FRAME_PERIOD_S):
+                viewer.draw()
+
+        thread = threading.Thread(target=draw)
+        thread.start()
+        yield viewer
+        ended.set()
+        thread.join()
+
+
+def wait(browser, condition):
+    return WebDriverWait(browser, DEADLINE).until(lambda _: condition())
+
+
+def red(browser):
+    """Return which pixels (height, width) of the page are red."""
+    picture = Image.open(io.BytesIO(browser.get_screenshot_as_png())).convert('RGB')
+    channels = np.asarray(picture).astype(int)
+    return (channels[..., 0] > 120) & (channels[..., 1:].max(axis=-1) < 0.5 * channels[..., 0])
+
+
+def pixel(viewer, point):
+    """Return row and column at which the open page shows a point (3,) of the scene [m]."""
+    (client,) = viewer.server.get_clients().values()
+    camera = client.camera
+    R = quaternions.to_matrix(np.roll(camera.wxyz, -1))
+    x, y, z = R.T @ (point - camera.position)  # to the right, down, ahead
+    height, width = camera.image_height, camera.image_width
+    focal = 0.5 * height / np.tan(0.5 * camera.fov)
+    return round(0.5 * height + focal * y / z), round(0.5 * width + focal * x / z)
+
+
+def ball(q):
+    return np.array([0.5 * np.cos(q), 0.0, -0.5 * np.sin(q)])
+
+
+def test_a_slider_moves_the_robot_on_the_page(browser, viewer):
+    browser.get(viewer.address)
+    wait(browser, lambda: 'swing' in browser.find_element(By.TAG_NAME, 'body').text)
+    wait(browser, lambda: viewer.server.get_clients())
+    wait(browser, lambda: red(browser)[pixel(viewer, ball(0.0))])
+    assert '-4.9' in browser.find_element(By.CSS_SELECTOR, 'svg.torque-bars').text
+
+    field = browser.find_element(By.CSS_SELECTOR, 'input[type=text][value="0"]')
+    field.send_keys(Keys.CONTROL, 'a')
+    field.send_keys('0.9', Keys.ENTER)
+    wait(browser, lambda: viewer.source.latest().q[0] == 0.9)
+    wait(browser, lambda: red(browser)[pixel(viewer, ball(0.9))])
+    assert not red(browser)[pixel(viewer, ball(0.0))]
+    wait(
+        browser,
+        lambda: '-3.0' in browser.find_element(By.CSS_SELECTOR, 'svg.torque-bars').text,
+    )
+
+
+def test_the_exported_page_shows_the_robot_without_a_server(browser, viewer, tmp_path):
+    page = tmp_path / 'robot.html'
+    page.write_text(viewer.page())
+    browser.get(page.as_uri())
+    wait(browser, lambda: red(browser).sum() > 500)

@@ -1,0 +1,154 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""The page of the view: its scene and its loop with viser, and its pictures in Chromium."""
+
+from __future__ import annotations
+
+import socket
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+pytest.importorskip('viser')
+
+from screw_dynamics_ros.cli.view import command
+from screw_dynamics_ros.cli.view.posture_source import PostureSource
+from screw_dynamics_ros.cli.view.scene import FORCE_SCALE
+from screw_dynamics_ros.cli.view.state import (
+    ContactForce,
+    DiagnosticLine,
+    LinkWrench,
+    ViewState,
+)
+from screw_dynamics_ros.cli.view.viewer import Viewer
+from screw_dynamics_ros.core import bundled_urdf
+from screw_dynamics_ros.core.lie import se3
+
+LOCAL_HOST = '127.0.0.1'
+DEADLINE = 300.0  # s; only a failing test waits that long
+HAND = 'panda_hand'
+
+
+class StateSource(PostureSource):
+    """Shows whatever state it is given."""
+
+    def show(self, **more):
+        self._state = ViewState(self._state.q, self._state.v, **more)
+
+
+def free_port():
+    with socket.socket() as probe:
+        probe.bind((LOCAL_HOST, 0))
+        return probe.getsockname()[1]
+
+
+@pytest.fixture(scope='module')
+def viewer():
+    path = bundled_urdf('panda')
+    with Viewer(StateSource(path.read_text(), path), LOCAL_HOST, free_port()) as viewer:
+        yield viewer
+
+
+def dragged(viewer, pose, client='some client'):
+    control = viewer.handle._control
+    control.position = pose[:3, 3]
+    viewer.handle._dragged(SimpleNamespace(client=client))
+
+
+def test_links_are_where_the_robot_has_them(viewer):
+    source = viewer.source
+    q = source.robot.random_configuration(1)
+    source.move(q)
+    viewer.draw()
+    for frame, pose in zip(viewer.scene.frames, source.robot.link_poses(q)):
+        np.testing.assert_allclose(frame.position, pose[:3, 3], atol=1e-5)
+
+
+def test_arrows_of_wrenches_and_contacts(viewer):
+    source, scene = viewer.source, viewer.scene
+    force = np.array([0.0, 0.0, 30.0])
+    source.show(
+        wrenches=(
+            LinkWrench(HAND, np.concatenate([np.zeros(3), force])),
+            LinkWrench('no such link', np.ones(6)),
+            LinkWrench(HAND, np.full(6, np.nan)),
+        ),
+        contacts=(ContactForce(HAND, np.array([0.1, 0.0, 0.0]), force),),
+    )
+    viewer.draw()
+    pose = source.robot.link_pose(source.latest().q, HAND)
+    vector = FORCE_SCALE * pose[:3, :3] @ force
+    np.testing.assert_allclose(
+        scene.forces.points, [[pose[:3, 3], pose[:3, 3] + vector]], atol=1e-5
+    )
+    assert not scene.moments.node.visible
+    point = pose[:3, :3] @ [0.1, 0.0, 0.0] + pose[:3, 3]
+    np.testing.assert_allclose(scene.contacts.points[0, 1], point, atol=1e-5)
+    source.show()
+    viewer.draw()
+    assert not scene.forces.node.visible
+
+
+def test_diagnostics_are_text(viewer):
+    viewer.source.show(diagnostics=(DiagnosticLine('error', '<script>', 'x < y'),))
+    viewer._bars_time = -np.inf
+    viewer.draw()
+    assert '<b>&lt;script&gt;</b> x &lt; y' in viewer._diagnostics.content
+    assert viewer._diagnostics.visible
+
+
+def test_the_robot_follows_the_handle(viewer):
+    source, robot = viewer.source, viewer.source.robot
+    viewer.handle._links.value = HAND
+    q = robot.random_configuration(3)
+    source.move(q)
+    viewer.draw()
+    target = robot.link_pose(q, HAND) @ se3.pose(np.eye(3), [0.02, 0.01, -0.03])
+    dragged(viewer, target)
+    while viewer.handle._target is not None:
+        viewer.draw()
+    np.testing.assert_allclose(robot.link_pose(source.latest().q, HAND), target, atol=1e-3)
+
+
+@pytest.mark.parametrize('x', [np.nan, 1e9])
+def test_a_handle_elsewhere_is_ignored(viewer, x):
+    viewer.handle._links.value = HAND
+    viewer.draw()
+    dragged(viewer, se3.pose(np.eye(3), [x, 0.0, 0.0]))
+    assert viewer.handle._target is None
+
+
+def test_all_solutions_are_drawn(viewer):
+    handle = viewer.handle
+    handle._links.value = HAND
+    handle._all.value = True
+    viewer.draw()
+    handle._future.result(DEADLINE)
+    viewer.draw()
+    assert any(node.visible for _, node in handle._ghosts._nodes)
+    assert 'panda_joint7 locked' in handle._report.content
+    handle._all.value = False
+    viewer.draw()
+    assert not any(node.visible for _, node in handle._ghosts._nodes)
+
+
+def test_no_public_relay(viewer):
+    assert viewer.server.request_share_url() is None
+
+
+def test_the_export_is_one_file(tmp_path, capsys):
+    page = tmp_path / 'panda.html'
+    assert command.main(['panda', '--port', str(free_port()), '--export', str(page)]) == 0
+    text = page.read_text()
+    assert '__VISER_EMBED_DATA__' in text
+    assert '<script src=' not in text
+
+
+def test_errors_name_the_remedy(capsys, monkeypatch):
+    assert command.main(['no_such_robot']) == 2
+    assert 'panda' in capsys.readouterr().err
+    monkeypatch.setattr(command, 'find_spec', lambda name: None)
+    assert command.main(['panda']) == 2
+    assert 'pip install viser' in capsys.readouterr().err
