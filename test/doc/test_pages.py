@@ -24,6 +24,7 @@ PAGES = (
     'doc/theory/formulations.md',
     'doc/how_to/identification.md',
     'doc/theory/integration.md',
+    'doc/theory/kinematics.md',
     'doc/theory/mobile_robots.md',
     'doc/theory/redundancy.md',
     'doc/theory/serial_families.md',
