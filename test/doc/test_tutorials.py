@@ -1,0 +1,38 @@
+"""Tutorials: each page runs block after block in an empty folder and prints what it shows."""
+
+import os
+import re
+import subprocess
+import sys
+
+import pytest
+
+from support.paths import DOC, TEST
+
+PAGES = sorted((DOC / 'tutorials').glob('[0-9]*.md'))
+
+
+@pytest.mark.parametrize('page', PAGES, ids=lambda page: page.stem)
+def test_tutorial_runs(page, ros_domain):
+    text = page.read_text(encoding='utf-8')
+    for module in re.findall(r'<!-- needs (\w+) -->', text):
+        pytest.importorskip(module)
+    done = subprocess.run(
+        [sys.executable, TEST / 'support' / 'tutorial_page.py', page],
+        capture_output=True,
+        text=True,
+        timeout=600,
+        env={**os.environ, 'ROS_DOMAIN_ID': str(ros_domain)},
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_index_names_all():
+    index = (DOC / 'tutorials' / 'index.md').read_text(encoding='utf-8')
+    assert [page.name for page in PAGES] == re.findall(r'\]\((\d\d_\w+\.md)\)', index)
+    assert len(PAGES) == 10
+
+
+@pytest.mark.parametrize('page', PAGES, ids=lambda page: page.stem)
+def test_tutorial_is_short(page):
+    assert 50 < len(page.read_text(encoding='utf-8').splitlines()) <= 150
