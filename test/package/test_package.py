@@ -22,6 +22,7 @@ import screw_dynamics_ros
 from screw_dynamics_ros.registry import COMMANDS, EXECUTABLES, NODES, load
 from support.compilation import run_python
 from support.paths import ROOT
+from support.working_tree import tracked
 
 PACKAGE = ROOT / 'screw_dynamics_ros'
 STAND_INS = ('tools/tf2_msgs', 'tools/control_msgs')
@@ -358,14 +359,6 @@ def test_plugins_of_launch_do_not_collect(request, plugin):
 
 
 # --- sources ---
-
-
-def tracked() -> list[str]:
-    """Files of the repository, relative to its root."""
-    files = subprocess.run(['git', 'ls-files', '-z'], cwd=ROOT, capture_output=True, text=True)
-    if files.returncode:
-        pytest.skip('not a git checkout')
-    return [name for name in files.stdout.split('\0') if (ROOT / name).is_file()]
 
 
 def test_source_files_have_a_copyright_statement():

@@ -1,0 +1,149 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""What a release needs: a workspace with both packages, what bloom evaluates, the changelogs."""
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import yaml
+
+from screw_dynamics_ros.registry import EXECUTABLES
+from support.paths import ROOT
+from support.working_tree import copy_tracked
+
+MESSAGES, PACKAGE = 'screw_dynamics_msgs', 'screw_dynamics_ros'
+DISTRIBUTIONS = ('humble', 'jazzy', 'kilted', 'lyrical', 'rolling')
+
+
+def run(*command, folder, **more):
+    """Return what a command prints."""
+    done = subprocess.run(
+        [str(word) for word in command],
+        cwd=folder,
+        env={name: os.environ[name] for name in os.environ if name != 'PYTHONPATH'} | more,
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout
+
+
+@pytest.fixture(scope='module')
+def workspace(tmp_path_factory):
+    """A workspace as `vcs import` of screw_dynamics.repos makes it."""
+    place = tmp_path_factory.mktemp('workspace')
+    source = copy_tracked(place / 'src' / PACKAGE)
+    git = ('git', '-c', 'user.name=test', '-c', 'user.email=test@localhost')
+    run(*git, 'init', '-q', folder=source)
+    run(*git, 'add', '--all', folder=source)
+    run(*git, 'commit', '-q', '-m', 'all', folder=source)
+    split = subprocess.run(
+        [*git, 'subtree', 'split', '--prefix', MESSAGES], cwd=source, capture_output=True, text=True
+    )
+    if split.returncode:  # some installations of git have no subtree; the tree is the same
+        commit = run('git', 'rev-parse', f'HEAD:{MESSAGES}', folder=source).strip()
+    else:
+        commit = split.stdout.strip()
+    (place / 'src' / MESSAGES).mkdir()
+    archive = subprocess.run(['git', 'archive', commit], cwd=source, stdout=subprocess.PIPE)
+    subprocess.run(['tar', 'x', '-C', place / 'src' / MESSAGES], input=archive.stdout, check=True)
+    return place
+
+
+def colcon(*arguments, workspace):
+    places = f'{Path(sys.executable).parent}{os.pathsep}{os.environ["PATH"]}'
+    tool = shutil.which('colcon', path=places)
+    if tool is None:
+        pytest.skip('colcon is not installed')
+    return run(tool, *arguments, folder=workspace, COLCON_LOG_PATH=str(workspace / 'log'))
+
+
+def test_the_repos_file_names_both_packages():
+    repositories = yaml.safe_load((ROOT / 'screw_dynamics.repos').read_text())['repositories']
+    assert set(repositories) == {MESSAGES, PACKAGE}
+    assert all(each.keys() == {'type', 'url', 'version'} for each in repositories.values())
+
+
+def test_the_messages_are_a_package_of_their_own(workspace):
+    names = {path.name for path in (workspace / 'src' / MESSAGES).iterdir()}
+    assert names >= {'CHANGELOG.rst', 'CMakeLists.txt', 'LICENSE', 'README.md', 'package.xml'}
+    assert (ROOT / MESSAGES / 'LICENSE').read_text() == (ROOT / 'LICENSE').read_text()
+
+
+def test_colcon_finds_both(workspace):
+    found = colcon('list', '--names-only', workspace=workspace)
+    assert found.split() == [MESSAGES, PACKAGE]
+
+
+def test_colcon_builds_what_ros2_run_and_python_find(workspace):
+    selected = ['--packages-select', PACKAGE]
+    prefix = workspace / 'install' / PACKAGE
+    colcon('build', *selected, workspace=workspace)
+    assert {path.name for path in (prefix / 'lib' / PACKAGE).iterdir()} == set(EXECUTABLES)
+    assert (prefix / 'share/ament_index/resource_index/packages' / PACKAGE).is_file()
+    (modules,) = prefix.glob('lib/python*/site-packages')
+    code = f'from {PACKAGE}.core import bundled_urdf as f; print(f("panda"))'
+    found = run(sys.executable, '-c', code, folder=workspace, PYTHONPATH=str(modules))
+    assert Path(found.strip()) == prefix / 'share' / PACKAGE / 'urdf/panda.urdf'
+
+
+def test_colcon_builds_the_messages(workspace):
+    prefixes = os.environ.get('AMENT_PREFIX_PATH', '').split(os.pathsep)
+    if not any(Path(each, 'share/ament_cmake').is_dir() for each in prefixes if each):
+        pytest.skip('ament_cmake is not here; it is in no Python wheel')
+    colcon('build', '--packages-select', MESSAGES, workspace=workspace)
+    assert (workspace / 'install' / MESSAGES / 'share' / MESSAGES / 'srv/Jacobian.srv').is_file()
+
+
+@pytest.mark.parametrize('distribution', DISTRIBUTIONS)
+def test_bloom_releases_one_package_with_all_dependencies(tmp_path, workspace, distribution):
+    """With an index of its own, because bloom fetches that of ROS when it is imported."""
+    pytest.importorskip('rosdistro')
+    row = {
+        'distribution': ['none.yaml'],
+        'distribution_status': 'active',
+        'distribution_type': 'ros2',
+        'python_version': 3,
+    }
+    index = {'type': 'index', 'version': 4, 'distributions': {distribution: row}}
+    (tmp_path / 'index.yaml').write_text(f'%YAML 1.1\n---\n{yaml.safe_dump(index)}')
+    code = f"""if True:
+        from bloom.generators.common import package_conditional_context
+        from bloom.packages import get_package_data
+        names, version, packages = get_package_data()
+        (package,) = packages.values()
+        package.evaluate_conditions(package_conditional_context({distribution!r}))
+        print(names, version, [each.name for each in package.exec_depends
+                               if not each.evaluated_condition])
+        print('python3-numba' in [each.name for each in package.exec_depends])
+    """
+    index_url = (tmp_path / 'index.yaml').as_uri()
+    source = workspace / 'src' / PACKAGE
+    lines = run(sys.executable, '-c', code, folder=source, ROSDISTRO_INDEX_URL=index_url)
+    assert lines.split('\n')[-3:-1] == [f"['{PACKAGE}'] 0.1.0 []", 'True']
+
+
+@pytest.mark.parametrize('folder', ['.', MESSAGES])
+def test_manifests_are_valid_for_a_release(folder):
+    catkin_pkg = pytest.importorskip('catkin_pkg.package')
+    warnings: list[str] = []
+    package = catkin_pkg.parse_package(str(ROOT / folder), warnings=warnings)
+    package.validate(warnings=warnings)
+    assert warnings == []
+    assert {url.type for url in package.urls} == {'website', 'repository', 'bugtracker'}
+
+
+@pytest.mark.filterwarnings('ignore:nodes.Node.traverse:DeprecationWarning')  # of catkin_pkg
+@pytest.mark.parametrize('folder', ['.', MESSAGES])
+def test_changelogs_have_the_version(folder):
+    changelog = pytest.importorskip('catkin_pkg.changelog')
+    package = pytest.importorskip('catkin_pkg.package').parse_package(str(ROOT / folder))
+    log = changelog.get_changelog_from_path(str(ROOT / folder), package.name)
+    released = [version for version, date, _ in log.foreach_version() if date is not None]
+    assert released[0] == package.version
+    assert log.get_content_of_version(package.version)
