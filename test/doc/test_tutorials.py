@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """Tutorials: each page runs block after block in an empty folder and prints what it shows."""
 
 import os

@@ -1,3 +1,6 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
 """Run a page as a reader does, block after block, and compare what is printed.
 
     python test/support/tutorial_page.py doc/tutorials/PAGE.md [--pictures]
