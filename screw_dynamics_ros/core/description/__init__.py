@@ -1,7 +1,7 @@
 # Copyright 2026 The screw_dynamics_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Robot descriptions: what a file says about links, joints and inertias, checked."""
+"""Robot descriptions: links, joints and inertias of a file, validated."""
 
 from screw_dynamics_ros.core.description.body_inertia import Inertia
 from screw_dynamics_ros.core.description.bundled import bundled_urdf

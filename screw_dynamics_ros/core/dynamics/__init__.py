@@ -1,4 +1,4 @@
 # Copyright 2026 The screw_dynamics_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Dynamics of a tree: recursions on numbers and on recorded scalars alike."""
+"""Dynamics of a tree: recursions that accept numbers and recorded scalars."""

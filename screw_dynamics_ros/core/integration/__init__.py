@@ -1,7 +1,7 @@
 # Copyright 2026 The screw_dynamics_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Motion in time steps, on the configuration space as a Lie group; doc/theory/integration.md."""
+"""Integration of motion on Lie groups; doc/theory/integration.md."""
 
 from screw_dynamics_ros.core.integration.adaptive import AdaptiveRun, AdaptiveRungeKutta
 from screw_dynamics_ros.core.integration.configuration_space import ConfigurationSpace

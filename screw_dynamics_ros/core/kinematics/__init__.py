@@ -1,4 +1,4 @@
 # Copyright 2026 The screw_dynamics_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Kinematics of a tree: recursions on numbers and on recorded scalars alike."""
+"""Kinematics of a tree: recursions that accept numbers and recorded scalars."""

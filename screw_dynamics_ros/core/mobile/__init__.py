@@ -1,7 +1,7 @@
 # Copyright 2026 The screw_dynamics_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Platforms on wheels and arms on them; doc/theory/mobile_robots.md."""
+"""Wheeled platforms and their odometry; doc/theory/mobile_robots.md."""
 
 from screw_dynamics_ros.core.mobile.command_limits import AxisLimits, TwistLimiter
 from screw_dynamics_ros.core.mobile.odometry import Odometry, WheelNoise, turn_drive_turn

@@ -1,4 +1,4 @@
 # Copyright 2026 The screw_dynamics_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Motion: torques for controllers, and trajectories."""
+"""Torque control and trajectories."""

@@ -1,7 +1,7 @@
 # Copyright 2026 The screw_dynamics_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""A robot is a model plus its compiled functions."""
+"""Class Robot: the model of a robot and its compiled functions."""
 
 from __future__ import annotations
 
@@ -126,31 +126,32 @@ class Robot(RobotFunctions):
     """Kinematics and dynamics of one robot, compiled for it.
 
     Conventions: SI units, radians; twists (omega, v) and wrenches (moment, force), angular part
-    first; Jacobians (6, nv), angular rows first. A configuration q has one number for each of
-    `joint_names` (three for a planar, seven for a floating joint); a floating base puts (x, y, z,
-    qx, qy, qz, qw) in front, and its body-fixed velocity (omega, v) in front of v.
+    first; Jacobians (6, nv), angular rows first. A configuration q has one element for each of
+    `joint_names` (three for a planar, seven for a floating joint). With a floating base, q begins
+    with (x, y, z, qx, qy, qz, qw), and v with its body-fixed velocity (omega, v).
 
-    Every function of (q, v, ...) also takes stacks (N, nq), (N, nv), ... and returns the stack,
-    computed on all cores where that pays; a plain vector next to stacks serves all N. The keyword
-    `gravity`, (3,) or (N, 3) [m/s^2], takes the place of the robot's own; `out` is an array to
-    write the result into, or a tuple of them, C-contiguous float64 arrays that share no memory; it
-    is returned. NaN in gives NaN out. Each function is compiled when it is first called and kept on
-    disk.
+    Functions of (q, v, ...) also accept stacks (N, nq), (N, nv), ... and return stacks, computed on
+    several cores if this is faster; vectors and stacks can be combined. The keyword `gravity`, (3,)
+    or (N, 3) [m/s^2], replaces the gravity of the robot. `out` is an array, or a tuple of arrays,
+    for the result, which is also returned: C-contiguous float64 arrays that share no memory. NaN in
+    the arguments gives NaN in the result. Each function is compiled at its first call and cached
+    on disk.
 
-    Inverse problems take one sample, refuse NaN, and say in their results how far to trust them.
-    Their `link` may be several links: then twists have a row for each.
+    Functions for inverse problems accept one sample and no NaN; their results state whether the
+    problem is solved and which error remains. `link` may be several links; twists then have one row
+    per link.
 
     Attributes
     ----------
     description : RobotDescription
     tree : Tree
-        What the recursions run on; `regrouped_tree` is the same with fewer inertial parameters.
+        The multibody tree of the recursions; `regrouped_tree` has fewer inertial parameters.
     backend : str
 
     Raises
     ------
     DescriptionError, InertiaError
-        If the description cannot be turned into a model.
+        If the description does not define a valid model.
     ArgumentError
         If an argument has the wrong shape or cannot be converted to float64.
     UnknownNameError
@@ -208,19 +209,19 @@ class Robot(RobotFunctions):
         Parameters
         ----------
         text_or_path : str or Path
-            The XML itself or the path of a file that holds it.
+            XML text, or the path of a file.
         floating_base : bool
             Whether the root link moves freely.
         gravity : (3,)
             Acceleration of free fall in the root frame [m/s^2].
         backend : {'auto', 'native', 'python', 'reference'}
-            Machine code (needs llvmlite), plain Python, or the recursions on NumPy arrays; `auto`
-            takes the fastest there is.
+            Machine code (requires llvmlite), plain Python, or the recursions on NumPy arrays;
+            'auto' selects the fastest available one.
         drives : {joint: Drive}, optional
             Rotors, armatures and friction; joints not named have the friction of the URDF.
         friction : bool, optional
-            Whether friction takes part in inverse and forward dynamics: defaults to True if
-            `drives` is given (even empty).
+            Whether inverse and forward dynamics include friction; by default True if `drives` is
+            given (even empty).
         """
         return cls(
             read_urdf(text_or_path),
@@ -280,7 +281,7 @@ class Robot(RobotFunctions):
 
     @property
     def joint_names(self) -> tuple[str, ...]:
-        """The movable joints that mimic no other, in depth-first order of the description."""
+        """Movable joints except mimic joints, in depth-first order of the description."""
         return self.tree.joint_names
 
     @property
@@ -290,7 +291,7 @@ class Robot(RobotFunctions):
 
     @property
     def transform_joints(self) -> tuple[str, ...]:
-        """All joints that move, mimic joints included: the rows of 'joint_transforms'."""
+        """All movable joints, including mimic joints: the rows of `joint_transforms`."""
         return tuple(moving.joint.name for moving in self.tree.moving_joints)
 
     @property
@@ -310,7 +311,7 @@ class Robot(RobotFunctions):
 
     @property
     def inertial_parameters(self) -> Array:
-        """The parameters of all links, (10 n_links,), in the order of `regressor`'s columns."""
+        """Inertial parameters of all links, (10 n_links,), in the order of `regressor`."""
         return inertial_parameters(self.description, self.link_names)
 
     @property
@@ -320,7 +321,7 @@ class Robot(RobotFunctions):
 
     @property
     def drives(self) -> dict[str, Drive]:
-        """The drive of every joint of one freedom: the given one, or that of the description."""
+        """Drives of all joints with one degree of freedom, given or of the description."""
         return drives_of(self.description, self._drives)
 
     @property
@@ -336,11 +337,11 @@ class Robot(RobotFunctions):
         self._gravity[:] = value
 
     def joint_coordinates(self, joint: str) -> tuple[slice, slice]:
-        """Return where the coordinates and velocities of one of `joint_names` stand in q and v."""
+        """Return the slices of q and of v that belong to one of `joint_names`."""
         return self.tree.joint_coordinates(joint)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Copy and pickle what the robot was made of; functions are compiled again."""
+        """Support copy and pickle by the arguments of the robot; functions are compiled again."""
         make = partial(
             type(self),
             floating_base=self._floating_base,
@@ -353,12 +354,12 @@ class Robot(RobotFunctions):
 
     @property
     def with_friction(self) -> bool:
-        """Whether inverse and forward dynamics have friction in them: whether drives were given."""
+        """Whether inverse and forward dynamics include friction."""
         return self.tree.with_friction
 
     @property
     def free_bodies(self) -> dict[str, slice]:
-        """Where the velocities (6) of free bodies stand in v, by link; a floating base is one."""
+        """Slices of v with the six velocities of free bodies, by link; includes a floating base."""
         return {body.name: body.v for body in self.tree.bodies if body.dof == 6}
 
     @property
@@ -369,16 +370,16 @@ class Robot(RobotFunctions):
     # --- configurations ---------------------------------------------------------------------------
 
     def neutral(self) -> Array:
-        """Return the configuration (nq,) of zeros, free bodies in the pose of the root frame."""
+        """Return the zero configuration (nq,), free bodies in the pose of the root frame."""
         return configurations.neutral(self.tree)
 
     def home(self) -> Array:
         """Return the configuration (nq,) within the joint limits that is nearest to `neutral`.
 
-        A place to begin: 0 wherever the limits of a joint contain it, otherwise the limit next to
-        it, exactly, as for the elbow of a Panda. Such a joint rests on its stop, and can move to
-        one side only. Mimic joints follow, joints without limits are at 0, free bodies and planar
-        joints at neutral. Like neutral, it is a singular configuration of many arms.
+        A start configuration: each joint is at 0 if its limits contain 0, otherwise exactly at the
+        limit nearest to 0, as the elbow of a Panda. Such a joint is at its stop and can move in one
+        direction only. Joints without limits are at 0, free bodies and planar joints at neutral.
+        Like neutral, it is a singular configuration of many arms.
         """
         return configurations.home(self.tree)
 
@@ -387,8 +388,8 @@ class Robot(RobotFunctions):
     ) -> Array:
         """Return a configuration (nq,), or `size` of them, uniform within the joint limits.
 
-        Coordinates without limits lie in [-pi, pi], free bodies have any orientation. `rng` is a
-        generator of NumPy, or a seed of one.
+        Coordinates without limits are in [-pi, pi]; orientations of free bodies are uniform. `rng`
+        is a NumPy generator or a seed.
         """
         shape = (size,) if isinstance(size, int) else tuple(size)
         return configurations.random_configurations(self.tree, np.random.default_rng(rng), shape)
@@ -396,7 +397,7 @@ class Robot(RobotFunctions):
     def difference(self, q0: ArrayLike, q1: ArrayLike, increments: str = 'body') -> Array:
         """Return the displacement (nv,) from q0 to q1: q1 = integrate(q0, difference(q0, q1)).
 
-        A free body turns by at most half a turn; stacks (N, nq) have (N, nv).
+        A free body rotates by at most pi. Stacks (N, nq) give (N, nv).
         """
         jacobians.check_representation(increments)
         start, end = self._input('q0', self.nq, q0), self._input('q1', self.nq, q1)
@@ -407,7 +408,8 @@ class Robot(RobotFunctions):
     ) -> Array:
         """Return configurations between q0 (s = 0) and q1 (s = 1), (nq,), or (N, nq) for N of s.
 
-        Free bodies follow a screw, with 'mixed' or 'hybrid' `increments` a straight line.
+        Free bodies move along a screw axis, with 'mixed' or 'hybrid' `increments` along a straight
+        line.
         """
         fractions = float_array('s', s).reshape(*np.shape(s), 1)
         return self.integrate(q0, fractions * self.difference(q0, q1, increments), increments)
@@ -415,16 +417,16 @@ class Robot(RobotFunctions):
     # --- inertial parameters; doc/theory/dynamics.md ----------------------------------------------
 
     def payload_parameters(self, payloads: Mapping[str, RigidBody]) -> Array:
-        """Return what bodies fixed to links, {link: body}, add to the inertias of the robot.
+        """Return the inertial parameters (10 n_bodies,) of bodies fixed to links, {link: body}.
 
-        (10 n_bodies,), the input 'payload' of `payload_torques` in fused kernels.
+        They are the input 'payload' of `payload_torques` in fused kernels.
         """
         return payload_parameters(self.tree, payloads)
 
     def base_parameters(self, samples: int = 0, seed: int = 0) -> BaseParameters:
         """Return a minimal set of inertial parameters, found from random motions (D-43).
 
-        `samples` motions are drawn; 0 takes twice as many as there are unknowns.
+        `samples` is the number of motions; 0 means twice the number of parameters.
         """
         check_count('samples', samples)
         check_count('seed', seed)
@@ -441,7 +443,7 @@ class Robot(RobotFunctions):
     # --- derivatives; doc/theory/dynamics_derivatives.md ------------------------------------------
 
     def linearized(self, q: ArrayLike, v: ArrayLike, tau: ArrayLike) -> StateSpace:
-        """Return the linear model of the motion near a state and its torques (D-40)."""
+        """Return the linearized equations of motion at a state and torques (D-40)."""
         state = (
             vector('q', self.tree.nq, q),
             vector('v', self.tree.nv, v),
@@ -450,10 +452,10 @@ class Robot(RobotFunctions):
         return state_space(self.tree, state[1], *self.forward_dynamics_derivatives(*state))
 
     def geometric_sensitivity(self, q: ArrayLike, v: ArrayLike, a: ArrayLike, joint: str) -> Array:
-        """Return the derivative of `inverse_dynamics` by the placement of a joint, (nv, 6).
+        """Return the derivative of `inverse_dynamics` with respect to a joint placement, (nv, 6).
 
-        Rotation [rad] and translation [m] of the joint in its own frame (D-41). Not
-        compiled, one sample.
+        Columns are rotation [rad] and translation [m] of the joint in its own frame (D-41). Not
+        compiled; one sample per call.
         """
         state = (
             vector('q', self.tree.nq, q),
@@ -477,11 +479,11 @@ class Robot(RobotFunctions):
         gravity: ArrayLike | None = None,
         out: Outputs | None = None,
     ) -> tuple[Array, Array]:
-        """Return (a, tau), (nv,) each, all elements: some joints are moved, others driven.
+        """Return (a, tau), (nv,) each, for joints with given accelerations or given torques.
 
-        `prescribed` names the joints whose acceleration `a` is given, or marks them in a boolean
-        mask (nv,); the others have the torque `tau`. Elements of a and tau that are not given are
-        not read. Each choice of joints is compiled once (Bruyninckx 2010, 6.4.3, C-060).
+        `prescribed` contains the names of the joints with given acceleration `a`, or is a boolean
+        mask (nv,) of them; the others have the given torque `tau`. The other elements of a and tau
+        are not used. Each set of joints is compiled once (Bruyninckx 2010, 6.4.3, C-060).
         """
         choice = marks(self.tree, prescribed)
         result: tuple[Array, Array] = self._evaluate(
@@ -511,12 +513,12 @@ class Robot(RobotFunctions):
     ) -> ConstrainedMotion:
         """Return (a, constraint wrenches) under torques tau and constraints, (nv,) and (k, 6).
 
-        The wrenches are those on the links of the constraints, at and in the link frames. Links,
-        representations and numbers of directions are compiled once; all numbers may change.
-        Redundant constraints have the smallest possible wrenches, see `ConstrainedMotion`.
+        The wrenches act on the links of the constraints, at and in the link frames. The function is
+        compiled once for links, representations and numbers of directions; all other values may
+        change. Redundant constraints have the least-norm wrenches, see `ConstrainedMotion`.
 
         Raises `InfeasibleConstraintsError` if the constraints contradict each other; with
-        `least_norm` the smallest violation is returned instead, and the result says so
+        `least_norm` the motion with the smallest violation is returned, marked as infeasible
         (Bruyninckx 2010, 6.7, C-071 to C-081).
         """
         constraints = checked(constraints)
@@ -534,7 +536,7 @@ class Robot(RobotFunctions):
         tau: ArrayLike,
         constraints: Sequence[MotionConstraint],
     ) -> Terms:
-        """Return what `constrained_dynamics` solves: drift, M^-1 J^T, J M^-1 J^T and others."""
+        """Return the terms of the equations of `constrained_dynamics`: M^-1 J^T, J M^-1 J^T, ..."""
         structures = tuple(constraint.structure for constraint in constraints)
         known = self._constraint_kernels.get(structures)
         if known is None:
@@ -565,10 +567,10 @@ class Robot(RobotFunctions):
         respect_limits: bool = True,
         seed: int = 0,
     ) -> InverseKinematicsResult:
-        """Return a configuration that brings one link, or several, to target poses.
+        """Return a configuration for target poses of one or several links.
 
         Damped Newton-Raphson steps from `q0`, then from random configurations (Bruyninckx 2010,
-        5.10, 7.9, C-043, C-100). The answer is never silently wrong: look at `success`.
+        5.10, 7.9, C-043, C-100). `success` of the result is true only for a solution.
 
         Parameters
         ----------
@@ -576,19 +578,19 @@ class Robot(RobotFunctions):
             Pose of the link frame in the root frame [m], one for each link.
         link : str or sequence of k str
         q0 : (nq,), optional
-            Where to start; the middle of the joint ranges otherwise.
+            Initial configuration; by default the middle of the joint ranges.
         tolerance : float
-            Largest pose error accepted (rotation [rad] and displacement [m] in one norm).
+            Largest pose error of a solution (rotation [rad] and displacement [m] in one norm).
         max_iterations : int
             Newton steps before a restart.
         restarts : int
-            Random configurations to start from if q0 does not lead to the target.
+            Number of random initial configurations if q0 does not lead to the target.
         damping : float
-            Damping in proportion to the squared error; larger is slower and steadier.
+            Damping relative to the squared error; larger values converge more slowly and reliably.
         respect_limits : bool
             Whether joints must stay within their limits.
         seed : int
-            Of the random configurations: the same call returns the same answer.
+            Seed of the random configurations; equal calls return equal results.
         """
         links = link_names(link)
         targets = float_array('target', target)
@@ -623,10 +625,10 @@ class Robot(RobotFunctions):
         images: bool = True,
         respect_limits: bool = True,
     ) -> AllSolutions | tuple[AllSolutions, ...]:
-        """Return every configuration that brings a link to a pose, with a certificate.
+        """Return all configurations for a pose of a link, with a certificate of completeness.
 
-        By the closed form of the arm's family, by elimination otherwise; each solution exact to
-        rounding (C-101, C-103). See doc/theory/all_inverse_solutions.md.
+        Solved by the closed form of the arm's family, otherwise by elimination; solutions are exact
+        up to rounding errors (C-101, C-103). See doc/theory/all_inverse_solutions.md.
 
         Parameters
         ----------
@@ -634,32 +636,33 @@ class Robot(RobotFunctions):
             Pose of the link frame in the root frame [m].
         link : str
         locked : dict, optional
-            Positions [rad or m] of joints that are held: all but six of those that carry the link.
-            Limits of these joints do not count.
+            Positions [rad or m] of locked joints; at most six of the joints that move the link can
+            be free. Limits of locked joints are ignored.
         swivel : float or (k,), optional
-            Of an S-R-S arm with seven joints: angles of the elbow about the line from the shoulder
-            to the wrist [rad].
+            Swivel angles [rad] of an S-R-S arm with seven joints: rotation of the elbow about the
+            line from shoulder to wrist.
         q0 : (nq,), optional
-            Positions of joints that do not carry the link; `neutral()` otherwise.
+            Positions of joints that do not move the link; by default `neutral()`.
         images : bool
-            Whether to return, for joints with a range of more than a turn, all that fit in, up to a
-            million; of joints without a limit on one side or both the one next to zero.
+            Whether to return, for joints with a range of more than 2 pi, all angles within the
+            limits, up to a million solutions. For joints without a limit on one side or both, only
+            the angle nearest to zero is returned.
         respect_limits : bool
 
         Returns
         -------
         AllSolutions
-            For a stack of poses a tuple of them.
+            For a stack of poses a tuple of AllSolutions.
 
         Raises
         ------
         ArgumentError
-            For a pose that is not a rigid motion, numbers that are not finite, more than six joints
-            without `locked` or `swivel`, none that is free, and more images than that.
+            If a pose is not a rigid motion, a number is not finite, more than six joints or no
+            joint is free, or there are more than a million solutions.
         DescriptionError
             If the chain to the link has mimic joints or a floating base.
         UnknownNameError
-            For a link or a locked joint.
+            If the link or a locked joint does not exist.
         """
         targets = pose if is_matrix(pose) else float_array('pose', pose)
         solver = self._all_solvers.get(link) if isinstance(link, str) else None
@@ -688,7 +691,7 @@ class Robot(RobotFunctions):
         closures: Sequence[CoincidentFrames] = (),
         **options: Any,
     ) -> ClosedLoop:
-        """Return what follows a stream of target poses from q, one `step` each dt seconds (C-048).
+        """Return a tracker of target poses, started at q, with one `step` each dt seconds (C-048).
 
         `options`: gain, closure_gain, acceleration_limit, joint_metric, task_metric, damping,
         policy; see `inverse.closed_loop`.
@@ -728,7 +731,7 @@ class Robot(RobotFunctions):
     def prioritized_velocity(
         self, q: ArrayLike, tasks: Sequence[Task], **options: Any
     ) -> TaskPriorityResult:
-        """Return joint rates for several tasks, the most important one first (C-029).
+        """Return joint rates for several tasks, in descending order of priority (C-029).
 
         `options`: joint_metric, secondary, cutoff; see `inverse.task_priority`.
         """
@@ -743,10 +746,10 @@ class Robot(RobotFunctions):
         criteria: Sequence[Criterion],
         **options: Any,
     ) -> RedundancyResult:
-        """Return joint rates for a twist with criteria for what it leaves free (C-030 to C-037).
+        """Return joint rates for a twist with criteria for the redundancy (C-030 to C-037).
 
         `criteria`: see `inverse.redundancy.criteria`. `options`: representation, selection, metric,
-        damping; see `Task`. The result says what each criterion did.
+        damping; see `Task`. The result has the contribution of each criterion.
         """
         return resolve_redundancy(self, q, Task(link, twist, **options), criteria)
 
@@ -763,19 +766,19 @@ class Robot(RobotFunctions):
         limits: Sequence[TwistLimit] = (),
         **options: Any,
     ) -> JointLimitedResult:
-        """Return the joint rates within limits that serve a twist best (C-044).
+        """Return the joint rates within limits whose twist is nearest to the given one (C-044).
 
-        Within the limits of velocity, and such that held for `dt` seconds they keep the joints
-        within their ranges, now and, with limits of acceleration, later.
+        The rates satisfy the velocity limits and, applied for `dt` seconds, the position limits;
+        with acceleration limits the joints can also stop before their position limits later.
 
         Parameters
         ----------
         previous : (nv,), optional
-            Joint rates now; matters with limits of acceleration.
+            Current joint rates; used with acceleration limits.
         acceleration_limit : float or (nv,), optional
             [rad/s^2, m/s^2]; URDF has none.
         limits : sequence of TwistLimit, optional
-            How fast links may move in some directions.
+            Bounds of link velocities in some directions.
         **options
             joint_metric, task_metric, damping, secondary; see `inverse.bounded_velocity`.
         """
@@ -798,7 +801,7 @@ class Robot(RobotFunctions):
         acceleration_limit: ArrayLike | None = None,
         **options: Any,
     ) -> PolicyStatus:
-        """Return joint rates within limits by a policy for singularities, and its status (C-024).
+        """Return joint rates within limits near singularities, by a policy, and its status (C-024).
 
         Limits as in `joint_limited_velocity`; `options`: representation, task_metric, joint_metric,
         secondary; see `inverse.singularity_policies`.
@@ -818,10 +821,10 @@ class Robot(RobotFunctions):
         representation: str = 'hybrid',
         **options: Any,
     ) -> InverseAccelerationResult:
-        """Return joint accelerations for that of a link: `.a`, else as in `inverse_velocity`.
+        """Return joint accelerations `.a` for an acceleration of a link; see `inverse_velocity`.
 
-        `acceleration` (6,) or (k, 6) is the derivative of the twist in `representation`; of a
-        hybrid one the linear part is the acceleration of the link's origin (C-109).
+        `acceleration` (6,) or (k, 6) is the derivative of the twist in `representation`; the linear
+        part of a hybrid one is the acceleration of the link's origin (C-109).
         """
         J = stacked_jacobian(self, q, link, representation)
         bias = stacked_bias(self, q, v, link, representation)
@@ -831,7 +834,7 @@ class Robot(RobotFunctions):
     def prioritized_acceleration(
         self, q: ArrayLike, v: ArrayLike, tasks: Sequence[Task], **options: Any
     ) -> TaskPriorityResult:
-        """Return joint accelerations (field `v`) for tasks whose rates are accelerations."""
+        """Return joint accelerations (field `v`) for tasks that are given as accelerations."""
         levels = [level(self, q, v, task) for task in checked_tasks(tasks)]
         return task_priority(levels, **options)
 
@@ -847,9 +850,9 @@ class Robot(RobotFunctions):
         acceleration_limit: ArrayLike | None = None,
         **options: Any,
     ) -> JointLimitedResult:
-        """Return the joint accelerations (field `v`) within limits that serve a link best.
+        """Return joint accelerations (field `v`) within limits for an acceleration of a link.
 
-        They lead to joint rates v + a dt that are within the bounds of `joint_limited_velocity`.
+        The resulting joint rates v + a dt are within the bounds of `joint_limited_velocity`.
         """
         J = stacked_jacobian(self, q, link, representation)
         bias = stacked_bias(self, q, v, link, representation)
@@ -865,10 +868,10 @@ class Robot(RobotFunctions):
     def forward_force(
         self, q: ArrayLike, tau: ArrayLike, link: Links, **options: Any
     ) -> ForwardForceResult:
-        """Return the wrenches on links, in their frames, that torques tau hold (C-107).
+        """Return the wrenches on links, in their frames, that joint torques tau balance (C-107).
 
         tau (nv,) without `gravity_torques`. `options`: length, torque_metric, least_squares,
-        cutoff; see `inverse.force`. Joints that do not move the links are left out.
+        cutoff; see `inverse.force`. Joints that do not move the links are ignored.
         """
         J = stacked_jacobian(self, q, link, 'body')
         return forward_force(J, tau, **options)
@@ -887,11 +890,11 @@ class Robot(RobotFunctions):
     def fuse(
         self, *outputs: Output | Formula, parameters: Mapping[str, int] | None = None
     ) -> FusedKernel:
-        """Return one compiled function for several outputs: they share what they have in common.
+        """Return one compiled function for several outputs, with common subexpressions shared.
 
         Each output is the name of a function above or of 'joint_transforms', with options in a
-        tuple: `robot.fuse('mass_matrix', ('jacobian', 'tool', 'body'))`; or a `Formula` of others,
-        which may read further vectors, `parameters`: their names and numbers of elements.
+        tuple, `robot.fuse('mass_matrix', ('jacobian', 'tool', 'body'))`, or a `Formula` of other
+        outputs. `parameters` maps names of additional input vectors of formulas to their lengths.
         """
         return FusedKernel(self.regrouped_tree, self.backend, outputs, parameters or {})
 
@@ -902,18 +905,18 @@ class Robot(RobotFunctions):
         parameters: Mapping[str, int] | None = None,
         separate: bool = False,
     ) -> CSource:
-        """Return what `fuse` computes as one function in C, for controllers without Python.
+        """Return the function of `fuse` as C source, for controllers without Python.
 
-        Its `header` says which arrays it takes, and where the joints are in them; `source` includes
-        `name`.h and needs a C99 or C++ compiler and the mathematics library. With `separate` there
-        is a function for each output, `name`_output.
+        `header` documents the arrays and the order of the joints in them; `source` includes
+        `name`.h and requires a C99 or C++ compiler and the math library. With `separate` each
+        output has its own function, `name`_output.
         """
         tree, label = self.regrouped_tree, self.description.name
         return c_functions(tree, label, name, outputs, parameters or {}, separate)
 
     def substitute(self, output: Output, **sources: Output | Formula) -> Formula:
-        """Return a function above for `fuse`, of other formulas instead of some of its inputs.
+        """Return an output for `fuse` whose inputs are replaced by formulas.
 
-        `robot.substitute('inverse_dynamics', q=planned)` with `planned` a `Formula`.
+        Example: `robot.substitute('inverse_dynamics', q=planned)` with a `Formula` `planned`.
         """
         return substituted(self.regrouped_tree, output, sources)

@@ -68,7 +68,7 @@ from screw_dynamics_ros.core.types import Array
 
 
 class RobotFunctions(FunctionEvaluator):
-    """What the recursions of the core compute for one robot; conventions as in `Robot`."""
+    """Compiled recursions of the core for one robot; conventions as in `Robot`."""
 
     # --- configurations; doc/theory/kinematics.md -------------------------------------------------
 
@@ -76,15 +76,15 @@ class RobotFunctions(FunctionEvaluator):
     def integrate(self, q: ArrayLike, displacement: ArrayLike, increments: str = 'body') -> Array:
         """Return the configuration (nq,) a displacement (nv,) away from q (D-44).
 
-        Coordinates of joints add; a free body moves by exp of a screw in its own frame, as in
-        Pinocchio's `integrate`, or with 'spatial', 'mixed' or 'hybrid' `increments`.
+        Joint coordinates are additive. A free body moves by the exponential of a body-fixed twist,
+        as in Pinocchio's `integrate`, or by 'spatial', 'mixed' or 'hybrid' `increments`.
         """
 
     @compiled(increment_rate, 'q', 'displacement', 'v')
     def increment_rate(
         self, q: ArrayLike, displacement: ArrayLike, v: ArrayLike, increments: str = 'body'
     ) -> Array:
-        """Return the rate (nv,) of the displacement that has led to q, at the velocity v."""
+        """Return the rate (nv,) of a displacement to q, for the velocity v."""
 
     # --- poses and twists of links; doc/theory/kinematics.md --------------------------------------
 
@@ -98,7 +98,7 @@ class RobotFunctions(FunctionEvaluator):
 
     @compiled(joint_transforms, 'q')
     def joint_transforms(self, q: ArrayLike) -> Array:
-        """Return the poses of child links in parent links, (n, 7), of all `transform_joints`.
+        """Return the poses of child links in their parent links, (n, 7), of all `transform_joints`.
 
         Each row is (x, y, z, qx, qy, qz, qw) [m], as in geometry_msgs/Transform.
         """
@@ -122,7 +122,7 @@ class RobotFunctions(FunctionEvaluator):
     ) -> Array:
         """Return the time derivative of a link's twist, (6,) [rad/s^2, m/s^2] (D-16).
 
-        The linear part of a hybrid or mixed acceleration is that of the link's origin.
+        The linear part of a hybrid or mixed acceleration is the acceleration of the link's origin.
         """
 
     @compiled(jacobian_derivative, 'q', 'v')
@@ -135,7 +135,8 @@ class RobotFunctions(FunctionEvaluator):
     def jacobian_partials(self, q: ArrayLike, link: str, representation: str = 'hybrid') -> Array:
         """Return the (6, nv, nv) derivatives dJ_j / dq_k of a link's Jacobian (D-04).
 
-        Along the body-fixed velocity of a free body; higher orders: `kinematics.jacobian_partials`.
+        For a free body along its body-fixed velocity. `kinematics.jacobian_partials` has higher
+        orders.
         """
 
     @compiled(analytical_jacobian, 'q', branching=BRANCHING)
@@ -143,8 +144,8 @@ class RobotFunctions(FunctionEvaluator):
         """Return the Jacobian of (orientation coordinates, position) of a link, (6, nv).
 
         `orientation` is one of 24 sets of Euler angles, 'rotation_vector', or 'quaternion' with
-        (7, nv) (Bruyninckx 2010 (5.24), B-125). Where Euler angles lock it is not finite, or
-        refused.
+        (7, nv) (Bruyninckx 2010 (5.24), B-125). In gimbal lock the result
+        is not finite, or an error is raised.
         """
 
     # --- torques and accelerations; doc/theory/dynamics.md ----------------------------------------
@@ -159,10 +160,10 @@ class RobotFunctions(FunctionEvaluator):
     ) -> Array:
         """Return the torques of a motion, (nv,) [N m, N] (Müller 2018b (72) to (76), D-27).
 
-        They are M a + C v + g - sum J^T w_ext, plus friction if the robot was given `drives`.
+        The torques are M a + C v + g - sum J^T w_ext, plus friction if the robot has `drives`.
 
-        `external_wrenches` maps a link to the wrench (moment, force) the environment exerts on it,
-        at the origin of the link frame, in the link frame.
+        `external_wrenches` maps a link to the wrench (moment, force) that the environment exerts on
+        it, at the origin and in the axes of the link frame.
         """
 
     @compiled(forward_dynamics, 'q', 'v', 'tau', 'gravity', divides=True)
@@ -173,15 +174,15 @@ class RobotFunctions(FunctionEvaluator):
         tau: ArrayLike,
         external_wrenches: Mapping[str, ArrayLike] | None = None,
     ) -> Array:
-        """Return the accelerations under torques tau, (nv,) (D-38); wrenches as above.
+        """Return the accelerations under torques tau, (nv,) (D-38).
 
-        Raises `InertiaError` in configurations in which links without inertia leave them undefined;
-        samples of a stack are NaN there.
+        `external_wrenches` as in `inverse_dynamics`. Raises `InertiaError` in configurations in
+        which links without inertia make accelerations undefined; such samples of a stack are NaN.
         """
 
     @compiled(gravity_torques, 'q', 'gravity')
     def gravity_torques(self, q: ArrayLike) -> Array:
-        """Return g(q), (nv,): the torques that hold the robot still [N m, N]."""
+        """Return g(q), (nv,): the torques that balance gravity at rest [N m, N]."""
 
     @compiled(coriolis_torques, 'q', 'v')
     def coriolis_torques(self, q: ArrayLike, v: ArrayLike) -> Array:
@@ -189,19 +190,19 @@ class RobotFunctions(FunctionEvaluator):
 
     @compiled(friction_torques, 'v')
     def friction_torques(self, v: ArrayLike) -> Array:
-        """Return f(v), (nv,): the torques that overcome joint friction [N m, N] (see `Drive`)."""
+        """Return f(v), (nv,): the joint torques that compensate friction [N m, N] (see `Drive`)."""
 
     @compiled(drive_torques, 'q', 'v', 'a', 'gravity')
     def drive_torques(self, q: ArrayLike, v: ArrayLike, a: ArrayLike) -> Array:
-        """Return what the drives give in a motion, (nv,): M a + C v + g and friction [N m, N]."""
+        """Return the drive torques of a motion, (nv,): M a + C v + g plus friction [N m, N]."""
 
     @compiled(inverse_force, 'q')
     def inverse_force(
         self, q: ArrayLike, external_wrenches: Mapping[str, ArrayLike] | None = None
     ) -> Array:
-        """Return the torques that hold wrenches on links, -sum J^T w, (nv,) [N m, N] (C-106).
+        """Return the torques that balance wrenches on links, -sum J^T w, (nv,) [N m, N] (C-106).
 
-        Wrenches as in `inverse_dynamics`; add `gravity_torques` for what carries the robot.
+        Wrenches as in `inverse_dynamics`. Gravity is not included, see `gravity_torques`.
         """
 
     # --- loads on links and bearings --------------------------------------------------------------
@@ -217,8 +218,8 @@ class RobotFunctions(FunctionEvaluator):
         """Return the wrench each joint, fixed or not, exerts on its child link (D-30).
 
         The (n_links, 6) rows (moment, force) [N m, N] are in the order of `link_names`, at the
-        origin and in the axes of the link: what a force-torque sensor there shows. The first one is
-        what the ground exerts on the root link.
+        origin and in the axes of the link, as a force-torque sensor there measures them. The first
+        row is the wrench of the ground on the root link.
         """
 
     @compiled(reaction_wrenches, 'q', 'v', 'a', 'gravity')
@@ -268,8 +269,8 @@ class RobotFunctions(FunctionEvaluator):
     ) -> tuple[Array, Array, Array]:
         """Return (dtau/dq, dtau/dv, M) of `inverse_dynamics`, (nv, nv) each (D-40).
 
-        Row i belongs to torque i. Of a floating base the derivatives with respect to q are along
-        its body-fixed velocity (omega, v), which comes first in v.
+        Row i belongs to torque i. For a floating base, derivatives with respect to q are along its
+        body-fixed velocity (omega, v), the first six elements of v.
         """
 
     @compiled(forward_dynamics_derivatives, 'q', 'v', 'tau', 'gravity', divides=True)
@@ -280,7 +281,10 @@ class RobotFunctions(FunctionEvaluator):
         tau: ArrayLike,
         external_wrenches: Mapping[str, ArrayLike] | None = None,
     ) -> tuple[Array, Array, Array]:
-        """Return (da/dq, da/dv, M^-1) of `forward_dynamics`, (nv, nv) each, and its errors."""
+        """Return (da/dq, da/dv, M^-1) of `forward_dynamics`, (nv, nv) each.
+
+        Raises `InertiaError` as `forward_dynamics` does.
+        """
 
     @compiled(inverse_dynamics_second_derivatives, 'q', 'v', 'a', 'gravity', too_long=is_too_long)
     def inverse_dynamics_second_derivatives(
@@ -292,15 +296,18 @@ class RobotFunctions(FunctionEvaluator):
     ) -> tuple[Array, Array, Array, Array]:
         """Return (d2tau/dqdq, d2tau/dvdv, d2tau/dqdv, dM/dq), (nv, nv, nv) each (D-40).
 
-        Element [i, j, k] is of torque i: by q_j and then q_k, by v_j and v_k, by q_j and v_k, and
-        dM_ij/dq_k. The first is symmetric in j and k, except between the velocities of a floating
-        base or joint, along which derivatives do not commute. Robots larger than a humanoid are not
-        compiled: calls take tenths of a second.
+        Element [i, j, k] is the derivative of torque i with respect to q_j and then q_k, to v_j and
+        v_k, to q_j and v_k, and dM_ij/dq_k. The first array is symmetric in j and k, except between
+        the velocities of a free body, along which derivatives do not commute. Functions of robots
+        larger than a humanoid are not compiled: calls take tenths of a second.
         """
 
     @compiled(mass_matrix_partials, 'q')
     def mass_matrix_partials(self, q: ArrayLike) -> Array:
-        """Return the (nv, nv, nv) derivatives dM_ij / dq_k, along velocities as above (D-40)."""
+        """Return the (nv, nv, nv) derivatives dM_ij / dq_k (D-40).
+
+        For a free body along its body-fixed velocity, as in `inverse_dynamics_derivatives`.
+        """
 
     @compiled(inverse_dynamics_rates, 'q', 'v', 'a', 'jerk', 'snap', 'gravity')
     def inverse_dynamics_rates(
@@ -317,29 +324,29 @@ class RobotFunctions(FunctionEvaluator):
     def payload_torques(
         self, q: ArrayLike, v: ArrayLike, a: ArrayLike, payload: Mapping[str, RigidBody] | ArrayLike
     ) -> Array:
-        """Return what bodies fixed to links add to the torques of a motion, (nv,) [N m, N].
+        """Return the torques that a payload adds to those of a motion, (nv,) [N m, N].
 
-        `payloads` maps a link to a `RigidBody` in its frame, or is what `payload_parameters` makes
-        of that; another one needs no compilation.
+        `payload` maps links to the `RigidBody` fixed to them, in link frames, or is the result of
+        `payload_parameters`. A change of the bodies needs no compilation.
         """
 
     @compiled(payload_momenta_and_rates, 'q', 'v', 'payload', 'gravity')
     def payload_momenta_and_rates(
         self, q: ArrayLike, v: ArrayLike, payload: Mapping[str, RigidBody] | ArrayLike
     ) -> tuple[Array, Array]:
-        """Return what payloads add to `momenta_and_rates`, (nv,) each; see `payload_torques`."""
+        """Return the contribution of a payload to `momenta_and_rates`, (nv,) each."""
 
     @compiled(payload_mass_matrix, 'q', 'payload')
     def payload_mass_matrix(
         self, q: ArrayLike, payload: Mapping[str, RigidBody] | ArrayLike
     ) -> Array:
-        """Return what payloads add to the mass matrix, (nv, nv); see `payload_torques`."""
+        """Return the contribution of a payload to the mass matrix, (nv, nv)."""
 
     # --- energy, momentum and the center of mass --------------------------------------------------
 
     @compiled(potential_energy, 'q', 'gravity')
     def potential_energy(self, q: ArrayLike) -> float | Array:
-        """Return the potential energy in gravity, zero at the origin of the root frame [J]."""
+        """Return the gravitational potential energy [J], zero at the origin of the root frame."""
 
     @compiled(kinetic_energy, 'q', 'v')
     def kinetic_energy(self, q: ArrayLike, v: ArrayLike) -> float | Array:
@@ -371,15 +378,15 @@ class RobotFunctions(FunctionEvaluator):
     ) -> tuple[Array, Array]:
         """Return the generalized momenta p = M v and C^T v - g, (nv,) each.
 
-        p' = tau + C^T v - g - friction, with M' = C + C^T: what momentum observers add up. Wrenches
-        add J^T w.
+        With M' = C + C^T, p' = tau + C^T v - g - friction, the equation of momentum observers.
+        External wrenches add J^T w.
         """
 
     @compiled(spatial_momenta, 'q', 'v')
     def spatial_momenta(self, q: ArrayLike, v: ArrayLike) -> Array:
         """Return `total_momentum` and the canonical momenta of the joints, (nv,) (D-45).
 
-        Only of robots on a floating base.
+        For robots with a floating base only.
         """
 
     @compiled(spatial_momentum_dynamics, 'q', 'momenta', 'tau', 'gravity')
@@ -390,4 +397,4 @@ class RobotFunctions(FunctionEvaluator):
         tau: ArrayLike,
         external_wrenches: Mapping[str, ArrayLike] | None = None,
     ) -> tuple[Array, Array]:
-        """Return the velocities of `spatial_momenta` and their rates under torques, (nv,) each."""
+        """Return velocities and rates of given `spatial_momenta` under torques, (nv,) each."""

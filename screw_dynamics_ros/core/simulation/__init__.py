@@ -1,7 +1,7 @@
 # Copyright 2026 The screw_dynamics_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""A simulated robot: motion under torques and contacts, and controllers to hold it."""
+"""Simulated robots: motion under torques and contacts, and joint servos."""
 
 from screw_dynamics_ros.core.simulation.contacts import ContactPoint, Plane
 from screw_dynamics_ros.core.simulation.joint_servo import JointServo

@@ -1,4 +1,4 @@
 # Copyright 2026 The screw_dynamics_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Functions that the source documents define and no node or command uses."""
+"""Functions of the source documents that no node or command uses."""

@@ -1,4 +1,4 @@
 # Copyright 2026 The screw_dynamics_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""The multibody tree that recursions run on, and the names and limits of its coordinates."""
+"""The multibody tree of the recursions, with names and limits of its coordinates."""

@@ -1,4 +1,4 @@
 # Copyright 2026 The screw_dynamics_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Serial arms by families: closed forms of their inverse position kinematics, from few lengths."""
+"""Families of serial arms that share a closed form of the inverse position kinematics."""

@@ -1,4 +1,4 @@
 # Copyright 2026 The screw_dynamics_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Programs as text: portable C, plain Python."""
+"""Source code of programs: portable C and plain Python."""

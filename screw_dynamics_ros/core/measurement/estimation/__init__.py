@@ -1,7 +1,7 @@
 # Copyright 2026 The screw_dynamics_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Estimation of contacts from joint torques."""
+"""Estimation of external wrenches and contacts from joint torques."""
 
 from screw_dynamics_ros.core.measurement.estimation.contact_localization import (
     ContactLocator,

@@ -1,7 +1,7 @@
 # Copyright 2026 The screw_dynamics_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""What measurements tell about a robot: geometric calibration, accuracy."""
+"""Identification from measurements: geometric calibration, accuracy, dynamics."""
 
 from screw_dynamics_ros.core.measurement.identification.accuracy import Accuracy
 from screw_dynamics_ros.core.measurement.identification.measurements import (

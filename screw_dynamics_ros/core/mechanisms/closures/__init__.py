@@ -1,7 +1,7 @@
 # Copyright 2026 The screw_dynamics_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Robots with loops: a tree, the joints that close its loops, and which joints have motors."""
+"""Robots with kinematic loops: a tree, its loop closures, and the actuated joints."""
 
 from screw_dynamics_ros.core.mechanisms.closures.closed_robot import ClosedRobot, ClosedState
 from screw_dynamics_ros.core.mechanisms.closures.closure_mobility import Mobility

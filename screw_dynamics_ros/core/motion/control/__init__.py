@@ -1,7 +1,7 @@
 # Copyright 2026 The screw_dynamics_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Torques for a controller: enabled explicitly, limited, recent and continuous."""
+"""Torque commands for controllers: enabled explicitly, limited, recent and continuous."""
 
 from screw_dynamics_ros.core.motion.control.command_report import ActedLimit, CommandReport, Mode
 from screw_dynamics_ros.core.motion.control.command_settings import (

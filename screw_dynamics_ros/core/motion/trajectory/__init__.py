@@ -1,7 +1,7 @@
 # Copyright 2026 The screw_dynamics_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Requirements of joint motions: efforts, exceeded limits, largest speed and payload."""
+"""Requirements of trajectories: efforts, exceeded limits, largest speed and payload."""
 
 from screw_dynamics_ros.core.motion.trajectory.feasible_motion import (
     FeasibleMotion,

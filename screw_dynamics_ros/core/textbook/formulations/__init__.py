@@ -3,8 +3,8 @@
 
 """The equations of kinematics and dynamics in other forms, as the papers have them.
 
-Each module is one formulation; doc/theory/formulations.md compares them. What `Robot` compiles is
-in `core.kinematics` and `core.dynamics`.
+Each module is one formulation; doc/theory/formulations.md compares them. `Robot` compiles the
+recursions of `core.kinematics` and `core.dynamics`.
 
 ======================  =========================================================================
 module                  formulation

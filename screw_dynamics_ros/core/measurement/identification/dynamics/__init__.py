@@ -1,7 +1,7 @@
 # Copyright 2026 The screw_dynamics_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""What recordings of joint states tell about bodies, drives and efforts of a robot."""
+"""Identification of inertias, drives and effort scales from recorded joint states."""
 
 from screw_dynamics_ros.core.measurement.identification.dynamics.identification import (
     identify_dynamics,
