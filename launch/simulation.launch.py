@@ -81,7 +81,7 @@ ARGUMENTS = [
         'controllers. Empty: a temporary one.',
     ),
     files.USE_SIM_TIME,
-    files.RVIZ,
+    *files.VISUALIZER_SWITCHES,
     files.VIEW,
     files.LOG_LEVEL,
     files.RESPAWN,
@@ -125,7 +125,7 @@ def make_actions(context: LaunchContext) -> list[LaunchDescriptionEntity]:
             }.items(),
         )
     )
-    actions += [*files.rviz(value), *files.view(value)]
+    actions += [*files.visualizers(value), *files.view(value)]
     if model.is_temporary:
         actions.append(files.deleted_at_end(model.path))
     return actions

@@ -196,7 +196,15 @@ COMMANDS = {
     ),
     'rviz': CommandRow(
         'start rviz2 for the robot whose description is on the topic robot_description',
-        'screw_dynamics_ros.cli.rviz.command',
+        'screw_dynamics_ros.cli.layouts.rviz',
+    ),
+    'plotjuggler': CommandRow(
+        'start PlotJuggler with curves of the torques and wrenches of this robot',
+        'screw_dynamics_ros.cli.layouts.plotjuggler',
+    ),
+    'foxglove': CommandRow(
+        'start foxglove_bridge, and make a layout of this robot for Foxglove',
+        'screw_dynamics_ros.cli.layouts.foxglove',
     ),
     'view': CommandRow(
         'show a robot in a web browser: links, joint torques, wrenches, inverse kinematics',

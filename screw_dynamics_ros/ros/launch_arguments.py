@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 import re
+import shutil
 import tempfile
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
@@ -114,6 +115,17 @@ def whole_number(name: str, value: str, least: int, most: int) -> int:
     if not re.fullmatch(r'\d{1,9}', value, re.ASCII) or not least <= int(value) <= most:
         raise refusal(name, value, 'this is not possible', f'a whole number, {least} to {most}')
     return int(value)
+
+
+def program_path(package: str, executable: str) -> str | None:
+    """Return the path of an executable in PATH or of a ROS package, None if it is not installed."""
+    found = shutil.which(executable)
+    if found is not None:
+        return found
+    try:
+        return shutil.which(Path(get_package_prefix(package)) / 'lib' / package / executable)
+    except (PackageNotFoundError, OSError):  # OSError: there is no index at all
+        return None
 
 
 def program(name: str, value: str, path: str | None, package: str) -> None:

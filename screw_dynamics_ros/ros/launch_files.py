@@ -60,7 +60,17 @@ LOG_LEVEL = DeclareLaunchArgument(
     description=f'Lowest severity of logged messages: {", ".join(check.LEVELS)}.',
 )
 USE_SIM_TIME = switch('use_sim_time', False, 'Use the time of /clock.')
-RVIZ = switch('rviz', False, 'Start rviz2, if it is installed, with the frames of the robot.')
+#: Programs that show the robot, each with a layout for it: their package and executable.
+VISUALIZERS = {
+    'rviz': ('rviz2', 'rviz2'),
+    'plotjuggler': ('plotjuggler', 'plotjuggler'),
+    'foxglove': ('foxglove_bridge', 'foxglove_bridge'),
+}
+VISUALIZER_SWITCHES = (
+    switch('rviz', False, 'Start rviz2 with frames and markers of the robot.'),
+    switch('plotjuggler', False, 'Start PlotJuggler with torques and wrenches of the robot.'),
+    switch('foxglove', False, 'Start foxglove_bridge and make a layout of the robot for Foxglove.'),
+)
 VIEW = switch('view', False, 'Show the robot in a web browser, at an address that is printed.')
 RESPAWN = switch('respawn', True, f'Restart processes that die, after {RESPAWN_DELAY:g} s.')
 
@@ -193,22 +203,24 @@ def robot_description(value: Values, name: str) -> list[dict[str, Any]]:
     return [{'robot_description': ParameterValue(text, value_type=str)}]
 
 
-def rviz(value: Values) -> list[Any]:
-    """Return the node that starts rviz2 for the robot of a namespace, if the arguments ask for it.
+def visualizers(value: Values) -> list[Any]:
+    """Return the nodes that start the programs of `VISUALIZERS` which the arguments ask for.
 
-    Raises `ArgumentError` without rviz2.
+    Raises `ArgumentError` for one that is not installed.
     """
-    if value['rviz'] != 'true':
-        return []
-    check.program('rviz', 'true', shutil.which('rviz2'), 'rviz2')
+    names = [name for name in VISUALIZERS if value[name] == 'true']
+    for name in names:
+        package, executable = VISUALIZERS[name]
+        check.program(name, 'true', check.program_path(package, executable), package)
     return [
         Node(
             package=check.PACKAGE,
-            executable='rviz',
+            executable=name,
             output='screen',
             namespace=check.namespace('namespace', value['namespace']),
             parameters=[value['params_file']],
         )
+        for name in names
     ]
 
 

@@ -42,6 +42,11 @@ BRINGUP, SIMULATION = 'bringup.launch.py', 'simulation.launch.py'
 MECHANISM, ODOMETRY = 'mechanism.launch.py', 'odometry.launch.py'
 PARALLEL = 'parallel_robot.launch.py'
 PROXY = 'trajectory_proxy.launch.py'
+VISUALIZERS = {
+    'rviz': 'rviz2',
+    'plotjuggler': 'plotjuggler',
+    'foxglove': 'foxglove_bridge',
+}  # arguments and programs
 
 
 def visit(name, command=(), **arguments):
@@ -233,10 +238,11 @@ def test_arguments_of_a_launch_file_around_this_one_are_ignored():
 
 
 @pytest.mark.parametrize('name', [BRINGUP, SIMULATION])
-def test_rviz_that_is_not_installed_is_told(name, monkeypatch, tmp_path):
+def test_a_visualizer_that_is_not_installed_is_refused(name, monkeypatch, tmp_path):
     monkeypatch.setenv('PATH', str(tmp_path))
-    with pytest.raises(Exception, match='rviz2 is not installed'):
-        visit(name, rviz='true')
+    for program, package in VISUALIZERS.items():
+        with pytest.raises(ArgumentError, match=f'{program}:=true: {package} is not installed'):
+            visit(name, **{program: 'true'})
 
 
 def test_arguments_of_a_urdf_are_refused():
@@ -254,19 +260,23 @@ def test_arguments_of_a_urdf_are_refused():
     ],
 )
 @pytest.mark.parametrize('name', [BRINGUP, SIMULATION])
-def test_rviz_is_in_the_namespace_of_the_robot(name, namespace, absolute, monkeypatch, tmp_path):
-    """And has the prefix of frames from the same file as the nodes."""
-    program = tmp_path / 'rviz2'
-    program.touch(0o755)
+def test_visualizers_are_in_the_namespace_of_the_robot(
+    name, namespace, absolute, monkeypatch, tmp_path
+):
+    """And have the prefix of frames from the same file as the nodes."""
+    for program in VISUALIZERS.values():
+        (tmp_path / program).touch(0o755)
     monkeypatch.setenv('PATH', str(tmp_path))
     file = str(CONFIG / 'model.yaml')
-    rviz = visit(name, rviz='true', namespace=namespace, params_file=file)[-1]
-    assert (rviz.node_package, rviz.node_executable) == ('screw_dynamics_ros', 'rviz')
+    switches = dict.fromkeys(VISUALIZERS, 'true')
+    nodes = visit(name, namespace=namespace, params_file=file, **switches)[-3:]
+    assert [node.node_executable for node in nodes] == list(VISUALIZERS)
     context = LaunchContext()
-    arguments, _ = words(rviz, context)
-    if namespace:
-        assert rviz.expanded_node_namespace == absolute
-    assert file in arguments
+    for node in nodes:
+        arguments, _ = words(node, context)
+        if namespace:
+            assert node.expanded_node_namespace == absolute
+        assert file in arguments
 
 
 @pytest.mark.parametrize('name', [BRINGUP, SIMULATION])

@@ -43,6 +43,8 @@ ROSDEP_KEYS = {
 OPTIONAL = {
     'screw_dynamics_msgs',
     'rviz2',
+    'plotjuggler',
+    'foxglove_bridge',
     'controller_manager',
     'pinocchio',
     'mujoco',

@@ -1,0 +1,174 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""Wait for a robot description, make a layout for this robot, and start the program it is for."""
+
+from __future__ import annotations
+
+import argparse
+import shlex
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import rclpy
+from rclpy.executors import ExternalShutdownException
+from rclpy.node import Node
+from std_msgs.msg import String
+
+from screw_dynamics_ros.cli.command_line import command_parser, own_arguments
+from screw_dynamics_ros.core import DescriptionError, Robot, ScrewDynamicsError
+from screw_dynamics_ros.ros.launch_arguments import program_path
+from screw_dynamics_ros.ros.topics import qos
+
+ENDED, NOT_INSTALLED, INTERRUPTED = 0, 3, 128 + signal.SIGINT
+REMINDER_PERIOD_S = 10.0
+
+
+@dataclass(frozen=True)
+class LayoutNames:
+    """Names that a layout contains besides those of the robot.
+
+    Attributes
+    ----------
+    namespace : str
+        Absolute; of the topics.
+    prefix : str
+        Of all frames, as the parameter `frame_prefix` of the nodes.
+    fixed : str
+        Fixed frame, without the prefix.
+    """
+
+    namespace: str
+    prefix: str
+    fixed: str
+
+    def topic(self, name: str) -> str:
+        """Return the absolute name of a topic."""
+        return f'{self.namespace.rstrip("/")}/{name}'
+
+
+@dataclass(frozen=True)
+class Visualizer:
+    """A program that opens layouts.
+
+    Attributes
+    ----------
+    name : str
+        Of the command.
+    package, executable : str
+        Where the program is, see `program_path`.
+    suffix : str
+        Of a layout file.
+    layout : callable
+        Returns the text of a layout for a `Robot` and `LayoutNames`.
+    arguments : callable
+        Returns the command line for the path of a layout and the namespace.
+    note : str
+        Printed when the program is started; {path} is the path of the layout.
+    """
+
+    name: str
+    package: str
+    executable: str
+    suffix: str
+    layout: Callable[[Robot, LayoutNames], str]
+    arguments: Callable[[str, str], Sequence[str]]
+    note: str = ''
+
+
+def run(
+    visualizer: Visualizer, description: str | None, arguments: Sequence[str] | None = None
+) -> int:
+    """Wait for a description, then run the program; return the exit status."""
+    given = sys.argv[1:] if arguments is None else list(arguments)
+    options = parse(visualizer, description, given)
+    path = program_path(visualizer.package, visualizer.executable)
+    if not options.print and path is None:
+        print(
+            f'{visualizer.name}: {visualizer.executable} is not installed; install the package '
+            f'{visualizer.package}, or use --print',
+            file=sys.stderr,
+        )
+        return NOT_INSTALLED
+    rclpy.init(args=given)
+    try:
+        node = rclpy.create_node(f'{visualizer.name}_configuration')
+        made, name = made_of(node, visualizer)
+        namespace = node.get_namespace()
+        node.destroy_node()
+    except (KeyboardInterrupt, ExternalShutdownException):
+        return INTERRUPTED
+    finally:
+        rclpy.try_shutdown()
+    if path is None or options.print:
+        print(made, end='')
+        return ENDED
+    return run_with(visualizer, path, made, name, namespace)
+
+
+def made_of(node: Node, visualizer: Visualizer) -> tuple[str, str]:
+    """Return the layout for the first valid description, and the name of the robot."""
+    prefix = node.declare_parameter('frame_prefix', '').value
+    fixed = node.declare_parameter('fixed_frame', '').value
+    texts: list[str] = []
+    subscription = node.create_subscription(
+        String, 'robot_description', lambda message: texts.append(message.data), qos.LATCHED
+    )
+    remind = time.monotonic() + REMINDER_PERIOD_S
+    while True:
+        rclpy.spin_once(node, timeout_sec=0.2)
+        if texts:
+            try:
+                robot = robot_of(texts.pop())
+                names = LayoutNames(node.get_namespace(), prefix, fixed or robot.description.root)
+                return visualizer.layout(robot, names), robot.description.name
+            except ScrewDynamicsError as error:
+                node.get_logger().error(
+                    f'invalid description: {error}; waiting for another one on '
+                    f'{subscription.topic_name}'
+                )
+        elif time.monotonic() > remind:
+            node.get_logger().info(f'waiting for a description on {subscription.topic_name}')
+            remind += REMINDER_PERIOD_S
+
+
+def robot_of(text: str) -> Robot:
+    """Return the robot of a description; raises `ScrewDynamicsError`."""
+    if '<' not in text:  # a path would be opened
+        raise DescriptionError(f'the description is not XML but {text[:60]!r}')
+    return Robot.from_urdf(text, backend='reference')
+
+
+def run_with(visualizer: Visualizer, path: str, made: str, robot: str, namespace: str) -> int:
+    """Run a program with a layout, in a file until it ends; signals are for the program."""
+    with tempfile.TemporaryDirectory(prefix='screw_dynamics_ros_') as folder:
+        stem = ''.join(c if c.isalnum() and c.isascii() else '_' for c in robot) or 'robot'
+        layout = Path(folder) / f'{stem}{visualizer.suffix}'
+        layout.write_text(made, encoding='utf-8')
+        if visualizer.note:
+            print(visualizer.note.format(path=layout), flush=True)
+        process = subprocess.Popen([path, *visualizer.arguments(str(layout), namespace)])
+        for number in (signal.SIGINT, signal.SIGTERM):
+            signal.signal(number, lambda number, _: process.send_signal(number))
+        return process.wait()
+
+
+def parse(
+    visualizer: Visualizer, description: str | None, arguments: Sequence[str]
+) -> argparse.Namespace:
+    """Return the options of the command line."""
+    shown = shlex.join([visualizer.executable, *visualizer.arguments('LAYOUT', 'NAMESPACE')])
+    parser = command_parser(
+        visualizer.name,
+        description,
+        f'runs: {shown}\nexit status: that of {visualizer.executable}, {NOT_INSTALLED} if it is '
+        f'not installed, {INTERRUPTED} if interrupted before it runs',
+    )
+    parser.add_argument('--print', action='store_true', help='print the layout and exit')
+    return parser.parse_args(own_arguments(arguments))

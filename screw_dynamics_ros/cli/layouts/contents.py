@@ -1,0 +1,132 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""What layouts show of a robot: frames, and curves of the topics that the nodes publish."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from screw_dynamics_ros.cli.layouts.command import LayoutNames
+from screw_dynamics_ros.core import Robot
+from screw_dynamics_ros.core.types import Array
+from screw_dynamics_ros.nodes.model.running_model import leaf_links
+from screw_dynamics_ros.nodes.model.scalar_joints import scalar_joints
+from screw_dynamics_ros.ros.names import topic_tokens
+
+MIN_EXTENT = 0.05  # m, of what is shown of a robot without extent
+
+#: Curves of one plot, from the palette of matplotlib.
+COLORS = (
+    '#1f77b4',
+    '#ff7f0e',
+    '#2ca02c',
+    '#d62728',
+    '#9467bd',
+    '#8c564b',
+    '#e377c2',
+    '#7f7f7f',
+    '#bcbd22',
+    '#17becf',
+)
+
+#: Topics with a torque or force for each joint, and the titles of their plots.
+JOINT_EFFORTS = {
+    'dynamics/gravity': 'Gravity torques',
+    'dynamics/coriolis': 'Coriolis torques',
+    'dynamics/friction': 'Friction torques',
+    'wrench_estimator/external_torque': 'External torques',
+}
+WRENCHES = 'wrench_estimator/wrench'
+WRENCH_PARTS = {'force': 'Force', 'torque': 'Moment'}
+
+
+@dataclass(frozen=True)
+class Curve:
+    """A number of a message over time.
+
+    Attributes
+    ----------
+    topic : str
+        Absolute.
+    fields : tuple of str
+        From the message to the number or, with `joint`, to an array with one for each joint.
+    label : str
+    color : str
+    joint : str
+        If the message is a JointState.
+    index : int
+        Of the joint in messages of the nodes; -1 in those of a driver, whose order is not known.
+    """
+
+    topic: str
+    fields: tuple[str, ...]
+    label: str
+    color: str
+    joint: str = ''
+    index: int = -1
+
+
+@dataclass(frozen=True)
+class Plot:
+    """Curves in one diagram."""
+
+    title: str
+    curves: tuple[Curve, ...]
+
+
+def measured_efforts(robot: Robot, names: LayoutNames) -> Plot:
+    """Return the plot of the efforts that the driver publishes."""
+    return Plot('Measured efforts', efforts(robot, names.topic('joint_states'), is_ordered=False))
+
+
+def joint_plots(robot: Robot, names: LayoutNames) -> Iterator[Plot]:
+    """Yield a plot for each of `JOINT_EFFORTS`."""
+    for name, title in JOINT_EFFORTS.items():
+        yield Plot(title, efforts(robot, names.topic(name)))
+
+
+def wrench_plots(robot: Robot, names: LayoutNames) -> Iterator[Plot]:
+    """Yield plots of force and moment for each link with an estimated wrench."""
+    for link, token in topic_tokens(leaf_links(robot)).items():
+        topic = names.topic(f'{WRENCHES}/{token}')
+        for field, title in WRENCH_PARTS.items():
+            curves = (
+                Curve(topic, ('wrench', field, axis), axis, color)
+                for axis, color in zip('xyz', COLORS)
+            )
+            yield Plot(f'{title} on {link}', tuple(curves))
+
+
+def efforts(robot: Robot, topic: str, is_ordered: bool = True) -> tuple[Curve, ...]:
+    """Return a curve for each joint with one coordinate, of the efforts on a topic."""
+    return tuple(
+        Curve(
+            topic,
+            ('effort',),
+            joint,
+            COLORS[place % len(COLORS)],
+            joint,
+            place if is_ordered else -1,
+        )
+        for place, joint in enumerate(scalar_joints(robot))
+    )
+
+
+def shown_links(robot: Robot, names: LayoutNames) -> list[str]:
+    """Return the links whose frames are shown: the fixed frame, root and tools."""
+    return list(dict.fromkeys([names.fixed, robot.description.root, *leaf_links(robot)]))
+
+
+def extent(robot: Robot) -> tuple[Array, float]:
+    """Return center (3,) and largest side [m] of the box around the origins of all links."""
+    origins = robot.link_poses(robot.neutral())[:, :3, 3]
+    low, high = origins.min(axis=0), origins.max(axis=0)
+    return (low + high) / 2, max(float((high - low).max()), MIN_EXTENT)
+
+
+def rounded(number: float) -> float:
+    """Return a positive number with two digits."""
+    return round(number, 1 - math.floor(math.log10(number)))
