@@ -7,16 +7,14 @@ from __future__ import annotations
 
 import threading
 import time
-from contextlib import redirect_stdout
 from html import escape
-from io import StringIO
 from typing import Any
 
 import numpy as np
-import viser
 
 from screw_dynamics_ros.cli.view.handle import LinkHandle
 from screw_dynamics_ros.cli.view.link_meshes import ColoredMesh, link_meshes
+from screw_dynamics_ros.cli.view.local_server import LocalServer
 from screw_dynamics_ros.cli.view.scene import RobotScene, extent
 from screw_dynamics_ros.cli.view.state import DiagnosticLine, ViewSource, ViewState
 from screw_dynamics_ros.cli.view.torque_bars import bars
@@ -31,13 +29,6 @@ MAX_DIAGNOSTICS = 60
 FIELD_OF_VIEW = 0.7  # rad
 VIEW_DIRECTION = np.array([0.75, -0.55, 0.36])  # from the robot to the camera
 VIEW_DISTANCE, MARGIN = 3.4, 0.1  # radii of the robot; m
-
-
-class LocalServer(viser.ViserServer):
-    """A server that no page can connect to a public relay, as the one of viser would allow."""
-
-    def request_share_url(self, verbose: bool = True) -> None:
-        """Return None: there is no public address."""
 
 
 class Viewer:
@@ -56,8 +47,7 @@ class Viewer:
 
     def __init__(self, source: ViewSource, host: str, port: int, *, dark: bool = False) -> None:
         self.source, self.dark = source, dark
-        with redirect_stdout(StringIO()):  # viser announces itself
-            self.server = LocalServer(host=host, port=port, label='screw dynamics', verbose=False)
+        self.server = LocalServer(host, port, 'screw dynamics')
         self.address = f'http://{host}:{self.server.get_port()}'
         self._lock = threading.Lock()
         self._connected = threading.Event()
@@ -78,8 +68,7 @@ class Viewer:
     def __exit__(self, *_: object) -> None:
         if self.handle is not None:
             self.handle.close()
-        with redirect_stdout(StringIO()):
-            self.server.stop()
+        self.server.stop()
 
     def run(self) -> None:
         """Draw until `KeyboardInterrupt`; nothing while no page is open."""
@@ -92,8 +81,8 @@ class Viewer:
                 self._connected.clear()
                 self._connected.wait(IDLE_PERIOD_S)
 
-    def draw(self) -> None:
-        """Draw the newest state, if it is another one."""
+    def draw(self, *, whole: bool = False) -> None:
+        """Draw the newest state, if it is another one; the panel less often, unless `whole`."""
         with self._lock:
             state = self.source.latest()  # may be the first one of another robot
             if self._generation != self.source.generation:
@@ -109,7 +98,7 @@ class Viewer:
                     self._aim(poses)
                 if self.handle is not None:
                     self.handle.step(state.q, poses)
-                self._draw_panel(state)
+                self._draw_panel(state, whole)
             self._drawn = state
 
     def page(self) -> str:
@@ -187,9 +176,9 @@ class Viewer:
 
         box.on_update(switched)
 
-    def _draw_panel(self, state: ViewState) -> None:
+    def _draw_panel(self, state: ViewState, whole: bool) -> None:
         now = time.monotonic()
-        if now - self._bars_time < BARS_PERIOD_S:
+        if now - self._bars_time < BARS_PERIOD_S and not whole:
             self._stale = True  # the next picture has it
             return
         self._bars_time = now

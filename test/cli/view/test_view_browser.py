@@ -44,7 +44,7 @@ FLAGS = (
     '--disable-background-networking',
     '--disable-component-update',
     '--disable-sync',
-    '--window-size=1000,420',
+    '--window-size=900,320',
 )
 
 #: A red ball of 1 kg, 0.5 m in front of a joint about y: its torque is -4.905 cos q N m.

@@ -5,7 +5,9 @@
 
 from __future__ import annotations
 
+import http.client
 import socket
+from contextlib import closing
 from types import SimpleNamespace
 
 import numpy as np
@@ -14,6 +16,7 @@ import pytest
 pytest.importorskip('viser')
 
 from screw_dynamics_ros.cli.view import command
+from screw_dynamics_ros.cli.view.local_server import MAX_PORTS, free_port
 from screw_dynamics_ros.cli.view.posture_source import PostureSource
 from screw_dynamics_ros.cli.view.scene import FORCE_SCALE
 from screw_dynamics_ros.cli.view.state import (
@@ -26,7 +29,7 @@ from screw_dynamics_ros.cli.view.viewer import Viewer
 from screw_dynamics_ros.core import bundled_urdf
 from screw_dynamics_ros.core.lie import se3
 
-LOCAL_HOST = '127.0.0.1'
+LOCAL_HOST, PORT = '127.0.0.1', 18100
 DEADLINE = 300.0  # s; only a failing test waits that long
 HAND = 'panda_hand'
 
@@ -38,16 +41,10 @@ class StateSource(PostureSource):
         self._state = ViewState(self._state.q, self._state.v, **more)
 
 
-def free_port():
-    with socket.socket() as probe:
-        probe.bind((LOCAL_HOST, 0))
-        return probe.getsockname()[1]
-
-
 @pytest.fixture(scope='module')
 def viewer():
     path = bundled_urdf('panda')
-    with Viewer(StateSource(path.read_text(), path), LOCAL_HOST, free_port()) as viewer:
+    with Viewer(StateSource(path.read_text(), path), LOCAL_HOST, PORT) as viewer:
         yield viewer
 
 
@@ -93,8 +90,7 @@ def test_arrows_of_wrenches_and_contacts(viewer):
 
 def test_diagnostics_are_text(viewer):
     viewer.source.show(diagnostics=(DiagnosticLine('error', '<script>', 'x < y'),))
-    viewer._bars_time = -np.inf
-    viewer.draw()
+    viewer.draw(whole=True)
     assert '<b>&lt;script&gt;</b> x &lt; y' in viewer._diagnostics.content
     assert viewer._diagnostics.visible
 
@@ -138,9 +134,39 @@ def test_no_public_relay(viewer):
     assert viewer.server.request_share_url() is None
 
 
+def answer(viewer, **headers):
+    port = viewer.server.get_port()
+    with closing(http.client.HTTPConnection(LOCAL_HOST, port, timeout=DEADLINE)) as connection:
+        connection.request('GET', '/', headers={'Host': f'{LOCAL_HOST}:{port}', **headers})
+        with connection.getresponse() as response:
+            return response.status
+
+
+def test_only_its_own_pages_reach_the_server(viewer):
+    port = viewer.server.get_port()
+    assert answer(viewer) == 200
+    assert answer(viewer, Origin=f'http://{LOCAL_HOST}:{port}') == 200
+    assert answer(viewer, Origin='http://example.org') == 403
+    assert answer(viewer, Origin='null') == 403
+    assert answer(viewer, Host=f'example.org:{port}') == 403
+
+
+def test_the_next_port_if_one_is_taken():
+    with socket.socket() as taken:
+        taken.bind((LOCAL_HOST, 0))
+        taken.listen()
+        port = taken.getsockname()[1]
+        assert port < free_port(LOCAL_HOST, port) < port + MAX_PORTS
+
+
+def test_an_address_of_another_machine(capsys):
+    assert command.main(['panda', '--host', '192.0.2.1']) == 2
+    assert 'cannot listen at 192.0.2.1' in capsys.readouterr().err
+
+
 def test_the_export_is_one_file(tmp_path, capsys):
     page = tmp_path / 'panda.html'
-    assert command.main(['panda', '--port', str(free_port()), '--export', str(page)]) == 0
+    assert command.main(['panda', '--port', str(PORT), '--export', str(page)]) == 0
     text = page.read_text()
     assert '__VISER_EMBED_DATA__' in text
     assert '<script src=' not in text
