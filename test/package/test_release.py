@@ -4,6 +4,7 @@
 """What a release needs: a workspace with both packages, what bloom evaluates, the changelogs."""
 
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -147,3 +148,37 @@ def test_changelogs_have_the_version(folder):
     released = [version for version, date, _ in log.foreach_version() if date is not None]
     assert released[0] == package.version
     assert log.get_content_of_version(package.version)
+
+
+def test_ci_builds_each_distribution_and_a_wheel_for_each_python():
+    jobs = yaml.safe_load((ROOT / '.github/workflows/ci.yml').read_text())['jobs']
+    assert jobs['ros']['strategy']['matrix']['distribution'] == list(DISTRIBUTIONS)
+    classifiers = (ROOT / 'setup.py').read_text()
+    assert 'range(10, 14)' in classifiers
+    assert jobs['wheel']['strategy']['matrix']['python'] == [f'3.{n}' for n in range(10, 14)]
+    for job in jobs.values():
+        files = [word for step in job['steps'] for word in step.get('run', '').split()]
+        assert all((ROOT / word).exists() for word in files if word.startswith(('test/', '.ci/')))
+
+
+def test_the_citation_has_the_version():
+    citation = yaml.safe_load((ROOT / 'CITATION.cff').read_text())
+    (version,) = re.findall('<version>(.*)</version>', (ROOT / 'package.xml').read_text())
+    assert citation['version'] == version
+    assert f'\n{version} ({citation["date-released"]})\n' in (ROOT / 'CHANGELOG.rst').read_text()
+
+
+def test_conda_packages_are_those_of_the_manifest():
+    """Each dependency on ROS has its conda package, or is a part of ros-base."""
+    tomllib = pytest.importorskip('tomllib', reason='Python 3.10 has no tomllib')
+    project = tomllib.loads((ROOT / 'pixi.toml').read_text())
+    assert {'build', 'demo', 'test'} <= set(project['tasks'])
+    names = re.findall(
+        '<exec_depend>([a-z0-9_]+)</exec_depend>', (ROOT / 'package.xml').read_text()
+    )
+    in_base = re.compile(
+        'ament_index_python|(builtin|rcl)_interfaces|launch|launch_ros|rclpy'
+        '|(diagnostic|geometry|rosgraph|sensor|std)_(msgs|srvs)'
+    )
+    conda = {f'ros-jazzy-{name.replace("_", "-")}' for name in names if not in_base.fullmatch(name)}
+    assert conda <= set(project['dependencies'])
