@@ -133,6 +133,7 @@ class Viewer:
 
     def _add_panel(self, meshes: dict[str, list[ColoredMesh]], missing: list[str]) -> None:
         gui, scene = self.server.gui, self.scene
+        self._notice: Any = gui.add_html('', visible=False)
         with gui.add_folder('Torques [N m, N]'):
             self._bars: Any = gui.add_html('')
         self.source.add_controls(gui)
@@ -183,10 +184,12 @@ class Viewer:
             return
         self._bars_time = now
         self._bars.content = bars(self._joints, state.torques, self._limits)
-        text = diagnostics(state.diagnostics)
-        if text != self._diagnostics.content:
-            self._diagnostics.content = text
-            self._diagnostics.visible = bool(text)
+        stale = tuple(line for line in state.diagnostics if line.level == 'stale')
+        for html, lines in ((self._notice, stale), (self._diagnostics, state.diagnostics)):
+            text = diagnostics(lines)
+            if text != html.content:
+                html.content = text
+                html.visible = bool(text)
 
 
 def diagnostics(lines: tuple[DiagnosticLine, ...]) -> str:
