@@ -1,10 +1,10 @@
 # Copyright 2026 The screw_dynamics_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""What a robot description says: links, joints, inertias and limits, in file order and unreduced.
+"""Robot descriptions: links, joints, inertias and limits, in file order, without reduction.
 
-A `RobotDescription` is plain data, independent of the format it was read from, and a checked tree:
-`RobotDescription.from_parts` refuses everything else. Lengths are in m, angles in rad, masses in
+A `RobotDescription` is plain data, independent of the file format, and a valid tree:
+`RobotDescription.from_parts` raises an error otherwise. Lengths are in m, angles in rad, masses in
 kg, inertias in kg m^2; the arrays are read-only.
 """
 
@@ -35,7 +35,7 @@ BOTTOM = np.array([0.0, 0.0, 0.0, 1.0])
 
 @dataclass(frozen=True)
 class Finding:
-    """One remark about a description that could be read, for logs and diagnostics.
+    """A remark about a valid description, for logs and diagnostics.
 
     Attributes
     ----------
@@ -45,7 +45,7 @@ class Finding:
     message : str
         What is wrong, with the numbers.
     remedy : str
-        What to do about it; empty for plain information.
+        What the user can do; empty for severity 'info'.
     """
 
     severity: Severity
@@ -59,10 +59,10 @@ class Finding:
 
 @dataclass(frozen=True)
 class Link:
-    """A rigid body and the frame fixed to it; `inertia` is None where none is given.
+    """A rigid body and its frame; `inertia` is None if the file has none.
 
-    `shapes` are the primitives of its collision geometry, or of its visual one if it has no other;
-    meshes are left out.
+    `shapes` are the primitives of its collision geometry, or of the visual geometry if there is no
+    collision geometry; meshes are omitted.
     """
 
     name: str
@@ -80,7 +80,7 @@ class Link:
 class Limits:
     """Bounds of one joint: position (rad or m), speed (rad/s or m/s), effort (N m or N).
 
-    Infinite where the description sets none.
+    Infinite if the description has no limit.
 
     Raises
     ------
@@ -132,7 +132,7 @@ class Joint:
         Pose of the child link frame in the parent link frame at q = 0.
     axis : (3,) array
         Unit vector in the child frame: axis of rotation or translation, normal of a planar joint.
-        Without meaning for fixed and floating joints.
+        Not used for fixed and floating joints.
     limits : Limits
     mimic : Mimic or None
         May name a joint that is itself a mimic joint; never a cycle.
@@ -147,10 +147,10 @@ class Joint:
     Raises
     ------
     DescriptionError
-        An unknown type, an origin that is no rigid motion, an axis that is no unit vector, a pitch
-        that is missing, not finite or out of place.
+        If the type is unknown, the origin is not a rigid motion, the axis is not a unit vector, or
+        the pitch is missing, not finite or not allowed.
     ArgumentError
-        Anything of another type than stated here, or that is not finite.
+        If an attribute has another type, or is not finite.
     """
 
     name: str
@@ -227,7 +227,7 @@ class RobotDescription:
     joints : tuple of Joint
         ``joints[i].child == links[i + 1].name``.
     findings : tuple of Finding
-        What the reader had to remark; to be logged, never raised.
+        Remarks of the reader, for logs; they do not raise errors.
     """
 
     name: str

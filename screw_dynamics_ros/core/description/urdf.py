@@ -3,10 +3,9 @@
 
 """URDF to `RobotDescription`.
 
-A URDF arrives by topic, from anybody: it is parsed safely (`xml_document`), every number in it is
-checked.
-What other readers accept by custom is accepted here (unknown elements, undeclared namespaces, a
-missing <limit>); what would silently change the numbers is refused.
+A URDF from a topic is untrusted input: it is parsed safely (`xml_document`), and all numbers are
+checked. Deviations that other readers accept are accepted here (unknown elements, undeclared
+namespaces, a missing <limit>), except those that would silently change the model.
 
 One extension: `<joint type="helical" pitch="...">` is a screw joint, pitch in m/rad.
 """
@@ -68,15 +67,15 @@ def read_urdf(
     Parameters
     ----------
     text_or_path : str, bytes or path
-        The XML itself (anything with a ``<`` in it) or the path of a file that holds it.
+        XML text (any text that contains ``<``), or the path of a file.
     inertia_check : {'warn', 'error', 'ignore'}
-        What to do with inertias that no physical body has: report them in `findings`, refuse the
-        description, or say nothing. A negative mass is always refused.
+        Treatment of physically impossible inertias: report them in `findings`, raise an error, or
+        ignore them. A negative mass always raises an error.
 
     Returns
     -------
     RobotDescription
-        With what is doubtful about it in `findings`.
+        `findings` lists doubtful values.
 
     Raises
     ------

@@ -1,7 +1,7 @@
 # Copyright 2026 The screw_dynamics_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""The motion of a robot between its joint limits, in steps."""
+"""Simulated robot: integration of its motion within joint limits, with contacts."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ INTEGRATORS: dict[str, type[Integrator]] = {
 
 @dataclass(frozen=True, eq=False)
 class SavedState:
-    """All that the motion of a simulated robot, or of a stack, depends on."""
+    """Complete state of a simulated robot or stack."""
 
     q: Array
     v: Array
@@ -62,46 +62,45 @@ class SavedState:
 
 
 class SimulatedRobot:
-    """The state of a robot that moves by M a + C v + g = tau + sum J^T w + E lambda.
+    """A robot with a state, that moves by M a + C v + g = tau + sum J^T w + E lambda.
 
-    E lambda are the forces of the stops: joints of one freedom do not leave their limits. A stop
-    pushes and never pulls, and is rigid and inelastic: a joint that runs into it stays there until
-    something drives it away, and by way of the mass matrix the impulse changes the velocities of
-    all joints; the equations are in `simulation.stops`. Continuous joints, free bodies and floating
-    bases have no stops, and mimic joints those of the joint they follow. A joint that was put
-    beyond a limit may come back and goes no further.
+    E lambda are the forces of the stops at the limits of joints with one degree of freedom. Stops
+    are unilateral, rigid and inelastic: a joint that reaches its stop remains there until it is
+    driven away, and the impulse changes the velocities of all joints; `simulation.stops` has the
+    equations. Continuous joints, free bodies and floating bases have no stops; mimic joints have
+    those of the joint they follow. A joint that starts beyond a limit can return, but cannot move
+    further away.
 
-    The wrenches w are those given for a step and those of planes and springs, which are compliant
-    (`simulation.contacts`, `simulation.springs`) and evaluated wherever the integrator evaluates
-    accelerations. Friction and rotors act if the robot was made with `drives`.
+    The wrenches w are those given for a step and those of compliant planes and springs
+    (`simulation.contacts`, `simulation.springs`), evaluated in each stage of the integrator.
+    Friction and rotors are included if the robot has `drives`.
 
     Parameters
     ----------
     robot : Robot
         Fixed or floating base, any joints.
     q : (nq,) array, optional
-        Where it starts, at rest [rad, m]; `Robot.home` if not given.
+        Initial configuration, at rest [rad, m]; by default `Robot.home`.
     integrator : str
         One of `INTEGRATORS`.
     planes : sequence of Plane
-        What the contact points touch.
+        Planes that the contact points can touch.
     contact_points : sequence of ContactPoint
-        Points and spheres of links; each touches each plane.
+        Points and spheres on links; each can touch each plane.
     springs : sequence of Spring
 
     Attributes
     ----------
     q, v : (nq,) and (nv,) arrays
-        Configuration and velocity; may be set, `set_state` checks them. A new q begins new
-        contacts: friction has no memory of the motion to it.
+        Configuration and velocity; can be set, and are checked as in `set_state`. Setting q resets
+        the tangential springs of all contacts.
     stop_torques : (nv,) array
-        E lambda, impacts included: what the stops gave in the last step, the mean over its time
-        [N m, N].
+        E lambda, impacts included: mean torques of the stops in the last step [N m, N].
 
     Raises
     ------
     ArgumentError
-        If nothing of the robot moves, or the integrator does not fit its base.
+        If the robot has no movable joint, or the integrator does not support its base.
     UnknownNameError
         If there is no such integrator, or a link of planes or springs does not exist.
     InertiaError
@@ -154,19 +153,20 @@ class SimulatedRobot:
 
     @np.errstate(over='ignore', invalid='ignore')  # divergence raises an error
     def step(self, tau: ArrayLike, dt: float, wrenches: Mapping[str, Array] | None = None) -> None:
-        """Move on by `dt` [s].
+        """Integrate the motion over `dt` [s].
 
-        One step of the integrator as a rule; it is divided where motion or contacts are too fast
-        for it (`simulation.stepping`) and at the times of impacts.
+        Usually one step of the integrator. It is divided if motion or contacts are too fast
+        (`simulation.stepping`), and at the times of impacts.
 
         Parameters
         ----------
         tau : (nv,) array
-            Motor torques [N m, N], constant meanwhile.
+            Motor torques [N m, N], constant during the step.
         dt : float
         wrenches : mapping, optional
             Link name to the wrench (moment, force) of the environment on it, (6,) [N m, N], at the
-            origin of its frame and resolved in it; their joint torques are constant meanwhile.
+            origin of its frame and resolved in it; their joint torques are constant during the
+            step.
 
         Raises
         ------
@@ -175,8 +175,8 @@ class SimulatedRobot:
         UnknownNameError
             A wrench on a link that does not exist.
         DivergenceError
-            If the shortest steps do not follow the motion either. After any of these the state is
-            as it was.
+            If the smallest steps are too long as well. After any of these errors the state is
+            unchanged.
         """
         check_number('dt', dt, positive=True)
         total = vector('tau', self.robot.nv, tau)
@@ -190,7 +190,7 @@ class SimulatedRobot:
         self.stop_torques = np.zeros(len(total)) if impulses is None else impulses / dt
 
     def prepare(self) -> None:
-        """Compile what steps need, which the first one would wait for otherwise."""
+        """Compile the functions of `step` now instead of in the first step."""
         still = np.zeros(self.robot.nv)
         self.stepping.moved(self.q, still, self._memory, still, 1e-9)
 
@@ -207,8 +207,8 @@ class SimulatedRobot:
         Raises
         ------
         ArgumentError
-            Wrong shapes, what is not finite or beyond a limit, a quaternion that is no rotation;
-            the state is as it was.
+            If a shape is wrong, a number is not finite, a position is beyond a limit, or a
+            quaternion is not a rotation; the state is then unchanged.
         """
         self.q, self.v = valid_state(self.robot, q, v)
         self.stop_torques = np.zeros(self.robot.nv)
@@ -220,7 +220,7 @@ class SimulatedRobot:
         )
 
     def restore(self, saved: SavedState) -> None:
-        """Go on as from the moment of `save`, bit for bit if the inputs are the same.
+        """Restore a state of `save`; equal inputs then give bitwise equal motions.
 
         Raises `ArgumentError` if it was saved by another robot or other contacts.
         """
@@ -232,13 +232,13 @@ class SimulatedRobot:
     def contact_wrenches(self) -> dict[str, Array]:
         """The wrench (moment, force) of the planes on each link with contact points [N m, N].
 
-        (6,) each, now, at the origin of the link frame and resolved in it.
+        (6,) each, of the current state, at the origin and in the axes of the link frame.
         """
         return self.environment.wrenches_by_link(self._effects())
 
     @property
     def environment_torques(self) -> Array:
-        """The generalized forces (nv,) of planes and springs now [N m, N]."""
+        """The current generalized forces (nv,) of planes and springs [N m, N]."""
         effects = self._effects()
         return np.zeros(self.robot.nv) if effects is None else effects.torques
 
@@ -254,7 +254,7 @@ class SimulatedRobot:
 
     @property
     def violation(self) -> float:
-        """By how much the quaternion of a free body misses unit length most, 0 if none is free."""
+        """Largest deviation of a free body's quaternion from unit length, 0 without free bodies."""
         free = [body.q for body in self.robot.tree.bodies if body.dof == 6]
         lengths = [float(np.linalg.norm(self.q[place][3:])) - 1.0 for place in free]
         return max(lengths, key=abs, default=0.0)

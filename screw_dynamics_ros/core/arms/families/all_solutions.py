@@ -5,10 +5,10 @@
 
 The arm is classified by its joint screws. An arm with a closed form has its branches in one
 compiled function; any other arm of six revolute joints, or fewer, is solved by elimination, up to
-16 solutions. Each candidate is made exact by Newton-Raphson steps on the arm as it is described;
-candidates that do not converge are discarded. Near singular configurations, where two solutions
-almost coincide, the neighborhood is searched and a second elimination taken. Last come joint
-limits, and the images by multiples of 2 pi within them.
+16 solutions. Newton-Raphson steps on the described arm refine each candidate; candidates that do
+not converge are discarded. Near singular configurations, where two solutions almost coincide, the
+neighborhood is searched and a second elimination is used. Finally, joint limits are applied, and
+the images by multiples of 2 pi within them are added.
 
 Arms with seven joints have the swivel angle (S-R-S) or a locked joint as an argument; with more,
 several joints are locked.
@@ -43,20 +43,19 @@ class AllSolutions:
     Attributes
     ----------
     q : (k, nq) array
-        Configurations of the robot, one in each row; joints that do not carry the link as in `q0`.
+        Configurations of the robot, one per row; joints that do not move the link as in `q0`.
     residuals : (k,) array
         Pose errors: 2 sin(angle / 2) [rad] and displacement [m] in one norm.
     branches : (k,) array of int
-        Which branch of the family each one is: its place in `branch_labels`.
+        Branch of each solution as an index of `branch_labels`.
     branch_labels : tuple of str
     family : str
     bound : int
-        The most solutions that an arm of the family can have, up to multiples of 2 pi; 0 where that
-        is not known.
+        Largest number of solutions of an arm of the family, up to multiples of 2 pi; 0 if unknown.
     found : int
-        Solutions without regard to limits and multiples of 2 pi.
+        Number of solutions without limits and multiples of 2 pi.
     doubt : str
-        Why there may be further solutions; empty if there are certainly none.
+        Why there may be further solutions; empty if there is no doubt.
     """
 
     q: Array
@@ -77,7 +76,7 @@ class AllSolutions:
 
     @property
     def complete(self) -> bool:
-        """Whether there is certainly no further solution within the limits."""
+        """Whether these are all solutions within the limits, without a doubt."""
         return not self.doubt
 
     @property
@@ -105,12 +104,12 @@ class AllSolutions:
 
     @property
     def discarded(self) -> tuple[DiscardedCandidate, ...]:
-        """Candidates that are no answer, each with the reason."""
+        """Discarded candidates, each with the reason."""
         return self.outside + self.unreached
 
     @property
     def message(self) -> str:
-        """The certificate: method, how many solutions of how many possible, why not complete."""
+        """The certificate: method, number and bound of solutions, and the doubt."""
         # of a continuum more may be given than there are isolated ones
         most = f' of at most {self.bound}' if self.found <= self.bound else ''
         text = f'{self.family}: {self.found}{most} solutions'
@@ -119,9 +118,9 @@ class AllSolutions:
         return f'{text}; {self.doubt}' if self.doubt else text
 
     def nearest(self, q: ArrayLike) -> int:
-        """Return which solution is next to a configuration (nq,).
+        """Return the index of the solution nearest to a configuration (nq,).
 
-        The distance is that of the joint furthest from it [rad or m].
+        The distance is the largest difference of a joint position [rad or m].
 
         Raises
         ------

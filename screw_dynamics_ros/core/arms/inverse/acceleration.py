@@ -3,8 +3,8 @@
 
 """Inverse acceleration kinematics: joint accelerations for the acceleration of a link.
 
-J a = A - J' v, solved with the options of `inverse_velocity`. J' v is the acceleration of the link
-when the joints do not accelerate, from the same recursion as forward kinematics.
+J a = A - J' v is solved with the options of `inverse_velocity`. J' v is the acceleration of the
+link for zero joint accelerations, computed by the recursion of forward kinematics.
 
 Source: Bruyninckx 2010, sections 7.17 and 7.18 (C-109).
 """
@@ -49,7 +49,7 @@ class InverseAccelerationResult:
 def inverse_acceleration(
     J: ArrayLike, bias: ArrayLike, acceleration: ArrayLike, **options: Any
 ) -> InverseAccelerationResult:
-    """Return joint accelerations a with J a + bias = acceleration, or as near to it as can be.
+    """Return joint accelerations a with J a + bias = acceleration, by least squares.
 
     Parameters
     ----------

@@ -1,25 +1,25 @@
 # Copyright 2026 The screw_dynamics_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-r"""Closed-loop inverse kinematics: follow a stream of target poses, one step for each sample.
+r"""Closed-loop inverse kinematics: tracking of target poses, one step per sample.
 
-With the pose C of a link, its target C_d moving with the body-fixed twist V_d, and e the logarithm
-of C^-1 C_d, the link is given the body-fixed twist
+With the pose C of a link, its target C_d with the body-fixed twist V_d, and the error
+e = log(C^-1 C_d), the desired body-fixed twist of the link is
 
     V = Ad_{C^-1 C_d} V_d + K e
 
-for which the error obeys e' = -K e: every error goes to zero along its own screw with the rate K.
-(The book's formula has V_d without Ad, which is right only where the frames coincide.) The joint
-rates are those within the joint limits that come nearest (`joint_limited_velocity`); they are held
-for one sampling time dt, so that K dt must stay below 2. Loops that were cut open are followed in
-the same way: the two frames of the cut are each other's target (`CoincidentFrames`).
+so that e' = -K e: the error decays along its screw axis with the rate K. (The formula of the book
+has V_d without Ad, which is correct only if the frames coincide.) The joint rates within the joint
+limits whose twist is nearest (`joint_limited_velocity`) are constant during one sampling time dt,
+so that K dt must be below 2. Cut loops are closed in the same way: each frame of the cut is the
+target of the other (`CoincidentFrames`).
 
-Latency: what `step` returns is for the end of the sample of its target. Without V_d the link lags
-behind a steadily moving target by V_d / K, with V_d by nothing. The law knows nothing of limits of
-acceleration: from an error e it brakes with up to K^2 e, and overshoots if the limit is below that:
-choose a smaller K for targets that jump. Cost: one compiled call for poses and Jacobians, one
-logarithm and one least-squares solution for each step; a bounded one only while a bound is active.
-The same inputs give the same outputs to the last bit.
+Latency: the result of `step` is valid at the end of the sample of its target. Without V_d the link
+lags behind a target of constant twist by V_d / K, with V_d there is no lag. The control law does
+not include acceleration limits: an error e requires up to K^2 e, and the link overshoots if the
+limit is lower. Choose a smaller K for targets that jump. Cost per step: one compiled call for poses
+and Jacobians, one logarithm and one least-squares solution, a bounded one only while a bound is
+active. Equal inputs give bitwise equal outputs.
 
 Source: Bruyninckx 2010, sections 5.14 and 5.15 (C-048, C-049).
 """
@@ -51,14 +51,14 @@ from screw_dynamics_ros.core.types import Array
 
 @dataclass(frozen=True)
 class CoincidentFrames:
-    """Two links whose frames belong together: the ends of a loop that was cut open.
+    """Two links whose frames must coincide: the ends of a cut loop.
 
     Attributes
     ----------
     first, second : str
     selection : (m, 6) array, optional
-        Which components of the error (rotation, displacement), in the frame of `first`, must
-        vanish; all by default. A cut revolute joint leaves the rotation about its axis.
+        Components of the error (rotation, displacement), in the frame of `first`, that must vanish;
+        all by default. For a cut revolute joint, omit the rotation about its axis.
     """
 
     first: str
@@ -68,14 +68,14 @@ class CoincidentFrames:
 
 @dataclass(frozen=True)
 class ClosedLoopStep:
-    """What one sample led to.
+    """Result of one sample.
 
     Attributes
     ----------
     q : (nq,) array
-        Configuration to be commanded for the end of the sample.
+        Configuration at the end of the sample, to be commanded.
     v : (nv,) array
-        Joint rates that lead there.
+        Joint rates during the sample.
     error : (k, 6) array
         Error of each link at the beginning of the sample: rotation vector [rad] and displacement
         [m] from link to target, in the frame of the link.
@@ -83,12 +83,12 @@ class ClosedLoopStep:
         Error of each loop at the beginning of the sample, rotation [rad] and displacement [m] in
         one norm.
     success : bool
-        Whether the joints follow: the twists asked for are reached and no limit is in conflict.
+        Whether the joints track the target: the twists are reached without a conflict of limits.
     active : tuple of str
         Joints held at a bound.
     message : str
     status : PolicyStatus or None
-        What the policy for singularities did, if there is one.
+        Result of the policy for singularities, if there is one.
     """
 
     q: Array
@@ -102,17 +102,17 @@ class ClosedLoopStep:
 
 
 class ClosedLoop:
-    """Follows target poses with one link or several.
+    """Tracks target poses with one or several links.
 
     Parameters
     ----------
     kernel : callable
-        Returns what `outputs` names, from q: poses of links and of closures, then their body-fixed
+        Function of q that returns the `outputs`: poses of links and closures, then their body-fixed
         Jacobians.
     tree : Tree
     links : sequence of str
     q : (nq,) array
-        Where to start.
+        Initial configuration.
     dt : float
         Sampling time [s].
     gain, closure_gain : float
@@ -123,9 +123,9 @@ class ClosedLoop:
     joint_metric, task_metric, damping
         As in `joint_limited_velocity`; task_metric over all links, then all closures.
     policy : SingularityPolicy, optional
-        What to do near singularities, instead of `joint_limited_velocity`; `damping` is its own.
+        Policy near singularities, instead of `joint_limited_velocity`; it has its own damping.
     partials : callable, optional
-        Returns, from q, the partial derivatives of the Jacobians of the links, for the policy.
+        Function of q that returns the partial derivatives of the link Jacobians, for the policy.
 
     Attributes
     ----------
@@ -191,17 +191,17 @@ class ClosedLoop:
         target : (4, 4) or (k, 4, 4)
             Poses of the links in the root frame [m].
         twist : (6,) or (k, 6), optional
-            How the targets move, in `representation` at their own poses [rad/s, m/s]; at rest by
+            Twists of the targets, in `representation` at their own poses [rad/s, m/s]; zero by
             default.
         q : (nq,), optional
-            Measured configuration to start from, instead of where the last step led.
+            Measured configuration to start from, instead of the result of the last step.
         representation : {'hybrid', 'body', 'spatial', 'mixed'}
 
         Raises
         ------
         ArgumentError
-            If a target is no rigid motion, a shape is wrong, or a number not finite; the state then
-            stays as it was.
+            If a target is not a rigid motion, a shape is wrong, or a number is not finite; the
+            state then does not change.
         """
         k = len(self._links)
         C_d = per_link('target', target, k, (4, 4))

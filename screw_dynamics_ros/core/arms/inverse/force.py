@@ -1,7 +1,7 @@
 # Copyright 2026 The screw_dynamics_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-r"""Force kinematics: joint torques and wrenches in static balance, both ways.
+r"""Force kinematics: joint torques for wrenches in static equilibrium, and the inverse problem.
 
 Wrenches W = (moment, force) are those of the environment on a link, at its origin and in its axes,
 unless a Jacobian in another representation says otherwise. Virtual work, tau^T dq + sum W^T J dq =
@@ -9,12 +9,12 @@ unless a Jacobian in another representation says otherwise. Virtual work, tau^T 
 
     tau = - sum J^T W
 
-This is the inverse problem: always solvable, for any tree and any configuration. The book's
-tau = J^T w has the wrench w = -W that the robot exerts, whatever its text says (E-54). The forward
-problem asks for the wrench of given torques. It has one answer for a link moved by six joints in a
-regular configuration, W = -G tau with the partial wrenches J^T G = 1; with more joints most torques
-are balanced by no wrench at all, with fewer joints or in a singular configuration the structure
-bears wrenches that no joint feels.
+This inverse problem has a unique solution for any tree and any configuration. In the book's
+tau = J^T w, w = -W is the wrench that the robot exerts, contrary to its text (E-54). The forward
+problem is the wrench for given torques. It has a unique solution for a link moved by six joints in
+a regular configuration, W = -G tau with the partial wrenches J^T G = 1. With more joints, most
+torques are not balanced by any wrench; with fewer joints or in a singular configuration, the
+structure supports some wrenches without joint torques.
 
 Source: Bruyninckx 2010, sections 5.7.5, 5.7.6 and 7.14 to 7.16, with the errata E-35 and E-54
 (C-013, C-106, C-107).
@@ -44,21 +44,21 @@ from screw_dynamics_ros.core.types import Array
 
 @dataclass(frozen=True)
 class ForwardForceResult:
-    """The wrenches on one link or several that joint torques hold.
+    """The wrenches on one or several links that joint torques balance.
 
     Attributes
     ----------
     wrench : (6,) or (k, 6) array
         Moment and force of the environment on each link [N m, N].
     success : bool
-        Whether these wrenches balance the torques, and no others do.
+        Whether these wrenches balance the torques and are unique.
     residual : (n,) array
         tau + sum J^T W: torques that no wrench on these links balances [N m, N].
     undetermined : (6 k, d) array
-        Basis of the wrenches that no joint feels; any of them may be added.
+        Basis of the wrenches without joint torques; any of them may be added.
     rank : int
     singular_values : (min(n, 6 k),) array
-        Of the Jacobian with moments made forces by the characteristic length.
+        Of the Jacobian with moments divided by the characteristic length.
     message : str
     """
 
@@ -72,11 +72,11 @@ class ForwardForceResult:
 
 
 def inverse_force(tree: Tree, q: Array, wrenches: Mapping[str, Array] | None = None) -> Array:
-    """Return the torques (nv,) that hold a weightless robot against wrenches, -sum J^T W (C-106).
+    """Return the torques (nv,) that balance wrenches on links, -sum J^T W, without gravity (C-106).
 
-    Each wrench goes from link to link towards the root, unchanged but for the frame, and every
-    joint on the way takes its component along the joint screw: the inward pass of the Newton-Euler
-    recursion, of which nothing else is left for a robot at rest without weight.
+    Each wrench is transformed from link to link toward the root; the torque of each joint on this
+    path is the component along its screw. This is the inward pass of the Newton-Euler recursion for
+    a robot at rest without gravity.
 
     Parameters
     ----------
@@ -105,16 +105,16 @@ def forward_force(
     J : (6 k, n) array
         Jacobians of the k links one below the other; the wrenches are in their representations.
     tau : (n,) array
-        Torques without what carries the robot's weight: measured minus `gravity_torques` [N m, N].
+        Torques without those of gravity: measured torques minus `gravity_torques` [N m, N].
     length : float
-        Lever arm at which a moment counts as much as a force [m]; matters where the wrench is not
-        determined, which is then the smallest.
+        Characteristic length that weights moments relative to forces [m]; used if the wrench is not
+        unique, for the solution of least norm.
     torque_metric : (n,) or (n, n) array, optional
         Weights of the residual torques; the inverse of their covariance.
     least_squares : bool
-        Accept a number of joints other than 6 k, and take the wrench of least residual.
+        Allow a number of joints other than 6 k, and return the least-squares wrench.
     cutoff : float
-        Singular values up to `cutoff` times the largest count as zero.
+        Singular values up to `cutoff` times the largest are treated as zero.
 
     Raises
     ------
@@ -166,7 +166,7 @@ def forward_force(
 
 
 def partial_wrenches(J: ArrayLike, cutoff: float = TOLERANCE) -> Array:
-    """Return G (6, 6) with J^T G = 1: what the robot exerts for a unit torque of each joint.
+    """Return G (6, 6) with J^T G = 1: the wrench of the robot for unit torque of each joint.
 
     Column i has no power on the motion of any joint but i (C-107, (7.42)-(7.44) corrected by E-35).
 

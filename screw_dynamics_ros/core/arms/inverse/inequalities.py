@@ -1,10 +1,10 @@
 # Copyright 2026 The screw_dynamics_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-r"""Inequalities A v <= b of joint rates next to their bounds: limits in Cartesian directions.
+r"""Inequalities A v <= b of joint rates: limits of the velocity in Cartesian directions.
 
-They stand next to the bounds of the joints in one quadratic program, `least_distance`. Rows that
-contradict the bounds give way, by the least squares of what is missing: bounds of joints never do.
+They are part of one quadratic program with the joint bounds, `least_distance`. Rows that contradict
+the bounds are violated as little as possible in the least-squares sense; joint bounds never are.
 
 Source: Bruyninckx 2010, section 5.11, which has no formula (C-044).
 """
@@ -28,20 +28,20 @@ from screw_dynamics_ros.core.types import Array
 
 @dataclass(frozen=True)
 class TwistLimit:
-    """Limits of how fast a link moves in some directions, lower <= S V <= upper.
+    """Limits of the velocity of a link in some directions, lower <= S V <= upper.
 
     Attributes
     ----------
     link : str
     selection : (m, 6) array
-        S: the directions; rows for components, or combinations, of the twist (omega, v).
+        S: rows are components, or combinations of components, of the twist (omega, v).
     upper : float or (m,) array
-        [rad/s, m/s]; infinite where there is none.
+        [rad/s, m/s]; infinite for no limit.
     lower : float or (m,) array
-        The same; none by default. Equal to `upper` for a component that is prescribed.
+        As `upper`; no limit by default. Equal to `upper` for a prescribed component.
     representation : {'hybrid', 'body', 'spatial', 'mixed'}
     name : str
-        For messages; that of the link by default.
+        Name in messages; by default that of the link.
     """
 
     link: str
@@ -125,9 +125,9 @@ class ConstrainedOptimum:
     optimality : float
         Largest violation of the optimality conditions, relative to the problem.
     active : tuple of str
-        Bounds and rows that hold x back.
+        Active bounds and rows.
     conflicts : tuple of str
-        Rows that contradict the bounds or each other, and by how much they are missed.
+        Rows that contradict the bounds or each other, with their violations.
     """
 
     x: Array

@@ -1,7 +1,7 @@
 # Copyright 2026 The screw_dynamics_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Where a twist is asked for, and what was done with it; see `singularity_policies` (C-024)."""
+"""Input and result of the policies in `singularity_policies` (C-024)."""
 
 from __future__ import annotations
 
@@ -20,23 +20,23 @@ from screw_dynamics_ros.core.types import Array
 
 @dataclass(frozen=True)
 class SingularityStatus:
-    """Where a twist is asked for.
+    """Input of a policy: the task and its Jacobian.
 
     Attributes
     ----------
     J : (m, n) array
         Jacobian of the task.
     twist : (m,) array
-        What J v should be [rad/s, m/s].
+        Desired J v [rad/s, m/s].
     bounds : Bounds
         Of the joint rates.
     partials : callable, optional
-        Returns dJ/dq_k at [..., k], (m, n, n), if a policy asks for them; without them `Stop`
-        slows down what leaves a singularity too.
+        Returns dJ/dq_k at [..., k], (m, n, n), for policies that need them; without them `Stop`
+        also slows motion away from a singularity.
     task_metric, joint_metric : (m,) or (m, m), (n,) or (n, n), optional
-        Between which singular values are measured.
+        Metrics of the singular values.
     secondary : (n,) array, optional
-        Rates wanted where the task leaves freedom. The speed of the task is scaled with them.
+        Desired rates in the null space of the task, scaled together with the task.
     """
 
     J: Array
@@ -71,22 +71,22 @@ class SingularityStatus:
 
 @dataclass(frozen=True)
 class PolicyStatus:
-    """What a policy did with a twist.
+    """Result of a policy.
 
     Attributes
     ----------
     v : (n,) array
         Joint rates [rad/s, m/s], within their bounds.
     commanded, executed : (m,) array
-        The twist that was asked for, and J v.
+        The commanded twist, and J v.
     scale : float
-        How fast the twist is executed, 0 to 1; always 1 for `Deviate`.
+        Speed relative to the commanded one, 0 to 1; always 1 for `Deviate`.
     deviation : (m,) array
-        executed - scale * commanded: what leaves the path, not what is slower on it.
+        executed - scale * commanded: the deviation from the path, zero if only the speed differs.
     smallest : float
         The smallest singular value, between the metrics.
     limiting : tuple of str
-        Joints whose bounds decided.
+        Joints at the bounds that limit the motion.
     state : str
         'followed', 'slowed', 'stopped' or 'deviated'.
     message : str

@@ -1,10 +1,10 @@
 # Copyright 2026 The screw_dynamics_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Inverse position kinematics: damped Newton-Raphson steps, limits, restarts, status with reason.
+"""Inverse position kinematics: damped Newton-Raphson steps with joint limits and restarts.
 
-The step is recorded and compiled like every other function of a robot, several steps in one
-program; only the decision to go on, restart or give up is made in Python.
+The step is recorded and compiled like other functions of a robot, several steps in one program;
+Python decides whether to continue, restart or stop.
 """
 
 from __future__ import annotations
@@ -37,18 +37,18 @@ MIN_DAMPING = 1e-12  # keeps the normal equations solvable in a singular configu
 
 @dataclass(frozen=True)
 class InverseKinematicsResult:
-    """What an inverse position kinematics solver found.
+    """Result of the inverse position kinematics.
 
     Attributes
     ----------
     q : (nq,) array
-        The configuration found, or the best one seen.
+        The solution, or the configuration with the smallest error.
     success : bool
         Whether `residual` is within tolerance and q within the joint limits.
     residual : float
         Norm of the pose errors of all targets: 2 sin(angle / 2) [rad] and displacement [m].
     iterations : int
-        Newton steps taken, all restarts together.
+        Number of Newton steps of all restarts.
     message : str
         Why the solver stopped.
     """

@@ -1,13 +1,12 @@
 # Copyright 2026 The screw_dynamics_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-r"""Singularities: which twists a link has lost, which wrenches need no torque, how near that is.
+r"""Singularities: lost twists of a link, wrenches without joint torques, distance measures.
 
-Singular values of a Jacobian depend on units and frame, there being no natural length of a twist.
-They have a meaning only with metrics, and here those are part of the report: the characteristic
-length l makes 1 rad count as l meters, |V|^2 = l^2 |omega|^2 + |v|^2, and a joint metric may weigh
-turning against sliding joints. What is *exactly* lost, and the reciprocal wrenches, do not depend
-on either.
+Singular values of a Jacobian depend on units and frame, because twists have no natural norm. They
+are meaningful only with metrics, which are part of the report: the characteristic length l weights
+1 rad as l meters, |V|^2 = l^2 |omega|^2 + |v|^2, and a joint metric can weight revolute relative to
+prismatic joints. The rank and the reciprocal wrenches do not depend on either.
 
 Source: Bruyninckx 2010, sections 5.8, 5.9.1, 7.7 and 7.19, with the errata E-03, E-31 and E-32
 (C-020, C-022, C-033, C-110).
@@ -63,34 +62,34 @@ class Decoupled:
 
 @dataclass(frozen=True)
 class SingularityReport:
-    """How a link can move, and how it cannot.
+    """Rank, lost and remaining motions of a link.
 
     Attributes
     ----------
     singular : bool
-        Whether the link has lost a freedom: rank below what its joints can give.
+        Whether the rank is lower than the largest possible one for these joints.
     rank : int
     singular_values : (min(6, n),) array
-        Falling [m], of the Jacobian with angular rows times `length`.
+        In descending order [m], of the Jacobian with angular rows times `length`.
     smallest : float
-        The one that decides about full rank [m]: the sixth, or that of the number of joints.
+        The singular value that determines full rank [m]: the sixth, or the last for fewer joints.
     condition : float
         Largest over smallest; infinite in a singular configuration.
     length : float
         The characteristic length [m].
     lost_twists : (6, 6 - rank) array
-        Unit twists that no joint rates give any part of, in the metric of `length`.
+        Unit twists orthogonal to all feasible twists, in the metric of `length`.
     reciprocal_wrenches : (6, 6 - rank) array
-        Unit wrenches on the link that need no joint torque: J^T W = 0.
+        Unit wrenches on the link without joint torques: J^T W = 0.
     null_motions : (n, n - rank) array
-        Joint motions that leave the link at rest.
+        Joint motions that do not move the link.
     weakest_twist : (6,) array
-        Unit twist that takes the largest joint rates: what will be lost next, or is.
+        Unit twist that requires the largest joint rates.
     manipulability : float
-        Product of the singular values up to that one, sqrt(det(J M^-1 J^T)) in the metric of
-        `length`: the volume of the twists of unit joint rates.
+        Product of the singular values, sqrt(det(J M^-1 J^T)) in the metric of `length`,
+        proportional to the volume of the twists of unit joint rates.
     decoupled : Decoupled or None
-        For six joints of which the last three axes meet in one point.
+        For six joints whose last three axes intersect in one point.
     kinds : tuple of str
         Which of 'wrist', 'elbow', 'shoulder' are singular, for these arms.
     message : str
@@ -126,12 +125,12 @@ def singularity_report(
     J : (6, n) array
         Jacobian; twists and wrenches of the report are in its representation.
     length : float
-        Characteristic length [m]: 1 rad counts as much as `length` meters.
+        Characteristic length [m]: weight of 1 rad relative to 1 m.
     joint_metric : (n,) or (n, n) array, optional
-        Weighs joints against each other; the identity by default: 1 rad counts as 1 m.
+        Weights joints relative to each other; by default the identity.
     tolerance : float
-        Singular values up to `tolerance` times the largest count as zero, and what is zero within
-        it counts as singular in `kinds`.
+        Singular values up to `tolerance` times the largest are treated as zero; the same tolerance
+        applies to the factors of `kinds`.
 
     Raises
     ------
@@ -140,7 +139,7 @@ def singularity_report(
 
     Examples
     --------
-    A stretched planar arm, seen from its tip: both joints move it across, none along.
+    An extended planar arm: both joints move the tip in the transverse direction only.
 
     >>> J = np.zeros((6, 2))
     >>> J[2], J[4] = [1, 1], [2, 1]

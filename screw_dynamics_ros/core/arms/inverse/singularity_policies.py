@@ -1,21 +1,21 @@
 # Copyright 2026 The screw_dynamics_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-r"""What to do with a twist near a singularity: slow down, stop, or deviate; and saying so.
+r"""Policies for twists near a singularity: slow down, stop, or deviate.
 
-Near a singularity joint rates for a twist grow beyond all limits. Three policies keep them within,
-and differ in what they give up:
+Near a singularity the joint rates for a twist grow without bound. Three policies keep them within
+their bounds:
 
 `ScaleSpeed`
-    the time: J v = s V with s = min(1, min_j v_max,j / |v_j|). The path is kept. A twist with a
-    part in a direction that is lost cannot be kept: s = 0.
+    Slower along the path: J v = s V with s = min(1, min_j v_max,j / |v_j|). s = 0 for a twist with
+    a component in a lost direction.
 `Stop`
-    the motion: as above, and slower still from the singular value `slow` on, to rest at `stop`.
-    What leads away from the singularity is not slowed down, so that it can be left.
+    As above, slower below the smallest singular value `slow`, at rest below `stop`. Motion away
+    from the singularity is not slowed.
 `Deviate`
-    the path: damped least squares within the bounds of all joints (`bounded_velocity`).
+    Leaves the path: damped least squares within the bounds of all joints (`bounded_velocity`).
 
-Each answer is a `PolicyStatus`: what was asked for, what is done, and why they differ.
+The result is a `PolicyStatus`: commanded and executed twist, and the reason of their difference.
 
 Source: Bruyninckx 2010, sections 5.8.1 and 5.14, which have no formulas (C-024, C-037).
 """
@@ -45,7 +45,7 @@ from screw_dynamics_ros.core.types import Array
 
 @runtime_checkable
 class SingularityPolicy(Protocol):
-    """What decides about a twist near a singularity."""
+    """Interface of the policies."""
 
     def follow(self, situation: SingularityStatus) -> PolicyStatus:
         """Return joint rates within bounds, and what they make of the twist."""
@@ -66,7 +66,7 @@ class ScaleSpeed:
     Attributes
     ----------
     slowest : float
-        Scales below this one are reported as stopped, and are.
+        Below this scale the robot stops, and the state is 'stopped'.
     """
 
     slowest: float = 1e-3
@@ -93,8 +93,8 @@ class Stop:
     Attributes
     ----------
     stop, slow : float
-        Smallest singular value of rest, and of full speed, 0 < stop < slow; the allowed speed
-        rises linearly between them.
+        Smallest singular values for rest and for full speed, 0 < stop < slow; the allowed speed is
+        linear between them.
     """
 
     stop: float
@@ -121,12 +121,12 @@ class Stop:
 
 @dataclass(frozen=True)
 class Deviate:
-    """Keep the speed as far as that goes, and leave the path by as little as that takes.
+    """Follow the nearest feasible twist, which may leave the path.
 
     Attributes
     ----------
     damping : AdaptiveDamping or float
-        Sets in near the singularity; in the unit of the singular values.
+        Damping, in the unit of the singular values.
     """
 
     damping: AdaptiveDamping | float

@@ -1,16 +1,17 @@
 # Copyright 2026 The screw_dynamics_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-r"""Task priority: several tasks, each fulfilled as far as those before it leave freedom.
+r"""Task priority: each task is fulfilled in the null space of the previous ones.
 
-With a basis Z of the rates that no earlier task feels, orthonormal in the joint metric, level k
-adds the shortest correction that helps it::
+With a basis Z of the null space of all earlier tasks, orthonormal in the joint metric, level k adds
+the correction of least norm that minimizes its error::
 
     v <- v + Z (J_k Z)^# (V_k - J_k v),        Z <- Z null(J_k Z)
 
 which are the projector formulas v_k = v_{k-1} + (J_k N_{k-1})^# (V_k - J_k v_{k-1}) and
-N_k = N_{k-1} - (J_k N_{k-1})^+ J_k N_{k-1} without their rounding: J_k Z has no singular values
-that are zero only nearly. Each level is the least-squares optimum among the optima of all before.
+N_k = N_{k-1} - (J_k N_{k-1})^+ J_k N_{k-1} without rounding errors: no singular values of
+J_k Z are nearly zero that should be zero. Each level is optimal, in the least-squares sense, among
+the optima of the previous ones.
 
 Source: Bruyninckx 2010, sections 5.9.1 and 5.9.4 (C-027, C-029).
 """
@@ -41,18 +42,18 @@ from screw_dynamics_ros.core.types import Array
 
 @dataclass(frozen=True)
 class Task:
-    """What one link should do.
+    """Desired twist or acceleration of one link.
 
     Attributes
     ----------
     link : str
     rate : (6,) or (m,) array
-        Its twist (omega, v) [rad/s, m/s], or its acceleration; only S times it with a selection.
+        Twist (omega, v) [rad/s, m/s] or acceleration of the link; S times it with a selection.
     representation : {'hybrid', 'body', 'spatial', 'mixed'}
     selection : (m, 6) array, optional
-        S: which components, or combinations of them, matter. With it `rate` has m elements.
+        S: components, or combinations of components, of the task. `rate` then has m elements.
     metric : (m,) or (m, m) array, optional
-        Task metric, for what cannot be reached.
+        Task metric, which weights the error of a task that is not reached.
     damping : float or AdaptiveDamping
     """
 
@@ -76,7 +77,7 @@ class TaskLevel:
 
 @dataclass(frozen=True)
 class LevelResult:
-    """What became of one level.
+    """Result of one level.
 
     Attributes
     ----------
@@ -85,7 +86,7 @@ class LevelResult:
     residual : (m,) array
         rate - J v.
     rank : int
-        Number of its directions that earlier levels leave free.
+        Rank of the level in the null space of the earlier levels.
     message : str
     """
 
@@ -104,13 +105,13 @@ class TaskPriorityResult:
     v : (n,) array
         Joint rates, or accelerations.
     levels : tuple of LevelResult
-        One for each task, most important first.
+        One for each task, in descending order of priority.
     success : bool
         Whether every level is reached.
     freedom : int
-        Dimension of the motions that no task feels.
+        Dimension of the null space of all tasks.
     null_space : (n, freedom) array
-        Basis of them, orthonormal in the joint metric.
+        Basis of this null space, orthonormal in the joint metric.
     message : str
         The first level that is not reached, and why.
     """
@@ -163,11 +164,11 @@ def task_priority(
     levels : sequence of TaskLevel
         Their Jacobians have the same number n of columns.
     joint_metric : (n,) or (n, n) array, optional
-        Decides among rates that serve all tasks equally.
+        Metric of the joint rates; selects one of the optimal solutions.
     secondary : (n,) array, optional
-        Rates wanted where all tasks leave freedom.
+        Desired rates in the null space of all tasks.
     cutoff : float
-        Singular values of J_k Z up to `cutoff` times the size of J_k count as zero.
+        Singular values of J_k Z up to `cutoff` times the norm of J_k are treated as zero.
 
     Raises
     ------

@@ -1,17 +1,17 @@
 # Copyright 2026 The screw_dynamics_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-r"""Inverse velocity kinematics: joint rates for a twist, J v = V, also where there is none or many.
+r"""Inverse velocity kinematics: joint rates v for a twist V, J v = V, in the least-squares sense.
 
-With a joint metric M and a task metric C (`weighted_inverse`), a damping lambda and joint rates v_0
-wanted besides::
+With a joint metric M and a task metric C (`weighted_inverse`), a damping lambda and secondary
+joint rates v_0::
 
     v = J^# V + (1 - J^+ J) v_0,        J^# = (J^T C J + lambda^2 M)^-1 J^T C
 
-Of all rates that bring the twist closest to V in the task metric these are, without v_0, the
-shortest in the joint metric; v_0 moves the robot only where the task does not feel it. Resolved
-rate control is the case of a regular square J. For a robot with fewer joints than the task has
-rows, J J^+ V is the twist it can make that is nearest in the task metric.
+Among the rates whose twist is nearest to V in the task metric, these have the least norm in the
+joint metric if v_0 = 0; v_0 acts only in the null space of the task. For a regular square J this is
+resolved rate control. For a robot with fewer joints than the task has rows, J J^+ V is the feasible
+twist nearest to V in the task metric.
 
 Source: Bruyninckx 2010 (5.45), (5.51), (5.52), (5.54), sections 5.9.4, 5.10 and 7.12 (C-026, C-027,
 C-041 to C-043, C-045, C-104).
@@ -43,7 +43,7 @@ ROUNDING_TOLERANCE = 1e-9
 
 @dataclass(frozen=True)
 class InverseVelocityResult:
-    """Joint rates for a twist, and how far to trust them.
+    """Joint rates for a twist, with residual and status.
 
     Attributes
     ----------
@@ -52,11 +52,11 @@ class InverseVelocityResult:
     success : bool
         Whether the twist is reached: |residual| at most 1e-6 |V|, in the task metric.
     residual : (m,) array
-        V - J v: what the joints do not produce.
+        V - J v.
     rank : int
         Number of directions of the task that the joints reach.
     singular_values : (min(m, n),) array
-        Of the Jacobian between the two metrics, falling.
+        Of the Jacobian between the two metrics, in descending order.
     damping : float
         The lambda that was used.
     message : str
@@ -82,14 +82,14 @@ def inverse_velocity(
     secondary: ArrayLike | None = None,
     cutoff: float = TOLERANCE,
 ) -> InverseVelocityResult:
-    """Return joint rates v with J v = twist, or as near to it as can be.
+    """Return joint rates v with J v = twist, in the least-squares sense.
 
     Parameters
     ----------
     J : (m, n) array
-        Jacobian; any rows: of one link or several, in one representation, or a selection.
+        Jacobian: of one or several links in one representation, or selected rows.
     twist : (m,) array
-        What J v should be [rad/s, m/s].
+        Desired J v [rad/s, m/s].
     joint_metric, task_metric : (n,) or (n, n), (m,) or (m, m), optional
         Positive definite, or the diagonal. The mass matrix as joint metric gives the rates of least
         kinetic energy.
@@ -98,7 +98,7 @@ def inverse_velocity(
     secondary : (n,) array, optional
         v_0, projected on the null space; for instance minus the gradient of a cost.
     cutoff : float
-        Singular values up to `cutoff` times the largest count as zero.
+        Singular values up to `cutoff` times the largest are treated as zero.
 
     Raises
     ------

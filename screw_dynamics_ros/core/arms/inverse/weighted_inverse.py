@@ -3,16 +3,17 @@
 
 r"""Generalized inverses of a linear map between spaces with metrics, by one decomposition.
 
-Joint rates v and twists V = J v have no natural length: rates of turning and sliding joints, and
-angular and linear velocities, differ in units. A choice has to be made, and here it is explicit:
+Joint rates v and twists V = J v have no natural norm, because rates of revolute and prismatic
+joints, and angular and linear velocities, have different units. The metrics are therefore explicit:
 |v|^2 = v^T M v with a joint metric M and |V|^2 = V^T C V with a task metric C, both symmetric and
 positive definite. With M = L L^T and C = K K^T (Cholesky) the map is, in coordinates in which both
 metrics are the identity::
 
     K^T J L^-T = U diag(s) W^T
 
-Everything else is read off it: the weighted pseudo-inverse, damped least squares, the null space,
-what is lost at a singularity. Without a choice both metrics are the identity: 1 rad counts as 1 m.
+This decomposition gives the weighted pseudo-inverse, damped least squares, the null space and the
+directions lost at a singularity. By default both metrics are the identity: 1 rad is weighted as 1
+m.
 
 Source: Bruyninckx 2010 (5.33), (5.45), (5.51), (5.52), (5.54), sections 5.8.2 and 5.9.4, with the
 errata E-03 to E-08 (C-020, C-021, C-026, C-027, C-041, C-042, C-045).
@@ -33,10 +34,10 @@ from screw_dynamics_ros.core.types import Array
 
 @dataclass(frozen=True)
 class AdaptiveDamping:
-    """Damping that sets in near a singularity: lambda^2 = largest^2 (1 - (s / threshold)^2).
+    """Damping near a singularity only: lambda^2 = largest^2 (1 - (s / threshold)^2).
 
-    There is none while the smallest singular value s is at least `threshold`; both are in the unit
-    of the scaled singular values (C-043).
+    There is no damping if the smallest singular value s is at least `threshold`; both are in the
+    unit of the scaled singular values (C-043).
     """
 
     largest: float
@@ -66,23 +67,23 @@ class WeightedInverse:
     domain_metric, range_metric : (n,) or (n, n), (m,) or (m, m), optional
         Symmetric positive definite, or the diagonal; the identity by default.
     cutoff : float
-        Singular values up to `cutoff` times the largest count as zero.
+        Singular values up to `cutoff` times the largest are treated as zero.
 
     Attributes
     ----------
     singular_values : (min(m, n),) array
-        Of the map between the metrics, falling.
+        Of the map between the metrics, in descending order.
     full_rank : int
-        The largest rank there can be: columns of zeros, of joints that do not move the link, cannot
-        add to it. A row of zeros is a freedom that is lost.
+        The largest possible rank: columns of zeros, of joints that do not move the link, do not
+        contribute. A row of zeros is a lost direction.
     rank : int
     null_space : (n, n - rank) array
         Basis Z of the solutions of A Z = 0, orthonormal in the domain metric: Z^T M Z = 1.
     lost : (m, m - rank) array
-        Basis of what is orthogonal, in the range metric, to all that A reaches.
+        Basis of the orthogonal complement of the range of A, in the range metric.
     annihilators : (m, m - rank) array
-        Basis of the row vectors that A turns to zero, y^T A = 0; for a Jacobian reciprocal
-        wrenches. They are C times `lost` and span the same space whatever the metric.
+        Basis of the solutions of y^T A = 0; for a Jacobian, the reciprocal wrenches. They are C
+        times `lost` and span the same space for any metric.
 
     Raises
     ------
@@ -91,7 +92,7 @@ class WeightedInverse:
 
     Examples
     --------
-    Two joints push the same coordinate; the one of larger weight moves less.
+    Two joints move the same coordinate; the one with the larger weight moves less.
 
     >>> WeightedInverse(np.array([[1.0, 1.0]]), domain_metric=[1.0, 3.0]).inverse()
     array([[0.75],
@@ -126,7 +127,7 @@ class WeightedInverse:
 
     @property
     def smallest(self) -> float:
-        """The singular value that decides about full rank; 0 if everything is zero."""
+        """The singular value that determines full rank; 0 if all are zero."""
         return float(self.singular_values[self.full_rank - 1]) if self.full_rank else 0.0
 
     def output_direction(self, k: int) -> Array:
@@ -143,7 +144,7 @@ class WeightedInverse:
     def inverse(self, damping: float | AdaptiveDamping = 0.0) -> Array:
         """Return the pseudo-inverse A^# (n, m), or that of damped least squares.
 
-        A^# b is the shortest of the x of least |A x - b|^2 + damping^2 |x|^2, in the two metrics:
+        A^# b is the least-norm minimizer x of |A x - b|^2 + damping^2 |x|^2 in the two metrics:
         (A^T C A + lambda^2 M)^-1 A^T C = L^-T W diag(s / (s^2 + lambda^2)) U^T K^T. Its gain along
         a singular vector is at most 1 / (2 lambda), at s = lambda.
         """
@@ -189,8 +190,8 @@ def metric(name: str, size: int, value: ArrayLike | None) -> Array:
     Raises
     ------
     ArgumentError
-        If it has another shape, holds NaN, or is not symmetric positive definite: a singular weight
-        leaves the answer undetermined.
+        If it has another shape, contains NaN, or is not symmetric positive definite: with a
+        singular weight the solution is not unique.
     """
     if value is None:
         return np.eye(size)
@@ -223,8 +224,8 @@ def metric(name: str, size: int, value: ArrayLike | None) -> Array:
 def length_metric(length: float, links: int = 1) -> Array:
     """Return the diagonal (6 links,) of the twist metric |V|^2 = length^2 |omega|^2 + |v|^2.
 
-    1 rad/s counts as much as `length` m/s: the characteristic length, in meters. For wrenches
-    (moment, force) the inverse of this metric belongs to it.
+    1 rad/s is weighted as `length` m/s: the characteristic length in meters. The metric of wrenches
+    (moment, force) is the inverse of this metric.
 
     >>> length_metric(0.5)
     array([0.25, 0.25, 0.25, 1.  , 1.  , 1.  ])
