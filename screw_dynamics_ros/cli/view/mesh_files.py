@@ -39,7 +39,7 @@ def local_mesh(uri: str, urdf: Path) -> Path | None:
 def installed_mesh(uri: str) -> Path | None:
     """Return the file of a mesh in the share folder of an installed package, else None.
 
-    This is for a description of a topic: whoever published it can name any file.
+    This is for a description of a topic: its publisher can name any file.
     """
     if not uri.startswith(PACKAGE):
         return None

@@ -13,7 +13,7 @@ import numpy as np
 from screw_dynamics_ros.cli.view.state import TORQUE_TERMS
 from screw_dynamics_ros.core.types import Array
 
-#: Colors that can be told apart with any color vision, on light and dark ground.
+#: Colors that are distinct with any color vision, on light and dark ground.
 COLORS = {
     'gravity': '#4477aa',
     'inertia': '#66ccee',
