@@ -1,12 +1,12 @@
 # Copyright 2026 The screw_dynamics_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""The model state of a running robot: `bringup` beside its driver.
+r"""The model state of a running robot: `bringup` beside its driver.
 
     ros2 launch screw_dynamics_ros bringup.launch.py
     ros2 launch screw_dynamics_ros bringup.launch.py namespace:=left description:=robot.urdf
     ros2 launch screw_dynamics_ros bringup.launch.py view:=true
-    ros2 launch screw_dynamics_ros bringup.launch.py rviz:=true \\
+    ros2 launch screw_dynamics_ros bringup.launch.py rviz:=true \
         description:=package://my_robot/urdf/robot.urdf.xacro description_arguments:='prefix:=left_'
     ros2 launch screw_dynamics_ros bringup.launch.py loop_closures:=/path/to/closures.yaml
     ros2 launch screw_dynamics_ros bringup.launch.py driver:=franka

@@ -1,10 +1,10 @@
 # Copyright 2026 The screw_dynamics_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Trajectories with efforts, within the limits, for a joint trajectory controller.
+r"""Trajectories with efforts, within the limits, for a joint trajectory controller.
 
     ros2 launch screw_dynamics_ros trajectory_proxy.launch.py
-    ros2 launch screw_dynamics_ros trajectory_proxy.launch.py \\
+    ros2 launch screw_dynamics_ros trajectory_proxy.launch.py \
         controller_action:=/left/arm_controller/follow_joint_trajectory
 
 Goals for the controller go to trajectory_proxy/follow_joint_trajectory then.

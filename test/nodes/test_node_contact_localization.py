@@ -138,7 +138,8 @@ def test_nothing_is_computed_without_subscribers(bench, robot, monkeypatch):
 
 def test_rate_counts_by_the_stamps(bench, robot):
     """Every second state at half of their rate; the last contact is still reported by the
-    status."""
+    status.
+    """
     tau = effort(robot, ('panda_hand_tcp', np.concatenate([np.zeros(3), PUSH])))
     first = now(bench)
     bench.node.set_parameters([Parameter('contact_rate', value=50.0)])

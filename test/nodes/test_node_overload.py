@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 
 """A driver that is faster than the node: the newest joint states are answered, and it is
-reported."""
+reported.
+"""
 
 import time
 

@@ -113,7 +113,8 @@ class ExtendedPrecision:
         self, link: Link, q: np.ndarray, v: np.ndarray, a: np.ndarray, turn: np.ndarray
     ) -> tuple[np.ndarray, ...]:
         """Return pose (R, p) on the predecessor, and what the joint adds to velocity (omega, v) and
-        acceleration; a free base is displaced by the infinitesimal body-fixed twist `turn`."""
+        acceleration; a free base is displaced by the infinitesimal body-fixed twist `turn`.
+        """
         if link.kind == 'free':
             R, p = of_quaternion(q[:, 3:7]), q[:, :3] + 0 * turn[:, 3:]
             p, R = p + times(R, turn[:, 3:]), R @ (ONE + hat(turn[:, :3]))

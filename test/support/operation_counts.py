@@ -10,7 +10,8 @@ import pytest
 
 class Counter:
     """Counts the different operands an operation is applied to; recording shares the
-    repetitions."""
+    repetitions.
+    """
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch, place: object, name: str) -> None:
         self.operands: dict[tuple[int, ...], tuple[object, ...]] = {}

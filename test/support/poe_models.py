@@ -107,7 +107,8 @@ def differences(values: Sequence[np.ndarray], order: int) -> Derivatives:
 
 class Reference:
     """The motion of one body of a product of exponentials along polynomials of the joint
-    coordinates."""
+    coordinates.
+    """
 
     def __init__(self, geometry: BodyScrews, body: int) -> None:
         self.path = geometry.path(body)

@@ -75,7 +75,8 @@ def run(*arguments, link=LINK):
 
 def test_corrected_urdf(tmp_path, recorded, truth, capsys):
     """C-018: the file predicts poses never measured ten times better, keeps the rest of the
-    description, also in the eyes of doctor; the report and the picture say how well."""
+    description, also in the eyes of doctor; the report and the picture say how well.
+    """
     output, picture = tmp_path / 'new' / 'ur5.urdf', tmp_path / 'residuals.png'
     arguments = ('--rotation-deviation', ANGLE, '--held-out', 0.2, '--output', output)
     assert run(recorded, *arguments, '--picture', picture) == WRITTEN

@@ -90,7 +90,8 @@ def test_golden_case(backend):
 @pytest.mark.parametrize('case', CASES)
 def test_dense_equations(case, representation):
     """C-070, C-071, C-074, C-075: chains, trees, floating bases; several constraints, not only at
-    leaves, absolute and between links, in each representation, against the dense equations."""
+    leaves, absolute and between links, in each representation, against the dense equations.
+    """
     description, floating = CASES[case]
     robot = Robot(description, floating_base=floating, backend='reference')
     links, r = robot.link_names, representation

@@ -78,7 +78,7 @@ class Motion:
 
     @cached_property
     def derivatives(self) -> list[np.ndarray]:
-        """[C, C', C'']"""
+        """[C, C', C'']."""
         return differences([self.pose(k * STEP) for k in NODES], 2)
 
     @cached_property

@@ -96,7 +96,8 @@ def drift(robot: Robot, q: np.ndarray, v: np.ndarray, start: np.ndarray) -> floa
 @pytest.mark.parametrize('case', ['body', *CASES])
 def test_momentum_of_a_free_robot_is_constant(case, backend):
     """D-45: thousands of steps, springs in the joints: Pi^s stays to 1e-13; in (q, v) Runge-Kutta
-    steps change it by the error of integration."""
+    steps change it by the error of integration.
+    """
     robot = free_body(backend=backend) if case == 'body' else floating(case, backend)
     robot.gravity = (0, 0, 0)
     q, v = state(robot)

@@ -274,7 +274,8 @@ def test_body_fixed_acceleration_and_jerk(chain):
 
 def test_spatial_acceleration_jerk_and_second_partials(chain):
     """D-10, D-12: (17), (21), (22) and the recursion agree; (20) is the second partial
-    derivative."""
+    derivative.
+    """
     J, v, a = chain.Js, chain.v, chain.a
     V = [motion.V[0] for motion in chain.spatial]
     dJ = [bracket(V[j], J[j]) for j in range(N)]
@@ -320,7 +321,8 @@ def test_hybrid_partials(chain):
 
 def test_hybrid_rates_and_acceleration(chain):
     """D-14 and E-09 to E-11: (26), (27), (28) as printed fail, corrected they hold, (29) is
-    right."""
+    right.
+    """
     truth = np.einsum('jkx,k->jx', chain.partials('hybrid'), chain.v)
     motions, J, v = chain.hybrid, chain.Jh, chain.v
     V = [motion.V[0] for motion in motions]
@@ -361,7 +363,8 @@ def test_hybrid_rates_and_acceleration(chain):
 
 def test_hybrid_second_rates_and_jerk(chain):
     """D-15 and E-12: in [D](31), (32) everything acts on 0X_j; as printed q' multiplies 2 ad_w q''
-    too."""
+    too.
+    """
     motions, v, a = chain.hybrid, chain.v, chain.a
     last = motions[-1]
     corrected = printed = np.zeros(6)
@@ -413,7 +416,8 @@ def test_mixed_rates_and_jerk(chain):
 
 def test_printed_newton_euler_equations_fail():
     """E-14, [D](42): + m d~ (v' + w~ v), and E-16, [D](50): m r_c'' = f; against the rate of the
-    momentum."""
+    momentum.
+    """
     geometry = random_geometry(0, N, chain=True)
     trajectory = random_trajectory(0, N)
     inertia = random_inertias(0, N)[-1]

@@ -363,7 +363,8 @@ def test_representations_convert_into_each_other(seed):
 
 def test_columns_depend_on_the_joints_they_should():
     """K-35, B-124: J^b does not depend on q_1, column j of J^s not on q_j and what follows; J^h
-    on all but the last, whose axis carries the origin of the link."""
+    on all but the last, whose axis carries the origin of the link.
+    """
     robot = reference(random_description(5, 6, chain=True))
     q, _ = state(robot, 5)
     tip = robot.link_names[-1]

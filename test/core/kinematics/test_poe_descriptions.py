@@ -100,7 +100,8 @@ def test_conversions_round_trip(seed, first, second):
 @SEEDS
 def test_data_of_the_descriptions(seed):
     """K-13 to K-15, K-18: B_i = A_p^-1 A_i, ^pX_i = Ad_{B_i} X_i, Y_i = Ad_{A_i} X_i = Ad_{A_p}
-    ^pX_i."""
+    ^pX_i.
+    """
     geometry = random_geometry(seed, 6)
     spatial, predecessor = SpatialScrews.of(geometry), PredecessorScrews.of(geometry)
     for i, p in enumerate(geometry.parents):
@@ -125,7 +126,8 @@ def test_joint_frames_are_on_the_axes(seed):
 @SEEDS
 def test_joint_frames_placed_anywhere(seed):
     """K-12: the general joint frames of [K](3), not those `of` chooses; B = S_p S_i^-1, X =
-    Ad_{S_i} Z."""
+    Ad_{S_i} Z.
+    """
     rng = np.random.default_rng(seed)
     geometry = random_geometry(seed, 6)
     S_i = np.stack([random_pose(rng) for _ in range(6)])
@@ -211,7 +213,8 @@ def test_a_chain_out_of_a_tree():
 @pytest.mark.parametrize('description', ALL)
 def test_every_description_has_the_same_torques(seed, description):
     """K-16, D-31: Q and q'' do not depend on the description, inertias moved along with the
-    frames."""
+    frames.
+    """
     n = 6
     geometry, inertias = random_geometry(seed, n), random_inertias(seed, n)
     q, v, a = random_trajectory(seed, n)[:3]
@@ -252,7 +255,8 @@ def test_dynamics_with_axes_anywhere_and_helical_joints(seed):
 @SEEDS
 def test_geometry_of_a_description(seed):
     """K-12, B-118: poses of all links, mimic and fixed joints included, as composed link by
-    link."""
+    link.
+    """
     description = random_description(
         seed, 10, ('revolute', 'prismatic', 'continuous', 'fixed'), mimic=2
     )

@@ -154,7 +154,8 @@ def test_joint_torques_in_both_orders(robot, exchange):
 @pytest.mark.parametrize('floating_base', [False, True])
 def test_one_interface_for_chains_and_trees(floating_base):
     """C-012, B-003, B-134, B-135: the same calls for every model: FPK FVK IPK IVK IFK FFK and
-    accelerations."""
+    accelerations.
+    """
     robot = Robot(random_description(4, 8), floating_base=floating_base, backend='reference')
     rng = np.random.default_rng(0)
     q, v, a = random_configuration(robot, rng), *rng.normal(size=(2, robot.nv))
@@ -247,7 +248,8 @@ def test_nearest_branch(robot, solution):
 
 def test_every_solution_found_is_one(robot):
     """B-135: starts anywhere lead to the eight golden solutions and to nothing else; at each of
-    them the joint rates found give the twist."""
+    them the joint rates found give the twist.
+    """
     rng, found = np.random.default_rng(0), set()
     for start in rng.uniform(-np.pi, np.pi, (100, 6)):
         result = robot.inverse_kinematics(arm_321.POSE_EXACT, 'tool', start)

@@ -230,7 +230,8 @@ TORQUES = """
 @pytest.mark.parametrize('upgrade', ['between two starts', 'while it starts'])
 def test_the_torques_of_a_version_before_are_not_loaded(tmp_path, upgrade):
     """A sign is corrected in a formula; the files may even change in a running process,
-    which goes on with what it has loaded, and must not leave that for the next one."""
+    which goes on with what it has loaded, and must not leave that for the next one.
+    """
     pytest.importorskip('rclpy')
     path, folder = copied_package(tmp_path / 'installed'), tmp_path / 'cache'
     module = path / 'screw_dynamics_ros' / 'core' / 'measurement' / 'reference_torques.py'

@@ -260,7 +260,6 @@ def deserialize_equals(data, message):
 
 def test_reader_leaves_foreign_encodings_to_rclpy():
     """Big-endian data is not little-endian CDR: it is never read in place."""
-
     message = joint_state(['a', 'b'], [1.0, 2.0], [], [])
     big_endian = (
         b'\0\0\0\0'

@@ -202,7 +202,7 @@ class Rivals(RuleBasedStateMachine):
 
     @rule(sends=st.booleans())
     def publish(self, sends):
-        """This node begins or ends."""
+        """Our node begins or ends."""
         if not sends:
             self.others.expect_empty()
         self.graph.send('kinematics', self.own if sends else frames())

@@ -96,7 +96,8 @@ def test_golden_pose_must_be_rigid(robot):
 )
 def test_what_is_no_pose_is_not_out_of_reach(robot, changed, value, reason):
     """Neither certified to have no solution, nor solved as if nothing were wrong; one of a stack
-    neither."""
+    neither.
+    """
     arm = robot()
     q = np.array([0.3, 0.4, 0.7, -0.5, 0.6, 1.1])
     poses = arm.link_pose(np.stack([q, q]), 'tool')

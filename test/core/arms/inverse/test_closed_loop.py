@@ -173,7 +173,8 @@ def test_a_floating_base_and_two_links():
 
 def four_bar():
     """The four-bar of 8.6, cut open at the joint of coupler and rocker: crank 1, coupler 3.5,
-    ground 4, rocker 3; every joint about z."""
+    ground 4, rocker 3; every joint about z.
+    """
 
     def pose(x):
         C = np.eye(4)

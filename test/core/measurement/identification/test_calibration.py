@@ -138,7 +138,8 @@ def test_columns_are_unit_screws():
 
 def test_first_order_model():
     """B-132, (5.30): log(T_model^-1 T_measured) = J_P P up to the square of the errors, by scipy's
-    logarithm."""
+    logarithm.
+    """
     table = general_arm()
     truth = with_errors(table, 1)
     q = configurations(table, 3)
@@ -265,7 +266,8 @@ def test_parallel_axes_are_named():
 
 def test_nearly_parallel_axes_need_hayati_roberts():
     """B-132, B-111: if the parallel axes tilt, Hayati-Roberts constants follow by small amounts,
-    the common normal of Denavit and Hartenberg jumps."""
+    the common normal of Denavit and Hartenberg jumps.
+    """
     nominal = elbow_arm(HayatiRobertsRow)
     truth = with_errors(nominal, 6)
     q, other = configurations(nominal), configurations(nominal, 10, seed=8)
@@ -312,7 +314,8 @@ def test_noise_leaves_the_errors_expected():
 
 def test_weights_are_those_given():
     """B-132: with noise in the rotations only, weighting them properly is better by far; the
-    median, because the last twist shows in the rotations alone."""
+    median, because the last twist shows in the rotations alone.
+    """
     nominal = general_arm(1)
     truth = with_errors(nominal, 1)
     q = configurations(nominal)
@@ -330,7 +333,8 @@ def test_weights_are_those_given():
 @pytest.mark.parametrize('points', [False, True], ids=['poses', 'points'])
 def test_large_residuals_end_at_the_minimum(points):
     """(5.30) is a first-order fit for small residuals; with the derivative of the logarithm the
-    result minimizes the weighted squares also where noise is large."""
+    result minimizes the weighted squares also where noise is large.
+    """
     nominal = general_arm(1)
     q = configurations(nominal)
     measured = noisy(nominal.pose(q), 4, 0.3, 0.1)
@@ -374,7 +378,8 @@ def test_no_convergence_is_said():
 
 def test_inverse_kinematics_of_the_calibrated_arm():
     """B-133: the nominal solution misses the target with the calibrated arm; numeric inverse
-    kinematics from there reaches it nearby."""
+    kinematics from there reaches it nearby.
+    """
     nominal = elbow_arm(HayatiRobertsRow)
     truth = with_errors(nominal, 9)
     q = configurations(nominal)

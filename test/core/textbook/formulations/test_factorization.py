@@ -86,7 +86,8 @@ def real_tree(seed: int) -> tuple[Tree, np.ndarray, np.ndarray, np.ndarray]:
 @IN_ALL_REPRESENTATIONS
 def test_recursions_against_differences(seed, representation):
     """K-22, K-26, K-29, K-32, D-05, D-10, D-12, D-14 to D-16, B-117: twist to snap of every
-    body."""
+    body.
+    """
     geometry, tree, trajectory = tree_and_state(seed)
     motions = body_motions(tree, trajectory[0], list(trajectory[1:5]), representation)
     for i, motion in enumerate(motions):
@@ -143,7 +144,8 @@ def test_golden_planar_arm(representation):
 @SEEDS
 def test_outward_recursions_of_the_book(seed):
     """B-119, B-120, C-050: material and screw form with the corrected transport of the bias, for R
-    and P joints."""
+    and P joints.
+    """
     geometry = random_geometry(seed, N, 'RP', chain=True)
     tree, (q, v, a) = tree_of(geometry), random_trajectory(seed, N)[:3]
     hybrid = body_motions(tree, q, [v, a], 'hybrid')
@@ -175,7 +177,8 @@ def test_outward_recursions_of_the_book(seed):
 
 def test_printed_transport_of_the_bias_acceleration_fails():
     """Erratum of (5.22): transporting the bias acceleration by S gives it a lever arm it does not
-    have."""
+    have.
+    """
     geometry = random_geometry(1, N, 'R', chain=True)
     tree, (q, v, a) = tree_of(geometry), random_trajectory(1, N)[:3]
     motions = body_motions(tree, q, [v, a], 'hybrid')
@@ -201,7 +204,8 @@ def test_printed_transport_of_the_bias_acceleration_fails():
 @IN_ALL_REPRESENTATIONS
 def test_factors(seed, representation):
     """K-19, K-23, K-27, K-30, K-33: A (1 - D) = 1, D nilpotent, its blocks the T_i, A X the
-    Jacobians."""
+    Jacobians.
+    """
     geometry, tree, trajectory = tree_and_state(seed)
     q = trajectory[0]
     own = factors(tree, q, representation)
@@ -228,7 +232,8 @@ def test_factors(seed, representation):
 @pytest.mark.parametrize('screws', SCREWS)
 def test_factors_with_screws_of_another_kind(seed, representation, screws):
     """K-27: J^s = A^s Y = A^sb X^b = A^sh X^h with their inverses, and the same for the others
-    (A^mh)."""
+    (A^mh).
+    """
     _, tree, trajectory = tree_and_state(seed)
     mixed = factors(tree, trajectory[0], representation, screws)
     np.testing.assert_allclose(
@@ -240,7 +245,8 @@ def test_factors_with_screws_of_another_kind(seed, representation, screws):
 @SEEDS
 def test_blocks_of_the_spatial_factors(seed):
     """K-25, K-27: A^sb = L diag(Ad_C), A^sh = L diag(Ad_r), A^s = L diag(Ad_{C A^-1}); columns
-    repeat."""
+    repeat.
+    """
     geometry, tree, trajectory = tree_and_state(seed)
     q = trajectory[0]
     C, C_0 = body_poses(tree, q), body_poses(tree, np.zeros(N))
@@ -289,7 +295,8 @@ def test_blocks_of_the_other_factors(seed):
 @SEEDS
 def test_equivalent_forms_of_the_columns(seed):
     """K-21, K-25, K-28, K-31: J^b_ij = Ad_{C_i,j} X_j, J^s_j = Ad_{C_j} X_j, J^h_ij = Ad_{R_i}
-    J^b_ij, ..."""
+    J^b_ij, ...
+    """
     geometry, tree, trajectory = tree_and_state(seed)
     q = trajectory[0]
     C, Y = body_poses(tree, q), factors(tree, np.zeros(N), 'spatial').jacobian
@@ -315,7 +322,8 @@ def test_equivalent_forms_of_the_columns(seed):
 @SEEDS
 def test_reference_screw_is_not_the_instantaneous_one(seed):
     """E-25: Y_j = Ad_{r_j} 0X_j holds at q = 0 only; J^s_j does, and Y_j = Ad_{A_j} Ad_{R_j}^T
-    0X_j."""
+    0X_j.
+    """
     _, tree, trajectory = tree_and_state(seed)
     q = trajectory[0]
     C, A = body_poses(tree, q), body_poses(tree, np.zeros(N))
@@ -435,7 +443,8 @@ def two_hands() -> Tree:
 @IN_ALL_REPRESENTATIONS
 def test_tree_jacobian(two_hands, representation):
     """B-126: rows (J1 J2 J3 0 0) and (J1 0 0 J4 J5); the first columns are equal for screw twists
-    only."""
+    only.
+    """
     q, v = np.random.default_rng(1).uniform(-1, 1, (2, 5))
     J = stacked_jacobian(two_hands, q, ['hand1', 'hand2'], representation)
     assert J.shape == (12, 5)
