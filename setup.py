@@ -34,7 +34,7 @@ NEEDED = [
     'tqdm>=4.57,<5',
 ]
 OPTIONAL = {
-    'view': ['viser>=1,<2', 'trimesh>=4,<6'],
+    'view': ['viser>=1.1,<2', 'trimesh>=4,<6'],
     'plot': ['matplotlib>=3.5,<4'],
     'recordings': ['rosbags>=0.11,<0.12', 'pyarrow>=14,<30', 'dask[distributed]>=2023.5,<2027'],
     'xacro': ['xacro>=2.0,<3'],
