@@ -52,9 +52,11 @@ tables:
 	@tools/setup.sh all
 	@$(IN_VENV) python tools/pages.py
 
-# The site in build/docs; what has not changed since the last time is kept.
+# The site in build/docs, once the tutorials print what they show; what has not changed since the
+# last time is kept.
 docs:
 	@tools/setup.sh all
+	@$(IN_VENV) python -m pytest -q -n 2 --dist load test/doc/test_tutorials.py
 	@$(IN_VENV) sphinx-build -q -W --keep-going -d build/doctrees doc build/docs
 	@echo 'build/docs/index.html'
 

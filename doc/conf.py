@@ -87,8 +87,10 @@ html_static_path = [str(DOC / 'static')]
 html_css_files = ['site.css']
 html_copy_source = False
 html_theme_options = {'navigation_with_keys': True}
-copybutton_prompt_text = r'>>> |\.\.\. |\$ '
+copybutton_prompt_text = r'>>> |\.\.\. ?|\$ '
 copybutton_prompt_is_regexp = True
+copybutton_line_continuation_character = '\\'
+copybutton_here_doc_delimiter = 'EOF'
 
 LINK = re.compile(r'\[([^]\[]*)\]\((\.\.?/[^)\s#]*)(#[^)\s]*)?\)')
 

@@ -39,3 +39,14 @@ def test_index_names_all():
 @pytest.mark.parametrize('page', PAGES, ids=lambda page: page.stem)
 def test_tutorial_is_short(page):
     assert 50 < len(page.read_text(encoding='utf-8').splitlines()) <= 150
+
+
+@pytest.mark.parametrize('page', PAGES, ids=lambda page: page.stem)
+def test_statements_can_be_pasted(page):
+    """Python's prompt wants an empty line after a compound statement; doctest does not."""
+    text = page.read_text(encoding='utf-8')
+    head = r'^>>> (?:def |for |while |with |@).*'
+    compound = re.findall(
+        r'^>>> (?:def |for |while |with |@).*\n(?:\.\.\..*\n)*', text, re.MULTILINE
+    )
+    assert [each for each in compound if not each.endswith('\n...\n')] == []
