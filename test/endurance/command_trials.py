@@ -44,7 +44,7 @@ BENT = {
 }
 UNDESCRIBED = ['-r', 'robot_description:=/unused']  # descriptions come from the trials only
 
-# Those that end the node come last: a new one takes its place.
+# Those that end the node come last: a new one replaces it.
 LASTING = ('driver stopped', 'driver killed', 'node stopped', 'description', 'payload', 'reference')
 ENDING = ('SIGINT', 'SIGTERM', 'SIGKILL')
 KINDS = LASTING + ENDING

@@ -168,7 +168,7 @@ class PlainObservers:
         )
 
     def reduced(self):
-        """Return the reduced wrench of each step, force first, None where there is none."""
+        """Return the reduced wrench of each step, force first, None without one."""
         D = np.array([LENGTH] * 3 + [1.0] * 3)
         estimates, ranks = [], []
         for torque, step in zip(self.filtered(), self.steps):

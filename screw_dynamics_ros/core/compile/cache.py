@@ -9,7 +9,7 @@ partial one; a checksum detects damaged files, and files under a wrong name. Whe
 written (a read-only home) the cache is silently not used.
 
 What is loaded is executed. So a folder counts only if nobody but its user can have written there;
-else a warning says so once, and an empty folder for this process alone takes its place.
+else a warning says so once, and an empty folder for this process alone replaces it.
 """
 
 from __future__ import annotations

@@ -101,7 +101,7 @@ def limit_reactions(
 
     A limit acts only within `tolerance` (rad or m) of it, or beyond, and only against a torque that
     pushes into it; then it bears all of that torque. q, tau (..., n); lower, upper (n,), infinite
-    where there is none.
+    without a bound.
 
     Source: Bruyninckx 2010, sections 4.13 and 4.13.2 (B-103).
 

@@ -297,7 +297,7 @@ def _mimic(element: Element, owner: str) -> Mimic | None:
 
 
 def _origin(element: Element, owner: str) -> NDArray[np.float64]:
-    """Return the pose (4, 4) of an <origin>; the identity where there is none."""
+    """Return the pose (4, 4) of an <origin>; the identity if it is missing."""
     pose = np.eye(4)
     origin = child(element, 'origin')
     if origin is not None:

@@ -99,7 +99,7 @@ def split(X: Array, inertia: RigidInertia) -> tuple[RigidInertia, RigidInertia]:
         kept, least, most = I - on_axis, *np.argsort(I.diagonal()[:2])
         kept[most, most] = 0.5 * (I[2, 2] + I[most, most] - I[least, least])
         kept[least, least] = I[2, 2] - kept[most, most]  # exact: I_zz, which the joint feels, stays
-        kept[2, 2] = kept[0, 0] + kept[1, 1]  # theta_zz is zero to the last bit
+        kept[2, 2] = kept[0, 0] + kept[1, 1]  # theta_zz is exactly zero
         return (0.0, h * [1, 1, 0], kept), (m, h * [0, 0, 1], on_axis)
     if np.array_equal(X, ALONG_Z):
         return (m, h, none[2]), (0.0, none[1], I)

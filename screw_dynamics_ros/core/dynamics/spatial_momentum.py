@@ -9,7 +9,7 @@ with that of the base, which is Pi^b = Ad_C^T Pi^s, in the root frame. There
 
     Pi^s' = W^s,     the sum of applied wrenches and weight, nothing else,
 
-so that a method that adds multiples of rates keeps a constant Pi^s to the last bit.
+so that a method that adds multiples of rates keeps a constant Pi^s exactly.
 
 The planar arm floats, both unit masses on the x axis, at 1 and 2: the weights 10 along -y have the
 moment -30 about z, the force -20, and leave the joints alone (M v = 0, no torque but the weight's).

@@ -43,7 +43,7 @@ class MomentumPreserving(Integrator):
     """Steps in (q, P), where the total spatial momentum Pi^s = P[:6] changes by W^s alone.
 
     The base moves by increments on the left, C <- exp X C with X' = dexp^-1_X V^s. A robot without
-    applied wrenches and gravity keeps Pi^s to the last bit in `momenta_step`; `step`, whose state
+    applied wrenches and gravity keeps Pi^s exactly in `momenta_step`; `step`, whose state
     is (q, v), to the rounding of M v = p and back in every step.
 
     Source: Müller 2018b, sections 3.1, 4.2 and 7 (D-45).

@@ -141,7 +141,7 @@ class LinkTable:
     Raises
     ------
     DescriptionError
-        No rows, as many names as rows not, or `base` or `tool` is no rigid motion.
+        No rows, as many names as rows not, or `base` or `tool` is not a rigid motion.
     """
 
     def __init__(

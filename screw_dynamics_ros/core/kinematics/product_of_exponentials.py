@@ -76,7 +76,7 @@ class Geometry(ABC):
     Raises
     ------
     DescriptionError
-        Lengths that do not match, a predecessor that comes later, a pose that is no rigid motion, a
+        Lengths that do not match, a predecessor that comes later, a matrix that is not a pose, a
         screw that is not of unit length, a number that is not finite; names the joint.
     """
 

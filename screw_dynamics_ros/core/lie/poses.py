@@ -68,7 +68,7 @@ def residual(C: npt.ArrayLike, target: npt.ArrayLike) -> Array:
 
     log(C^-1 target), in body axes: the twist that takes C to the target in unit time, zero if and
     only if they agree. The implicit equation of a chain is residual(pose(q), target) = 0. Raises
-    ArgumentError for what is no rigid motion.
+    ArgumentError for a matrix that is not a rigid motion.
 
     Source: Bruyninckx 2010 (5.1) (B-010).
 
@@ -124,7 +124,7 @@ def to_second_kind(C: npt.ArrayLike) -> FiniteDisplacement:
     """Return the canonical coordinates of the second kind (...,6), rad and m, of C (...,4,4).
 
     C = R_X(x1) R_Y(x2) R_Z(x3) Tr_X(x4) Tr_Y(x5) Tr_Z(x6): Bryant angles and R^T r. Those of the
-    first kind are `se3.log`. Raises ArgumentError for what is no rigid motion.
+    first kind are `se3.log`. Raises ArgumentError for a matrix that is not a rigid motion.
 
     Source: Bruyninckx 2010 (4.24) (B-075).
 

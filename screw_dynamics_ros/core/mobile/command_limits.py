@@ -27,7 +27,7 @@ from screw_dynamics_ros.core.types import Array
 
 @dataclass(frozen=True)
 class AxisLimits:
-    """Bounds of one axis [m/s or rad/s, and per s and s^2]; infinite where there is none.
+    """Bounds of one axis [m/s or rad/s, and per s and s^2]; infinite for no limit.
 
     Attributes
     ----------

@@ -4,7 +4,7 @@
 """Compilation on first use: base of `Robot`.
 
 A function is compiled when it is first called with these options and wrenched links, and kept: for
-single samples, or for stacks. Then a builtin function takes the place of the method in the
+single samples, or for stacks. Then a builtin function replaces the method in the
 instance; see `core.compile.cpython.entry`.
 """
 
@@ -193,7 +193,7 @@ class FunctionEvaluator:
     def _install_fast(
         self, function: Function, options: tuple[str, ...], kernel: NativeKernel, stacked: bool
     ) -> None:
-        """Let compiled code call a kernel; put a builtin function in the place of a method.
+        """Let compiled code call a kernel; replace a method by a builtin function.
 
         See `core.compile.cpython.entry`.
         """

@@ -50,7 +50,7 @@ Output = str | tuple[str, ...]
 
 #: What docstrings say about keywords; `out` by its type.
 KEYWORDS = {
-    'gravity': "`gravity`, (3,) or (N, 3) [m/s^2], takes the place of the robot's own",
+    'gravity': '`gravity`, (3,) or (N, 3) [m/s^2], replaces the gravity of the robot',
     'Array | None': '`out` is an array for the result',
     'tuple[Array, ...] | None': '`out` is a tuple of arrays for the results',
 }

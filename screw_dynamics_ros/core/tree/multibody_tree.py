@@ -239,7 +239,7 @@ class Tree:
 def rotation_of_z_to(axis: Array) -> Array:
     """Return a rotation whose third column is `axis`, a signed permutation if possible."""
     k = int(np.argmax(np.abs(axis)))
-    if np.abs(axis).sum() == 1.0:  # nothing but that component, to the last bit
+    if np.abs(axis).sum() == 1.0:  # the other components are exactly zero
         Q = np.eye(3)[:, [(k + 1) % 3, (k + 2) % 3, k]]
         return Q if axis[k] > 0 else Q @ np.diag([1.0, -1.0, -1.0])
     k = int(np.argmin(np.abs(axis)))

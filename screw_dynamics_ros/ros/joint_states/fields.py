@@ -80,7 +80,7 @@ class Field:
     def _substitute(
         self, policy: str, values: Array, names: NameMap, stamp: int, policies: Policies
     ) -> tuple[Array, Flags]:
-        """Return what `zero` or `hold` put in the place of values, and which of it is usable."""
+        """Return the values that `zero` or `hold` substitute, and which of them are usable."""
         if policy == 'zero':
             return np.zeros_like(values), np.ones(len(values), dtype=bool)
         if policy == 'hold':

@@ -114,7 +114,7 @@ def test_a_sign_takes_no_operation_where_a_constant_or_a_difference_takes_it(bui
 
 @pytest.mark.parametrize('last', [1.0, -2.0])
 def test_signs_of_sums_of_thousands_of_terms(recorder, last):
-    """A constant at the end of a long sum takes its sign; where there is none, it stays."""
+    """A constant at the end of a long sum takes its sign; without a sum it does not change."""
     x = recorder.inputs('x', 5000)
     total = last * x[0] + x[1]
     for term in x[2:]:

@@ -345,7 +345,7 @@ def test_copies_keep_the_drives():
 
 
 def test_programs_without_drives_are_not_touched():
-    """A drive that does nothing leaves the torques bit for bit."""
+    """A drive without effect gives bitwise equal torques."""
     path = urdf_path('panda')
     bare = Robot.from_urdf(path, backend='python')
     q, v, a = state(bare)

@@ -136,7 +136,7 @@ def test_results_of_machine_code_belong_to_the_caller():
 
 
 def test_branches_do_not_feel_each_other():
-    """Derivatives between joints of different limbs are zero, to the last bit."""
+    """Derivatives between joints of different limbs are exactly zero."""
     robot = Robot(random_description(1, 6), backend='reference')
     q, v, a = (x[0] for x in states(robot, 1).values())
     parents = {joint.child: joint for joint in robot.description.joints}

@@ -142,7 +142,7 @@ def test_derivatives_along_a_twist_do_not_commute():
 
 
 def test_joints_on_different_branches():
-    """Zero, to the last bit, unless all three joints are on one path."""
+    """Exactly zero unless all three joints are on one path."""
     robot = Robot(random_description(1, 6), backend='reference')
     q, v, a = (x[0] for x in states(robot, 1).values())
     M = robot.mass_matrix(q) != 0.0  # whether two joints are on one path

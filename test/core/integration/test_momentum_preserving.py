@@ -1,7 +1,7 @@
 # Copyright 2026 The screw_dynamics_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Steps in spatial momentum: what is kept to the last bit, what changes by the applied wrench.
+"""Steps in spatial momentum: exact conservation, and changes by the applied wrench.
 
 Spec IDs: D-45, with D-18, D-34 and D-39.
 """

@@ -123,7 +123,7 @@ def test_translation_and_rotation_commute_along_one_axis_only():
 
 
 def test_sums_of_poses_are_refused():
-    """B-029: the sum or the mean of two poses is no rigid motion, and is said to be none."""
+    """B-029: the sum or the mean of two poses is not a rigid motion, and raises an error."""
     C = random_poses(8)
     for mean in (C[0] + C[1], 0.5 * (C[0] + C[1])):
         with pytest.raises(ArgumentError, match='not a r'):

@@ -134,7 +134,7 @@ def test_vectors(backend, floating, names):
 
 @CASES
 def test_same_numbers_in_another_form(backend, floating, names):
-    """Lists, NumPy's other types, other orders in memory: the same result to the last bit."""
+    """Lists, NumPy's other types, other orders in memory: bitwise equal results."""
     robot, state = build(backend, floating)
     for name in names:
         wanted = calls()[name]

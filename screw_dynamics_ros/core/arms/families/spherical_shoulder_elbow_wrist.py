@@ -89,7 +89,7 @@ class SphericalShoulderElbowWrist(Family):
     The swivel angle is that of the elbow about the line from the shoulder center to the wrist
     center, from the half plane on the side of axis 1: with 0 the elbow is in the plane of axis 1
     and that line, as high as it can be. With the wrist above or below the shoulder there is no such
-    plane; within `NEAR_AXIS` of that, the x-axis of the base takes the place of axis 1. Any swivel
+    plane; within `NEAR_AXIS` of that, the x-axis of the base replaces axis 1. Any swivel
     angle has a zero direction that fails somewhere, as there is no direction field on a sphere.
 
     Examples

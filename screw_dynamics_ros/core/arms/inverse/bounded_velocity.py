@@ -206,7 +206,7 @@ def bounded_least_squares(A: Array, b: Array, lower: Array, upper: Array) -> Arr
         low, high = lower[free], upper[free]
         for method in ('bvls', 'trf'):  # the second where the first runs out of steps
             found = lsq_linear(A[:, free], rest, (low, high), method, tol=1e-14)
-            # at a bound to the last bit, where scipy may be a rounding off
+            # exactly at a bound; scipy may differ by a rounding error
             inside = np.clip(found.x, low, high)
             mask = found.active_mask
             x[free] = np.where(mask < 0, low, np.where(mask > 0, high, inside))

@@ -157,7 +157,7 @@ def acceleration_limits(nv: int, value: ArrayLike | None) -> Array:
     limits = float_array('the limit of acceleration', np.inf if value is None else value)
     if limits.size not in (1, nv) or not (limits > 0.0).all():
         raise ArgumentError(
-            'limits of acceleration must be positive (infinite where there is none), one number or '
+            'limits of acceleration must be positive (infinite for no limit), one number or '
             f'{nv}, got {value!r}'
         )
     return np.broadcast_to(limits.reshape(-1), (nv,))

@@ -215,7 +215,7 @@ class Annotator:
         return results or {'q': 'q'}
 
     def _of_load(self, function: str, **sources: Source) -> Formula:
-        """Return a function of the payload, which is nothing where there is none."""
+        """Return a function of the payload; it returns nothing without a payload."""
         if self._load is None:
             size = len(self.robot.payload_parameters({}))
             load: Source = Formula('no payload', (), np.zeros, ((size,),))

@@ -29,7 +29,7 @@ NORM_TOLERANCE = 1e-2  # deviation of the norm of a quaternion that is put down 
 
 
 def down_by_orientation(quaternion: Array) -> Array | None:
-    """Return the unit vector of free fall in a frame, None if that is no unit quaternion.
+    """Return the unit vector of free fall in a frame, None if that is not a unit quaternion.
 
     `quaternion` (x, y, z, w) is the orientation of the frame in a world with the z axis up.
 

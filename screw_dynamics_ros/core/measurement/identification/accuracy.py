@@ -68,7 +68,7 @@ def accuracy(modeled: ArrayLike, attained: ArrayLike) -> Accuracy:
     Raises
     ------
     ArgumentError
-        Shapes that do not match, a single pose, NaN, matrices that are no rigid motions.
+        Shapes that do not match, a single pose, NaN, matrices that are not rigid motions.
 
     Examples
     --------

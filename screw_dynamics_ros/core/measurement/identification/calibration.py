@@ -191,7 +191,7 @@ def calibrate(
     Raises
     ------
     ArgumentError
-        Wrong shapes, NaN, measured poses that are no rigid motions, fewer equations than unknowns,
+        Wrong shapes, NaN, measured poses that are not rigid motions, fewer equations than unknowns,
         nothing left to estimate, deviations or limits that are not positive.
     UnknownNameError
         `fixed` names a parameter the table does not have.

@@ -86,7 +86,7 @@ class ChainErrors:
     ------
     ArgumentError
         Nothing to estimate, `tool` and `target` together, `tool` of a link that no fixed joint
-        carries, a link that no joint moves, poses that are no rigid motions, names of joints that
+        carries, a link that no joint moves, poses that are not rigid motions, names of joints that
         are those of other owners.
     UnknownNameError
         No such link or group.

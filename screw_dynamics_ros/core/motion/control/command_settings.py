@@ -31,9 +31,9 @@ class CommandSettings:
     joints : sequence of str
         Names, each one once; gives the order of all arrays.
     limits : (n,) array_like
-        Largest magnitudes [N m, N], infinite where there is none.
+        Largest magnitudes [N m, N], infinite for no limit.
     rates : (n,) array_like
-        Largest rates of change [N m/s, N/s], positive, infinite where there is none.
+        Largest rates of change [N m/s, N/s], positive, infinite for no limit.
     blend_time : float
         Time over which payload, gravity, reference and model changes take effect [s].
     ramp_time : float

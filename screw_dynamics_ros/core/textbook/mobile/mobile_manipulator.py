@@ -62,7 +62,7 @@ class MobileManipulator:
         joints of the robot, by name, turn with the platform.
     platform : WheeledPlatform
     joint : str
-        Name of the planar joint, or of the macro joint that takes its place.
+        Name of the planar joint, or of the macro joint that replaces it.
     wheel_inertia : float or (n,)
         Of each driven wheel with its rotor, about its axle [kg m^2]: for wheels that are no
         joints of the robot.

@@ -46,7 +46,7 @@ def rows_in_frame(components: Sequence[str], pose: ArrayLike | None = None) -> A
     Raises
     ------
     ArgumentError
-        If a component has another name or comes twice, or the pose is no rigid motion.
+        If a component has another name or comes twice, or the pose is not a rigid motion.
 
     Examples
     --------
@@ -71,6 +71,6 @@ def rows_in_frame(components: Sequence[str], pose: ArrayLike | None = None) -> A
         raise ArgumentError(f'the pose of the task frame must have shape (4, 4), got {T.shape}')
     rotation = T[:3, :3]
     if not np.isfinite(T).all() or np.abs(rotation @ rotation.T - np.eye(3)).max() > 1e-6:
-        raise ArgumentError('the pose of the task frame is no rigid motion')
+        raise ArgumentError('the pose of the task frame is not a rigid motion')
     rows: Array = E @ se3.Ad(se3.inverse(T))
     return rows + 0.0  # no negative zeros

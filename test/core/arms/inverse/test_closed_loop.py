@@ -145,7 +145,7 @@ def test_through_a_singularity(arm):
 
 
 def test_same_inputs_same_outputs(arm):
-    """Deterministic to the last bit, also after a reset."""
+    """Bitwise deterministic, also after a reset."""
     target = arm.link_pose(arm_321.Q + 0.05, 'tool')
     loop = arm.closed_loop('tool', arm_321.Q, DT)
     first = [loop.step(target).q for _ in range(5)]

@@ -184,7 +184,7 @@ def test_extended_jacobian_says_what_is_wrong(rng):
 def test_damped_least_squares(rng):
     """C-041: the gradient of |t - J v|_C^2 + |v|_L^2 vanishes, |v| <= |t| / (2 lambda).
 
-    E-07: with C^-1 in the place of C, as printed, it does not; E-06: |Y|^2 = Y^T X Y.
+    E-07: with C^-1 instead of C, as printed, it does not; E-06: |Y|^2 = Y^T X Y.
     """
     J, C, M, t, damping = (
         rng.normal(size=(6, 7)),
@@ -214,7 +214,7 @@ def test_largest_gain_is_reached():
 def test_damping_by_singular_values(rng):
     """C-042: (J^T J + l^2)^-1 J^T = J^T (J J^T + l^2)^-1 = V diag(s / (s^2 + l^2)) U^T.
 
-    E-03 and E-08: with U and V exchanged, and with lambda in the place of its square, as printed,
+    E-03 and E-08: with U and V exchanged, and with lambda instead of its square, as printed,
     it is something else.
     """
     J, l = rng.normal(size=(6, 6)), 0.4  # noqa: E741
