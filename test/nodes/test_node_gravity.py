@@ -153,7 +153,7 @@ def test_an_imu_that_does_not_tell(bench):
     for message, reason in (
         (imu('nose', R=TILT), "no link 'nose'"),
         (imu('base', force=[0.0, 0.0, 1.0]), 'not at rest, or its scale is wrong'),
-        (imu('base', R=np.full((3, 3), np.nan)), 'no unit quaternion'),
+        (imu('base', R=np.full((3, 3), np.nan)), 'not a unit quaternion'),
     ):
         source.receive(message)
         assert reason in ' '.join(status(bench).texts)

@@ -28,10 +28,10 @@ PHRASES = {
     r'whole turns?': 'multiples of 2 pi',
     r'what (?:is left )?of (?:it|them) is left': 'the residual, the remainder',
     r'just if': 'if and only if',
-    r'(?:takes?|took|in) the place of|takes its place': 'replaces, instead of',
+    r'(?:(?:takes?|took|in) the place of|takes its place)': 'replaces, instead of',
     r'(?:is|are) no (?:rigid motions?|rotations?|unit \w+)': 'is not a',
     r'where there is none': 'for no limit, if it is missing, without one',
-    r'to the last bit|bit for bit': 'bitwise equal, exactly',
+    r'(?:to the last bit|bit for bit)': 'bitwise equal, exactly',
     r'(?:for )?want of': 'without',
 }
 PAGE_PHRASES = {r'peers?': 'other libraries', r'nobody': 'no node, no user, no subscribers'}

@@ -169,7 +169,7 @@ class Geometry(ABC):
         length = np.linalg.norm(np.where(turns, X[:, :3], X[:, 3:]), axis=1)
         for i in np.flatnonzero(np.abs(length - 1.0) > UNIT_TOLERANCE):
             raise DescriptionError(
-                f'joint {self.names[i]!r}: {field} = {X[i]} is no unit screw, its direction has '
+                f'joint {self.names[i]!r}: {field} = {X[i]} is not a unit screw, its direction has '
                 f'length {length[i]:.9g}; divide it by that (see screws.unit_screw)'
             )
         return X

@@ -76,7 +76,7 @@ def to_axis_angle(R: npt.ArrayLike) -> AxisAngle:
     """Return axis and angle of a rotation R (...,3,3), to full precision from 0 to pi.
 
     Through the unit quaternion, where the arc cosine of (3.49) and the division by sin(angle) of
-    (3.50) lose half of the digits near 0 and near pi. Raises ArgumentError if R is no rotation.
+    (3.50) lose half of the digits near 0 and near pi. Raises ArgumentError unless R is a rotation.
 
     Source: Bruyninckx 2010 (3.47) to (3.50) (B-051).
 

@@ -89,8 +89,8 @@ def to_displacement(
     """Return the finite displacement twist (...,6), rad and m, of a pose C (...,4,4).
 
     Angles of the Euler set `sequence`, see `euler`, and the position of the origin; `previous`
-    (...,6) selects the angles nearest to it. Raises UnknownNameError, and ArgumentError for what is
-    no rigid motion.
+    (...,6) selects the angles nearest to it. Raises UnknownNameError, and ArgumentError for
+    matrices that are not rigid motions.
 
     Source: Bruyninckx 2010 (4.5) (B-061).
 

@@ -268,7 +268,7 @@ def exp_unit_screw(X: npt.ArrayLike, q: npt.ArrayLike) -> Array:
     """Return the pose exp(X q) (...,4,4) of a joint with constant unit screw X (...,6) at q (...).
 
     X = (e, p × e + h e) with |e| = 1 (q in rad) or X = (0, e) (q in m). The case is decided by X
-    alone: q may be a traced scalar. Raises ArgumentError if X is no unit screw.
+    alone: q may be a traced scalar. Raises ArgumentError if X is not a unit screw.
 
     Source: Müller 2018a (85) (K-05).
 
@@ -302,7 +302,8 @@ def unit_screw_terms(X: npt.ArrayLike) -> Array:
     K0 = [[I + e~^2, p], [0, 1]], K1 = -[[e~^2, p], [0, 0]], K2 = [[e~, p × e], [0, 0]] and
     K3 = [[0, h e], [0, 0]], with the axis point p = e × v and the pitch h = e . v of X = (e, v);
     for a prismatic X = (0, e) only K0 = I and K3 = [[0, e], [0, 0]] remain. A constant pose is
-    folded in beforehand: B exp(X q) has the terms B K. Raises ArgumentError if X is no unit screw.
+    included in the terms: B exp(X q) has the terms B K. Raises ArgumentError if X is not a unit
+    screw.
 
     Source: Müller 2018a (85) (K-05).
 

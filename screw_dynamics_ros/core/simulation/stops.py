@@ -4,8 +4,8 @@
 r"""Joint limits as stops: rigid, without friction, and inelastic.
 
 A joint at its lower limit cannot have a negative velocity, nor one at its upper limit a positive
-one. Let the columns of E, (nv, k), be the directions in which the touching stops push, +1 or -1 in
-the place of their joint. A stop pushes and never pulls, and only while it is touched::
+one. Let the columns of E, (nv, k), be the directions in which the touching stops push, +1 or -1 at
+the index of their joint. A stop pushes and never pulls, and only while it is touched::
 
     impact         M (v+ - v) = E p             0 <= p  perpendicular to  E^T v+ >= 0
     contact        M a + h = tau + E lambda     0 <= lambda  perpendicular to  E^T a >= 0

@@ -128,7 +128,7 @@ class GravitySource:
             o = message.orientation
             down = down_by_orientation(np.array([o.x, o.y, o.z, o.w]))
             if down is None:
-                self._reason = 'the orientation is no unit quaternion'
+                self._reason = 'the orientation is not a unit quaternion'
             return down
         f, w = message.linear_acceleration, message.angular_velocity
         rate = np.zeros(3)

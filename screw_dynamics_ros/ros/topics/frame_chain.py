@@ -63,7 +63,7 @@ class FrameChain:
             self.receive(deserialize_message(data, self._kind), is_static)
 
     def receive(self, message: Any, is_static: bool) -> None:
-        """Note parents and rotations; what is no rotation is left out."""
+        """Note parents and rotations; invalid rotations are ignored."""
         now = math.inf if is_static else time.monotonic()
         wanted = None if is_static else set(self._wanted())
         for each in message.transforms:

@@ -97,7 +97,7 @@ class Pieper(SphericalWrist):
     def branches(self, C: ArrayLike) -> Array:
         """Return all solutions (8, 6) for a pose (4, 4) of the tool; may be recorded.
 
-        Where there is none, the nearest thing to it: its pose tells.
+        For a pose out of reach, configurations of other poses: compare their poses.
         """
         R, p = self.target(C)
         return np.array([self._branch(R, p, *sides) for sides in SIDES])

@@ -150,7 +150,7 @@ class ContinuousRow(Row):
 
     @property
     def error_screws(self) -> tuple[dict[str, Array], dict[str, Array]]:
-        """Sliding along Z, then along X and Y, and the screws of b, which are no unit screws.
+        """Sliding along Z, then along X and Y, and the screws of b, not of unit length.
 
         Raises DescriptionError where R_b has no derivative: b in the X-Y plane, or -Z.
         """

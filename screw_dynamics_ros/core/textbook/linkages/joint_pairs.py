@@ -77,7 +77,7 @@ class MacroJoint:
     def __post_init__(self) -> None:
         if self.kind not in ('first', 'second'):
             raise ArgumentError(f"{self.name}: kind is {self.kind!r}; use 'first' or 'second'")
-        self.geometry()  # refuses what are no unit screws
+        self.geometry()  # raises an error unless they are unit screws
 
     @property
     def dof(self) -> int:

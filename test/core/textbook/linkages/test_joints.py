@@ -219,7 +219,7 @@ def test_what_joints_refuse():
     ]:
         with pytest.raises(ArgumentError, match=message):
             make()
-    with pytest.raises(DescriptionError, match='no unit screw'):
+    with pytest.raises(DescriptionError, match='not a unit screw'):
         joints.MacroJoint('x', 2 * np.eye(6))
     with pytest.raises(DescriptionError, match="'hip': coordinates of the first kind"):
         joints.spherical().parts('hip', 'a', 'b')
