@@ -72,6 +72,14 @@ def pids_in(text: str) -> dict[str, int]:
     return {name: int(pid) for name, pid in re.findall(r'started (\w+), process (\d+)', text)}
 
 
+def test_view_needs_viser(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture) -> None:
+    assert demo.parse(['--view']).view
+    monkeypatch.setattr(demo, 'find_spec', lambda name: None)
+    with pytest.raises(SystemExit):
+        demo.parse(['--view'])
+    assert 'pip install viser' in capsys.readouterr().err
+
+
 def test_demo_passes(start_demo: Callable[..., subprocess.Popen[str]], tmp_path: Path):
     """However slow the machine is: its time is that of the robot."""
     process = start_demo('--duration', '6')

@@ -183,6 +183,12 @@ def test_published_torques_take_the_place_of_computed_ones(live):
     np.testing.assert_array_equal(torques['coriolis'], computed['coriolis'])
     assert 'payload' not in torques
 
+    later = 10**18 + STATE_TIMEOUT + 1
+    live.receive_joint_state(joint_state(later, names, [0.3, 0.4], [0.5, 0.6]), later)
+    torques = live.state(later).torques
+    np.testing.assert_array_equal(torques['gravity'], computed['gravity'])
+    assert not {'external', 'measured'} & torques.keys()
+
 
 def test_wrench_and_contact_have_the_order_and_link_of_the_core(live):
     token, link = list(live.shown.links.items())[-1]
