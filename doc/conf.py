@@ -20,7 +20,7 @@ DOC = ROOT / 'doc'
 sys.path.insert(0, str(ROOT / 'tools'))
 
 MANIFEST = ElementTree.parse(ROOT / 'package.xml').getroot()
-REPOSITORY = {url.get('type'): url.text for url in MANIFEST.findall('url')}.get('repository')
+REPOSITORY = MANIFEST.findtext("url[@type='repository']")
 
 project = 'screw_dynamics_ros'
 author = 'The screw_dynamics_ros authors'
@@ -47,7 +47,8 @@ exclude_patterns = [
     'user_docs/**',
     'user_docs.rst',
 ]
-suppress_warnings = ['toc.empty_glob']  # of sections that have no pages yet
+# Sections that have no pages yet; names of attributes that several classes have.
+suppress_warnings = ['toc.empty_glob', 'ref.python']
 default_role = 'py:obj'  # names between single backticks lead to their documentation
 
 toc_object_entries = False  # of 400 modules; the index and the search have them
@@ -86,28 +87,22 @@ html_title = f'{project} {version}'
 html_static_path = [str(DOC / 'static')]
 html_css_files = ['site.css']
 html_copy_source = False
-html_theme_options = {'navigation_with_keys': True}
 copybutton_prompt_text = r'>>> |\.\.\. ?|\$ '
 copybutton_prompt_is_regexp = True
 copybutton_line_continuation_character = '\\'
 copybutton_here_doc_delimiter = 'EOF'
 
-LINK = re.compile(r'\[([^]\[]*)\]\((\.\.?/[^)\s#]*)(#[^)\s]*)?\)')
+LINK = re.compile(r'\]\((\.\.?/[^)\s#]*)(#[^)\s]*)?\)')
 
 
 def lead_outside(app: Sphinx, page: str, source: list[str]) -> None:
-    """Have links to files outside of doc/ lead to the repository, or to a copy in the site."""
+    """Have links to files outside of doc/ lead to the repository."""
 
     def target(link: re.Match[str]) -> str:
-        text, path, heading = link.groups('')
-        file = Path(os.path.normpath((DOC / page).parent / path))
-        if file.is_relative_to(DOC):
+        path = os.path.normpath((DOC / page).parent / link[1])
+        if Path(path).is_relative_to(DOC):
             return link[0]
-        if REPOSITORY:
-            return f'[{text}]({REPOSITORY}/blob/main/{file.relative_to(ROOT)}{heading})'
-        if file.is_dir():
-            return text
-        return f'[{text}](path:{os.path.relpath(file, (Path(app.srcdir) / page).parent)})'
+        return f']({REPOSITORY}/blob/main/{os.path.relpath(path, ROOT)}{link[2] or ""})'
 
     source[0] = LINK.sub(target, source[0])
 

@@ -31,7 +31,7 @@ EXCLUDED = {
 }
 
 #: What is code on a line of a docstring, or else means something in reStructuredText only.
-MARKUP = re.compile(r'(``?[^`]*``?)|(?<!\\)([|*]|(?<=\w)_(?!\w))')
+MARKUP = re.compile(r'(^\s*\*\s|``?[^`]*``?(?=(\w)?))|(?<!\\)([|*]|(?<=\w)_(?!\w))')
 
 INDEX = """\
 Python API
@@ -135,6 +135,12 @@ def pages() -> dict[str, str]:
     return {'index': index, 'robot': robot_page(), 'core': exports_page(), **found}
 
 
+def escaped(part: re.Match[str]) -> str:
+    """Return a part of a line as it is written in reStructuredText."""
+    code, follows, mark = part.groups()
+    return f'\\{mark}' if mark else code + ('\\ ' if follows else '')
+
+
 def escape(
     app: Sphinx, what: str, name: str, value: object, options: object, lines: list[str]
 ) -> None:
@@ -146,7 +152,7 @@ def escape(
         if indent is not None and line.strip() and depth <= indent:
             indent = None
         if not in_doctest and indent is None:
-            lines[k] = MARKUP.sub(lambda part: part[1] or f'\\{part[2]}', line)
+            lines[k] = MARKUP.sub(escaped, line)
             indent = depth if line.endswith('::') else None
 
 

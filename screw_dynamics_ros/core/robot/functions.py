@@ -3,6 +3,8 @@
 
 """The functions of a robot: `compiled` makes one out of a recursion, and `FUNCTIONS` lists them.
 
+In class `RobotFunctions`, ::
+
     @compiled(jacobians.jacobian, 'q')
     def jacobian(self, q: ArrayLike, link: str, representation: str = 'hybrid') -> Array:
         \"\"\"Return ...\"\"\"

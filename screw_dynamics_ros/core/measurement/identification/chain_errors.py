@@ -3,7 +3,7 @@
 
 r"""Geometric errors of a robot description: virtual joints along the path from the root to a link.
 
-The pose of a target on the link, in the frame of the instrument, is
+The pose of a target on the link, in the frame of the instrument, is::
 
     T(q, P) = base exp(P_base)  prod_i ( B_i exp(S_i P_i) exp(X_i ((1 + s_i) q_i + o_i)) )
               link exp(P_tool)  target exp(P_target)

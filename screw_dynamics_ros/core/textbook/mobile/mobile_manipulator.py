@@ -6,7 +6,7 @@ r"""A platform in front of an arm as one robot.
 The root link of the arm moves on a planar joint (x, y, phi) of the tree, so that all functions of
 `Robot` know the base: frames, Jacobians, inverse and forward dynamics of a base that can move and
 be pushed in all directions. What drives it are wheels. The rates u = (wheel rates, joint rates)
- give the velocity of the tree
+give the velocity of the tree
 
     v = H(q) u,      H = [R(phi) B  0; 0  1],
 
