@@ -57,7 +57,7 @@ tables:
 docs:
 	@tools/setup.sh all
 	@$(IN_VENV) python -m pytest -q -n 2 --dist load test/doc/test_tutorials.py
-	@$(IN_VENV) sphinx-build -q -W --keep-going -d build/doctrees doc build/docs
+	@$(IN_VENV) sphinx-build -q -j auto -W --keep-going -d build/doctrees doc build/docs
 	@echo 'build/docs/index.html'
 
 lint:

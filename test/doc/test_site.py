@@ -24,7 +24,20 @@ SITE, KEPT = ROOT / 'build' / 'docs', ROOT / 'build' / 'doctrees'
 def site():
     """Build the site; what has not changed since the last time is kept."""
     done = subprocess.run(
-        [sys.executable, '-m', 'sphinx', '-q', '-W', '--keep-going', '-d', KEPT, DOC, SITE],
+        [
+            sys.executable,
+            '-m',
+            'sphinx',
+            '-q',
+            '-j',
+            'auto',
+            '-W',
+            '--keep-going',
+            '-d',
+            KEPT,
+            DOC,
+            SITE,
+        ],
         capture_output=True,
         text=True,
         env={
