@@ -68,7 +68,7 @@ setup(
     name=package_name,
     version=manifest.findtext('version'),
     description=' '.join(manifest.findtext('description').split()),
-    long_description=long_description(),
+    long_description=long_description() if is_wheel else None,  # colcon links no README.md
     long_description_content_type='text/markdown',
     url=urls['website'],
     project_urls={

@@ -81,16 +81,20 @@ def test_colcon_finds_both(workspace):
     assert found.split() == [MESSAGES, PACKAGE]
 
 
-def test_colcon_builds_what_ros2_run_and_python_find(workspace):
-    selected = ['--packages-select', PACKAGE]
-    prefix = workspace / 'install' / PACKAGE
-    colcon('build', *selected, workspace=workspace)
+@pytest.mark.parametrize('linked', [False, True], ids=['copied', 'linked'])
+def test_colcon_builds_what_ros2_run_and_python_find(workspace, linked):
+    base = workspace / ('linked' if linked else 'copied')
+    bases = ['--build-base', base / 'build', '--install-base', base / 'install']
+    link = ['--symlink-install'] if linked else []
+    colcon('build', *bases, *link, '--packages-select', PACKAGE, workspace=workspace)
+    prefix = base / 'install' / PACKAGE
     assert {path.name for path in (prefix / 'lib' / PACKAGE).iterdir()} == set(EXECUTABLES)
     assert (prefix / 'share/ament_index/resource_index/packages' / PACKAGE).is_file()
-    (modules,) = prefix.glob('lib/python*/site-packages')
+    modules = base / 'build' / PACKAGE if linked else next(prefix.glob('lib/*/site-packages'))
     code = f'from {PACKAGE}.core import bundled_urdf as f; print(f("panda"))'
     found = run(sys.executable, '-c', code, folder=workspace, PYTHONPATH=str(modules))
-    assert Path(found.strip()) == prefix / 'share' / PACKAGE / 'urdf/panda.urdf'
+    files = workspace / 'src' / PACKAGE if linked else prefix / 'share' / PACKAGE
+    assert Path(found.strip()) == files / 'urdf/panda.urdf'
 
 
 def test_colcon_builds_the_messages(workspace):
