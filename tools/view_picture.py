@@ -1,9 +1,9 @@
 # Copyright 2026 The screw_dynamics_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Make doc/pictures/view_{light,dark}.webp and .png: a push on a simulated Panda in the view.
+"""Make doc/pictures/view.webp, view_light.png and view_dark.png: a push on a simulated Panda.
 
-PYTHONPATH=. .venv/bin/python tools/view_picture.py [light|dark]
+PYTHONPATH=. .venv/bin/python tools/view_picture.py
 
 The robot moves under servos while its hand is pushed. From its joint states alone, `annotate`
 estimates the wrench; pages of the view in headless Chromium show that, picture by picture. Needs
@@ -15,7 +15,6 @@ from __future__ import annotations
 import io
 import re
 import shutil
-import sys
 import tempfile
 from pathlib import Path
 from typing import Any
@@ -37,13 +36,14 @@ from screw_dynamics_ros.core.tree.joint_limits import of_velocities, velocity_na
 PICTURES = Path(__file__).resolve().parents[1] / 'doc' / 'pictures'
 HAND = 'panda_hand'
 STEP = 0.002  # s
-STEPS_PER_PICTURE = 75
+STEPS_PER_PICTURE = 100
 PERIOD, PUSH_START, PUSH_END = 6.0, 1.5, 4.0  # s
 PUSH = np.array([0.0, 0.0, 0.0, 25.0, 0.0, -15.0])  # N m and N, in the frame of the hand
 STIFFNESS, DAMPING = 60.0, 15.0  # 1/s^2 and 1/s, of joint errors
-SIZE = (960, 540)  # pixels
+SIZE = (840, 470)  # pixels
 QUALITY = 70
 DEADLINE = 120.0  # s
+PORT = 18090
 FLAGS = (
     '--headless=new',
     '--no-sandbox',
@@ -79,21 +79,20 @@ def main() -> None:
     """Make the pictures."""
     path = bundled_urdf('panda')
     states = motion(Robot.from_urdf(path))
-    for theme in sys.argv[1:] or ['light', 'dark']:
-        source = Recorded(path.read_text(), path)
-        source.show(states[0])
-        with Viewer(source, '127.0.0.1', 18090, dark=theme == 'dark') as viewer:
-            pictures = photographed(viewer, source, states)
-        pictures[len(pictures) // 2].save(PICTURES / f'view_{theme}.png', optimize=True)
-        pictures[0].save(
-            PICTURES / f'view_{theme}.webp',
-            save_all=True,
-            append_images=pictures[1:],
-            duration=round(1000 * STEP * STEPS_PER_PICTURE),
-            loop=0,
-            quality=QUALITY,
-            method=6,
-        )
+    middle = len(states) // 2
+    (dark,) = photographed(path, states[middle : middle + 1], dark=True)
+    dark.save(PICTURES / 'view_dark.png', optimize=True)
+    pictures = photographed(path, states, dark=False)
+    pictures[middle].save(PICTURES / 'view_light.png', optimize=True)
+    pictures[0].save(
+        PICTURES / 'view.webp',
+        save_all=True,
+        append_images=pictures[1:],
+        duration=round(1000 * STEP * STEPS_PER_PICTURE),
+        loop=0,
+        quality=QUALITY,
+        method=6,
+    )
 
 
 def motion(robot: Robot) -> list[ViewState]:
@@ -141,8 +140,10 @@ def motion(robot: Robot) -> list[ViewState]:
     ]
 
 
-def photographed(viewer: Viewer, source: Recorded, states: list[ViewState]) -> list[Image.Image]:
+def photographed(path: Path, states: list[ViewState], *, dark: bool) -> list[Image.Image]:
     """Return the picture of the page for each state."""
+    source = Recorded(path.read_text(), path)
+    source.show(states[0])
     names = velocity_names(source.robot)
     limits = of_velocities(source.robot, source.robot.limits.effort)
     options = webdriver.ChromeOptions()
@@ -150,22 +151,25 @@ def photographed(viewer: Viewer, source: Recorded, states: list[ViewState]) -> l
     for flag in (*FLAGS, f'--user-data-dir={tempfile.mkdtemp()}'):
         options.add_argument(flag)
     service = webdriver.ChromeService(shutil.which('chromedriver'))
-    with webdriver.Chrome(options, service) as browser:
+    pictures = []
+    with (
+        Viewer(source, '127.0.0.1', PORT, dark=dark) as viewer,
+        webdriver.Chrome(options, service) as browser,
+    ):
         browser.set_script_timeout(DEADLINE)
+        waiting = WebDriverWait(browser, DEADLINE, 0.1, [WebDriverException])
         browser.get(viewer.address)
         browser.execute_script(HIDE_NOTES)
-        pictures = []
         for state in states:
             source.show(state)
             viewer.draw(whole=True)
             text = re.sub('<[^>]+>', '', bars(names, state.torques, limits))
-            waiting = WebDriverWait(browser, DEADLINE, ignored_exceptions=[WebDriverException])
             waiting.until(lambda page, shown=text: page.execute_script(TEXT_OF_BARS) == shown)
             browser.execute_async_script(TWO_FRAMES)
-            print(f'{state.stamp:.1f} s', flush=True)
             png = waiting.until(lambda page: page.get_screenshot_as_png())
             pictures.append(Image.open(io.BytesIO(png)).convert('RGB').crop((0, 0, *SIZE)))
-        return pictures
+            print(f'{state.stamp:.1f} s', flush=True)
+    return pictures
 
 
 if __name__ == '__main__':

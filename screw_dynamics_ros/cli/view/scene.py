@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -64,9 +64,8 @@ class RobotScene:
         self.contacts = Arrows(scene, '/contacts', FORCE_COLOR, size)
         self.axes = Arrows(scene, '/joint_axes', AXIS_COLOR, size)
         self.axis_length = 0.15 * size
-        self.ellipsoid = scene.add_icosphere(
-            '/velocity_ellipsoid', 1.0, ELLIPSOID_COLOR, opacity=0.35, visible=False
-        )
+        self.velocities = Ellipsoids(scene, '/velocities', ELLIPSOID_COLOR)
+        self.deviations = Ellipsoids(scene, '/deviations', FORCE_COLOR)
         self.show_axes, self.show_wrenches, self.show_contacts = False, True, True
         self.ellipsoid_link = ''
 
@@ -81,7 +80,8 @@ class RobotScene:
             contact_arrows(poses, self.numbers, state.contacts if self.show_contacts else ())
         )
         self.axes.draw(self._axes(poses) if self.show_axes else np.empty((0, 2, 3)))
-        self._draw_ellipsoid(state.q, poses)
+        self.velocities.draw(self._velocity_ellipsoid(state.q, poses))
+        self.deviations.draw(force_deviations(poses, self.numbers, wrenches))
         return poses
 
     def _place(self, poses: Array) -> None:
@@ -106,17 +106,62 @@ class RobotScene:
             row[0], row[1] = pose[:3, 3] - half, pose[:3, 3] + half
         return found
 
-    def _draw_ellipsoid(self, q: Array, poses: Array) -> None:
-        link, ellipsoid = self.ellipsoid_link, self.ellipsoid
-        shown = link in self.numbers and self.robot.nv > 0
-        if ellipsoid.visible != shown:
-            ellipsoid.visible = shown
-        if not shown:
-            return
+    def _velocity_ellipsoid(self, q: Array, poses: Array) -> list[Ellipsoid]:
+        link = self.ellipsoid_link
+        if link not in self.numbers or not self.robot.nv:
+            return []
         axes, semi_axes = velocity_ellipsoid(self.robot.jacobian(q, link))
-        ellipsoid.position = poses[self.numbers[link]][:3, 3]
-        ellipsoid.wxyz = np.roll(quaternions.from_matrix(axes), 1)
-        ellipsoid.scale = tuple(np.maximum(ELLIPSOID_SCALE * semi_axes, MIN_SEMI_AXIS).tolist())
+        center = poses[self.numbers[link]][:3, 3]
+        return [Ellipsoid(center, axes, ELLIPSOID_SCALE * semi_axes)]
+
+
+class Ellipsoid(NamedTuple):
+    """Center (3,), directions of the axes as columns (3, 3), right-handed, semi-axes (3,) [m]."""
+
+    center: Array
+    axes: Array
+    semi_axes: Array
+
+
+class Ellipsoids:
+    """Transparent ellipsoids of one color."""
+
+    def __init__(self, scene: Any, name: str, color: tuple[int, int, int]) -> None:
+        self._scene, self._name, self._color = scene, name, color
+        self.nodes: list[Any] = []
+
+    def draw(self, shapes: Sequence[Ellipsoid]) -> None:
+        """Draw these, and no others."""
+        for k in range(len(self.nodes), len(shapes)):
+            self.nodes.append(
+                self._scene.add_icosphere(f'{self._name}/{k}', 1.0, self._color, opacity=0.35)
+            )
+        for k, node in enumerate(self.nodes):
+            if node.visible != (k < len(shapes)):
+                node.visible = k < len(shapes)
+        for node, shape in zip(self.nodes, shapes):
+            node.position = shape.center
+            node.wxyz = np.roll(quaternions.from_matrix(shape.axes), 1)
+            node.scale = tuple(np.clip(shape.semi_axes, MIN_SEMI_AXIS, MAX_ARROW).tolist())
+
+
+def force_deviations(
+    poses: Array, numbers: dict[str, int], wrenches: Sequence[LinkWrench]
+) -> list[Ellipsoid]:
+    """Return one standard deviation of each force whose covariance is known, at its head."""
+    found = []
+    for each in wrenches:
+        if each.covariance is None or each.link not in numbers:
+            continue
+        if not np.isfinite([*each.wrench, *np.ravel(each.covariance)]).all():
+            continue
+        pose = poses[numbers[each.link]]
+        variances, axes = np.linalg.eigh(each.covariance[3:, 3:])
+        axes[:, 2] *= np.sign(np.linalg.det(axes))
+        center = pose[:3, 3] + FORCE_SCALE * (pose[:3, :3] @ each.wrench[3:])
+        semi_axes = FORCE_SCALE * np.sqrt(np.maximum(variances, 0.0))
+        found.append(Ellipsoid(center, pose[:3, :3] @ axes, semi_axes))
+    return found
 
 
 class Arrows:

@@ -88,6 +88,21 @@ def test_arrows_of_wrenches_and_contacts(viewer):
     assert not scene.forces.node.visible
 
 
+def test_the_standard_deviation_of_a_force_at_its_head(viewer):
+    source = viewer.source
+    covariance = np.diag([9.0, 9.0, 9.0, 4.0, 1.0, 16.0])
+    wrench = np.array([0.0, 0.0, 0.0, 10.0, 0.0, 0.0])
+    source.show(wrenches=(LinkWrench(HAND, wrench, covariance=covariance),))
+    viewer.draw()
+    (node,) = viewer.scene.deviations.nodes
+    pose = source.robot.link_pose(source.latest().q, HAND)
+    np.testing.assert_allclose(sorted(node.scale), [0.01, 0.02, 0.04])
+    np.testing.assert_allclose(node.position, pose[:3, 3] + 0.1 * pose[:3, 0], atol=1e-6)
+    source.show()
+    viewer.draw()
+    assert not node.visible
+
+
 def test_diagnostics_are_text(viewer):
     viewer.source.show(diagnostics=(DiagnosticLine('error', '<script>', 'x < y'),))
     viewer.draw(whole=True)
