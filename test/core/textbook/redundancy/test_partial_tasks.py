@@ -78,8 +78,8 @@ def test_refused_rows():
         (('vx', 'vx'), None, 'each once'),
         ((), None, 'each once'),
         (('vx',), np.eye(3), 'shape'),
-        (('vx',), 2 * np.eye(4), 'no rigid motion'),
-        (('vx',), np.nan * np.eye(4), 'no rigid motion'),
+        (('vx',), 2 * np.eye(4), 'not a rigid motion'),
+        (('vx',), np.nan * np.eye(4), 'not a rigid motion'),
     ]:
         with pytest.raises(ArgumentError, match=message):
             rows_in_frame(components, pose)
