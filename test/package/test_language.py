@@ -34,7 +34,16 @@ PHRASES = {
     r'(?:to the last bit|bit for bit)': 'bitwise equal, exactly',
     r'(?:for )?want of': 'without',
 }
-PAGE_PHRASES = {r'peers?': 'other libraries', r'nobody': 'no node, no user, no subscribers'}
+PAGE_PHRASES = {
+    r'peers?': 'other libraries',
+    r'nobody': 'no node, no user, no subscribers',
+    r'tells?': 'report, show, state, determine',
+    r'(?:said|say|says) (?:so|why)': 'report; give the reason',
+    r'what (?:is|was) left': 'the remainder, the residual',
+    r'run by itself': 'that runs alone',
+    r'process(?:es)? of (?:its|their) own': 'separate',
+    r'for ever': 'forever',
+}
 PAGES = ('*.md', '*.rst', 'doc/**/*.md', 'package.xml', 'screw_dynamics_msgs/**/*.[ms][sr][gv]')
 SOURCES = ('benchmarks', 'examples', 'launch', 'screw_dynamics_ros', 'studies', 'test', 'tools')
 FILES = (
