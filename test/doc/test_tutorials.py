@@ -45,7 +45,6 @@ def test_tutorial_is_short(page):
 def test_statements_can_be_pasted(page):
     """Python's prompt wants an empty line after a compound statement; doctest does not."""
     text = page.read_text(encoding='utf-8')
-    head = r'^>>> (?:def |for |while |with |@).*'
     compound = re.findall(
         r'^>>> (?:def |for |while |with |@).*\n(?:\.\.\..*\n)*', text, re.MULTILINE
     )
