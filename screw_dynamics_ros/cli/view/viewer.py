@@ -47,7 +47,7 @@ class Viewer:
 
     def __init__(self, source: ViewSource, host: str, port: int, *, dark: bool = False) -> None:
         self.source, self.dark = source, dark
-        self.server = LocalServer(host, port, 'screw dynamics')
+        self.server = LocalServer(host, port, 'robot')
         self.address = f'http://{host}:{self.server.get_port()}'
         self._lock = threading.Lock()
         self._connected = threading.Event()
@@ -119,6 +119,7 @@ class Viewer:
         self.scene = RobotScene(server.scene, robot, meshes)
         self._joints = velocity_names(robot)
         self._limits = of_velocities(robot, robot.limits.effort)
+        server.gui.set_panel_label(robot.description.name)
         self._stale = True
         self._add_panel(meshes, missing)
 

@@ -26,6 +26,7 @@ URDF = """
       <geometry><box size="1 2 3"/></geometry><material name="red"/>
     </visual>
     <visual><geometry><sphere radius="nan"/></geometry></visual>
+    <visual><geometry><box size="0 1 1"/></geometry></visual>
     <visual><geometry><cylinder radius="1"/></geometry></visual>
     <collision><geometry><mesh filename="package://p/a.stl" scale="2 2 2"/></geometry></collision>
   </link>
