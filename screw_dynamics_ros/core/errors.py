@@ -1,10 +1,10 @@
 # Copyright 2026 The screw_dynamics_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""The one exception tree of the package.
+"""Exceptions of the package.
 
-Every message names the thing at fault (link, joint, argument), the value found and the remedy.
-Beside it every class has a number, for programs that are to act on it.
+Each message names the cause (link, joint, argument), the value and the remedy. Each class has a
+number for programs that handle errors.
 """
 
 from enum import IntEnum
@@ -42,7 +42,7 @@ class ScrewDynamicsError(Exception):
 
 
 class DescriptionError(ScrewDynamicsError, ValueError):
-    """A robot description cannot be turned into a model."""
+    """A robot description does not define a valid model."""
 
     code = ErrorCode.INVALID_DESCRIPTION
 
@@ -66,7 +66,7 @@ class NotFiniteError(ArgumentError):
 
 
 class UnsupportedRobotError(ArgumentError):
-    """The robot has joints or loops for which a function is not made."""
+    """The robot has joints or loops that a function does not support."""
 
     code = ErrorCode.NOT_SUPPORTED
 
@@ -78,19 +78,19 @@ class MissingDescriptionError(ScrewDynamicsError):
 
 
 class MissingStateError(ArgumentError):
-    """A measured joint state is needed, and there is none, or it is out of date."""
+    """A measured joint state is required, but missing or outdated."""
 
     code = ErrorCode.NO_JOINT_STATE
 
 
 class NotAtRestError(ArgumentError):
-    """The robot moves, or is being recorded in motion, and has to be at rest."""
+    """The robot moves, or is recorded in motion, but must be at rest."""
 
     code = ErrorCode.NOT_AT_REST
 
 
 class NotEnoughDataError(ArgumentError):
-    """What has been measured does not tell the result: too little, or too similar."""
+    """Measurements do not determine the result: too few, or too similar."""
 
     code = ErrorCode.NOT_ENOUGH_DATA
 
@@ -108,7 +108,7 @@ class InfeasibleConstraintsError(ScrewDynamicsError, ValueError):
 
 
 class SingularClosureError(InfeasibleConstraintsError):
-    """The joints that are given do not decide how the other joints of a closed loop move."""
+    """The given joints do not determine the motion of the other joints of a loop."""
 
     code = ErrorCode.SINGULAR
 
@@ -120,13 +120,13 @@ class BackendError(ScrewDynamicsError, RuntimeError):
 
 
 class DivergenceError(ScrewDynamicsError, ArithmeticError):
-    """A simulated motion cannot be followed: it is not finite or gains energy without a cause."""
+    """A simulated motion diverges: it is not finite, or gains energy without a cause."""
 
     code = ErrorCode.DIVERGED
 
 
 def error_code(error: Exception) -> ErrorCode:
-    """Return the number of an error; those that are not raised on purpose are internal faults.
+    """Return the number of an error; errors of other classes are internal faults.
 
     >>> error_code(UnknownNameError('no such link')).name, error_code(KeyError('x')).name
     ('UNKNOWN_NAME', 'INTERNAL')

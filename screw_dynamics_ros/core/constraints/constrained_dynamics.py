@@ -1,7 +1,7 @@
 # Copyright 2026 The screw_dynamics_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Forward dynamics under constraints: compiled for their structure, solved with their numbers."""
+"""Constrained forward dynamics: compiled for the structure of the constraints."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class _Pair(NamedTuple):
 
 
 class ConstrainedMotion(_Pair):
-    """The pair (a, wrenches), with a report on the constraints.
+    """The pair (a, wrenches), with the status of the constraints.
 
     Attributes
     ----------
@@ -64,12 +64,12 @@ class ConstrainedMotion(_Pair):
 
     @property
     def feasible(self) -> bool:
-        """Whether all constraints are met; if not, a misses them by `forces.error`."""
+        """Whether all constraints are satisfied; otherwise `forces.error` is the error of a."""
         return not self.forces.conflicting.any()
 
     @property
     def unique(self) -> bool:
-        """Whether the wrenches are determined; if not, they are the smallest of those possible."""
+        """Whether the wrenches are unique; otherwise they are those of least norm."""
         return bool((self.forces.rank == self.forces.multipliers.shape[-1]).all())
 
 

@@ -1,19 +1,20 @@
 # Copyright 2026 The screw_dynamics_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Constraints on the motion of a link, as accelerations that it must have.
+"""Constraints on the motion of a link, as prescribed accelerations.
 
-The twist V of a frame of a link, relative to another link or to the root frame, has components
-A^T V along the wrenches A that enforce the constraint. What is prescribed is their rate of change,
+The twist V of a frame of a link, relative to another link or to the root frame, has the
+components A^T V along the wrenches A that enforce the constraint. The constraint prescribes their
+rate of change,
 
     A^T dV/dt = acceleration - 2 alpha A^T V - beta^2 A^T (displacement from the target),
 
-with Baumgarte's gains alpha, beta, which bring errors of velocity and position back to zero. V is
-in one of the four representations, so that A^T dV/dt is the rate of components in axes that stay
-with the reference (`hybrid`: the linear part is the acceleration of the point) or move with the
-link (`body`: a blade that must not slip sideways); or expressed in the frame of a third link (a
-wheel at its point of contact, fixed in the frame of its fork). A holonomic constraint has a target,
-a non-holonomic one has none; a loop is closed by a constraint between two links of the tree.
+with Baumgarte's gains alpha, beta, which make errors of velocity and position decay. V is
+in one of the four representations, so that A^T dV/dt is the rate of components in axes that are
+fixed in the reference (`hybrid`: the linear part is the acceleration of the point) or in the link
+(`body`: a blade without lateral slip); or it is expressed in the frame of a third link (a wheel at
+its contact point, which is fixed in the frame of its fork). A holonomic constraint has a target, a
+nonholonomic one does not. A constraint between two links of the tree closes a loop.
 
 Source: Bruyninckx 2010 (6.36) to (6.39), (6.45) corrected (C-070, E-21), sections 6.9.3 and 6.10
 (C-085, C-086).
@@ -39,7 +40,7 @@ Structure = tuple[str, str | None, str | None, str, int, bool]
 
 @dataclass(frozen=True, eq=False)
 class MotionConstraint:
-    """Up to six accelerations that a link must have, or may not fall below.
+    """Up to six prescribed accelerations of a link, or lower bounds of accelerations.
 
     Attributes
     ----------
@@ -54,19 +55,19 @@ class MotionConstraint:
     representation : {'hybrid', 'body', 'spatial', 'mixed'}
         Of the twist V and of the wrenches A.
     other : str, optional
-        Relative to which link; it bears the opposite wrench. The root frame otherwise.
+        Reference link, on which the opposite wrench acts; by default the root frame.
     expressed_in : str, optional
-        In the frame of which link V and A are given, whatever `representation` says; `point` is in
-        that frame, too, and moves with it; a target is then one for the frame of `link` itself.
+        Link in whose frame V and A are given, instead of `representation`; `point` is then fixed in
+        this frame, and a target is that of the frame of `link`.
     target : (4, 4) array, optional
-        Where the frame at the point should be in the frame of `other`; needed if beta is not 0.
+        Desired pose of the frame at the point in the frame of `other`; required if beta is not 0.
     alpha, beta : float
         Baumgarte's gains [1/s]; alpha = beta is critical damping.
     compliance : float
-        A^T dV/dt may yield by compliance times the multiplier [1/kg, 1/(kg m^2)] (C-081). With
+        A^T dV/dt may deviate by compliance times the multiplier [1/kg, 1/(kg m^2)] (C-081). With
         the gains it is a spring of stiffness beta^2 / compliance and a damper 2 alpha / compliance.
     unilateral : bool
-        The constraint only pushes along A: A^T dV/dt >= ..., multipliers >= 0, one of them zero.
+        The constraint force acts along +A only: A^T dV/dt >= ..., multipliers >= 0, complementary.
     name : str
         For messages.
     """
@@ -217,10 +218,10 @@ def friction_pyramid(
 ) -> MotionConstraint:
     """Return a contact with friction: forces along the edges normal + coefficient * tangent.
 
-    Multipliers of the edges are not negative, so the force stays within the pyramid, which is
-    inscribed in Coulomb's cone; the first tangent points along x as far as it can. The problem
-    stays convex: friction dissipates the most it can, and a sliding contact may lift off by
-    coefficient times its sliding acceleration (Anitescu's and Todorov's relaxation).
+    Multipliers of the edges are nonnegative, so that the force is within the pyramid, which is
+    inscribed in Coulomb's cone; the first tangent is the projection of the x axis. The problem is
+    convex: friction dissipates as much as possible, and a sliding contact can separate with
+    `coefficient` times its sliding acceleration (relaxation of Anitescu and Todorov).
 
     Parameters
     ----------

@@ -1,9 +1,9 @@
 # Copyright 2026 The screw_dynamics_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""What drives a joint: rotor behind a gear, and friction.
+"""Drives of joints: rotor with gear, and friction.
 
-A rotor of inertia J that turns G times as fast as its joint has the reflected inertia G^2 J. This
+A rotor of inertia J that rotates G times as fast as its joint has the reflected inertia G^2 J. This
 is sufficient if the gear ratio is large; in general the rotor also has the angular momentum J G q'
 along an axis of the link it is mounted on, so that the angular acceleration of that link causes a
 joint torque, and the link is subject to a gyroscopic moment. With `rotor_axis` these are exact.
@@ -35,34 +35,36 @@ Vector = tuple[float, float, float]
 
 @dataclass(frozen=True)
 class Drive:
-    """Drive of a joint of one freedom; units of a prismatic joint in brackets.
+    """Drive of a joint with one degree of freedom; units of prismatic joints in parentheses.
 
     Attributes
     ----------
     rotor_inertia : float
         J, about the rotor's own axis [kg m^2].
     gear_ratio : float
-        G, turns of the rotor per turn of the joint ([rad/m]); its sign matters with `rotor_axis`.
+        G, rotation of the rotor per joint displacement ([rad/m]); the sign is used with
+        `rotor_axis`.
     armature : float
         Additional reflected inertia at the joint, of gears for instance [kg m^2] ([kg]); MuJoCo's
         name.
     damping : float
         Viscous friction [N m s/rad] ([N s/m]).
     coulomb : float
-        Friction at speed, without the viscous part [N m] ([N]).
+        Coulomb friction, without the viscous part [N m] ([N]).
     breakaway : float, optional
-        Friction next to standstill [N m] ([N]), not below `coulomb`, the same if not given.
+        Friction near zero velocity [N m] ([N]), at least `coulomb`, which is the default.
     stribeck_speed : float
-        Speed at which half of `breakaway` - `coulomb` is left [rad/s] ([m/s]).
+        Speed at which half of `breakaway` - `coulomb` remains [rad/s] ([m/s]).
     smoothing : float
-        Speed below which dry friction fades, 71 % being left at it [rad/s] ([m/s]). Smooth friction
-        has no stiction: a held joint creeps. A smaller value needs smaller steps of integration.
+        Speed below which dry friction decreases to zero; 71 % of it at this speed [rad/s] ([m/s]).
+        Smooth friction has no stiction: a joint under load creeps. Smaller values require smaller
+        integration steps.
     rotor_axis : (float, float, float), optional
-        Direction of the rotor's axis in the frame of its carrier, where a positive joint rate times
-        `gear_ratio` turns it. Without it only the reflected inertia is included.
+        Direction of the rotor's axis in the frame of its carrier, for positive joint rate times
+        `gear_ratio`. Without it only the reflected inertia is included.
     carrier : str, optional
-        Link the motor is mounted on, the joint's parent if not given. Its inertia in the
-        description is that of link and motor with the rotor held: what CAD programs export.
+        Link on which the motor is mounted, by default the joint's parent. Its inertia in the
+        description includes the motor with locked rotor, as exported by CAD programs.
 
     Raises
     ------
@@ -129,10 +131,10 @@ class Drive:
         return reflected + self.armature
 
     def friction(self, rate: Any) -> Any:
-        """Return the friction torque [N m] ([N]) at a joint rate [rad/s] ([m/s]), of its sign.
+        """Return the friction torque [N m] ([N]) at a joint rate [rad/s] ([m/s]), with its sign.
 
-        d v + (F_c + (F_s - F_c) / (1 + (v / v_s)^2)) v / sqrt(v^2 + eps^2): smooth and odd, and it
-        never gives energy. `rate` may be an array or a recorded scalar.
+        d v + (F_c + (F_s - F_c) / (1 + (v / v_s)^2)) v / sqrt(v^2 + eps^2): smooth, odd
+        and dissipative. `rate` may be an array or a recorded scalar.
         """
         viscous = self.damping * rate
         above = 0.0 if self.breakaway is None else self.breakaway - self.coulomb
@@ -182,15 +184,15 @@ class Drive:
 def drives_of(
     description: RobotDescription, given: Mapping[str, Drive] | None = None
 ) -> dict[str, Drive]:
-    """Return the drive of every joint of one freedom: the given one, or what the description says.
+    """Return the drives of all joints with one degree of freedom, given or of the description.
 
-    A description knows viscous and Coulomb friction (`<dynamics damping= friction=>`). Planar and
-    floating joints have no drive.
+    A description can have viscous and Coulomb friction (`<dynamics damping= friction=>`). Planar
+    and floating joints have no drive.
 
     Raises
     ------
     ArgumentError
-        Something given is no `Drive`, or is for a joint that has not one freedom.
+        If a value is not a `Drive`, or a joint does not have one degree of freedom.
     DescriptionError
         Friction in the description is negative or not finite.
     UnknownNameError

@@ -1,7 +1,7 @@
 # Copyright 2026 The screw_dynamics_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Runge-Kutta steps on a Lie group whose length an embedded method controls."""
+"""Runge-Kutta methods on Lie groups with adaptive step size by an embedded method."""
 
 from __future__ import annotations
 
@@ -61,7 +61,8 @@ class AdaptiveRungeKutta(Integrator):
         atol + rtol max |v_i|       velocities, before and after the step.
 
     Coordinates have no natural zero, so that their tolerance does not depend on their value. The
-    worst component counts, in a stack that of the worst sample: all samples make the same steps.
+    largest ratio of error to tolerance of all components, and of all samples of a stack, determines
+    the step size; all samples have the same steps.
     With the error e_n in units of the tolerance and the lower order p of the pair, the next step is
     0.9 e_n^(-0.7/k) e_(n-1)^(0.4/k) times as long, k = p + 1 (a PI controller). A step with an
     error above 1, with a number that is not finite, or that turns a free body by 2 pi, is repeated
@@ -83,14 +84,14 @@ class AdaptiveRungeKutta(Integrator):
     increments : {'body', 'spatial', 'mixed', 'hybrid'}
         Local coordinates of free bodies, see `kinematics.reconstruction`.
     shortest_step : float
-        Below it [s] a step is not repeated, but `DivergenceError` raised.
+        Smallest step size [s]; a smaller one raises `DivergenceError`.
     most_steps : int
-        Steps of one call, rejected ones too, after which `DivergenceError` is raised.
+        Largest number of steps of one call, including rejected ones; more raise `DivergenceError`.
 
     Raises
     ------
     ArgumentError
-        If the tableau is no pair, or a tolerance is not positive.
+        If the tableau is not an embedded pair, or a tolerance is not positive.
     """
 
     def __init__(
@@ -128,7 +129,7 @@ class AdaptiveRungeKutta(Integrator):
         wrenches: Mapping[str, ArrayLike] | None = None,
         t: float = 0.0,
     ) -> tuple[Array, Array]:
-        """Return q and v a time `dt` later, in as many steps as it takes; see `Integrator.step`."""
+        """Return q and v a time `dt` later, by adaptive steps; see `Integrator.step`."""
         end = self.until(q, v, tau, t, t + dt, wrenches)
         return end.q, end.v
 

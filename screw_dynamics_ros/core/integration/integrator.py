@@ -1,7 +1,7 @@
 # Copyright 2026 The screw_dynamics_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""What integrators have in common: the contract of a step."""
+"""Common interface of integrators."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ Torques = ArrayLike | Callable[[float, Array, Array], ArrayLike]
 
 
 class DynamicSystem(Protocol):
-    """What integrators ask of a robot: a `Robot` has it."""
+    """Interface of systems that can be integrated, for example `Robot`."""
 
     @property
     def nq(self) -> int:
@@ -33,7 +33,7 @@ class DynamicSystem(Protocol):
 
     @property
     def free_bodies(self) -> Mapping[str, slice]:
-        """Where the velocities of free bodies stand in v, by link."""
+        """Slices of v with the velocities of free bodies, by link."""
 
     def forward_dynamics(
         self,
@@ -45,16 +45,16 @@ class DynamicSystem(Protocol):
         """Return the accelerations (nv,)."""
 
     def integrate(self, q: ArrayLike, displacement: ArrayLike, increments: str = 'body') -> Array:
-        """Return the configuration (nq,) a displacement (nv,) away from q."""
+        """Return the configuration (nq,) after a displacement (nv,) from q."""
 
     def increment_rate(
         self, q: ArrayLike, displacement: ArrayLike, v: ArrayLike, increments: str = 'body'
     ) -> Array:
-        """Return the rate (nv,) of the displacement that has led to q."""
+        """Return the rate (nv,) of a displacement to q."""
 
 
 class Integrator(ABC):
-    """Moves a robot on in time: no state of its own, one method."""
+    """Integrator without internal state."""
 
     def __init__(self, robot: DynamicSystem) -> None:
         self.robot = robot
@@ -81,14 +81,14 @@ class Integrator(ABC):
             Step [s].
         wrenches : {link: (6,)}, optional
             External wrenches (moment, force) on links [N m, N], at the origin and in the axes of
-            the link, with which they turn.
+            the link, constant in these axes.
         t : float
             Time before the step [s], for `tau`.
 
         Raises
         ------
         ArgumentError
-            Wrong shapes; a free body that turns by 2 pi or more in the step.
+            If a shape is wrong, or a free body rotates by 2 pi or more in the step.
         """
 
     def acceleration(

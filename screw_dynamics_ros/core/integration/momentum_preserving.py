@@ -1,7 +1,7 @@
 # Copyright 2026 The screw_dynamics_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Runge-Kutta steps that keep the momentum of a robot on a floating base."""
+"""Runge-Kutta steps that conserve the momentum of a robot with a floating base."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from screw_dynamics_ros.core.types import Array
 
 
 class FloatingSystem(DynamicSystem, Protocol):
-    """What `MomentumPreserving` asks of a robot: a `Robot` has it."""
+    """Interface of systems for `MomentumPreserving`, for example `Robot`."""
 
     @property
     def floating_base(self) -> bool:

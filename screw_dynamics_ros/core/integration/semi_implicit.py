@@ -1,7 +1,7 @@
 # Copyright 2026 The screw_dynamics_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Semi-implicit Euler steps: new velocities first, then positions with these."""
+"""Semi-implicit Euler steps: first new velocities, then positions with these."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ from screw_dynamics_ros.core.types import Array
 class SemiImplicitEuler(Integrator):
     """v <- v + h a(q, v), then q <- q exp(h v) with the new v: one acceleration, first order.
 
-    Where the mass matrix is constant and forces depend on q alone (one pendulum, a free point) the
-    step is symplectic: the energy swings with an amplitude of order h and does not drift. Elsewhere
-    it is only a cheap step that keeps stiff springs stable longer than the explicit one.
+    If the mass matrix is constant and forces depend on q alone (one pendulum, a free point) the
+    step is symplectic: the energy oscillates with an amplitude of order h and does not drift. For
+    other systems it is a cheap step, which is stable for stiffer springs than the explicit one.
 
     Source: Bruyninckx 2010, section 6.4.2 (C-062).
 
@@ -29,7 +29,8 @@ class SemiImplicitEuler(Integrator):
     robot : DynamicSystem
         A `Robot`.
     increments : {'body', 'mixed', 'spatial', 'hybrid'}
-        Free bodies move on along their screw ('body', 'spatial'), or turn and move straight on.
+        Free bodies move along their screw axis ('body', 'spatial'), or rotate and move on a
+        straight line.
     """
 
     def __init__(self, robot: DynamicSystem, increments: str = 'body') -> None:

@@ -39,18 +39,18 @@ Constant = int | str | tuple['Constant', ...]
 class Formula:
     """An output computed from others, in the same program.
 
-    Formulas are the same output if everything here is equal. Of functions that are made again, such
-    as lambdas, no two are: give a function of a module and `constants` where that matters.
+    Formulas with equal attributes are the same output. Lambdas are never equal to each other: to
+    share a formula, use a function of a module and `constants`.
 
     Attributes
     ----------
     name : str
     sources : tuple
-        What `function` gets: outputs, formulas, and names of inputs or parameters.
+        Arguments of `function`: outputs, formulas, and names of inputs or parameters.
     function : callable
-        Takes and returns arrays; has no branch on their values, so that it can be recorded.
+        Function of arrays that returns arrays, without decisions that depend on values.
     constants : tuple
-        What it gets after them: whole numbers, strings, and tuples of these.
+        Further arguments: integers, strings, and tuples of these.
 
     Raises
     ------
@@ -114,7 +114,7 @@ class FusedKernel:
     Attributes
     ----------
     outputs : tuple
-        What is computed, as given to `Robot.fuse`.
+        The outputs, as given to `Robot.fuse`.
     inputs : tuple of str
         The vectors to pass, in this order: those of 'q', 'v', 'a', 'tau', 'gravity' that are
         needed, then the parameters.
@@ -122,8 +122,8 @@ class FusedKernel:
         Shapes of the arrays returned: one for each output, several for a function that returns a
         tuple.
     run : callable
-        ``run(*inputs, *results)`` writes one sample into arrays of `shapes`, for loops that have
-        the arrays ready.
+        ``run(*inputs, *results)`` writes one sample into arrays of `shapes`, for loops with
+        allocated arrays.
     """
 
     def __init__(

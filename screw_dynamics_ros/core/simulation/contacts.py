@@ -3,20 +3,20 @@
 
 r"""Compliant point contacts with planes: the law of Hunt and Crossley, and sticking dry friction.
 
-A contact point is a sphere, of radius 0 as a rule, that is fixed to a link. It touches a plane at
+A contact point is a sphere, usually of radius 0, that is fixed to a link. It touches a plane at
 its lowest point; delta is how deep that is beyond the plane, v the velocity of the material there,
 delta' = -n . v with the unit normal n of the plane. The plane exerts on it::
 
-    N = k max(0, delta (1 + d delta'))         along n: it pushes and never pulls
+    N = k max(0, delta (1 + d delta'))         along n, never attractive
     T = -k (s + d delta v_t)  with |T| <= mu N        in the plane
 
 k [N/m] is the stiffness, d [s/m] the damping, mu the coefficient of friction. Damping grows with
-the penetration, so that forces have no steps when a contact begins or ends, and the coefficient of
-restitution tends to 1 - (2/3) d v0 for small impact velocities v0. s is the stretch of a spring
-between the plane and the point: it follows the material, s' = v_t, as long as the spring stays
-within the friction cone, k |s| <= mu N, and slips otherwise. A contact that sticks is a spring and
-a damper: it does not creep. A contact that slips gives mu N against the motion, whatever its
-velocity. A sphere that rolls does not stretch the spring.
+the penetration, so that forces are continuous when a contact begins or ends, and the coefficient of
+restitution tends to 1 - (2/3) d v0 for small impact velocities v0. s is the elongation of a
+tangential spring between the plane and the point: s' = v_t while the force is within the friction
+cone, k |s| <= mu N, otherwise the spring slips. A sticking contact is a spring and a damper and
+does not creep. A slipping contact exerts mu N against the motion for any velocity. A rolling sphere
+does not stretch the spring.
 
 Forces depend on the history by s alone, which is part of the state of the simulation.
 

@@ -1,7 +1,7 @@
 # Copyright 2026 The screw_dynamics_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Joint servos: torques that follow positions or velocities with a stated stiffness."""
+"""Joint servos: torques for tracking positions or velocities with a specified natural frequency."""
 
 from __future__ import annotations
 
@@ -22,21 +22,22 @@ MODES = ('effort', 'position', 'velocity')
 class JointServo:
     r"""Servos of the joints of a robot, each in one of three modes.
 
-    A joint in position or velocity mode is to accelerate as a linear oscillator does::
+    The desired acceleration of a joint in position or velocity mode is that of a linear
+    oscillator::
 
         position    a = w^2 (q_ref - q) + 2 zeta w (v_ref - v)
         velocity    a = 2 zeta w (v_ref - v)
 
-    whatever the others do. Its stiffness is thus w^2 times the inertia that it moves. A joint in
-    effort mode, and a floating base, have exactly the torque of their command and move as they
-    must. With S the joints that are moved and E the others, the accelerations a_E and the torques
-    tau_S follow from (hybrid dynamics)::
+    independent of the other joints. Its stiffness is thus w^2 times the inertia that it moves. A
+    joint in effort mode, and a floating base, have exactly the commanded torque. With the tracking
+    joints S and the others E, the accelerations a_E and the torques tau_S follow from (hybrid
+    dynamics)::
 
         M_EE a_E = tau_E - h_E - M_ES a_S,    tau_S = M_SS a_S + M_SE a_E + h_S
 
-    where h are the torques of the motion without acceleration: Coriolis, gravity, friction. Torques
-    beyond the limits of effort of the description are cut off; those of commands are not. The
-    servos do not know of contacts and wrenches: against these they are springs.
+    where h are the torques of the motion without acceleration: Coriolis, gravity, friction. Servo
+    torques are clipped at the effort limits of the description; commanded torques are not. The
+    servos do not compensate contacts and external wrenches: against these they act as springs.
 
     Parameters
     ----------
@@ -54,7 +55,7 @@ class JointServo:
     Examples
     --------
     The arm of unit lengths and masses, M = [[3, 1], [1, 1]] with its elbow at a right angle, w = 2:
-    a position error of 0.25 rad in the shoulder asks for 1 rad/s^2, the elbow is free.
+    a position error of 0.25 rad in the shoulder gives 1 rad/s^2; the elbow is free.
 
     >>> robot = Robot.from_urdf('urdf/planar_2r.urdf', gravity=(0, 0, 0), backend='reference')
     >>> servo, zero = JointServo(robot, frequency=2.0), np.zeros(2)
@@ -90,9 +91,9 @@ class JointServo:
         modes : sequence of str
             One of `MODES` for each of `Robot.joint_names`; free and planar joints take efforts.
         positions, velocities, efforts : (nv,) arrays
-            Commands at the places of v [rad, m; rad/s, m/s; N m, N]. In position mode the velocity
-            is that of the reference, 0 for a position to be held. What a mode has no use for is not
-            read and may be NaN.
+            Commands in the order of v [rad, m; rad/s, m/s; N m, N]. In position mode the velocity
+            is that of the reference, 0 for a constant position. Values that a mode does not use may
+            be NaN.
 
         Raises
         ------

@@ -1,7 +1,7 @@
 # Copyright 2026 The screw_dynamics_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Many robots of one kind, moved at once in steps of fixed length."""
+"""Stacks of identical simulated robots with fixed step size."""
 
 from __future__ import annotations
 
@@ -33,12 +33,12 @@ from screw_dynamics_ros.core.types import Array
 
 
 class SimulatedStack:
-    """The states of N equal robots that do not touch each other, moved by one call.
+    """The states of N identical robots without mutual contact, integrated in one call.
 
-    Each moves as a `SimulatedRobot` does, by the same compiled functions and the same laws of
-    contacts, springs and stops, with one difference: a step is one step of the integrator, whatever
-    happens in it. Impacts at stops take place at its end, the loads of stops are constant in it,
-    contacts begin where a stage of the integrator finds them, and nothing watches the energy.
+    Each moves as a `SimulatedRobot`, by the same compiled functions and the same laws of contacts,
+    springs and stops, with one difference: a step is always one step of the integrator. Impacts at
+    stops take place at its end, the loads of stops are constant in it, contacts are detected in the
+    stages of the integrator, and the energy is not checked.
     Choose `dt` for the stiffest contact: dt sqrt(k / m) < 0.3 is accurate, more than 2.8 unstable
     (`runge_kutta`).
 
@@ -48,7 +48,7 @@ class SimulatedStack:
     count : int
         N, at least 1.
     q : (nq,) or (N, nq) array, optional
-        Where they start, at rest [rad, m]; `Robot.home` if not given.
+        Initial configurations, at rest [rad, m]; by default `Robot.home`.
     integrator : str
         One of `INTEGRATORS`.
     planes, contact_points, springs
@@ -115,7 +115,7 @@ class SimulatedStack:
         Parameters
         ----------
         tau : (nv,) or (N, nv) array
-            Motor torques [N m, N], constant meanwhile.
+            Motor torques [N m, N], constant during the step.
         dt : float
         wrenches : mapping, optional
             Link name to the wrench on it, (6,) or (N, 6), as of `SimulatedRobot.step`.
@@ -127,7 +127,8 @@ class SimulatedStack:
         UnknownNameError
             A wrench on a link that does not exist.
         DivergenceError
-            A state that is not finite afterwards. After any of these all are where they were.
+            If a state is not finite after the step. After any of these errors all states are
+            unchanged.
         """
         check_number('dt', dt, positive=True)
         total = self._rows('tau', self.robot.nv, tau)

@@ -7,12 +7,11 @@ Of all joint rates within their bounds (`joint_bounds`)::
 
     minimize |J v - V|_C^2 + lambda^2 |v - v_0|_M^2    with    lower <= v <= upper
 
-a convex problem with one solution. scipy's bounded least squares solves it with the active-set
-method of Stark and Parker, in finitely many steps; the conditions of Karush, Kuhn and Tucker are
-checked before an answer counts. Where no bound is active the answer is that of damped least
-squares. The default lambda, 1e-6 of the Jacobian's norm, only chooses among equals. With
-`inequalities`, limits of directions that combine joints, the problem is solved as in
-`inequalities`; it is the same one where no inequality acts.
+a convex problem with one solution. SciPy's bounded least squares solves it by the active-set method
+of Stark and Parker in a finite number of steps; the Karush-Kuhn-Tucker conditions of the result are
+checked. Without active bounds the solution is that of damped least squares. The default lambda,
+1e-6 of the Jacobian's norm, only makes the solution unique. With `inequalities`, which combine
+joints, the problem is solved as in `inequalities`; the solution is the same if none is active.
 
 Source: Bruyninckx 2010, sections 5.10 and 5.11 (C-044).
 """
@@ -62,9 +61,9 @@ class JointLimitedResult:
     residual : (m,) array
         V - J v.
     active : tuple of str
-        Joints that would move otherwise if it were not for their bound, and inequalities that act.
+        Joints with an active bound, and active inequalities.
     conflicts : tuple of str
-        Joints that cannot respect all their limits, and inequalities that contradict them, and why.
+        Joints that cannot satisfy all their limits, inequalities that contradict them, and reasons.
     optimality : float
         Largest violation of the optimality conditions, relative to the problem.
     message : str
@@ -90,22 +89,22 @@ def joint_limited_velocity(
     secondary: ArrayLike | None = None,
     inequalities: Inequalities | None = None,
 ) -> JointLimitedResult:
-    """Return the joint rates within bounds that serve the task best.
+    """Return the joint rates within bounds that minimize the task error.
 
     Parameters
     ----------
     J : (m, n) array
     twist : (m,) array
-        What J v should be [rad/s, m/s].
+        Desired J v [rad/s, m/s].
     bounds : Bounds
     joint_metric, task_metric : (n,) or (n, n), (m,) or (m, m), optional
         Positive definite, or the diagonal; M and C.
     damping : float or AdaptiveDamping, optional
-        lambda > 0; just what makes the answer unique by default.
+        lambda > 0; by default the value that makes the solution unique.
     secondary : (n,) array, optional
         v_0, zero by default.
     inequalities : Inequalities, optional
-        Rows A v <= b besides; where they contradict the bounds they give way, see `conflicts`.
+        Additional rows A v <= b; violated if they contradict the bounds, see `conflicts`.
 
     Raises
     ------
@@ -114,7 +113,7 @@ def joint_limited_velocity(
 
     Examples
     --------
-    The first joint stops at its bound, and the second does the rest.
+    The first joint is at its bound, and the second one compensates.
 
     >>> bounds = Bounds(np.array([-1.0, -9.0]), np.array([1.0, 9.0]), ('shoulder', 'elbow'))
     >>> found = joint_limited_velocity([[1.0, 1.0]], [5.0], bounds)

@@ -1,17 +1,17 @@
 # Copyright 2026 The screw_dynamics_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-r"""Joint limits as bounds of the next joint velocity, held for one sampling time.
+r"""Joint limits as bounds of the next joint velocity, which is constant for one sampling time.
 
 A joint at distance d from its limit, moving towards it with v while q grows by v dt in each sample
 and v changes by at most a dt, stops in time if and only if v is at most
 
     v(d) = (d + a dt^2 m (m + 1) / 2) / ((m + 1) dt),    m (m + 1) / 2 <= d / (a dt^2) of largest m
 
-where m is the number of samples it still brakes. It is d / dt for m = 0, so also without a limit of
-acceleration, and close to sqrt(2 a d) far away; sqrt(2 a d) itself, which holds in continuous time,
-makes the bounds of the next sample contradict each other. From a velocity within the bounds those
-of the next sample are never empty.
+where m is the number of braking samples. v(d) is d / dt for m = 0 and without an acceleration
+limit, and close to sqrt(2 a d) for large d; with sqrt(2 a d) itself, which is correct in continuous
+time, the bounds of the next sample can contradict each other. From a velocity within the bounds
+those of the next sample are never empty.
 
 Source: Bruyninckx 2010, section 5.11, which has no formula; this one is derived (C-044).
 """
@@ -41,8 +41,8 @@ class Bounds:
     names : tuple of str
         Of the joint velocities, for messages.
     conflicts : tuple of str
-        Joints that cannot respect all their limits, with the reason: those brake as hard as they
-        may, or return into their range.
+        Joints that cannot satisfy all their limits, with the reason: they brake with the largest
+        deceleration, or return into their range.
     """
 
     lower: Array
