@@ -55,6 +55,7 @@ OPTIONAL = {
     'jax',
     'trimesh',
     'viser',
+    'websockets',  # viser brings it
 }
 
 
