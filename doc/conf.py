@@ -24,6 +24,7 @@ REPOSITORY = MANIFEST.findtext("url[@type='repository']")
 
 project = 'screw_dynamics_ros'
 author = 'The screw_dynamics_ros authors'
+copyright = f'2026 {author}'
 release = version = MANIFEST.findtext('version')
 language = 'en'
 
