@@ -57,7 +57,8 @@ tables:
 docs:
 	@tools/setup.sh all
 	@$(IN_VENV) python -m pytest -q -n 2 --dist load test/doc/test_tutorials.py
-	@$(IN_VENV) sphinx-build -q -j auto -W --keep-going -d build/doctrees doc build/docs
+	@($(IN_VENV) sphinx-build -q -j auto -W --keep-going -d build/doctrees doc build/docs) \
+		|| { rm -rf build/doctrees; exit 1; }  # it would not repeat warnings
 	@echo 'build/docs/index.html'
 
 lint:
@@ -70,5 +71,5 @@ setup:
 # An environment that the set-up did not make is left alone.
 clean:
 	@if [ -d '$(VENV)/setup' ]; then rm -rf '$(VENV)' '$(VENV).lock'; fi
-	rm -rf build install log dist results *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf build install log dist results doc/gallery doc/reference/api *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis
 	find . -path './.*' -prune -o -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -5,6 +5,7 @@
 
 import os
 import re
+import shutil
 import subprocess
 import sys
 
@@ -46,6 +47,8 @@ def site():
             'PYTHONPATH': os.pathsep.join([str(ROOT), *sys.path]),
         },
     )
+    if done.returncode:
+        shutil.rmtree(KEPT)  # Sphinx does not repeat warnings about pages that it keeps
     assert done.returncode == 0, done.stderr
     return SITE
 
