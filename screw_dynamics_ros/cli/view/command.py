@@ -29,6 +29,7 @@ from screw_dynamics_ros.cli.command_line import (
     command_parser,
     heed_interrupts,
     own_arguments,
+    progress_bar,
     read_description,
     write_text,
 )
@@ -90,6 +91,11 @@ def parse(arguments: Sequence[str]) -> argparse.Namespace:
         help='simulate ROBOT, with the nodes that estimate its state beside it',
     )
     add(
+        '--topic',
+        default='/joint_states',
+        help='of the joint states in the recording; others are in the same namespace',
+    )
+    add(
         '--host',
         default=LOCAL_HOST,
         metavar='ADDRESS',
@@ -132,7 +138,8 @@ def source_of(options: argparse.Namespace, arguments: Sequence[str]) -> ViewSour
     if options.recording is not None:
         from screw_dynamics_ros.cli.view.recording_source import RecordingSource
 
-        return RecordingSource(options.recording, urdf)
+        with progress_bar('view') as progress:
+            return RecordingSource(options.recording, urdf, options.topic, progress)
     assert urdf is not None  # `parse` makes sure
     if options.simulate:
         from screw_dynamics_ros.cli.view.simulated_source import SimulatedSource

@@ -11,6 +11,7 @@ from collections.abc import Callable
 from typing import Any
 
 SPEEDS = ('0.1', '0.25', '0.5', '1', '2', '5', '10')
+MIN_STEP_S = 0.01  # of the slider
 SLIDER_PERIOD_S = 0.2  # between updates of the slider while time runs
 
 
@@ -81,7 +82,7 @@ class PlaybackControls:
         self._playback, self._next_update = playback, 0.0
         with gui.add_folder('Recording'):
             self._button = gui.add_button('Play')
-            step = max(1e-3, playback.duration / 1e4)
+            step = max(MIN_STEP_S, playback.duration / 1e4)
             self._slider = gui.add_slider(
                 'time [s]', 0.0, max(playback.duration, step), step, playback.now()
             )

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from screw_dynamics_ros.cli.annotate.annotation import (
+    Progress,
     description,
     read_states,
     whole_motion,
@@ -89,8 +90,10 @@ class RecordingSource:
     path : Path
     urdf : (str, Path), optional
         A description in place of the recorded one, and its file.
-    request : Request, optional
-        Topics, and parameters of what is computed.
+    topic : str
+        Of the joint states; other topics are in the same namespace.
+    progress : callable
+        Gets the share of the recording that has been read.
 
     Raises
     ------
@@ -105,26 +108,26 @@ class RecordingSource:
         self,
         path: Path,
         urdf: tuple[str, Path] | None = None,
-        request: Request | None = None,
+        topic: str = '/joint_states',
+        progress: Progress = lambda share: None,
     ) -> None:
-        request = request or Request(urdf=urdf[0] if urdf else None)
+        start = topic.rpartition('/')[0] + '/'
+        request = Request(topic, f'{start}robot_description', urdf[0] if urdf else None)
         self._urdf_path, self._lock = urdf[1] if urdf else None, threading.Lock()
         with RecordingReader(path) as reader:
-            reader.check(request.topic, JOINT_STATE)
+            reader.check(topic, JOINT_STATE)
             self.urdf = urdf_text(description(reader, request), 'the robot description')
             self.robot = Robot(
                 read_urdf(self.urdf, inertia_check='warn'), gravity=request.value('gravity')
             )
             mapper = joint_state_mapper(self.robot, policies=request.policies)
-            states = read_states(reader, request.topic, mapper, lambda share: None)
+            states = read_states(reader, topic, mapper, progress)
             types = dict(reader.types)
         if not len(states.stamps):
             raise RecordingError(f'{path}: no state of the robot can be made: {why(mapper)}')
-        self._joints, self._request = ScalarJoints(self.robot), request
-        start = request.topic.rpartition('/')[0] + '/'
-        self._recorded = recorded_torques(path, types, start, self._joints)
+        self._recorded = recorded_torques(path, types, start, ScalarJoints(self.robot))
         self._wrenches = recorded_wrenches(path, types, start, self.robot)
-        self._annotator = self._annotator_with(request.payloads)
+        self._annotator = self._annotator_with({})
         self._block: tuple[int, dict[str, Array]] | None = None
         self._motion = whole_motion(self._annotator, states)
         self._times = np.maximum.accumulate(states.received)
@@ -194,9 +197,7 @@ class RecordingSource:
             self._recorded, self._wrenches = {}, {}
 
     def _annotator_with(self, payloads: Mapping[str, RigidBody]) -> Annotator:
-        frames = self._request.frames or leaf_links(self.robot)
-        outputs = (*OUTPUTS, 'wrench')
-        return Annotator(self.robot, outputs, frames, payloads, self._request.settings)
+        return Annotator(self.robot, (*OUTPUTS, 'wrench'), leaf_links(self.robot), payloads)
 
     def add_controls(self, gui: Any) -> None:
         """Add the time axis, and the sliders of a payload."""

@@ -31,13 +31,16 @@ def motion():
     return t, np.sin(phase), np.cos(phase) * [1.0, 2.0], np.cos(phase)
 
 
-def write(path, motion, described=True, **more):
-    topics = {'/joint_states': JOINT_STATE, **({'/robot_description': STRING} if described else {})}
+def write(path, motion, described=True, start='', **more):
+    topics = {
+        f'{start}/joint_states': JOINT_STATE,
+        **({f'{start}/robot_description': STRING} if described else {}),
+    }
     with writing(path, {**topics, **{topic: kind for topic, (kind, _) in more.items()}}) as put:
         if described:
-            put('/robot_description', START, string(URDF.read_text()))
+            put(f'{start}/robot_description', START, string(URDF.read_text()))
         for k, (t, q, v, tau) in enumerate(zip(*motion)):
-            put('/joint_states', t, joint_state(t, JOINTS, q, v, tau))
+            put(f'{start}/joint_states', t, joint_state(t, JOINTS, q, v, tau))
             for topic, (_, make) in more.items():
                 put(topic, t, make(t, k))
     return path
@@ -94,11 +97,13 @@ def test_what_is_recorded_is_shown(motion, tmp_path):
         write(
             tmp_path / 'run',
             motion,
+            start='/left',
             **{
-                '/dynamics/gravity': (JOINT_STATE, torque),
-                f'/wrench_estimator/wrench/{TIP}': (WRENCH, of_tip),
+                '/left/dynamics/gravity': (JOINT_STATE, torque),
+                f'/left/wrench_estimator/wrench/{TIP}': (WRENCH, of_tip),
             },
-        )
+        ),
+        topic='/left/joint_states',
     )
     state = at(source, motion, 7)
     np.testing.assert_array_equal(state.torques['gravity'], [14.0, 7.0])
