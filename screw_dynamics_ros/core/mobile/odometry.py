@@ -3,23 +3,23 @@
 
 r"""Odometry by exact arcs, with the covariance of the pose.
 
-Between two readings the wheels turn by dq at constant rates, so that the platform moves along an
-arc: x <- x exp(B dq), B the map from wheel rates to twists. This is (9.18) as an exact arc; nothing
-is singular where the arc is straight.
+Wheel rates are assumed constant between two readings with the increments dq, so that the platform
+moves along an arc: x <- x exp(B dq), with the map B from wheel rates to twists. This is (9.18) as
+an exact arc, without a singularity for straight motion.
 
-**Noise.** Each wheel slips along and across by independent zero-mean amounts whose variance grows
-with the distance it rolls: `along` and `across` [m^2 per m]. Variances then do not depend on how
-finely a path is sampled. Systematic errors (radii, separation) are no noise; calibrate them.
+**Noise.** Longitudinal and lateral slip of each wheel are independent, with zero mean and variances
+proportional to the distance that it rolls: `along` and `across` [m^2 per m]. Variances then do not
+depend on the sampling rate. Errors of radii and separation are systematic and must be calibrated.
 
-**Covariance.** The error xi of the pose is one of the body frame, true = x exp(xi), with the
+**Covariance.** The error xi is defined in the body frame, true pose = x exp(xi), with the
 covariance P in the order (phi, x, y). Per step d = B dq::
 
     P <- Ad(exp(-d)) P Ad(exp(-d))^T + dexp(d) Q dexp(d)^T
 
-A region xi^T P^-1 xi < c is then bent as far as the uncertain heading bends it: the ellipse of the
-coordinates x, y does that to first order only.
+A region xi^T P^-1 xi < c curves with the uncertainty of the heading; the ellipse in the coordinates
+x, y approximates it to first order.
 
-No slip on average, pure rolling, constant radii and distances of the wheels are assumed; the error
+Assumptions: zero mean slip, pure rolling, constant radii and positions of the wheels. The error
 grows without bound.
 
 Source: Bruyninckx 2010 (9.18), section 9.6 (C-135).
@@ -48,7 +48,8 @@ class WheelNoise:
     Attributes
     ----------
     along, across : float
-        In the rolling direction, and across it. With 1e-4 a wheel is off by 1 cm after 1 m.
+        In the rolling direction, and perpendicular to it. 1e-4 is a standard deviation of 1 cm
+        after 1 m.
     """
 
     along: float = 1e-4
@@ -113,7 +114,7 @@ class Odometry:
         Parameters
         ----------
         displacements : (n,)
-            By how much the driven wheels have turned since the last call [rad].
+            Rotations of the driven wheels since the last call [rad].
         steering : (k,)
             Angles of the steered wheels in the middle of the step [rad].
 
@@ -197,7 +198,7 @@ def turn_drive_turn(pose: ArrayLike) -> Array:
     """Return three twists (3, 3), rows (omega, v_x, v_y) for a second each, that lead to a pose.
 
     Turn, drive straight ahead, turn. The inverse position kinematics of a platform is not unique;
-    this is the plainest of its answers, for a platform that turns on the spot (9.7, C-135).
+    this is a simple solution for a platform that turns in place (9.7, C-135).
 
     >>> turn_drive_turn([0.0, 0.0, 2.0]).round(6)
     array([[ 1.570796,  0.      ,  0.      ],

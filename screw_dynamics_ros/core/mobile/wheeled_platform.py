@@ -35,14 +35,14 @@ SAME_LINE = 1e-12  # m, rad
 
 @dataclass(frozen=True)
 class Slips:
-    """How wheels move on the ground against what they should do.
+    """Slips of the wheels on the ground.
 
     Attributes
     ----------
     along : (n,) array
         Of the driven wheels: rim speed minus speed over ground along the rolling direction [m/s].
     across : (m,) array
-        Of the lines that hold: speed over ground to the left of the wheel [m/s].
+        Of the constraint lines: speed over ground to the left of the wheel [m/s].
     """
 
     along: Array
@@ -55,7 +55,7 @@ class WheeledPlatform:
     Parameters
     ----------
     wheels : sequence of Wheel
-        Wheels that turn with the ground in any direction (casters, balls) do not count.
+        All wheels except casters and balls, which exert no constraint force.
 
     Attributes
     ----------
@@ -65,8 +65,8 @@ class WheeledPlatform:
     radii : (n,) array
         Of the driven wheels [m].
     slip_names : tuple of str
-        Wheels to which the rows of `slip_matrix` belong. Fixed wheels on one axle hold the same
-        line, which counts once.
+        Wheels to which the rows of `slip_matrix` belong. Fixed wheels on one axle have the same
+        constraint line, which has one row.
 
     Raises
     ------

@@ -1,7 +1,7 @@
 # Copyright 2026 The screw_dynamics_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Wheels of a platform as lines in the plane: along which they drive, and across which they hold.
+"""Wheels of a platform as lines in the plane: lines of drive forces and of constraint forces.
 
 A wheel at p that rolls along the unit vector u transmits forces along lines through p, unit
 wrenches (p x e, e) in the order of `planar`. These are the legs of the equivalent instantaneous

@@ -1,7 +1,7 @@
 # Copyright 2026 The screw_dynamics_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""A robot with loops, in the coordinates of its actuated joints."""
+"""Kinematics and dynamics of robots with loops, in the coordinates of the actuated joints."""
 
 from __future__ import annotations
 
@@ -48,16 +48,16 @@ SINGULARITY_TOLERANCE = 1e-4
 
 @dataclass(frozen=True)
 class ClosedState:
-    """All joints of a closed mechanism.
+    """State of all joints of a closed mechanism.
 
     Attributes
     ----------
     q, v : (n,) arrays
         Positions and rates of the joints of the tree, in the order of `Robot.joint_names`.
     G : (n, k) array
-        Rates of all joints for those of the actuated ones, v = G v_a.
+        Maps rates of the actuated joints to those of all joints, v = G v_a.
     d : (n,) array
-        Accelerations of all joints while the actuated ones do not accelerate, a = G a_a + d.
+        Accelerations of all joints for zero accelerations of the actuated ones, a = G a_a + d.
     """
 
     q: Array
@@ -67,23 +67,24 @@ class ClosedState:
 
 
 class ClosedRobot:
-    """Kinematics and dynamics of a robot whose loops are closed.
+    """Kinematics and dynamics of a robot with closed loops.
 
-    Conventions are those of `Robot`; configurations, velocities, accelerations and torques are
-    those of the actuated joints, k of them, as many as the mechanism has freedoms. The closures are
-    ideal: they do no work, so that torques of all joints act like G^T tau in the actuated ones.
+    Conventions are those of `Robot`. Configurations, velocities, accelerations and torques are
+    those of the k actuated joints, as many as the mechanism has degrees of freedom. The closures
+    are ideal: they do no work, so that joint torques tau are equivalent to G^T tau in the actuated
+    joints.
 
-    Every function takes `seed`, a configuration (n,) of all joints from which the loops are closed:
-    the last state of a motion. Without it they are closed from the assembly of `LoopClosures`, so
-    that no result depends on earlier calls. Functions take single samples.
+    `seed` of each function is a configuration (n,) of all joints from which the iteration starts:
+    the last state of a motion. By default it starts from the assembly of `LoopClosures`, so that
+    results do not depend on earlier calls. Functions accept single samples.
 
     Parameters
     ----------
     robot : Robot
-        The tree that is left when the cut joints are open; all its joints have one coordinate.
+        The tree without the cut joints; all its joints have one coordinate.
     loops : LoopClosures
     tolerance : float
-        Largest gap of closed loops, rotations [rad] and displacements [m] in one norm.
+        Largest closure error, rotations [rad] and displacements [m] in one norm.
 
     Attributes
     ----------
@@ -92,22 +93,23 @@ class ClosedRobot:
     passive : tuple of str
         The others.
     places : list of int
-        Where the actuated joints stand among all.
+        Indices of the actuated joints among all joints.
     partition : Partition
         The closures, with the actuated joints given.
     assembly : (n,) array
-        All joints in the configuration in which the loops were closed first.
+        Configuration of all joints for which the loops were first closed.
 
     Raises
     ------
     UnknownNameError
-        A link or joint that the robot does not have.
+        If the robot does not have a link or joint.
     ArgumentError
-        A joint with several coordinates, or a mimic joint with a role of its own.
+        If a joint has several coordinates, or a mimic joint is actuated or sensed.
     InfeasibleConstraintsError
-        The loops cannot be closed, or there are fewer or more actuated joints than freedoms.
+        If the loops cannot be closed, or the number of actuated joints is not that of the degrees
+        of freedom.
     SingularClosureError
-        The actuated joints, or the sensed ones, do not decide about the others.
+        If the actuated or the sensed joints do not determine the others.
 
     Examples
     --------
@@ -192,7 +194,7 @@ class ClosedRobot:
 
     @property
     def nv(self) -> int:
-        """Number of freedoms, the same."""
+        """Number of degrees of freedom, equal to `nq`."""
         return len(self.joint_names)
 
     @property
@@ -273,7 +275,7 @@ class ClosedRobot:
     # --- closure ----------------------------------------------------------------------------------
 
     def close(self, q: ArrayLike, seed: ArrayLike | None = None, **options: Any) -> Closing:
-        """Return all joints for positions q (k,) of the actuated ones, with status (C-008).
+        """Return positions of all joints for positions q (k,) of the actuated ones (C-008).
 
         `options`: tolerance, max_iterations; see `PositionClosure.close`.
         """
@@ -293,14 +295,14 @@ class ClosedRobot:
     def state(
         self, q: ArrayLike, v: ArrayLike | None = None, seed: ArrayLike | None = None
     ) -> ClosedState:
-        """Return the motion of all joints for that of the actuated ones, (k,) each (C-009).
+        """Return the state of all joints for that of the actuated ones, (k,) each (C-009).
 
         Raises
         ------
         InfeasibleConstraintsError
             The loops do not close.
         SingularClosureError
-            They do, but the passive joints are free to move, or nearly so.
+            If the passive joints are not determined, or nearly so.
         """
         rates = np.zeros(self.nv) if v is None else finite('v', vector('v', self.nv, v))
         whole = self.configuration(q, seed)
@@ -323,9 +325,9 @@ class ClosedRobot:
         return closure_bias(self.robot.tree, q, v, self.loops.closures)
 
     def mobility(self, q: ArrayLike, seed: ArrayLike | None = None) -> Mobility:
-        """Return freedoms, independent equations and gained freedoms of the passive joints (C-011).
+        """Return mobility, rank of the closure equations and gained degrees of freedom (C-011).
 
-        Works in singular configurations, too.
+        Also valid in singular configurations.
         """
         J = self.closure_jacobian(self.configuration(q, seed))
         return mobility(J, [k for k in range(self.robot.nv) if k not in self.places])
@@ -370,11 +372,11 @@ class ClosedRobot:
     def inverse_kinematics(
         self, target: ArrayLike, link: str, q0: ArrayLike | None = None, **options: Any
     ) -> InverseKinematicsResult:
-        """Return positions of the actuated joints that bring a link to a target pose, (4, 4).
+        """Return positions of the actuated joints for a target pose (4, 4) of a link.
 
         `options`: tolerance, max_iterations, restarts, seed; see `ClosedInverseKinematics.solve`.
-        A mechanism with k < 6 freedoms reaches only some poses: look at `success`. Raises
-        ArgumentError for a target that is no finite pose.
+        A mechanism with k < 6 degrees of freedom reaches only some poses: see `success`. Raises
+        ArgumentError for a target that is not a finite pose.
         """
         target = finite_pose('target', target)
         if link not in self._solvers:
@@ -425,7 +427,7 @@ class ClosedRobot:
         return M
 
     def gravity_torques(self, q: ArrayLike, seed: ArrayLike | None = None) -> Array:
-        """Return the torques of the actuated joints that hold the mechanism still, (k,)."""
+        """Return the torques of the actuated joints that balance gravity at rest, (k,)."""
         state = self.state(q, seed=seed)
         tau: Array = state.G.T @ self.robot.gravity_torques(state.q)
         return tau
@@ -459,18 +461,18 @@ class ClosedRobot:
         accelerations: Mapping[str, float],
         torques: Mapping[str, float] | None = None,
     ) -> hybrid.ClosedHybridMotion:
-        """Return the motion of all joints when some are moved and others driven (C-014).
+        """Return the motion of all joints for given motions or torques of joints (C-014).
 
-        Any joints may be moved or driven, actuated or not; see `hybrid.hybrid_motion`.
+        Joints may have given motions or torques, actuated or not; see `hybrid.hybrid_motion`.
 
         Parameters
         ----------
         whole, rates : (n,)
-            Positions and rates of all joints, closed: those of a `ClosedState`.
+            Positions and rates of all joints with closed loops, as of a `ClosedState`.
         accelerations : {joint: acceleration}
-            Of the joints that are moved [rad/s^2, m/s^2].
+            Given accelerations [rad/s^2, m/s^2].
         torques : {joint: torque}
-            Of others [N m, N]; zero for those not named.
+            Given torques of other joints [N m, N]; zero by default.
         """
         q, v = vector('whole', self.robot.nq, whole), vector('rates', self.robot.nv, rates)
         moved, motion, tau = hybrid.roles(self.robot.joint_names, accelerations, torques or {})
@@ -491,11 +493,11 @@ class ClosedRobot:
         stiffness: ArrayLike,
         torques: Mapping[str, float] | None = None,
     ) -> hybrid.ClosedHybridMotion:
-        """Return small displacements of all joints when some are moved and others loaded (C-014).
+        """Return small displacements of all joints for given displacements or torques (C-014).
 
         Quasi-static: joints resist with their `stiffness` (n,) [N m/rad, N/m], 0 for those without
-        springs. `torques` act besides what holds the mechanism in `whole`; else as in
-        `hybrid_dynamics`.
+        springs. `torques` are additional to those that balance the mechanism in `whole`; otherwise
+        as in `hybrid_dynamics`.
         """
         q = vector('whole', self.robot.nq, whole)
         K = finite('stiffness', vector('stiffness', self.robot.nv, stiffness))

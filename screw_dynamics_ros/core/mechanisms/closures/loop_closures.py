@@ -1,7 +1,7 @@
 # Copyright 2026 The screw_dynamics_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""What closes the loops of a mechanism, and which of its joints have motors and sensors."""
+"""Loop closures of a mechanism, and its actuated and sensed joints."""
 
 from __future__ import annotations
 
@@ -34,12 +34,11 @@ class LoopClosures:
     sensed : sequence of str, optional
         Joints with sensors; the actuated ones by default.
     positions : {joint: position}
-        Near which joints stand in the assembly that is meant [rad, m], 0 by default: a loop can
-        often be closed in several ways.
+        Approximate joint positions in the intended assembly [rad, m], 0 by default: a loop often
+        closes in several configurations.
     tolerance : float
-        Largest gap at which positions measured by more sensors than there are freedoms are those of
-        closed loops, rotations [rad] and displacements [m] in one norm. No more sensors than
-        freedoms contradict nothing, and need none.
+        Largest closure error of measured positions if there are more sensors than degrees of
+        freedom, rotations [rad] and displacements [m] in one norm.
     """
 
     closures: Sequence[ConstraintJoint]
@@ -57,20 +56,20 @@ class LoopClosures:
 
 
 def read_loop_closures(content: Any, where: str = 'loop closures') -> LoopClosures:
-    """Return what a file of loop closures says; `content` is what a parser returns.
+    """Return the loop closures of a file; `content` is the result of a YAML parser.
 
     A mapping with `closures` as `absolute_coordinates.from_description.loop_closures` reads them,
     and
 
     * `actuated`: names of the joints with motors,
     * `sensed`: names of the joints with sensors, by default the actuated ones,
-    * `positions`: a mapping of joints to where they stand, about, in the assembly that is meant,
+    * `positions`: a mapping of joints to their approximate positions in the intended assembly,
     * `tolerance`: see `LoopClosures`.
 
     Raises
     ------
     DescriptionError
-        Something else; names `where` it is and the key.
+        If the content is invalid; names `where` it is and the key.
     """
     closures = loop_closures(content, where)
     check_keys(where, content, {'closures', 'actuated'}, {'sensed', 'positions', 'tolerance'})

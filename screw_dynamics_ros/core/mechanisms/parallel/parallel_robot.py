@@ -53,12 +53,12 @@ class ForwardPositionResult:
 
 
 class ParallelRobot:
-    """A platform on legs: the operations of `KinematicModel`, and what only platforms have.
+    """A platform on legs: the operations of `KinematicModel` and those of parallel robots.
 
     Twists and wrenches are hybrid: at the origin of the platform, along the axes of the base,
     angular part first. Wrenches are those that the robot exerts on its environment (E-54). Motor
-    positions leave several poses open (up to 40 for six legs); `seed`, a pose nearby, says which is
-    meant, by default `mechanism.home`.
+    positions have up to 40 poses for six legs; `seed` is a pose near the intended one, by default
+    `mechanism.home`.
 
     Source: Bruyninckx 2010, chapter 8 (C-111 to C-120, C-127).
 
@@ -114,14 +114,14 @@ class ParallelRobot:
     def inverse_position(self, pose: ArrayLike, seed: ArrayLike | None = None) -> Array:
         """Return the motor positions (n,) of a pose (4, 4) (C-112 to C-114).
 
-        Legs that slide or turn have two; `seed` (n,) takes the nearer one, the `branch` of the leg
-        counts otherwise. Angles are within half a turn of the seed, or of 0.
+        PUS and RUS legs have two solutions: the one nearer to `seed` (n,), by default that of the
+        `branch` of the leg. Angles are within pi of the seed, or of 0.
 
         Raises
         ------
         ArgumentError
-            Naming the leg: one that cannot reach its pivot, whose two rods disagree (a Delta
-            cannot turn), or that would pass a limit of its motor.
+            If a leg cannot reach its pivot, its two rods require different positions (a Delta
+            cannot rotate), or a motor limit is exceeded; names the leg.
         """
         T = self.checked_pose('pose', pose)
         branches = self._branches(T)
@@ -142,8 +142,8 @@ class ParallelRobot:
     def inverse_positions(self, pose: ArrayLike) -> Array:
         """Return the motor positions of branch 1 and -1 of each leg for a pose, (n, 2).
 
-        Any choice of one per leg is a solution; both are the same for legs that change length.
-        Limits are not looked at. Raises `ArgumentError` for a pose that a leg cannot reach.
+        Any choice of one per leg is a solution; both are equal for UPS legs. Limits are ignored.
+        Raises `ArgumentError` for a pose that a leg cannot reach.
         """
         return self._branches(self.checked_pose('pose', pose))
 
@@ -152,14 +152,13 @@ class ParallelRobot:
     ) -> Array:
         """Return the pose (4, 4) for motor positions (n,), near the pose `seed` (C-119).
 
-        If `convex`, the one pose in which the rods make a convex body with base and platform, on
-        the side of the base that `seed` is on (C-123); looked for among all poses, in about a tenth
-        of a second.
+        If `convex`, the pose in which the rods are edges of the convex hull of base and platform,
+        on the side of the base where `seed` is (C-123); selected among all poses, in about 0.1 s.
 
         Raises
         ------
         ArgumentError
-            With the reason that `solve_forward_position` gives; if not exactly one is convex.
+            If `solve_forward_position` fails, with its reason, or not exactly one pose is convex.
         """
         if convex:
             numbers = self._numbers('q', q)
@@ -180,9 +179,9 @@ class ParallelRobot:
     ) -> ForwardPositionResult:
         """Return the pose for motor positions (n,) by Newton's method from `seed` (4, 4), a pose.
 
-        The determinant of the wrench basis changes its sign where the platform passes a
-        singularity. A solution with the other sign than `seed` is refused: it is another assembly
-        mode, which the robot cannot have come to from there without a singularity.
+        The determinant of the wrench basis changes its sign at singularities of the platform. A
+        solution with another sign than `seed` is rejected: it is another assembly mode, which the
+        robot cannot reach from the seed without passing a singularity.
 
         Parameters
         ----------
@@ -191,7 +190,7 @@ class ParallelRobot:
             rods, whose measured lengths contradict each other a little, the pose is that of least
             squares, and their errors must be allowed for.
         max_updates : int
-            Newton steps before giving up.
+            Largest number of Newton steps.
         """
         q, T = self._numbers('q', q), self._seed(seed)
         limit = self._tolerance if tolerance is None else tolerance
@@ -225,7 +224,7 @@ class ParallelRobot:
     def all_forward_positions(self, q: ArrayLike, seed: ArrayLike | None = None) -> AssemblyModes:
         """Return all poses for motor positions (n,) of six rods, the nearest to `seed` first.
 
-        With a certificate; see `assembly_modes`. Limits of the motors are not looked at.
+        With a certificate; see `assembly_modes`. Motor limits are ignored.
 
         Examples
         --------
@@ -267,7 +266,7 @@ class ParallelRobot:
         Raises
         ------
         ArgumentError
-            At a singular pose: the platform can move though all motors stand still.
+            At a singular pose: the platform can move with locked motors.
         """
         G = self.rod_wrenches(q, pose)
         force_distribution.check_regular(G, self.mechanism.size)
@@ -287,7 +286,7 @@ class ParallelRobot:
         Raises
         ------
         ArgumentError
-            For a twist that the two rods of a leg do not admit: a Delta does not turn.
+            For a twist that the two rods of a leg do not admit: a Delta does not rotate.
         """
         t = vector('twist', 6, twist)
         rates = self.rod_wrenches(q, self.forward_position(q, seed)).T @ t
@@ -307,7 +306,7 @@ class ParallelRobot:
     def forward_force(self, q: ArrayLike, tau: ArrayLike, seed: ArrayLike | None = None) -> Array:
         """Return the wrench (6,) that motor forces tau (n,) exert, w = G tau (C-115).
 
-        Legs of two rods bear couples without their motors; those are not part of the wrench.
+        Legs with two rods support couples without motor torques; these are not part of the wrench.
         """
         T, tau = self.forward_position(q, seed), self._numbers('tau', tau)
         if len(self.mechanism.rod_legs) == self.nv:
@@ -339,7 +338,7 @@ class ParallelRobot:
         return tau
 
     def wrench_of_weight(self, pose: ArrayLike, gravity: ArrayLike = (0.0, 0.0, -9.81)) -> Array:
-        """Return the wrench (6,) that the robot exerts to carry its platform in a pose.
+        """Return the wrench (6,) of the robot that balances the weight of its platform in a pose.
 
         `gravity` (3,) is the acceleration of free fall in the base frame [m/s^2].
         """
