@@ -16,7 +16,7 @@ from screw_dynamics_ros.ros.messages.conversions import swap_linear_angular
 from screw_dynamics_ros.ros.parameters import Specification
 
 TOOL = (
-    Specification('tool_mass', 0.0, 'Mass of the tool beyond the sensor [kg].', minimum=0.0),
+    Specification('tool_mass', 0.0, 'Mass of the tool on the sensor [kg].', minimum=0.0),
     Specification(
         'tool_center_of_mass',
         [0.0, 0.0, 0.0],
@@ -34,7 +34,7 @@ TOOL = (
     Specification(
         'bias',
         [0.0] * 6,
-        'What the sensor shows without load, after sensor_sign: fx, fy, fz, mx, my, mz [N, N m]; '
+        'Measured wrench without load, after sensor_sign: fx, fy, fz, mx, my, mz [N, N m]; '
         '~/tare and ~/identify_tool set it.',
         size=6,
     ),

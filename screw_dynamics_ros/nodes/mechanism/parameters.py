@@ -68,7 +68,7 @@ MECHANISM = (
     Specification(
         'initial_positions',
         [],
-        'Where initial_joints stand before loops are closed [rad, m]; others at 0.',
+        'Positions of initial_joints before loops are closed [rad, m]; others are at 0.',
         rule='empty, or one for each of initial_joints',
         read_only=True,
     ),

@@ -227,7 +227,7 @@ COMMANDS = (
     Specification(
         'filter_length',
         0.5,
-        'How much speed an angular velocity of 1 rad/s counts when a command must be changed [m].',
+        'Speed with the same weight as 1 rad/s when a command must be changed [m].',
         minimum=0.001,
         maximum=1000.0,
     ),

@@ -41,7 +41,7 @@ ROBOT = (
         rule='the name of another frame',
         read_only=True,
     ),
-    Specification('publish_tf', True, 'Whether /tf has the platform.', read_only=True),
+    Specification('publish_tf', True, 'Whether to publish the platform on /tf.', read_only=True),
     Specification(
         'gravity',
         [0.0, 0.0, -9.81],
@@ -93,7 +93,7 @@ CERTAINTY = (
     Specification(
         'wrench_timeout',
         0.1,
-        'Time for which a message on ~/external_wrench counts [s].',
+        'Time for which a message on ~/external_wrench is active [s].',
         minimum=0.001,
         maximum=3600.0,
     ),

@@ -33,8 +33,8 @@ TABLE = (
     Specification(
         'gear_ratio',
         1.0,
-        'Turns of the rotor per turn of the joint [rad/rad, rad/m]; its sign matters with '
-        'rotor_axis.',
+        'Turns of the rotor per turn of the joint [rad/rad, rad/m]; its sign has an '
+        'effect only with rotor_axis.',
         rule='not 0',
     ),
     Specification(

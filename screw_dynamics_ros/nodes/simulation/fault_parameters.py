@@ -84,13 +84,13 @@ TABLE = (
     Specification(
         PREFIX + 'nan_quantities',
         list(QUANTITIES),
-        'What nan_joints report as NaN.',
+        'Quantities that nan_joints report as NaN.',
         choices=QUANTITIES,
     ),
     Specification(
         PREFIX + 'frozen_joints',
         [''],
-        'Joints that go on reporting what they reported last.',
+        'Joints that keep reporting their last values.',
         rule=JOINTS,
     ),
 )

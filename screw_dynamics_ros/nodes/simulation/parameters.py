@@ -179,8 +179,8 @@ TIME = (
     Specification(
         'real_time_factor',
         1.0,
-        'Simulated time per real time, with a simulated clock; the most there is to be in lock '
-        'step. 0: as fast as possible.',
+        'Simulated time per real time, with a simulated clock; in lock step, the largest '
+        'one. 0: as fast as possible.',
         minimum=0.0,
         maximum=MAX_REAL_TIME_FACTOR,
         rule=f'0, or at least {MIN_REAL_TIME_FACTOR:g}',

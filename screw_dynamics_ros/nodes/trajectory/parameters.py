@@ -26,7 +26,8 @@ TABLE = (
         'on_excess',
         SLOW,
         'Reaction to a trajectory beyond limits of velocity or effort: slow it down along the same '
-        'path, refuse it, or pass it on. Beyond limits of position it is refused, unless passed.',
+        'path, refuse it, or send it unchanged (pass). Beyond limits of position it is refused, '
+        'except with pass.',
         choices=REACTIONS,
     ),
     Specification(

@@ -133,7 +133,7 @@ TABLE = (
     Specification(
         'on_new_description',
         CONTINUE,
-        'Action for these torques when another robot description comes into force: continue '
+        'Action for these torques when another robot description becomes active: continue '
         '(blend to the new robot), or an action of on_loss until they are enabled again.',
         choices=(CONTINUE, *ACTIONS),
     ),

@@ -53,7 +53,7 @@ TABLE = (
     Specification(
         'flag_joints',
         [''],
-        'Joints with thresholds of their own.',
+        'Joints with individual thresholds.',
         rule='joints of the robot',
     ),
     Specification(

@@ -61,7 +61,7 @@ TABLE = (
     Specification(
         'contact_detection',
         5.0,
-        'A joint feels a contact if its external torque is larger than this many standard '
+        'A joint detects a contact if its external torque is larger than this many standard '
         'deviations.',
         minimum=1.0,
     ),
@@ -81,13 +81,13 @@ TABLE = (
     Specification(
         'contact_largest_deviation',
         0.05,
-        'Standard deviation of the place along a link up to which it is published [m].',
+        'Largest standard deviation of the position along a link of a published contact [m].',
         minimum=1e-6,
     ),
     Specification(
         'contact_least_probability',
         0.9,
-        'Probability of a link, among all that explain the torques, from which on it is published.',
+        'Least probability of the link of a published contact, among all that explain the torques.',
         minimum=0.5,
         maximum=1.0,
     ),

@@ -39,7 +39,7 @@ TABLE = (
         'residual_map',
         '',
         'File of the recorded residuals (YAML), read at start and when this changes, written by '
-        '~/fit_residual_map. Empty: none, what is recorded is lost at the end.',
+        '~/fit_residual_map. Empty: none, and recorded residuals are lost when the node ends.',
         rule=data_folder.RULE,
     ),
     data_folder.SPECIFICATION,
