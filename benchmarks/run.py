@@ -18,6 +18,7 @@ import importlib
 import json
 import os
 import platform
+import signal
 import sys
 import tempfile
 from datetime import datetime, timezone
@@ -25,10 +26,16 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
+if __name__ == '__main__':
+    signal.signal(signal.SIGINT, signal.SIG_DFL)  # without a traceback while modules are imported
+
 ROOT = Path(__file__).resolve().parents[1]
 sys.path[:0] = [str(ROOT), str(ROOT / 'test')]
 
 from figures import Figure, table  # noqa: E402
+
+from screw_dynamics_ros.cli.command_line import write_whole  # noqa: E402
+from screw_dynamics_ros.entry import INTERRUPTED  # noqa: E402
 
 MODULES = (
     'single_calls',
@@ -78,7 +85,17 @@ PACKAGES = {
 
 
 def main() -> None:
-    """Run the benchmark."""
+    """Run the benchmark; Ctrl-C ends it, and the part that runs writes nothing."""
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        measure()
+    except KeyboardInterrupt:
+        print('\nbenchmark: interrupted; the parts before are written', file=sys.stderr)
+        sys.exit(INTERRUPTED)
+
+
+def measure() -> None:
+    """Measure what the command line names, write and print it."""
     parser = argparse.ArgumentParser(description='Speed side by side with others, in turns.')
     parser.add_argument('--quick', action='store_true', help='fewer repeats and shorter chains')
     parser.add_argument(
@@ -105,8 +122,9 @@ def main() -> None:
     found: list[Figure] = []
     with tempfile.TemporaryDirectory(prefix='screw_dynamics_benchmark_') as cache:
         os.environ['SCREW_DYNAMICS_CACHE'] = cache
-        for name in options.only or MODULES:
-            print(f'measuring: {name} ...', file=sys.stderr, flush=True)
+        parts = options.only or MODULES
+        for number, name in enumerate(parts, 1):
+            print(f'measuring {number} of {len(parts)}: {name} ...', file=sys.stderr, flush=True)
             before = os.getloadavg()[0]
             new = list(importlib.import_module(name).figures(options.quick))
             found += new
@@ -134,7 +152,8 @@ def write(path: Path, figures: list[Figure], load_before: float) -> None:
     header = json.dumps(where, indent=1)
     lines = ',\n  '.join(json.dumps(figure.as_dict()) for figure in figures)
     indented = header.replace('\n', '\n ')
-    path.write_text(f'{{\n "environment": {indented},\n "figures": [\n  {lines}\n ]\n}}\n')
+    text = f'{{\n "environment": {indented},\n "figures": [\n  {lines}\n ]\n}}\n'
+    write_whole(path, text.encode())
 
 
 def draw_picture(found: list[Figure]) -> str:

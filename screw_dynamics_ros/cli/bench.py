@@ -25,6 +25,7 @@ from screw_dynamics_ros.cli.command_line import (
     add_arguments_of,
     command_parser,
     own_arguments,
+    progress_bar,
     read_description,
 )
 from screw_dynamics_ros.cli.doctor.section import Section
@@ -65,11 +66,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except UnusableError as error:
         print(f'bench: {error}', file=sys.stderr)
         return BROKEN
-    section = Section(str(robot))
-    section.table(
-        ('function', 'first call [ms]', 'call [us]', f'of {SAMPLES} [us]'),
-        list(rows(robot, options.functions or list(FUNCTIONS))),
-    )
+    section, functions = Section(str(robot)), options.functions or list(FUNCTIONS)
+    measured = []
+    with progress_bar('bench') as progress:
+        for row in rows(robot, functions):
+            measured.append(row)
+            progress(len(measured) / len(functions), row[0])
+    section.table(('function', 'first call [ms]', 'call [us]', f'of {SAMPLES} [us]'), measured)
     print('\n'.join(section.text()))
     return MEASURED
 

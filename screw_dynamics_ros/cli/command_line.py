@@ -6,13 +6,17 @@
 from __future__ import annotations
 
 import argparse
+import io
 import math
+import os
 import signal
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
+from screw_dynamics_ros.core import files
 from screw_dynamics_ros.core.errors import ArgumentError
 from screw_dynamics_ros.ros.description_file import assignments, description_text
 from screw_dynamics_ros.ros.xacro_expansion import ExpansionError
@@ -33,7 +37,9 @@ def heed_interrupts() -> None:
 
 @contextmanager
 def progress_bar(name: str) -> Iterator[Callable[..., None]]:
-    """Show progress on stderr within a `with` block, if that is a terminal; nothing is left there.
+    """Show progress and the time left on stderr within a `with` block, if that is a terminal.
+
+    Nothing of it is left there at the end.
 
     Parameters
     ----------
@@ -50,7 +56,7 @@ def progress_bar(name: str) -> Iterator[Callable[..., None]]:
     class Bar(tqdm):
         monitor_interval = 0  # no thread: processes are forked meanwhile
 
-    line = '{desc} [{bar:40}] {percentage:3.0f}% {elapsed} {postfix}'
+    line = '{desc} [{bar:40}] {percentage:3.0f}% {elapsed}, {remaining} left {postfix}'
     with Bar(total=1.0, desc=name, disable=None, leave=False, bar_format=line, ascii='.#') as bar:
 
         def show(share: float, detail: str = '') -> None:
@@ -168,11 +174,51 @@ def read_description(path: Path, arguments: str = '', name: str = 'description')
         ) from None
 
 
+def write_whole(path: Path, content: bytes) -> None:
+    """Write a file as a whole or not at all; raises `OSError`.
+
+    Ctrl-C takes effect after it. A device or pipe is written as it is.
+    """
+    if path.exists() and not path.is_file():
+        path.write_bytes(content)
+        return
+    with deferred_interrupts():
+        target = path.resolve()  # of a link, what it links to
+        files.write(target, content)
+        mask = os.umask(0)
+        os.umask(mask)
+        target.chmod(0o666 & ~mask)
+
+
+@contextmanager
+def deferred_interrupts() -> Iterator[None]:
+    """Let SIGINT take effect at the end of a `with` block."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    received: list[int] = []
+    before = signal.signal(signal.SIGINT, lambda number, _: received.append(number))
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
+        if received:
+            signal.raise_signal(signal.SIGINT)
+
+
+def save_figure(figure: Any, path: Path, dpi: int) -> None:
+    """Write a figure of matplotlib as `write_whole` does, without an ending as PNG."""
+    path = path if path.suffix else path.with_name(f'{path.name}.png')
+    buffer = io.BytesIO()
+    figure.savefig(buffer, format=path.suffix[1:], dpi=dpi)
+    write_whole(path, buffer.getvalue())
+
+
 def write_text(path: Path, option: str, content: str) -> None:
     """Write the file that an option names; raises `UnusableError`."""
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(content, encoding='utf-8')
+        write_whole(path, content.encode())
     except OSError as error:
         raise UnusableError(
             f'argument {option}: cannot write {path}: {error.strerror}; name a file that can be '

@@ -25,6 +25,7 @@ from screw_dynamics_ros.cli.command_line import (
     command_parser,
     own_arguments,
     read_description,
+    write_whole,
 )
 from screw_dynamics_ros.core import Robot, ScrewDynamicsError, UnknownNameError
 from screw_dynamics_ros.core.compile.llvm.objects import object_file
@@ -84,7 +85,7 @@ def write(contents: dict[str, bytes], folder: Path) -> None:
         folder.mkdir(parents=True, exist_ok=True)
         for file, content in contents.items():
             path = folder / file
-            path.write_bytes(content)
+            write_whole(path, content)
             print(f'written: {path}')
     except OSError as error:
         raise UnusableError(

@@ -9,8 +9,9 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))  # run by path, it is not installed
 
 from screw_dynamics_ros.entry import end_tool_at_once
-from studies.integration.command import main
 
 if __name__ == '__main__':
-    end_tool_at_once('integration_study')
+    end_tool_at_once('integration_study')  # before what takes long to import
+    from studies.integration.command import main
+
     sys.exit(main())

@@ -17,6 +17,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from screw_dynamics_ros import __version__
+from screw_dynamics_ros.cli.command_line import write_whole
 from screw_dynamics_ros.core import ScrewDynamicsError
 from studies.integration.study import FULL, QUICK, Study, carry_out
 from studies.integration.tables import Table, all_tables
@@ -69,7 +70,7 @@ def save(study: Study, tables: Sequence[Table], folder: Path) -> int:
     try:
         folder.mkdir(parents=True, exist_ok=True)
         text = '\n'.join(table.markdown() for table in tables)
-        (folder / 'tables.md').write_text(text, encoding='utf-8')
+        write_whole(folder / 'tables.md', text.encode())
         content = {
             'version': __version__,
             'tables': [
@@ -77,7 +78,7 @@ def save(study: Study, tables: Sequence[Table], folder: Path) -> int:
                 for t in tables
             ],
         }
-        (folder / 'tables.json').write_text(json.dumps(content, indent=1) + '\n', encoding='utf-8')
+        write_whole(folder / 'tables.json', (json.dumps(content, indent=1) + '\n').encode())
         print(f'tables: {folder / "tables.md"}, {folder / "tables.json"}')
         from studies.integration.pictures import save_pictures
 

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from screw_dynamics_ros.cli.command_line import save_figure
 from screw_dynamics_ros.core.mechanisms.absolute_coordinates import SE3, SO3xR3
 from screw_dynamics_ros.core.mechanisms.absolute_coordinates.history import History
 from screw_dynamics_ros.core.types import Array
@@ -106,7 +107,7 @@ def save_pictures(study: Study, folder: Path) -> list[Path]:
     with pyplot.rc_context(STYLE):
         for name, drawn in all_pictures(study, pyplot):
             paths.append(folder / f'{name}.png')
-            drawn.savefig(paths[-1], dpi=RESOLUTION)
+            save_figure(drawn, paths[-1], RESOLUTION)
             pyplot.close(drawn)
     return paths
 

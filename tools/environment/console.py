@@ -31,6 +31,7 @@ class Console:
         self._inherited = tuple(inherited)
         self._started = time.monotonic()
         self._said = self._started
+        self._estimate = 0.0
         self._live = sys.stderr.isatty()
 
     def say(self, text: str) -> None:
@@ -42,6 +43,7 @@ class Console:
         """Announce a step and about how many seconds it takes, and its duration when it is done."""
         self.say(f'setup: {title} {f"(about {estimate:g} s) " if estimate else ""}...')
         self._started = self._said = time.monotonic()
+        self._estimate = estimate
         yield
         self.say(f'       done in {time.monotonic() - self._started:.0f} s')
 
@@ -76,7 +78,10 @@ class Console:
         now = time.monotonic()
         if (self._live or now - self._said > 20) and not line.startswith('WARNING'):
             self._said = now
-            text = f'       {now - self._started:.0f} s  {line}'[:79]
+            passed = now - self._started
+            left = self._estimate - passed
+            time_left = f', about {left:.0f} s left' if left >= 1.0 else ''
+            text = f'       {passed:.0f} s{time_left}  {line}'[:79]
             print(self._erase() + text, end='' if self._live else '\n', file=sys.stderr, flush=True)
 
     def _erase(self) -> str:

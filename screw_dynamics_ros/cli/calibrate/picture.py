@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from screw_dynamics_ros.cli.calibrate.report import parts
+from screw_dynamics_ros.cli.command_line import save_figure
 from screw_dynamics_ros.core.measurement.identification.robot_calibration import RobotCalibration
 from screw_dynamics_ros.core.types import Array
 
@@ -60,7 +61,7 @@ def save_picture(result: RobotCalibration, kind: str, path: Path) -> None:
             axis.set_ylabel(f'residual {unit}')
         axes[0, 0].legend(ncols=4, loc='lower left', bbox_to_anchor=(0.0, 1.0), borderaxespad=0.0)
         axes[-1, 0].set_xlabel('measurement')
-        figure.savefig(path, dpi=RESOLUTION)
+        save_figure(figure, path, RESOLUTION)
         pyplot.close(figure)
 
 

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from screw_dynamics_ros.cli.command_line import save_figure
 from screw_dynamics_ros.cli.demo.push import Push
 from screw_dynamics_ros.cli.demo.recording import DemoRecording, singular_values
 
@@ -58,7 +59,7 @@ def save_picture(recording: DemoRecording, push: Push, path: Path, title: str) -
         axes[-1].set_xlabel('time [s]')
         axes[-1].set_xlim(left=0.0)
         path.parent.mkdir(parents=True, exist_ok=True)
-        figure.savefig(path, dpi=110)
+        save_figure(figure, path, 110)
         pyplot.close(figure)
 
 

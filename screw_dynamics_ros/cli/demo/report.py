@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from screw_dynamics_ros.cli.command_line import write_whole
 from screw_dynamics_ros.cli.demo.push import Push
 from screw_dynamics_ros.cli.demo.recording import OUTPUTS, DemoRecording
 from screw_dynamics_ros.cli.doctor.pinocchio_oracle import by_pinocchio
@@ -297,7 +298,7 @@ def save(report: DemoReport, path: Path, extra: dict[str, Any]) -> None:
     contents = {**extra, **asdict(report), 'passed': not report.failures}
     contents['comparisons'] = [{**asdict(c), 'passed': c.passed} for c in report.comparisons]
     path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(json.dumps(finite(contents), indent=2) + '\n')
+    write_whole(path, (json.dumps(finite(contents), indent=2) + '\n').encode())
 
 
 def finite(value: Any) -> Any:

@@ -24,7 +24,7 @@ from rclpy.signals import SignalHandlerOptions
 from sensor_msgs.msg import JointState
 from std_msgs.msg import String
 
-from screw_dynamics_ros.cli.command_line import UnusableError
+from screw_dynamics_ros.cli.command_line import UnusableError, progress_bar
 from screw_dynamics_ros.cli.doctor.running_parameters import Configuration, read_configuration
 from screw_dynamics_ros.cli.doctor.running_payloads import read_payloads
 from screw_dynamics_ros.core import Robot
@@ -194,7 +194,10 @@ def hear(session: Session, seconds: float, patience: float) -> SessionData | Non
     joint_states = node.create_subscription(JointState, 'joint_states', take, EVERY_STATE)
     session.wait(arrivals, patience)
     if arrivals:
-        session.wait((), seconds)
+        start = time.monotonic()
+        with progress_bar('doctor: listening') as progress:
+            for _ in session.turns(seconds):
+                progress(min((time.monotonic() - start) / max(seconds, SPIN_TIMEOUT_S), 1.0))
     senders_of_states = session.senders(joint_states.topic_name, patience)
     node.destroy_subscription(joint_states)
     configuration = replace(

@@ -27,6 +27,7 @@ from screw_dynamics_ros.cli.command_line import (
     names,
     own_arguments,
     positive,
+    progress_bar,
     read_description,
     write_text,
 )
@@ -65,7 +66,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
             read_description(options.description, options.description_arguments),
             gravity=options.gravity,
         )
-        found = designed(robot, options)
+        with progress_bar('excite') as progress:
+            found = designed(robot, options, progress)
         print('\n'.join(lines(found, robot)))
         if found.overloaded:
             print(
@@ -94,7 +96,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     return WRITTEN
 
 
-def designed(robot: Robot, options: argparse.Namespace) -> Excitation:
+def designed(
+    robot: Robot, options: argparse.Namespace, progress: Callable[[float], object]
+) -> Excitation:
     """Return the motion."""
     return excite(
         robot,
@@ -110,6 +114,7 @@ def designed(robot: Robot, options: argparse.Namespace) -> Excitation:
         model=EffortModel(payload_link=options.payload),
         restarts=options.restarts,
         seed=options.seed,
+        progress=progress,
     )
 
 

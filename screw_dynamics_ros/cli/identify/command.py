@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -30,7 +30,9 @@ from screw_dynamics_ros.cli.command_line import (
     number,
     own_arguments,
     positive,
+    progress_bar,
     read_description,
+    write_whole,
 )
 from screw_dynamics_ros.cli.identify import output_files, picture, report
 from screw_dynamics_ros.cli.identify.recordings import descriptions, of_robot, read_states
@@ -62,7 +64,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Print the report, write the files; return the exit status."""
     options = parse(sys.argv[1:] if arguments is None else list(arguments))
     try:
-        text, result, notes = identified(options)
+        with progress_bar('identify') as progress:
+            text, result, notes = identified(options, progress)
         print('\n'.join(report.lines(result, notes)))
         if options.output is not None:
             write(options.output, text, result, notes, options.payload)
@@ -82,11 +85,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def identified(
-    options: argparse.Namespace,
+    options: argparse.Namespace, progress: Callable[..., object]
 ) -> tuple[str, DynamicIdentification, list[str]]:
     """Return the URDF given, the result, and what was left out of the recordings."""
     paths = [*options.recordings, *options.loaded]
-    states = [read_states(path, options.topic) for path in paths]
+    states = []
+    for done, path in enumerate(paths):
+        progress(done / (len(paths) + 1), f'reading {path.name}')
+        states.append(read_states(path, options.topic))
+    progress(len(paths) / (len(paths) + 1), 'identifying')
     text = (
         descriptions(states)
         if options.urdf is None
@@ -157,7 +164,7 @@ def write(
             (PARAMETERS, output_files.parameter_file(result, payload)),
             (REPORT, report.page(result, notes, drawn)),
         ):
-            (folder / name).write_text(content, encoding='utf-8')
+            write_whole(folder / name, content.encode())
     except OSError as error:
         raise UnusableError(
             f'argument --output: cannot write to {folder}: {error.strerror}; name a folder that '

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from screw_dynamics_ros.cli.command_line import save_figure
 from screw_dynamics_ros.core.measurement.identification.dynamics import DynamicIdentification
 
 MEASURED, IDENTIFIED, NOMINAL, GRAY = '#404040', '#0072b2', '#d55e00', '#f0f0f0'
@@ -62,7 +63,7 @@ def save_picture(result: DynamicIdentification, path: Path) -> None:
                 left.legend(ncols=3, loc='lower left', bbox_to_anchor=(0, 1), borderaxespad=0.0)
                 residual.set_title('error of the torque [N m, N]')
         draw_parameters(figure.add_subplot(grid[:, 2]), result)
-        figure.savefig(path, dpi=RESOLUTION)
+        save_figure(figure, path, RESOLUTION)
         pyplot.close(figure)
 
 

@@ -20,6 +20,8 @@ of Robotics Research 8(6) (condition number).
 
 from __future__ import annotations
 
+import itertools
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -98,6 +100,7 @@ def excite(
     improved: int = 2,
     iterations: int = 40,
     seed: int = 0,
+    progress: Callable[[float], object] = lambda share: None,
 ) -> Excitation:
     """Return a motion that tells the dynamics of a robot.
 
@@ -122,6 +125,8 @@ def excite(
     iterations : int
         Of each improvement.
     seed : int
+    progress : callable
+        Gets the share of the search that is done, 0 to 1.
 
     Raises
     ------
@@ -137,11 +142,22 @@ def excite(
     )
     rng = np.random.default_rng(seed)
     drawn = [rng.normal(size=problem.size) for _ in range(max(restarts, 1))]
-    costs = [problem.cost(y) for y in drawn]
+    work = len(drawn) + improved * iterations * problem.size  # evaluations of the cost at most
+
+    def cost_of(k: int) -> float:
+        progress(k / work)
+        return problem.cost(drawn[k])
+
+    costs = [cost_of(k) for k in range(len(drawn))]
     order = np.argsort(costs)
     best, least = drawn[order[0]], costs[order[0]]
-    for k in order[:improved]:
-        y, cost = problem.improve(drawn[k], iterations)
+    for number, k in enumerate(order[:improved]):
+        done = len(drawn) + number * iterations * problem.size
+
+        def report(iteration: int, done: int = done) -> None:
+            progress(min((done + iteration * problem.size) / work, 1.0))
+
+        y, cost = problem.improve(drawn[k], iterations, report)
         if cost < least:
             best, least = y, cost
     return problem.result(best, float(np.median([problem.condition(y) for y in drawn])))
@@ -235,12 +251,19 @@ class _Search:
             excess = float(np.sum(np.maximum(relative - 1.0, 0.0) ** 2))
         return float(-logarithm) + TORQUE_PENALTY * excess
 
-    def improve(self, y: Array, iterations: int) -> tuple[Array, float]:
-        """Return better coordinates and their cost."""
+    def improve(
+        self, y: Array, iterations: int, report: Callable[[int], object]
+    ) -> tuple[Array, float]:
+        """Return better coordinates and their cost; `report` gets the number of each iteration."""
         from scipy.optimize import minimize  # slow to import
 
+        numbers = itertools.count(1)
         found = minimize(
-            self.cost, y, method='L-BFGS-B', options={'maxiter': iterations, 'eps': DIFFERENCE_STEP}
+            self.cost,
+            y,
+            method='L-BFGS-B',
+            callback=lambda _: report(next(numbers)),
+            options={'maxiter': iterations, 'eps': DIFFERENCE_STEP},
         )
         return np.asarray(found.x), float(found.fun)
 

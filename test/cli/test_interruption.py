@@ -1,0 +1,145 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""Commands in a terminal: progress, and the end by Ctrl-C; files are written as a whole."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import pty
+import signal
+import struct
+import subprocess
+import sys
+import termios
+from contextlib import suppress
+
+import pytest
+
+from screw_dynamics_ros.cli.command_line import write_whole
+from support.paths import ROOT
+from support.robots import urdf_path
+
+COMMAND = [sys.executable, '-m', 'screw_dynamics_ros']
+PANDA = str(urdf_path('panda'))
+RUN_BY_PATH = {
+    'integration_study': [str(ROOT / 'studies' / 'integration'), '--quick', '--out', '/nowhere'],
+    'benchmark': [str(ROOT / 'benchmarks' / 'run.py'), '--quick', '--results', '{folder}'],
+}
+
+
+class Terminal:
+    """A process whose terminal is this test."""
+
+    def __init__(self, words):
+        self.text = ''
+        self._side, other = pty.openpty()
+        size = struct.pack('HHHH', 24, 80, 0, 0)  # tqdm shows nothing in a terminal without columns
+        fcntl.ioctl(other, termios.TIOCSWINSZ, size)
+        self.process = subprocess.Popen(
+            words,
+            stdin=other,
+            stdout=other,
+            stderr=other,
+            start_new_session=True,
+            preexec_fn=own_terminal,  # Ctrl-C is for the processes of this terminal
+        )
+        os.close(other)
+
+    def read_until(self, wanted):
+        """Read until a text has come."""
+        while wanted not in self.text:
+            assert self._read(), self.text
+
+    def press_ctrl_c(self):
+        os.write(self._side, b'\x03')
+
+    def end(self):
+        """Read all that comes; return the exit status."""
+        while self._read():
+            pass
+        os.close(self._side)
+        return self.process.wait()
+
+    def _read(self):
+        with suppress(OSError):  # the other side is closed
+            data = os.read(self._side, 65536).decode(errors='replace')
+            self.text += data
+            return bool(data)
+        return False
+
+
+def own_terminal():
+    fcntl.ioctl(0, termios.TIOCSCTTY, 0)
+
+
+@pytest.mark.parametrize(
+    'words',
+    [
+        ['bench', PANDA],
+        ['excite', PANDA, '--output', '{folder}/motion.yaml', '--restarts', '1000000'],
+    ],
+    ids=lambda words: words[0],
+)
+def test_progress_is_shown_and_ctrl_c_ends_it(words, tmp_path):
+    """In one line, with status 130 and without a file."""
+    terminal = Terminal([*COMMAND, *(word.format(folder=tmp_path) for word in words)])
+    terminal.read_until(f'{words[0]} [')
+    terminal.press_ctrl_c()
+    assert terminal.end() == 130
+    assert terminal.text.splitlines()[-1] == f'{words[0]}: interrupted'
+    assert 'Traceback' not in terminal.text
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ('name', 'started'),
+    [('integration_study', ' ...'), ('benchmark', 'measuring 1 of ')],
+)
+def test_programs_run_by_path_end_by_ctrl_c(name, started, tmp_path):
+    words = [word.format(folder=tmp_path) for word in RUN_BY_PATH[name]]
+    terminal = Terminal([sys.executable, *words])
+    terminal.read_until(started)
+    terminal.press_ctrl_c()
+    assert terminal.end() == 130
+    assert f'{name}: interrupted' in terminal.text.splitlines()[-1]
+    assert 'Traceback' not in terminal.text
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_no_progress_in_a_log():
+    done = subprocess.run(
+        [*COMMAND, 'bench', PANDA, 'link_poses'], capture_output=True, text=True, check=True
+    )
+    assert done.stderr == ''
+    assert 'link_poses' in done.stdout
+
+
+def test_a_file_is_written_as_a_whole(tmp_path, monkeypatch):
+    """What was there remains if it cannot be, and Ctrl-C waits until it is there."""
+    path, link = tmp_path / 'a.yaml', tmp_path / 'link.yaml'
+    path.write_text('before')
+    link.symlink_to(path)
+    replace = os.replace
+
+    def interrupted(source, target):
+        os.kill(os.getpid(), signal.SIGINT)
+        replace(source, target)
+
+    monkeypatch.setattr(os, 'replace', interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        write_whole(link, b'after')
+    assert path.read_text() == 'after'
+    assert link.is_symlink()
+    (other := tmp_path / 'b').touch()
+    assert path.stat().st_mode == other.stat().st_mode
+
+    def full(source, target):
+        raise OSError('disk full')
+
+    monkeypatch.setattr(os, 'replace', full)
+    with pytest.raises(OSError, match='disk full'):
+        write_whole(path, b'later')
+    assert path.read_text() == 'after'
+    assert {each.name for each in tmp_path.iterdir()} == {'a.yaml', 'b', 'link.yaml'}
