@@ -88,6 +88,7 @@ html_title = f'{project} {version}'
 html_static_path = [str(DOC / 'static')]
 html_css_files = ['site.css']
 html_copy_source = False
+html_show_search_summary = False  # it would be fetched, which pages on a disk may not
 copybutton_prompt_text = r'>>> |\.\.\. ?|\$ '
 copybutton_prompt_is_regexp = True
 copybutton_line_continuation_character = '\\'
