@@ -42,6 +42,8 @@ PUSH = np.array([0.0, 0.0, 0.0, 25.0, 0.0, -15.0])  # N m and N, in the frame of
 STIFFNESS, DAMPING = 60.0, 15.0  # 1/s^2 and 1/s, of joint errors
 SIZE = (840, 470)  # pixels
 QUALITY = 70
+CENTER = np.array([-0.25, 0.33, 0.45])  # m, beside the robot, which the panel would hide otherwise
+CAMERA = 2.3 * np.array([0.57, 0.77, 0.28])  # m, from there
 DEADLINE = 120.0  # s
 PORT = 18090
 FLAGS = (
@@ -91,7 +93,7 @@ def main() -> None:
         duration=round(1000 * STEP * STEPS_PER_PICTURE),
         loop=0,
         quality=QUALITY,
-        method=6,
+        method=4,
     )
 
 
@@ -156,6 +158,8 @@ def photographed(path: Path, states: list[ViewState], *, dark: bool) -> list[Ima
         Viewer(source, '127.0.0.1', PORT, dark=dark) as viewer,
         webdriver.Chrome(options, service) as browser,
     ):
+        camera = viewer.server.initial_camera
+        camera.position, camera.look_at = CENTER + CAMERA, CENTER
         browser.set_script_timeout(DEADLINE)
         waiting = WebDriverWait(browser, DEADLINE, 0.1, [WebDriverException])
         browser.get(viewer.address)

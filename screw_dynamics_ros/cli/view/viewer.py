@@ -26,6 +26,7 @@ BARS_PERIOD_S = 0.1
 IDLE_PERIOD_S = 1.0  # how often it is examined whether a page is open, if none is
 LEVEL_COLORS = {'ok': '#228833', 'warning': '#ccbb44', 'error': '#e6261a', 'stale': '#888888'}
 MAX_DIAGNOSTICS = 60
+LIGHT_GRID, DARK_GRID = ((200,) * 3, (140,) * 3), ((45,) * 3, (75,) * 3)  # cells, sections
 FIELD_OF_VIEW = 0.7  # rad
 VIEW_DIRECTION = np.array([0.75, -0.55, 0.36])  # from the robot to the camera
 VIEW_DISTANCE, MARGIN = 3.4, 0.1  # radii of the robot; m
@@ -114,7 +115,15 @@ class Viewer:
         server.gui.reset()
         server.scene.set_up_direction('+z')
         size = extent(robot)
-        server.scene.add_grid('/ground', 4.0 * size, 4.0 * size, cell_size=0.25 * size)
+        cells, sections = DARK_GRID if self.dark else LIGHT_GRID
+        server.scene.add_grid(
+            '/ground',
+            4.0 * size,
+            4.0 * size,
+            cell_size=0.25 * size,
+            cell_color=cells,
+            section_color=sections,
+        )
         meshes, missing = link_meshes(source.urdf, robot.description, source.mesh_file)
         self.scene = RobotScene(server.scene, robot, meshes)
         self._joints = velocity_names(robot)
