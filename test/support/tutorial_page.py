@@ -3,7 +3,7 @@
 
 """Run a page as a reader does, block after block, and compare what is printed.
 
-    python test/support/tutorial_page.py doc/tutorials/PAGE.md [--pictures]
+    python test/support/tutorial_page.py doc/tutorials/<page>.md [--pictures]
 
 Lines after `>>>` go to one Python, those after `$ ` in blocks of kind `console` to one bash, both
 in an empty folder; blocks of other kinds are only read. Output is compared by the rules of doctest:
