@@ -7,6 +7,7 @@
 """
 
 import os
+import shutil
 import subprocess
 import sys
 
@@ -31,7 +32,8 @@ def prefix(request, tmp_path_factory):
     source = copy_tracked(place / 'source')
     run(request.param, '-m', 'venv', place / 'venv', folder=place)
     run(place / 'venv/bin/pip', 'install', '--no-input', source, folder=place)
-    return place / 'venv'
+    yield place / 'venv'
+    shutil.rmtree(place)  # 300 MB, which pytest would keep
 
 
 def run(*command, folder):
