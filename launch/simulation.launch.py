@@ -99,7 +99,7 @@ def make_actions(context: LaunchContext) -> list[LaunchDescriptionEntity]:
         raise check.refusal(
             'loop_closures',
             value['loop_closures'],
-            'mechanism_simulator is no hardware of ros2_control',
+            'mechanism_simulator cannot be the hardware of ros2_control',
             'no ros2_control:=true, or no loop_closures',
         )
     model = check.urdf_file('model', value['model'], value['model_arguments'])

@@ -102,7 +102,9 @@ def parse(arguments: Sequence[str]) -> argparse.Namespace:
     parser.add_argument(
         'outputs', nargs='+', metavar='OUTPUT', help=f'one of {", ".join(FUNCTIONS)}'
     )
-    parser.add_argument('--name', help='of the function and the files (default: the robot)')
+    parser.add_argument(
+        '--name', help='name of the function and the files (default: that of the robot)'
+    )
     parser.add_argument(
         '--folder',
         type=Path,
@@ -114,11 +116,13 @@ def parse(arguments: Sequence[str]) -> argparse.Namespace:
         '--separate', action='store_true', help='a function for each output, NAME_output'
     )
     parser.add_argument(
-        '--target', default='', metavar='TRIPLE', help='write an object file for such a processor'
+        '--target', default='', metavar='TRIPLE', help='write an object file for this target'
     )
     parser.add_argument('--cpu', default='', help='processor of the target (default: any)')
     parser.add_argument(
-        '--features', default='', help='what it has besides, as LLVM says it: +neon,+fma'
+        '--features',
+        default='',
+        help='more features of the processor, as LLVM names them: +neon,+fma',
     )
     parser.add_argument(
         '--floating-base',

@@ -31,7 +31,7 @@ SPECIFICATION = Specification(
 
 
 def check_name(parameter: str, name: str) -> None:
-    """Refuse what is no plain name, without looking at any file; raises `ArgumentError`."""
+    """Refuse all but plain file names, without access to files; raises `ArgumentError`."""
     if name and not NAME.fullmatch(name):
         raise ArgumentError(
             f'{parameter} must be a plain name of a file in data_folder: letters, digits, _, - and '
@@ -89,7 +89,7 @@ class DataFolder:
     def _check(self, name: str) -> None:
         """Refuse other names, and a folder that others can change; raises `OSError` too."""
         if not NAME.fullmatch(name):
-            raise ArgumentError('this is no plain name of a file')
+            raise ArgumentError('this is not a plain file name')
         reason = files.why_not_private(self.path)
         if reason:
             raise ArgumentError(f'data_folder is not used: {reason}')

@@ -95,5 +95,7 @@ def description_text(path: Path, arguments: Mapping[str, str], option: str) -> s
     if is_xacro(path, text):
         return expanded(path, arguments, option)
     if arguments:
-        raise ArgumentError(f'it is no xacro file, which could have {", ".join(arguments)}')
+        raise ArgumentError(
+            f'it is not a xacro file, so it has no arguments {", ".join(arguments)}'
+        )
     return text

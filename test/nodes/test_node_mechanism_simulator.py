@@ -183,7 +183,7 @@ def test_wrench_on_a_body(linkage):
     linkage.hear('external_wrench', message)
     status = linkage.status()
     assert status.level == 1
-    assert "'nobody' is no body" in status.summary
+    assert "'nobody' is not a body" in status.summary
     message.header.frame_id = 'crank'
     linkage.hear('external_wrench', message)
     assert linkage.status().level == 0

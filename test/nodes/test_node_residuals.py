@@ -219,7 +219,7 @@ def test_the_file_is_written_and_read_at_the_next_start(make, tmp_path):
 BAD_FILES = {
     'joints: [a, b]\neffort_terms: []\nposes: []\n': 'is for other joints; the robot has joint1',
     'joints: [joint1, joint2]\neffort_terms: [gravity]\nposes: []\n': 'record it again',
-    'poses: 3\n': 'is no file of residuals',
+    'poses: 3\n': 'is not a file of residuals',
     '{': 'it is not YAML',
     'a: &a [1]\nb: *a\n': 'ROS 2 does not support aliases',
 }

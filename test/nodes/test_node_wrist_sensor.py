@@ -296,7 +296,7 @@ def test_the_same_pose_twice_and_twice_again_tells_nothing(make):
 UNUSABLE = (
     ({'stamp': 0}, 'no stamp'),
     ({'stamp': -MS}, 'not later'),
-    ({'stamp': 300 * MS}, 'no joint state of its time'),
+    ({'stamp': 300 * MS}, 'no joint state matches its stamp'),
     ({'wrench': [np.nan] * 6}, 'not finite'),
     ({'wrench': [np.inf, 0, 0, 0, 0, 0]}, 'not finite'),
 )

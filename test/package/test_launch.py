@@ -80,7 +80,7 @@ def test_closures_of_loops_change_the_simulator_and_reach_the_model():
     assert dict(included.launch_arguments)['loop_closures'] == arguments['loop_closures']
     (node,) = visit(BRINGUP, loop_closures=arguments['loop_closures'])
     assert node.node_executable == 'bringup'
-    with pytest.raises(ArgumentError, match='no hardware of ros2_control'):
+    with pytest.raises(ArgumentError, match='cannot be the hardware of ros2_control'):
         visit(SIMULATION, ros2_control='true', **arguments)
 
 
@@ -247,7 +247,9 @@ def test_a_visualizer_that_is_not_installed_is_refused(name, monkeypatch, tmp_pa
 
 def test_arguments_of_a_urdf_are_refused():
     urdf = str(LAUNCH.parent / 'urdf' / 'planar_2r.urdf')
-    with pytest.raises(ArgumentError, match='it is no xacro file, which could have prefix'):
+    with pytest.raises(
+        ArgumentError, match='it is not a xacro file, so it has no arguments prefix'
+    ):
         visit(BRINGUP, description=urdf, description_arguments='prefix:=left_')
 
 

@@ -147,8 +147,12 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         metavar='A,B',
         help='links for outputs of links (default: the moving ends of the tree)',
     )
-    add('--urdf', type=Path, metavar='FILE', help='description in place of the recorded one')
-    add('--topic', default='/joint_states', help='of the joint states (default: /joint_states)')
+    add('--urdf', type=Path, metavar='FILE', help='description to use instead of the recorded one')
+    add(
+        '--topic',
+        default='/joint_states',
+        help='topic of the joint states (default: /joint_states)',
+    )
     add('--description-topic', default='/robot_description', metavar='TOPIC')
     add(
         '--set',
@@ -157,12 +161,12 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         metavar='NAME=VALUE',
         help='a parameter of the nodes, such as observer=momentum or payload_mass=1.2',
     )
-    add('--namespace', default='', help='put before the names of topics')
+    add('--namespace', default='', help='namespace of the added topics')
     add(
         '--compression',
         choices=COMPRESSIONS,
         default='lz4',
-        help='of the chunks with outputs (default: lz4)',
+        help='compression of the added chunks (default: lz4)',
     )
 
 
@@ -171,16 +175,19 @@ def parse(arguments: Sequence[str]) -> argparse.Namespace:
     parser = command_parser('annotate', __doc__, EXIT_STATUS)
     parser.add_argument('recording', type=Path, metavar='RECORDING')
     parser.add_argument('-o', '--output', type=Path, metavar='NAME', help='NAME.mcap or a folder')
-    parser.add_argument('--parquet', type=Path, metavar='FILE', help='a table of the outputs')
+    parser.add_argument('--parquet', type=Path, metavar='FILE', help='write a table of the outputs')
     parser.add_argument(
         '--workers',
         type=int,
         default=0,
         metavar='N',
-        help='processes for a folder (default: one on each processor)',
+        help='processes for a folder (default: one for each processor)',
     )
     parser.add_argument(
-        '--scheduler', default='', metavar='ADDRESS', help='of a Dask cluster in place of them'
+        '--scheduler',
+        default='',
+        metavar='ADDRESS',
+        help='address of a Dask cluster to use instead',
     )
     add_options(parser)
     return parser.parse_args(own_arguments(arguments))

@@ -177,7 +177,7 @@ def parse(arguments: Sequence[str]) -> argparse.Namespace:
     add('description', type=Path, metavar='FILE', help='a URDF or xacro file')
     add_arguments_of(parser, 'description', 'FILE')
     add('measurements', type=Path, metavar='MEASUREMENTS', help='a CSV, or a YAML (.yaml, .yml)')
-    add('--link', required=True, help='what carries the target')
+    add('--link', required=True, help='link that carries the target')
     add(
         '--position-deviation',
         type=positive,
@@ -189,22 +189,44 @@ def parse(arguments: Sequence[str]) -> argparse.Namespace:
         '--rotation-deviation',
         type=positive,
         metavar='RAD',
-        help='the same about each axis [rad], for poses',
+        help='standard deviation about each axis [rad], for poses',
     )
-    add('--center', type=number, nargs=3, metavar=('X', 'Y', 'Z'), help='of distances [m]')
+    add(
+        '--center',
+        type=number,
+        nargs=3,
+        metavar=('X', 'Y', 'Z'),
+        help='point from which distances are measured [m]',
+    )
     add(
         '--estimate',
         type=groups,
         default=DEFAULT_ESTIMATE,
         metavar='A,B',
-        help=f'what may be wrong, of {", ".join(GROUPS)} (default: {",".join(DEFAULT_ESTIMATE)})',
+        help=f'groups to correct, of {", ".join(GROUPS)} (default: {",".join(DEFAULT_ESTIMATE)})',
     )
     add(
-        '--fixed', type=names, default=(), metavar='A,B', help='known parameters or joints, by name'
+        '--fixed',
+        type=names,
+        default=(),
+        metavar='A,B',
+        help='parameters or joints that are exact',
     )
     six = ('X', 'Y', 'Z', 'ROLL', 'PITCH', 'YAW')
-    add('--base', type=number, nargs=6, metavar=six, help='the root, seen by the instrument')
-    add('--target', type=number, nargs=6, metavar=six, help='the target on the link [m, rad]')
+    add(
+        '--base',
+        type=number,
+        nargs=6,
+        metavar=six,
+        help='pose of the root at the instrument',
+    )
+    add(
+        '--target',
+        type=number,
+        nargs=6,
+        metavar=six,
+        help='pose of the target in the frame of the link [m, rad]',
+    )
     add(
         '--held-out',
         type=share,
@@ -212,8 +234,8 @@ def parse(arguments: Sequence[str]) -> argparse.Namespace:
         metavar='SHARE',
         help='share of the measurements kept for validation, at most 0.5 (default: 0)',
     )
-    add('--robust', action='store_true', help='find outliers, name them and leave them out')
-    add('--output', type=Path, metavar='FILE', help='the corrected URDF')
+    add('--robust', action='store_true', help='detect outliers, report them and leave them out')
+    add('--output', type=Path, metavar='FILE', help='write the corrected URDF')
     add('--picture', type=Path, metavar='FILE', help='residuals before and after (PNG, SVG, PDF)')
     return parser.parse_args(own_arguments(arguments))
 

@@ -1,12 +1,12 @@
 # Copyright 2026 The screw_dynamics_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Design a motion worth recording: one that tells the dynamics of a robot best.
+"""Design a motion from which the dynamics of a robot can be identified accurately.
 
     excite robot.urdf --output motion.yaml --output motion.csv --range 0.6
 
 A Fourier series within the limits of position, velocity, acceleration and effort that starts and
-ends at rest. SELF-COLLISIONS AND OBSTACLES ARE NOT LOOKED AT: simulate the motion first, use a part
+ends at rest. SELF-COLLISIONS AND OBSTACLES ARE NOT CHECKED: simulate the motion first, use a part
 of the ranges (--range) or some joints (--joints), and keep a hand on the emergency stop.
 """
 
@@ -49,12 +49,12 @@ EXIT_STATUS = (
     f'limits (nothing is written), {BROKEN} a file cannot be read or written, {INTERRUPTED} it was '
     'interrupted'
 )
-WARNING = 'WARNING self-collisions and obstacles were not looked at: simulate this motion first'
+WARNING = 'WARNING self-collisions and obstacles were not checked: simulate this motion first'
 MAX_POINTS = 100_000  # points
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Print what the motion tells, write it; return the exit status."""
+    """Print what can be identified, write the motion; return the exit status."""
     options = parse(sys.argv[1:] if arguments is None else list(arguments))
     try:
         writers = [writer(path) for path in options.output]
@@ -172,23 +172,41 @@ def parse(arguments: Sequence[str]) -> argparse.Namespace:
         metavar='FILE',
         help='.yaml: a goal of FollowJointTrajectory; .csv: a table; may be given twice',
     )
-    add('--period', type=positive, default=10.0, metavar='S', help='of the motion (10)')
+    add('--period', type=positive, default=10.0, metavar='S', help='duration of the motion (10)')
     add('--harmonics', type=count, default=5, metavar='N', help='highest frequency: N / period (5)')
-    add('--periods', type=count, default=2, metavar='N', help='written, one after the other (2)')
-    add('--range', type=positive, default=1.0, metavar='SHARE', help='of the joint ranges (1)')
-    add('--speed', type=positive, default=1.0, metavar='SHARE', help='of the velocity limits (1)')
+    add('--periods', type=count, default=2, metavar='N', help='repetitions of the motion (2)')
+    add(
+        '--range',
+        type=positive,
+        default=1.0,
+        metavar='SHARE',
+        help='share of the joint ranges used (1)',
+    )
+    add(
+        '--speed',
+        type=positive,
+        default=1.0,
+        metavar='SHARE',
+        help='share of the velocity limits used (1)',
+    )
     add(
         '--acceleration',
         type=positive,
         metavar='A',
-        help='largest one of each joint [rad/s^2, m/s^2] (full speed within half a second)',
+        help='acceleration limit [rad/s^2, m/s^2] (full speed within half a second)',
     )
-    add('--ignore-effort', action='store_true', help='do not look at the effort limits')
-    add('--joints', type=names, metavar='A,B', help='those that move (all)')
-    add('--payload', default='', metavar='LINK', help='design it for the payload on a link')
-    add('--rate', type=positive, default=20.0, metavar='HZ', help='of the points written (20)')
-    add('--restarts', type=count, default=24, metavar='N', help='random motions to begin with (24)')
-    add('--seed', type=int, default=0, help='of the search (0)')
+    add('--ignore-effort', action='store_true', help='ignore the effort limits')
+    add('--joints', type=names, metavar='A,B', help='joints that move (all)')
+    add('--payload', default='', metavar='LINK', help='design the motion for the payload on a link')
+    add('--rate', type=positive, default=20.0, metavar='HZ', help='rate of the points written (20)')
+    add(
+        '--restarts',
+        type=count,
+        default=24,
+        metavar='N',
+        help='random motions to start from (24)',
+    )
+    add('--seed', type=int, default=0, help='seed of the search (0)')
     add_gravity(parser)
     return parser.parse_args(own_arguments(arguments))
 

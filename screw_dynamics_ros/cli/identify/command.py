@@ -178,10 +178,25 @@ def parse(arguments: Sequence[str]) -> argparse.Namespace:
     parser = command_parser('identify', __doc__, EXIT_STATUS)
     add = parser.add_argument
     add('recordings', type=Path, nargs='+', metavar='RECORDING')
-    add('--urdf', type=Path, metavar='FILE', help='the nominal robot (default: as recorded)')
+    add(
+        '--urdf',
+        type=Path,
+        metavar='FILE',
+        help='description of the nominal robot (default: as recorded)',
+    )
     add_arguments_of(parser, 'urdf', 'the FILE of --urdf')
-    add('--topic', default='/joint_states', help='of the joint states (default: /joint_states)')
-    add('--output', '-o', type=Path, metavar='FOLDER', help='for URDF, drives.yaml and report')
+    add(
+        '--topic',
+        default='/joint_states',
+        help='topic of the joint states (default: /joint_states)',
+    )
+    add(
+        '--output',
+        '-o',
+        type=Path,
+        metavar='FOLDER',
+        help='folder for URDF, drives.yaml and report',
+    )
     add(
         '--scale',
         type=names,
@@ -195,9 +210,14 @@ def parse(arguments: Sequence[str]) -> argparse.Namespace:
         type=groups,
         default=(),
         metavar='A,B',
-        help=f'what is not estimated, of {", ".join(GROUPS)}',
+        help=f'groups that are not estimated, of {", ".join(GROUPS)}',
     )
-    add('--payload', default='', metavar='LINK', help='find a payload on it; links stay as given')
+    add(
+        '--payload',
+        default='',
+        metavar='LINK',
+        help='estimate the payload on this link; inertias of links are kept',
+    )
     add('--loaded', type=Path, action='append', default=[], metavar='RECORDING')
     add(
         '--known-payload',
@@ -209,16 +229,32 @@ def parse(arguments: Sequence[str]) -> argparse.Namespace:
         '--stribeck',
         type=positive,
         metavar='SPEED',
-        help='find a breakaway friction that falls to one half at this speed [rad/s, m/s]',
+        help='estimate Stribeck friction that falls to one half at this speed [rad/s, m/s]',
     )
-    add('--smoothing', type=positive, default=0.01, help='of dry friction [rad/s, m/s] (0.01)')
-    add('--cutoff', type=positive, metavar='HZ', help='of the filter (default: by the motion)')
-    add('--held-out', type=share, default=0.2, metavar='SHARE', help='for validation (0.2)')
-    add('--robust', action='store_true', help='let instants that disagree count less (contacts)')
+    add(
+        '--smoothing',
+        type=positive,
+        default=0.01,
+        help='speed within which dry friction is smoothed [rad/s, m/s] (0.01)',
+    )
+    add(
+        '--cutoff',
+        type=positive,
+        metavar='HZ',
+        help='cutoff of the filter (default: from the motion)',
+    )
+    add(
+        '--held-out',
+        type=share,
+        default=0.2,
+        metavar='SHARE',
+        help='share of the data for validation (0.2)',
+    )
+    add('--robust', action='store_true', help='weight outliers less, for instance contacts')
     add(
         '--measured-velocities',
         action='store_true',
-        help='take velocities as recorded instead of derivatives of positions',
+        help='use recorded velocities instead of derivatives of positions',
     )
     add_gravity(parser)
     return parser.parse_args(own_arguments(arguments))

@@ -82,7 +82,7 @@ def parse(arguments: Sequence[str]) -> argparse.Namespace:
         help=f'programs that must be compared: {", ".join(PROGRAMS)}',
     )
     add('--states', type=count, default=STATES, metavar='N', help='random states (default: 20)')
-    add('--seed', type=int, default=0, metavar='N', help='of the random states (default: 0)')
+    add('--seed', type=int, default=0, metavar='N', help='seed of the random states (default: 0)')
     add(
         '--tolerance',
         type=positive,

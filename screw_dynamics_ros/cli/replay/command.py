@@ -218,8 +218,14 @@ def parse(arguments: Sequence[str]) -> argparse.Namespace:
         metavar='A,B',
         help='parts of names of topics, such as external_torque (default: all)',
     )
-    add('--urdf', type=Path, metavar='FILE', help='description in place of the recorded one')
-    add('--topic', default='/joint_states', help='of the joint states (default: /joint_states)')
+    add('--urdf', type=Path, metavar='FILE', help='description to use instead of the recorded one')
+    add(
+        '--topic',
+        default='/joint_states',
+        help='topic of the joint states (default: /joint_states)',
+    )
     add('--description-topic', default='/robot_description', metavar='TOPIC')
-    add('--compression', choices=COMPRESSIONS, default='lz4', help='of what is added')
+    add(
+        '--compression', choices=COMPRESSIONS, default='lz4', help='compression of the added chunks'
+    )
     return parser.parse_args(own_arguments(arguments))

@@ -44,7 +44,7 @@ TABLE = (
     Specification(
         'sensor_frame',
         '',
-        'Link that is the frame of the sensor, whatever its messages say. Empty: header.frame_id '
+        'Link that is the frame of the sensor, regardless of its messages. Empty: header.frame_id '
         'of its first message.',
         rule='a link of the robot, or empty',
     ),

@@ -86,7 +86,7 @@ class SensorPlan(Plan):
 
 
 class WristSensor:
-    """`~/wrench`, `~/wrench_at/<frame>`, and the services that tell tool and bias.
+    """`~/wrench`, `~/wrench_at/<frame>`, and the services that identify tool and bias.
 
     Each message of the sensor is answered by one, with its stamp and the motion at that time, as
     joint states tell it; weight and inertia of the tool and the bias are removed.
@@ -117,7 +117,7 @@ class WristSensor:
     # --- the robot ------------------------------------------------------------------------------
 
     def plan(self, robot: Robot) -> SensorPlan:
-        """Find the frame of the sensor on the robot, and what tells its motion."""
+        """Find the frame of the sensor on the robot, and the source of its motion."""
         wanted, names = self._frame, robot.link_names
         acceleration = FilteredAcceleration(len(scalar_joints(robot)))
         fault = '' if wanted else 'no message of the sensor so far, and sensor_frame is not set'
@@ -231,7 +231,7 @@ class WristSensor:
         try:
             return self._motions.at(stamp, round(self._parameters['match_limit'] * 1e9))
         except ArgumentError as error:
-            raise ArgumentError(f'there is no joint state of its time: {error}') from None
+            raise ArgumentError(f'no joint state matches its stamp: {error}') from None
 
     def _find_frame(self) -> None:
         """Take the frame of the first message, if none is set."""

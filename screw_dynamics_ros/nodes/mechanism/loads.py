@@ -85,7 +85,7 @@ class MechanismLoads:
         body, f, n = message.header.frame_id, message.wrench.force, message.wrench.torque
         if body not in self._system.free_bodies:
             raise UnknownNameError(
-                f'header.frame_id {shown(body)!r} is no body; there are '
+                f'header.frame_id {shown(body)!r} is not a body; the bodies are '
                 f'{", ".join(self._system.free_bodies)}'
             )
         wrench = swap_linear_angular(np.array([f.x, f.y, f.z, n.x, n.y, n.z]))

@@ -142,7 +142,7 @@ ODOMETRY = (
     Specification(
         'odom_joint_names',
         [''],
-        'Joints of a robot description that stand for the pose (x, y, heading), published on '
+        'Joints of a robot description that represent the pose (x, y, heading), published on '
         'joint_states for the other nodes of this package. Empty: none.',
         rule='three names, or none',
         read_only=True,

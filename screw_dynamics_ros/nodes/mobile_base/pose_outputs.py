@@ -23,7 +23,7 @@ LONG_AGO = -(2**62)
 
 
 class PoseOutputs:
-    """~/odom, /tf, and joints that stand for the pose on `joint_states`.
+    """~/odom, /tf, and joints that represent the pose on `joint_states`.
 
     Parameters
     ----------

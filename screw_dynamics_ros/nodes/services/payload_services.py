@@ -157,7 +157,7 @@ class PayloadServices:
             link, frame = (each.removeprefix(self.prefix) for each in wanted)
             if link != frame:
                 raise MissingStateError(
-                    f'there is no robot description yet that tells where {shown(frame)!r} is on '
+                    f'no robot description yet, so it is unknown where {shown(frame)!r} is on '
                     f'{shown(link)!r}; give the body in the frame of the link'
                 )
             return link, body

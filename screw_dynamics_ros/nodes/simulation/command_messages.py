@@ -160,7 +160,7 @@ def _numbers_by_joint(
                 f'the <ros2_control> tags of the description have {len(whose)} of these joints '
                 f'with a command interface {interface}'
                 if components
-                else 'the description has no <ros2_control> tag that tells whose they are'
+                else 'the description has no <ros2_control> tag that assigns them to joints'
             )
             raise ArgumentError(
                 f'{len(values)} numbers of {interface} for {len(names)} names, and {tags}'

@@ -195,7 +195,7 @@ TIME = (
     Specification(
         'lock_step_timeout',
         1.0,
-        'Real time after which lock step goes on without an answer, with a warning [s]. 0: never.',
+        'Real time after which lock step continues unanswered, with a warning [s]. 0: never.',
         minimum=0.0,
         maximum=3600.0,
     ),

@@ -40,11 +40,11 @@ class RunState:
 
     @property
     def is_running(self) -> bool:
-        """Whether time goes on, now or as soon as an answer comes."""
+        """Whether time runs, now or as soon as a response arrives."""
         return not (self.paused or self.stopped)
 
     def pause(self) -> None:
-        """Let time stand still; a pause that there is goes on."""
+        """Pause; has no effect if already paused."""
         self.paused = True
 
     def resume(self, now: float) -> None:

@@ -27,7 +27,7 @@ class Reason(Enum):
 
     INVALID_STAMP = 'the stamp is not a valid time'
     TOO_LARGE = 'the message is larger than the joint state of any robot'
-    UNREADABLE = 'the message is no joint state in the encoding of rosbag2'
+    UNREADABLE = 'the message is not a joint state in the encoding of rosbag2'
     EMPTY = 'the message names no joint'
     FOREIGN = 'the message names no joint of this robot'
     DUPLICATE_JOINT = 'a joint appears twice in one message'

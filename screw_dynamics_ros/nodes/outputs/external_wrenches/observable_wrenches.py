@@ -1,7 +1,7 @@
 # Copyright 2026 The screw_dynamics_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""What torques tell of the wrench at a contact: the reduced wrench, its validity, covariance."""
+"""The observable part of a contact wrench: reduced wrench, its validity and covariance."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ VALIDITY_LABELS = (
 
 
 class ObservableWrench:
-    """What torques tell in the present state of the wrench at one link.
+    """The part of the wrench at one link that torques determine in the present state.
 
     The decomposition of its Jacobian is computed once for each state in which it is needed.
 

@@ -260,7 +260,7 @@ class ResidualOffsets:
             return OffsetUpdate(None, found, fault)
 
         self._ask(task)
-        return f'fitting {len(recordings)} poses; /diagnostics say when the map is active'
+        return f'fitting {len(recordings)} poses; /diagnostics report when the map is active'
 
     # --- topics -----------------------------------------------------------------------------------
 
@@ -282,7 +282,7 @@ class ResidualOffsets:
     # --- diagnostics ------------------------------------------------------------------------------
 
     def report(self, status: Status) -> None:
-        """Say whether there is a map, and how much it tells at the present pose."""
+        """Report whether there is a map, and its confidence at the present pose."""
         self.adopt()
         if self._mapper is None:
             return

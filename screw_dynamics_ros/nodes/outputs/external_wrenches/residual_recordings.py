@@ -90,7 +90,9 @@ def read(
     except ArgumentError as error:
         raise ArgumentError(f'{name}: {error}') from None
     if not isinstance(content, dict) or not all(isinstance(content.get(key), list) for key in KEYS):
-        raise ArgumentError(f'{name} is no file of residuals: it needs lists {", ".join(KEYS)}')
+        raise ArgumentError(
+            f'{name} is not a file of residuals; it must have the lists {", ".join(KEYS)}'
+        )
     named = content['joints']
     if sorted(map(str, named)) != sorted(joints):
         raise ArgumentError(f'{name} is for other joints; the robot has {", ".join(joints)}')
