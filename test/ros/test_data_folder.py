@@ -36,7 +36,7 @@ def test_what_is_no_plain_name_is_refused(folder, name):
         lambda: folder.write(name, 'x', HEADING, LARGEST),
     ):
         folder.path.mkdir(exist_ok=True, mode=0o700)
-        with pytest.raises(ArgumentError, match='no plain name'):
+        with pytest.raises(ArgumentError, match='not a plain file name'):
             refused()
     assert list(folder.path.iterdir()) == []
 
