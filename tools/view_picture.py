@@ -12,6 +12,7 @@ viser, selenium, pillow, chromium and chromedriver.
 
 from __future__ import annotations
 
+import base64
 import io
 import re
 import shutil
@@ -36,7 +37,7 @@ from screw_dynamics_ros.core.tree.joint_limits import of_velocities, velocity_na
 PICTURES = Path(__file__).resolve().parents[1] / 'doc' / 'pictures'
 HAND = 'panda_hand'
 STEP = 0.002  # s
-STEPS_PER_PICTURE = 100
+STEPS_PER_PICTURE = 150
 PERIOD, PUSH_START, PUSH_END = 6.0, 1.5, 4.0  # s
 PUSH = np.array([0.0, 0.0, 0.0, 25.0, 0.0, -15.0])  # N m and N, in the frame of the hand
 STIFFNESS, DAMPING = 60.0, 15.0  # 1/s^2 and 1/s, of joint errors
@@ -82,8 +83,6 @@ def main() -> None:
     path = bundled_urdf('panda')
     states = motion(Robot.from_urdf(path))
     middle = len(states) // 2
-    (dark,) = photographed(path, states[middle : middle + 1], dark=True)
-    dark.save(PICTURES / 'view_dark.png', optimize=True)
     pictures = photographed(path, states, dark=False)
     pictures[middle].save(PICTURES / 'view_light.png', optimize=True)
     pictures[0].save(
@@ -95,6 +94,8 @@ def main() -> None:
         quality=QUALITY,
         method=4,
     )
+    (dark,) = photographed(path, states[middle : middle + 1], dark=True)
+    dark.save(PICTURES / 'view_dark.png', optimize=True)
 
 
 def motion(robot: Robot) -> list[ViewState]:
@@ -170,8 +171,9 @@ def photographed(path: Path, states: list[ViewState], *, dark: bool) -> list[Ima
             text = re.sub('<[^>]+>', '', bars(names, state.torques, limits))
             waiting.until(lambda page, shown=text: page.execute_script(TEXT_OF_BARS) == shown)
             browser.execute_async_script(TWO_FRAMES)
-            png = waiting.until(lambda page: page.get_screenshot_as_png())
-            pictures.append(Image.open(io.BytesIO(png)).convert('RGB').crop((0, 0, *SIZE)))
+            shot = browser.execute_cdp_cmd('Page.captureScreenshot', {'format': 'png'})['data']
+            picture = Image.open(io.BytesIO(base64.b64decode(shot))).convert('RGB')
+            pictures.append(picture.crop((0, 0, *SIZE)))
             print(f'{state.stamp:.1f} s', flush=True)
     return pictures
 

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import base64
 import io
 import shutil
 import threading
@@ -17,7 +18,6 @@ pytest.importorskip('selenium')
 
 from PIL import Image
 from selenium import webdriver
-from selenium.common.exceptions import WebDriverException
 from selenium.webdriver.common.by import By
 from selenium.webdriver.common.keys import Keys
 from selenium.webdriver.support.ui import WebDriverWait
@@ -100,14 +100,14 @@ def viewer(tmp_path_factory):
 
 
 def wait(browser, condition):
-    # A picture that a busy machine does not draw in time is taken again.
-    waiting = WebDriverWait(browser, DEADLINE, ignored_exceptions=[WebDriverException])
-    return waiting.until(lambda _: condition())
+    return WebDriverWait(browser, DEADLINE).until(lambda _: condition())
 
 
 def red(browser):
     """Return which pixels (height, width) of the page are red."""
-    picture = Image.open(io.BytesIO(browser.get_screenshot_as_png())).convert('RGB')
+    # Unlike the method of Selenium, this waits as long as a busy machine needs.
+    shot = browser.execute_cdp_cmd('Page.captureScreenshot', {'format': 'png'})['data']
+    picture = Image.open(io.BytesIO(base64.b64decode(shot))).convert('RGB')
     channels = np.asarray(picture).astype(int)
     return (channels[..., 0] > 120) & (channels[..., 1:].max(axis=-1) < 0.5 * channels[..., 0])
 
