@@ -28,6 +28,7 @@ PHRASES = {
     r'whole turns?': 'multiples of 2 pi',
     r'what (?:is left )?of (?:it|them) is left': 'the residual, the remainder',
     r'just if': 'if and only if',
+    r'(?:are|is|was|were) not looked at': 'is not checked, is ignored',
     r'(?:(?:takes?|took|in) the place of|takes its place)': 'replaces, instead of',
     r'(?:is|are) no (?:rigid motions?|rotations?|unit \w+)': 'is not a',
     r'where there is none': 'for no limit, if it is missing, without one',

@@ -70,7 +70,7 @@ class FunctionEvaluator:
     def _explain_undefined(self, inputs: Sequence[ArrayLike]) -> None:
         """Raise `InertiaError` for a result that is not finite, unless the inputs are not either.
 
-        Stacks are not looked at: their samples that are singular are NaN.
+        Stacks are not checked: their samples that are singular are NaN.
         """
         joints = self._doubtful_inertias
         if joints and all(np.isfinite(x).all() for x in inputs):

@@ -75,7 +75,7 @@ def read_requested_state(
     measured : JointState, optional
         The latest state: where joints that are not named are, and how they move.
     fields : collection of str
-        Which of 'position', 'velocity' and 'effort' are used; the others are not looked at.
+        Which of 'position', 'velocity' and 'effort' are used; the others are ignored.
     acceleration : sequence of float
         One for each name, or empty for zero.
 

@@ -104,7 +104,7 @@ def excite(
 ) -> Excitation:
     """Return a motion that tells the dynamics of a robot.
 
-    Self-collisions and obstacles are not looked at: run it slowly or in simulation first, and use a
+    Self-collisions and obstacles are not checked: run it slowly or in simulation first, and use a
     smaller `MotionLimits.range` where the robot could touch anything.
 
     Parameters
