@@ -37,7 +37,7 @@ from screw_dynamics_ros.core.tree.joint_limits import of_velocities, velocity_na
 PICTURES = Path(__file__).resolve().parents[1] / 'doc' / 'pictures'
 HAND = 'panda_hand'
 STEP = 0.002  # s
-STEPS_PER_PICTURE = 150
+STEPS_PER_PICTURE = 50
 PERIOD, PUSH_START, PUSH_END = 6.0, 1.5, 4.0  # s
 PUSH = np.array([0.0, 0.0, 0.0, 25.0, 0.0, -15.0])  # N m and N, in the frame of the hand
 STIFFNESS, DAMPING = 60.0, 15.0  # 1/s^2 and 1/s, of joint errors
