@@ -203,4 +203,4 @@ def cell(figure: dict[str, Any]) -> str:
     return str(figure.get('note') or round(figure['ours']))
 
 
-TABLES: dict[str, Callable[[Path, bool], str]] = {'simulated': simulated}
+TABLES: dict[str, Callable[[Path], str]] = {'simulated': simulated}

@@ -181,4 +181,4 @@ def contacts(folder: Path) -> str:
     return '\n'.join([*HEAD, *rows()]) + '\n'
 
 
-TABLES: dict[str, Callable[[Path, bool], str]] = {'contacts': contacts}
+TABLES: dict[str, Callable[[Path], str]] = {'contacts': contacts}

@@ -44,4 +44,4 @@ def gradients(folder: Path) -> str:
     return f'{text}{verdict(results)}\n{machine_of(folder, [PART])}'
 
 
-TABLES: dict[str, Callable[[Path, bool], str]] = {PART: gradients}
+TABLES: dict[str, Callable[[Path], str]] = {PART: gradients}

@@ -181,4 +181,4 @@ def functions(folder: Path) -> str:
     return '\n' + header('function', columns) + ''.join(lines) + '\n'
 
 
-TABLES: dict[str, Callable[[Path, bool], str]] = {'chains': chains, 'functions': functions}
+TABLES: dict[str, Callable[[Path], str]] = {'chains': chains, 'functions': functions}

@@ -232,7 +232,7 @@ def yaml_text(value: object) -> str:
 
 
 #: Tables of doc/reference/nodes/index.md; they need no results.
-TABLES: dict[str, Callable[[Path, bool], str]] = {'nodes': nodes, 'commands': commands}
+TABLES: dict[str, Callable[[Path], str]] = {'nodes': nodes, 'commands': commands}
 
 #: What makes a file as a whole.
 FILES: dict[str, Callable[[], str]] = {

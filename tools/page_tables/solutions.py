@@ -151,7 +151,7 @@ def measured_on(folder: Path) -> str:
     return machine_of(folder, PARTS)
 
 
-TABLES: dict[str, Callable[[Path, bool], str]] = {
+TABLES: dict[str, Callable[[Path], str]] = {
     'measured_on': measured_on,
     'random_poses': random_poses,
     'hard_poses': hard_poses,
