@@ -44,9 +44,9 @@ exclude_patterns = [
     'modules.rst',
     'screw_dynamics_ros*.rst',
     'interfaces/**',
-    'standards/**',
-    'user_docs/**',
-    'user_docs.rst',
+    'standard*',
+    'user_docs*',
+    '__readme_include.rst',
 ]
 # Sections that have no pages yet; names of attributes that several classes have.
 suppress_warnings = ['toc.empty_glob', 'ref.python']
