@@ -134,7 +134,9 @@ class Ellipsoids:
         """Draw these, and no others."""
         for k in range(len(self.nodes), len(shapes)):
             self.nodes.append(
-                self._scene.add_icosphere(f'{self._name}/{k}', 1.0, self._color, opacity=0.35)
+                self._scene.add_icosphere(
+                    f'{self._name}/{k}', 1.0, self._color, opacity=0.35, cast_shadow=False
+                )
             )
         for k, node in enumerate(self.nodes):
             if node.visible != (k < len(shapes)):
