@@ -28,6 +28,11 @@ from screw_dynamics_ros.core.types import Array
 #: How much larger friction and armature may be if the unit of efforts is not known.
 UNKNOWN_UNIT = 10.0
 
+#: Ends of names of parameters by which gravity acts.
+MOMENTS = ('/m', '/mx', '/my', '/mz')
+
+GROUPING_TOLERANCE = 1e-9  # singular values of groupings that are zero
+
 
 class EffortProblem:
     """The base parameters of a robot, and which gains are estimated with them.
@@ -124,13 +129,26 @@ class EffortProblem:
         return self.unknowns.deviations(torque, speed, acceleration)
 
     def _gauge(self) -> Array:
-        """Return what fixes the scale: the part of bodies in the nominal torques stays the same."""
-        size = np.maximum(np.sqrt(np.mean(self.fitted.rigid**2, axis=0)), 1e-9)
-        gauge = np.einsum('mnp,mn->p', self.fitted.W, self.fitted.rigid / size**2)
-        gauge[self.columns >= 10 * len(self.unknowns.bodies)] = 0.0
+        """Return what fixes the scale: nominal first moments, as far as no rotor hides them.
+
+        A motion determines parameters up to a common factor. Of first moments that are likely
+        wrong by a covariance C, those with the nominal size have the factor at which
+        h_0^T C^-1 (h - h_0) = 0 with h = N x. N leaves out what is grouped with armature, friction
+        or offset, which no description has.
+        """
+        moments = [k for k, name in enumerate(self.names) if name.endswith(MOMENTS)]
+        bodies = 10 * len(self.unknowns.bodies)
+        grouping = self.grouping[moments]
+        drives = grouping[:, bodies:]
+        U, s, _ = np.linalg.svd(drives)
+        N = U[:, int(np.sum(s > GROUPING_TOLERANCE)) :]
+        likely = N.T @ grouping[:, :bodies] @ self.L[:bodies, :bodies]
+        gauge = np.zeros(len(self.names))
+        if N.shape[1]:
+            gauge[moments] = N @ np.linalg.pinv(likely @ likely.T) @ N.T @ self.nominal[moments]
         if not gauge.any():
             raise ArgumentError(
                 'scale: the scale of all efforts is unknown, and no nominal mass fixes it; give '
                 'one joint a known scale, or record with a known payload too'
             )
-        return np.asarray(gauge)
+        return gauge

@@ -17,46 +17,27 @@ from screw_dynamics_ros.core.description.rigid_body import RigidBody
 from screw_dynamics_ros.core.measurement.identification.dynamics import (
     EffortModel,
     IdentificationOptions,
-    JointRecording,
     identify_dynamics,
     identify_recordings,
 )
 from screw_dynamics_ros.core.measurement.identification.dynamics.effort_fit import (
     autocorrelation_times,
 )
-from screw_dynamics_ros.core.measurement.identification.dynamics.fourier_motion import (
-    FourierMotion,
-    FourierSeries,
-)
 from screw_dynamics_ros.core.measurement.identification.dynamics.unknowns import Unknowns
 from screw_dynamics_ros.core.simulation.joint_sensor import SensorFaults
 from support.paths import URDF
 from support.robots import UNIT_INERTIA, one_joint, urdf_path
-from support.simulated_recording import SMOOTHING, simulated_recording, true_robot
+from support.simulated_recording import (
+    SMOOTHING,
+    computed,
+    simulated_recording,
+    some_motion,
+    true_robot,
+)
 
 GRAVITY = (0.0, -9.81, 0.0)
 MODEL = EffortModel(smoothing=SMOOTHING)
 OPTIONS = IdentificationOptions(model=MODEL)
-
-
-def some_motion(joints, seed=3, speed=1.2):
-    """Return a Fourier motion whose joints reach a speed [rad/s]."""
-    series = FourierSeries(10.0, 5)
-    a, b = series.coefficients(np.random.default_rng(seed).normal(size=(joints, series.size)))
-    motion = FourierMotion(10.0, np.zeros(joints), a, b)
-    fastest = np.abs(motion.at(np.linspace(0, 10, 300))[1]).max(axis=0)[:, None]
-    return FourierMotion(10.0, np.zeros(joints), speed * a / fastest, speed * b / fastest)
-
-
-def computed(robot, motion, time=20.0, payloads=None, rate=200.0, effort_noise=0.0, seed=0):
-    """Return what robot and motion give exactly, with noise on efforts."""
-    t = np.arange(0.0, time, 1.0 / rate)
-    q, v, a = motion.at(t)
-    tau = robot.inverse_dynamics(q, v, a)
-    if payloads:
-        tau = tau + robot.payload_torques(q, v, a, payloads)
-    tau = tau + np.random.default_rng(seed).normal(size=tau.shape) * effort_noise
-    return JointRecording(t, q, v, tau, payloads or {})
 
 
 @pytest.fixture(scope='module')
