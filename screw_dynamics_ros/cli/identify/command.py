@@ -36,6 +36,7 @@ from screw_dynamics_ros.cli.command_line import (
 )
 from screw_dynamics_ros.cli.identify import output_files, picture, report
 from screw_dynamics_ros.cli.identify.recordings import descriptions, of_robot, read_states
+from screw_dynamics_ros.cli.recorded_joints import add_recorded_joints
 from screw_dynamics_ros.core import Robot, ScrewDynamicsError
 from screw_dynamics_ros.core.description.rigid_body import RigidBody
 from screw_dynamics_ros.core.measurement.identification.dynamics import (
@@ -92,7 +93,7 @@ def identified(
     states = []
     for done, path in enumerate(paths):
         progress(done / (len(paths) + 1), f'reading {path.name}')
-        states.append(read_states(path, options.topic))
+        states.append(read_states(path, options.topic).renamed(dict(options.rename)))
     progress(len(paths) / (len(paths) + 1), 'identifying')
     text = (
         descriptions(states)
@@ -106,9 +107,10 @@ def identified(
     notes: list[str] = []
     recordings = []
     for path, each in zip(paths, states):
-        recording, left_out = of_robot(each, robot, load if path in options.loaded else {})
+        carried = load if path in options.loaded else {}
+        recording, remarks = of_robot(each, robot, carried, options.leave_out)
         recordings.append(recording)
-        notes += [f'{path.name}: {note}' for note in left_out]
+        notes += [f'{path.name}: {note}' for note in remarks]
     scale = robot.joint_names if options.scale == ('all',) else options.scale
     result = identify_recordings(
         robot,
@@ -255,6 +257,9 @@ def parse(arguments: Sequence[str]) -> argparse.Namespace:
         '--measured-velocities',
         action='store_true',
         help='use recorded velocities instead of derivatives of positions',
+    )
+    add_recorded_joints(
+        parser, 'joints whose efforts and velocities are not used: their drives are not identified'
     )
     add_gravity(parser)
     return parser.parse_args(own_arguments(arguments))

@@ -5,14 +5,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
 from screw_dynamics_ros.cli.command_line import UnusableError
+from screw_dynamics_ros.cli.recorded_joints import check_left_out, renamed_joints
 from screw_dynamics_ros.core import Robot, UnknownNameError
 from screw_dynamics_ros.core.description.rigid_body import RigidBody
 from screw_dynamics_ros.core.measurement.identification.dynamics import JointRecording
@@ -34,6 +35,13 @@ class RecordedStates:
     tau: Array
     robot_description: str | None = None
     notes: tuple[str, ...] = field(default=())
+
+    def renamed(self, names: Mapping[str, str]) -> RecordedStates:
+        """Return the states with other names of joints, {recorded name: name}.
+
+        Raises UnknownNameError if a name is not recorded, ArgumentError if two become one.
+        """
+        return replace(self, joint_names=renamed_joints(self.joint_names, names, str(self.path)))
 
 
 def read_states(path: Path, topic: str) -> RecordedStates:
@@ -94,16 +102,27 @@ def _arrays(path: Path) -> RecordedStates:
 
 
 def of_robot(
-    states: RecordedStates, robot: Robot, payloads: Mapping[str, RigidBody]
+    states: RecordedStates,
+    robot: Robot,
+    payloads: Mapping[str, RigidBody],
+    left_out: Collection[str] = (),
 ) -> tuple[JointRecording, list[str]]:
     """Return the recording in the order of the robot's joints, and what had to be left out.
 
     Joints that were not recorded stand still at `Robot.home`, without effort. States
     that repeat the stamp before, or lack the position of a joint that others have, are left out.
+    Of joints that are `left_out`, efforts and velocities are not used, and positions only if all
+    are recorded.
 
     Raises UnknownNameError if the recording has none of the joints.
     """
-    known = [name for name in robot.joint_names if name in states.joint_names]
+    check_left_out(left_out, robot.joint_names)
+    known = [
+        name
+        for name in robot.joint_names
+        if name in states.joint_names
+        and (name not in left_out or np.isfinite(states.q[:, states.joint_names.index(name)]).all())
+    ]
     if not known:
         raise UnknownNameError(
             f'{states.path} has joint states of {", ".join(states.joint_names)}, and none of the '
@@ -118,8 +137,11 @@ def of_robot(
     if missing:
         notes.append(f'not recorded, taken as still: {", ".join(missing)}')
     places = [states.joint_names.index(name) for name in known]
+    unused = [name in left_out for name in known]
+    rates, efforts = states.v[:, places], states.tau[:, places]
+    rates[:, unused] = efforts[:, unused] = np.nan
     complete = np.asarray(np.isfinite(states.q[:, places]).all(axis=1))
-    for column in (states.v[:, places], states.tau[:, places]):
+    for column in (rates, efforts):
         recorded = np.isfinite(column).any(axis=0)
         complete &= np.isfinite(column[:, recorded]).all(axis=1)
     repeated: NDArray[np.bool_] = np.r_[False, np.diff(states.t) == 0.0] & complete
@@ -135,8 +157,8 @@ def of_robot(
     q = np.tile(robot.home(), (int(rows.sum()), 1))
     v, tau = np.full((2, *q.shape), np.nan)
     columns = [robot.joint_names.index(name) for name in known]
-    for array, recorded in ((q, states.q), (v, states.v), (tau, states.tau)):
-        array[:, columns] = recorded[rows][:, places]
+    for array, recorded in ((q, states.q[:, places]), (v, rates), (tau, efforts)):
+        array[:, columns] = recorded[rows]
     return JointRecording(states.t[rows], q, v, tau, payloads), notes
 
 

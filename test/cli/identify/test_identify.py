@@ -151,7 +151,7 @@ def test_a_payload_that_is_looked_for(tmp_path, states):
         ({'t': np.zeros(1500)}, 'all 1500 stamps are 0 s'),
         ({'t': np.r_[np.arange(1499) * 0.01, 3.0]}, 'stamps must increase'),
         ({'joint_names': np.array(['a', 'b'])}, 'none of the joints of'),
-        ({'tau': np.zeros((1500, 2))}, 'efforts of joint1, joint2 are zero'),
+        ({'tau': np.zeros((1500, 2))}, 'missing or zero throughout'),
         ({'tau': np.full((1500, 2), np.nan)}, 'no joint reports efforts'),
         ({'q': np.zeros((1500, 2)), 'v': None}, 'no joint moves'),
     ],
@@ -180,7 +180,52 @@ def test_one_joint_of_two(tmp_path, states, capsys):
     assert main([run, '--urdf', str(PLANAR), *DOWN]) == WRITTEN
     out = capsys.readouterr().out
     assert 'not recorded, taken as still: joint1' in out
-    assert 'joint joint1: reports no efforts' in out
+    assert 'joint joint1: no efforts were recorded' in out
+
+
+def test_a_joint_with_efforts_of_zero_is_one_without(tmp_path, states, capsys):
+    run = saved(tmp_path, states, tau=states['tau'] * [1, 0])
+    assert main([run, '--urdf', str(PLANAR), *DOWN]) == WRITTEN
+    zeros = capsys.readouterr().out
+    assert zeros.count('joint joint2: no efforts were recorded, or zeros throughout') == 1
+    run = saved(tmp_path, states, tau=states['tau'] * [1, np.nan])
+    assert main([run, '--urdf', str(PLANAR), *DOWN]) == WRITTEN
+    assert capsys.readouterr().out == zeros
+
+
+def test_joints_left_out_and_renamed(tmp_path, states, capsys):
+    """Efforts and velocities of joint2 that mean nothing; what it does to joint1 is still known."""
+    v, tau = states['v'].copy(), states['tau'].copy()
+    v[:, 1], tau[:, 1], v[5, 1] = 7.0, np.arange(1500), np.nan
+    names = np.array(['left_1', 'left_2'])
+    run = saved(tmp_path, states, v=v, tau=tau, joint_names=names)
+    options = ['--urdf', str(PLANAR), *DOWN, '--rename', 'left_1:=joint1']
+    assert main([run, *options, '--rename', 'left_2:=joint2', '--leave-out', 'joint2']) == WRITTEN
+    changed = capsys.readouterr().out
+    assert 'joint joint2: no efforts were recorded' in changed
+    plain = saved(tmp_path, states, 'plain.npz', v=None, tau=states['tau'] * [1, 0])
+    assert main([plain, '--urdf', str(PLANAR), *DOWN]) == WRITTEN
+    assert capsys.readouterr().out == changed
+
+    for wrong, message in (
+        (['--rename', 'left_3:=joint2'], "has no joint 'left_3'; it has left_1, left_2"),
+        (['--rename', 'left_2:=joint1'], "are 'joint1' then"),
+        (['--leave-out', 'joint3'], "no joint 'joint3'; it has joint1, joint2"),
+    ):
+        assert main([run, *options, *wrong]) == REFUSED
+        assert message in capsys.readouterr().err
+    with pytest.raises(SystemExit):
+        main([run, '--rename', 'left_1'])
+
+
+def test_positions_with_gaps_of_a_joint_left_out(tmp_path, states, capsys):
+    q = states['q'].copy()
+    q[3:900, 1] = np.nan
+    run = saved(tmp_path, states, q=q, v=None)
+    assert main([run, '--urdf', str(PLANAR), *DOWN, '--leave-out', 'joint2']) == WRITTEN
+    out = capsys.readouterr().out
+    assert 'not recorded, taken as still: joint2' in out
+    assert 'lack numbers' not in out
 
 
 @pytest.mark.parametrize(

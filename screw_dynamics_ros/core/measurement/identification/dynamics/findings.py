@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 import numpy as np
 from numpy.typing import NDArray
@@ -44,11 +44,45 @@ def all_findings(
         'name a joint whose scale is known, or add a recording with a known payload',
     )
     return (
+        *_silent_joints(checks, fit, moves),
         *_effort_findings(checks, fit),
         *_offset_findings(unknowns, fitted, fit, offsets),
         *([scale] if by_nominal_masses else []),
-        *_motion_findings(unknowns, fitted, moves),
+        *_motion_findings(unknowns, fitted, moves & ~np.isnan(fit.noise)),
     )
+
+
+def _silent_joints(
+    checks: tuple[EffortCheck, ...], fit: EffortFit, moves: NDArray[np.bool_]
+) -> Iterator[Finding]:
+    silent = np.isnan(fit.noise)
+    joints = np.array([check.joint for check in checks])
+    if silent.any():
+        yield Finding(
+            'warning',
+            joints_subject(joints[silent]),
+            'no efforts were recorded, or zeros throughout: drives and scales are not identified',
+            'let the driver report efforts, or leave the joints out',
+        )
+    still = ~moves & ~silent
+    if still.any():
+        yield Finding(
+            'warning',
+            joints_subject(joints[still]),
+            'never moved: friction, armature and the bodies that only these joints move are not '
+            'identified',
+            'let them move, see `excite`',
+        )
+
+
+def joints_subject(joints: Iterable[str]) -> str:
+    """Return the subject of a finding about joints.
+
+    >>> joints_subject(['a']), joints_subject(['a', 'b'])
+    ('joint a', 'joints a, b')
+    """
+    names = list(joints)
+    return f'joint{"s" * (len(names) > 1)} {", ".join(names)}'
 
 
 def _effort_findings(checks: tuple[EffortCheck, ...], fit: EffortFit) -> Iterator[Finding]:
@@ -56,12 +90,6 @@ def _effort_findings(checks: tuple[EffortCheck, ...], fit: EffortFit) -> Iterato
     for i, check in enumerate(checks):
         subject = f'joint {check.joint}'
         if np.isnan(fit.noise[i]):
-            yield Finding(
-                'warning',
-                subject,
-                'reports no efforts: its drive is not identified',
-                'let the driver report efforts',
-            )
             continue
         if fit.gains[i] < 0.0:
             yield Finding(
@@ -114,15 +142,7 @@ def _motion_findings(
 ) -> Iterator[Finding]:
     level = AT_LEVEL * unknowns.model.smoothing
     for i, joint in enumerate(unknowns.robot.joint_names):
-        if not moves[i]:
-            yield Finding(
-                'warning',
-                f'joint {joint}',
-                'never moved: its friction, armature and the bodies it alone moves are not '
-                'identified',
-                'let it move, see `excite`',
-            )
-        elif not (fitted.v[:, i].max() > level and fitted.v[:, i].min() < -level):
+        if moves[i] and not (fitted.v[:, i].max() > level and fitted.v[:, i].min() < -level):
             yield Finding(
                 'warning',
                 f'joint {joint}',

@@ -110,7 +110,9 @@ def identify_recordings(
     runs = [checked(each, robot) for each in recordings]
     moves, reports = moving(runs), measured(runs)
     if not moves.any():
-        raise ArgumentError('no joint moves in the recordings; see `excite` for a motion')
+        raise ArgumentError(
+            'no joint moves in the recordings: the robot is at rest; see `excite` for a motion'
+        )
     cutoff = options.cutoff or chosen_cutoff(runs)
     unknowns = Unknowns(robot, options.model)
     columns, grouping = unknowns.base(moves, reports)

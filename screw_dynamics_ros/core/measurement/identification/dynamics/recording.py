@@ -76,8 +76,8 @@ class JointRecording:
     v : (N, n) array, optional
         Velocities [rad/s, m/s]; NaN throughout for joints without.
     tau : (N, n) array
-        Efforts as the driver reports them. A joint with NaN throughout reports none: its equation
-        is left out.
+        Efforts as the driver reports them. A joint with NaN or zeros throughout reports none: its
+        equation is left out.
     payloads : {link: RigidBody}
         Known bodies that links carried meanwhile.
     """
@@ -96,7 +96,7 @@ def checked(recording: JointRecording, robot: DynamicModel) -> JointRecording:
     ------
     ArgumentError
         Shapes, stamps that do not increase, numbers that are not finite, by joint and sample;
-        velocities that are not those of the positions; efforts that are all zero.
+        no efforts at all.
     """
     if robot.nq != robot.nv or robot.nv != len(robot.joint_names) or not robot.nv:
         raise ArgumentError(
@@ -114,7 +114,7 @@ def checked(recording: JointRecording, robot: DynamicModel) -> JointRecording:
     kinds = {joint.name: joint.kind for joint in robot.description.joints}
     periodic = [kinds[name].is_periodic for name in names]
     q[:, periodic] = np.unwrap(q[:, periodic], axis=0)
-    _check_efforts(tau, names)
+    _leave_out_zeros(tau)
     return replace(recording, t=t, q=q, v=v, tau=tau)
 
 
@@ -189,13 +189,11 @@ def _samples(
     return array
 
 
-def _check_efforts(tau: Array, names: Sequence[str]) -> None:
-    there = ~np.isnan(tau).all(axis=0)
-    if not there.any():
-        raise ArgumentError('no joint reports efforts; record what the motors do (tau is all NaN)')
-    zero = [name for name, column in zip(names, tau.T) if not column.any()]
-    if zero:
+def _leave_out_zeros(tau: Array) -> None:
+    """Set efforts that are zero throughout to NaN: drivers fill in what they do not measure."""
+    tau[:, ~tau.any(axis=0)] = np.nan
+    if np.isnan(tau).all():
         raise ArgumentError(
-            f'the efforts of {", ".join(zero)} are zero throughout: the driver does not report '
-            'them; leave these joints out (NaN) or mend the driver'
+            'no joint reports efforts: they are missing or zero throughout; record what the '
+            'motors do'
         )

@@ -249,7 +249,7 @@ def test_a_joint_without_efforts(nominal, clean):
     tau = clean.tau.copy()
     tau[:, 0] = np.nan
     result = identify_recordings(nominal, [replace(clean, tau=tau)], OPTIONS)
-    assert 'joint joint1: reports no efforts' in str(result.findings[0])
+    assert 'joint joint1: no efforts were recorded' in str(result.findings[0])
     assert np.isnan(result.errors()[1][0])
     assert result.drives['joint1'] == nominal.drives['joint1']
 
@@ -271,7 +271,7 @@ def test_efforts_in_one_of_two_recordings_only(nominal, clean):
     tau = clean.tau.copy()
     tau[:, 1] = np.nan
     result = identify_recordings(nominal, [clean, replace(clean, tau=tau)], OPTIONS)
-    assert 'joint joint2: reports no efforts' in str(result.findings[0])
+    assert 'joint joint2: no efforts were recorded' in str(result.findings[0])
     assert result.drives['joint1'].coulomb == pytest.approx(1.0, rel=0.01)
 
 
