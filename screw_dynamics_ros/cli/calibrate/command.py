@@ -9,7 +9,8 @@
 MEASUREMENTS has the joint positions by name [rad, m] and what the instrument saw: poses of a target
 on the link (columns measured.x, .y, .z [m], .qx, .qy, .qz, .qw), points (measured.x, .y, .z) or
 distances from --center (measured.distance). Where the instrument stands and where on the link the
-target sits is found with the errors of the robot, unless --estimate says otherwise.
+target sits is found with the errors of the robot, unless --estimate says otherwise. A robot that
+does not predict poses better that were not fitted (cross-validation) is not written.
 """
 
 from __future__ import annotations
@@ -34,7 +35,7 @@ from screw_dynamics_ros.cli.command_line import (
     read_description,
     write_text,
 )
-from screw_dynamics_ros.core import ScrewDynamicsError
+from screw_dynamics_ros.core import ArgumentError, ScrewDynamicsError
 from screw_dynamics_ros.core.description import RobotDescription, read_urdf
 from screw_dynamics_ros.core.description.urdf_origins import with_origins
 from screw_dynamics_ros.core.lie import poses
@@ -50,6 +51,12 @@ from screw_dynamics_ros.core.measurement.identification.robot_calibration import
     RobotCalibration,
     calibrate_robot,
 )
+from screw_dynamics_ros.core.measurement.identification.validation import (
+    FOLDS,
+    Validation,
+    cross_validate,
+    worse,
+)
 from screw_dynamics_ros.core.types import Array
 from screw_dynamics_ros.entry import INTERRUPTED
 
@@ -57,8 +64,9 @@ WRITTEN, REFUSED, BROKEN = 0, 1, 3
 MAX_LIMIT_EXCESS = 0.1  # rad or m beyond a limit that no mounting explains
 EXIT_STATUS = (
     f'exit status: {WRITTEN} calibrated, {REFUSED} the description or the measurements were '
-    f'refused, or the fit did not converge (nothing is written), {BROKEN} a file cannot be read or '
-    f'written, {INTERRUPTED} it was interrupted'
+    'refused, the fit did not converge, or poses that were not fitted are not predicted better '
+    f'(--output is not written), {BROKEN} a file cannot be read or written, {INTERRUPTED} it was '
+    'interrupted'
 )
 
 
@@ -67,12 +75,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options = parse(sys.argv[1:] if arguments is None else list(arguments))
     try:
         text = read_description(options.description, options.description_arguments)
-        result, kind = calibrated(text, options)
-        print('\n'.join(report.lines(result, kind, options.link)))
+        result, validation, kind = calibrated(text, options)
+        print('\n'.join(report.lines(result, validation, kind, options.link)))
         if not result.success:
             print('calibrate: not converged, nothing is written', file=sys.stderr)
             return REFUSED
-        if options.output is not None:
+        wrong = objection(result, validation)
+        if wrong is not None and not options.force:
+            print(f'calibrate: {wrong}', file=sys.stderr)
+        elif options.output is not None:
             write_text(options.output, '--output', with_origins(text, result.origins))
         if options.picture is not None:
             draw(options.picture, result, kind)
@@ -85,11 +96,30 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except KeyboardInterrupt:
         print('\ncalibrate: interrupted', file=sys.stderr)
         return INTERRUPTED
-    return WRITTEN
+    return WRITTEN if wrong is None or options.force else REFUSED
 
 
-def calibrated(text: str, options: argparse.Namespace) -> tuple[RobotCalibration, str]:
-    """Return the result, and the kind of measurements."""
+def objection(result: RobotCalibration, validation: Validation | str) -> str | None:
+    """Return why the corrected description should not be written, if it should not."""
+    held_out = list(result.held_out)
+    if isinstance(validation, str):
+        fault = f'whether the corrected robot is better is not known: {validation}'
+    elif not validation.improved:
+        fault = 'the corrected robot does not predict poses better that were not fitted'
+    elif held_out and worse(result.residuals_before[held_out], result.residuals_after[held_out]):
+        fault = 'the corrected robot predicts the poses that were held out worse'
+    else:
+        return None
+    return (
+        f'{fault}; nothing is written. Measure more poses, draw the corrections to zero (--prior), '
+        'estimate less (--estimate, --fixed), or write it nevertheless (--force)'
+    )
+
+
+def calibrated(
+    text: str, options: argparse.Namespace
+) -> tuple[RobotCalibration, Validation | str, str]:
+    """Return the result, its validation or why there is not one, and the kind of measurements."""
     description = read_urdf(text)
     model = ChainErrors(description, options.link, options.estimate)
     known = [joint.name for joint in description.joints if not joint.kind.is_fixed]
@@ -97,19 +127,29 @@ def calibrated(text: str, options: argparse.Namespace) -> tuple[RobotCalibration
     for line in beyond_limits(file, description):
         print(line)
     measured = measurements(file, options)
-    result = calibrate_robot(
-        description,
-        options.link,
-        file.configurations(model.coordinates, model.moving),
-        measured,
-        estimate=options.estimate,
-        base=pose(options.base),
-        target=pose(options.target),
-        fixed=options.fixed,
-        held_out=held_out(len(measured), options.held_out),
-        robust=options.robust,
-    )
-    return result, file.kind
+    q = file.configurations(model.coordinates, model.moving)
+
+    def fit(kept_out: Sequence[int], robust: bool = False) -> RobotCalibration:
+        return calibrate_robot(
+            description,
+            options.link,
+            q,
+            measured,
+            estimate=options.estimate,
+            base=pose(options.base),
+            target=pose(options.target),
+            fixed=options.fixed,
+            held_out=kept_out,
+            robust=robust,
+            prior=options.prior and tuple(reversed(options.prior)),
+        )
+
+    result = fit(held_out(len(measured), options.held_out), options.robust)
+    try:
+        validation = cross_validate(fit, q, measured.deviations, result.used, options.folds)
+    except ArgumentError as error:
+        return result, str(error), file.kind
+    return result, validation, file.kind
 
 
 def beyond_limits(file: MeasurementFile, description: RobotDescription) -> Iterator[str]:
@@ -234,8 +274,23 @@ def parse(arguments: Sequence[str]) -> argparse.Namespace:
         metavar='SHARE',
         help='share of the measurements kept for validation, at most 0.5 (default: 0)',
     )
+    add(
+        '--folds',
+        type=folds,
+        default=FOLDS,
+        metavar='K',
+        help='groups of poses, each predicted by a fit to the others (default: %(default)s)',
+    )
+    add(
+        '--prior',
+        type=positive,
+        nargs=2,
+        metavar=('M', 'RAD'),
+        help='standard deviations of the errors of the robot before it was measured',
+    )
     add('--robust', action='store_true', help='detect outliers, report them and leave them out')
     add('--output', type=Path, metavar='FILE', help='write the corrected URDF')
+    add('--force', action='store_true', help='write it although it predicts no better')
     add('--picture', type=Path, metavar='FILE', help='residuals before and after (PNG, SVG, PDF)')
     return parser.parse_args(own_arguments(arguments))
 
@@ -246,6 +301,14 @@ def share(text: str) -> float:
     if not 0.0 <= value <= 0.5:
         raise argparse.ArgumentTypeError(f'{text!r} is not within 0 and 0.5')
     return value
+
+
+def folds(text: str) -> int:
+    """Return a whole number above one; raises `argparse.ArgumentTypeError`."""
+    value = number(text)
+    if value < 2 or value != int(value):
+        raise argparse.ArgumentTypeError(f'{text!r} is not a whole number of 2 or more')
+    return int(value)
 
 
 def groups(words: str) -> tuple[str, ...]:

@@ -12,13 +12,16 @@ import numpy as np
 from screw_dynamics_ros.core.description.urdf_writer import roll_pitch_yaw
 from screw_dynamics_ros.core.measurement.identification.least_squares import described
 from screw_dynamics_ros.core.measurement.identification.robot_calibration import RobotCalibration
+from screw_dynamics_ros.core.measurement.identification.validation import Validation
 from screw_dynamics_ros.core.types import Array
 
 #: Root mean square of the weighted residuals above which deviations or model are wrong.
 MAX_PLAUSIBLE_RMS = 1.5
 
 
-def lines(result: RobotCalibration, kind: str, link: str) -> Iterator[str]:
+def lines(
+    result: RobotCalibration, validation: Validation | str, kind: str, link: str
+) -> Iterator[str]:
     """Yield the lines of the report."""
     left = [f'{len(result.used)} fitted']
     left += [f'{len(result.held_out)} held out'] if result.held_out else []
@@ -28,7 +31,7 @@ def lines(result: RobotCalibration, kind: str, link: str) -> Iterator[str]:
     )
     for row in result.outliers:
         yield f'OUTLIER measurement {row + 1} is left out: {size(result.residuals_after[row])}'
-    yield from residual_table(result)
+    yield from residual_table(result, validation)
     yield from parameter_table(result)
     for combination in result.held:
         name = next(iter(combination))
@@ -37,23 +40,31 @@ def lines(result: RobotCalibration, kind: str, link: str) -> Iterator[str]:
     yield from frames(result)
 
 
-def residual_table(result: RobotCalibration) -> Iterator[str]:
+def residual_table(result: RobotCalibration, validation: Validation | str) -> Iterator[str]:
     """Yield root mean squares and maxima, before and after."""
-    used = [('fitted', result.used), ('held out', result.held_out)]
+    tables = [
+        (name, result.residuals_before[list(rows)], result.residuals_after[list(rows)])
+        for name, rows in (('fitted', result.used), ('held out', result.held_out))
+        if rows
+    ]
+    if isinstance(validation, Validation):
+        tables += [(f'{validation.folds} folds', validation.nominal, validation.calibrated)]
     yield f'  {"residuals":<12}{"":<18}{"before":>12}{"after":>12}'
-    for name, rows in used:
-        if not rows:
-            continue
-        before, after = (r[list(rows)] for r in (result.residuals_before, result.residuals_after))
+    for name, before, after in tables:
         for what, part, factor in parts(before.shape[1]):
             lengths = [factor * np.linalg.norm(e[:, part], axis=1) for e in (before, after)]
             for statistic, of in (('rms', rms), ('largest', np.max)):
                 cells = ''.join(f'{of(x):12.4g}' for x in lengths)
                 yield f'  {name:<12}{statistic + " " + what:<18}{cells}'
     yield (
-        f'  misfit {result.misfit:.3g} with {result.degrees_of_freedom} degrees of freedom '
+        f'  misfit {result.misfit:.3g} with {result.degrees_of_freedom:.4g} degrees of freedom '
         '(1: residuals are what the deviations say)'
     )
+    if isinstance(validation, Validation):
+        yield (
+            f'  {validation.folds} folds of poses, each predicted by a fit to the others: the '
+            f'corrected robot is {"better" if validation.improved else "NOT better"}'
+        )
     if result.misfit > MAX_PLAUSIBLE_RMS:
         yield (
             'WARNING the residuals are larger than the deviations say: the instrument is worse, '

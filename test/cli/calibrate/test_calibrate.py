@@ -68,8 +68,8 @@ def recorded(tmp_path, table):
     return write_csv(tmp_path / 'poses.csv', [*JOINTS, *SEEN], np.hstack(table))
 
 
-def run(*arguments, link=LINK):
-    known = ('--link', link, '--position-deviation', DISTANCE)
+def run(*arguments, link=LINK, distance=DISTANCE):
+    known = ('--link', link, '--position-deviation', distance)
     return main([str(argument) for argument in (UR5, *arguments, *known)])
 
 
@@ -176,13 +176,19 @@ def test_unusable_measurements(recorded, change, message, capsys, tmp_path):
     assert not output.exists()
 
 
-def test_missing_joints(recorded, table, capsys):
+def test_missing_joints(tmp_path, recorded, table, capsys):
     """A joint that moves the link must have a column; one beyond it need not."""
     rows = np.hstack(table)
     path = write_csv(recorded, [*JOINTS[:5], *SEEN], np.delete(rows, 5, axis=1))
     assert run(path, '--rotation-deviation', ANGLE) == REFUSED
     assert 'no positions of wrist_3_joint' in capsys.readouterr().err
-    assert run(path, '--rotation-deviation', ANGLE, link='wrist_2_link') == WRITTEN
+    # The target was not on that link, so no correction predicts it.
+    arguments = ('--rotation-deviation', ANGLE, '--output', tmp_path / 'ur5.urdf')
+    assert run(path, *arguments, link='wrist_2_link') == REFUSED
+    assert 'does not predict poses better' in capsys.readouterr().err
+    assert not (tmp_path / 'ur5.urdf').exists()
+    assert run(path, *arguments, '--force', link='wrist_2_link') == WRITTEN
+    assert (tmp_path / 'ur5.urdf').exists()
 
 
 @pytest.mark.parametrize(
@@ -220,7 +226,13 @@ def test_files_and_options(tmp_path, recorded, capsys):
     ]:
         assert run(*arguments) == status
         assert message in capsys.readouterr().err
-    for wrong in (('--estimate', 'axis'), ('--held-out', '0.9'), ('--center', 'x', '0', '0')):
+    for wrong in (
+        ('--folds', '1'),
+        ('--prior', '1e-3', '0'),
+        ('--estimate', 'axis'),
+        ('--held-out', '0.9'),
+        ('--center', 'x', '0', '0'),
+    ):
         with pytest.raises(SystemExit) as ended:
             run(recorded, *wrong)
         assert ended.value.code == 2
@@ -229,6 +241,60 @@ def test_files_and_options(tmp_path, recorded, capsys):
         assert message in capsys.readouterr().err
     assert run(recorded, '--rotation-deviation', ANGLE, '--held-out', '0.01') == BROKEN
     assert '0.01 of 40 measurements is not even one' in capsys.readouterr().err
+
+
+def rms_of(name, text):
+    """Return rms of positions before and after."""
+    return [float(x) for x in re.search(name + r' +rms \[mm\] +(\S+) +(\S+)', text).groups()]
+
+
+def test_few_noisy_poses(tmp_path, truth, capsys):
+    """C-018: what predicts no better is not written, unless forced; a prior helps; too few poses to
+    find out are refused with the reason.
+    """
+    rng = np.random.default_rng(3)
+    q = rng.uniform(-2, 2, (16, 6))
+    points = (BASE @ truth.link_pose(q, LINK) @ TARGET)[:, :3, 3] + rng.normal(0, 3e-3, (16, 3))
+    rows = np.hstack([q, points])
+    path = write_csv(tmp_path / 'points.csv', [*JOINTS, *SEEN[:3]], rows)
+    output, picture = tmp_path / 'ur5.urdf', tmp_path / 'residuals.svg'
+    arguments = ('--output', output, '--picture', picture)
+    assert run(path, *arguments, distance=3e-3) == REFUSED
+    printed = capsys.readouterr()
+    assert 'the corrected robot is NOT better' in printed.out
+    assert 'nothing is written. Measure more poses' in printed.err
+    assert picture.exists()
+    assert not output.exists()
+    before, after = rms_of('5 folds', printed.out)
+    assert after > before
+    run(path, *arguments, '--prior', 1e-4, 1e-4, distance=3e-3)
+    assert rms_of('5 folds', capsys.readouterr().out) == pytest.approx([before, before], rel=0.02)
+
+    path = write_csv(tmp_path / 'points.csv', [*JOINTS, *SEEN[:3]], rows[:12])
+    assert run(path, *arguments, distance=3e-3) == REFUSED
+    assert 'not known: without fold 1 of 5: 9 points give 27 equations' in capsys.readouterr().err
+    assert run(path, *arguments, '--force', distance=3e-3) == WRITTEN
+    assert output.exists()
+
+
+def test_poses_held_out_are_predicted_worse(tmp_path, table, capsys):
+    """C-018: poses of --held-out must not be predicted worse either: here they were measured with a
+    robot without errors.
+    """
+    q, seen = table
+    rows = held_out(40, 0.1)
+    nominal = Robot.from_urdf(UR5, backend='reference')
+    seen = seen.copy()
+    seen[rows, :3] = (BASE @ nominal.link_pose(q[rows], LINK) @ TARGET)[:, :3, 3]
+    path = write_csv(tmp_path / 'points.csv', [*JOINTS, *SEEN[:3]], np.hstack([q, seen[:, :3]]))
+    output = tmp_path / 'ur5.urdf'
+    assert run(path, '--held-out', 0.1, '--output', output) == REFUSED
+    printed = capsys.readouterr()
+    assert 'the corrected robot is better' in printed.out
+    assert 'predicts the poses that were held out worse; nothing is written' in printed.err
+    before, after = rms_of('held out', printed.out)
+    assert after > before
+    assert not output.exists()
 
 
 @pytest.mark.parametrize('share', [0.0, 0.1, 0.2, 0.3, 0.4, 0.45, 0.5])

@@ -182,6 +182,23 @@ class ChainErrors:
             found |= owned
         return found
 
+    def spread_of_errors(self, angle: float, length: float) -> Array:
+        """Return standard deviations (k,) of all parameters for those of an angle and a length.
+
+        Base and target are anywhere; scales have the deviation of the joint's position [1].
+        """
+        turns = {name: X[:3].any() for name, X in zip(self.joints, self._X)}
+        return np.array(
+            [
+                np.inf
+                if group in ('base', 'target')
+                else angle
+                if parameter.startswith('r') or (len(parameter) > 1 and turns[owner])
+                else length
+                for owner, parameter, group in self._columns
+            ]
+        )
+
     def base(self, P: Array) -> Array:
         """Return the pose (4, 4) of the root in the frame of the instrument [m]."""
         return self._base @ se3.exp(self._six('base', P))

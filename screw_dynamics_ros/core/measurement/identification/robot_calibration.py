@@ -7,8 +7,10 @@ The errors of the description (`ChainErrors`) are the unknowns of weighted nonli
 
     minimize  sum_i | W e_i(P) |^2,    W = 1 / standard deviations of the instrument,
 
-solved by the Gauss-Newton method with the singular value decomposition of the stacked W J_P. What
-these measurements cannot tell is found before: for every dimension of the null space one parameter
+solved by the Gauss-Newton method with the singular value decomposition of the stacked W J_P. A
+prior adds |P_k / deviation|^2 for each error of the robot, a normal distribution about its nominal
+value: few measurements then correct little, many correct what they show. What these measurements
+cannot tell is found before: for every dimension of the null space one parameter
 is held at its nominal value, and the combination is named that would have changed nothing.
 
 Source: Bruyninckx 2010 (5.30), section 5.6.1 (C-016 to C-019).
@@ -87,8 +89,10 @@ class RobotCalibration:
     misfit : float
         Root mean square of the weighted residuals of those used, for each degree of freedom: about
         1 if the deviations given are right; NaN with as many equations as unknowns.
-    degrees_of_freedom : int
-        Equations less parameters.
+    degrees_of_freedom : float
+        Equations less parameters; one that the prior determines in part is included by the rest.
+    prior : (k,) array
+        Standard deviations of `values` before anything was measured [rad, m], infinite without one.
     """
 
     description: RobotDescription
@@ -110,7 +114,8 @@ class RobotCalibration:
     held_out: tuple[int, ...]
     outliers: tuple[int, ...]
     misfit: float
-    degrees_of_freedom: int
+    degrees_of_freedom: float
+    prior: Array
 
     @property
     def deviations(self) -> Array:
@@ -127,12 +132,16 @@ class RobotCalibration:
             raise ArgumentError(f'probability = {probability} must be between 0 and 1')
         from scipy.stats import norm, t
 
-        half = self.deviations * norm.ppf(0.5 + probability / 2)
+        level = 0.5 + probability / 2
+        half = self.deviations * norm.ppf(level)
         if from_residuals:
             if self.degrees_of_freedom < 1:
                 raise ArgumentError('there are as many equations as parameters: no residuals left')
-            factor = t.ppf(0.5 + probability / 2, self.degrees_of_freedom)
-            half = self.deviations * self.misfit * factor
+            # ((C^-1 - D) / m^2 + D)^-1: the residuals do not change the precision D of the prior.
+            C, m = self.covariance, self.misfit
+            added = np.eye(len(C)) + (m**2 - 1.0) * C / self.prior**2
+            deviations = m * np.sqrt(np.diag(np.linalg.solve(added, C)))
+            half = deviations * t.ppf(level, self.degrees_of_freedom)
         return np.stack([self.values - half, self.values + half], axis=1)
 
 
@@ -148,6 +157,7 @@ def calibrate_robot(
     fixed: Collection[str] = (),
     held_out: Sequence[int] = (),
     robust: bool = False,
+    prior: tuple[float, float] | None = None,
     cutoff: float = RANK_TOLERANCE,
     largest_deviation: float = MAX_DEVIATION,
     tolerance: float = 1e-10,
@@ -179,6 +189,11 @@ def calibrate_robot(
         Measurements that are kept for validation: they have residuals, but are not fitted.
     robust : bool
         Whether to look for outliers and leave them out, by name (`outliers`).
+    prior : (float, float), optional
+        Standard deviations of the errors of the robot, angles [rad] and lengths [m], before
+        anything was measured; scales have that of the joint's position [1]. They draw corrections
+        of axes, offsets, scales and tool to zero, and nothing of these is held. Base and target
+        have none.
     cutoff : float
         Singular values below this share of the largest count as zero.
     largest_deviation : float
@@ -225,6 +240,8 @@ def calibrate_robot(
     ):
         check_number(name, value, positive=True)
     check_number('max_iterations', max_iterations, positive=True)
+    for value in prior or ():
+        check_number('prior', value, positive=True)
     q = _configurations(q, measured)
     kept = _kept(len(q), held_out)
 
@@ -235,7 +252,8 @@ def calibrate_robot(
 
     def problem_of(model: ChainErrors) -> WeightedProblem:
         limits = cutoff, largest_deviation, tolerance, max_iterations
-        return WeightedProblem(model, q, measured, model.held(fixed), *limits)
+        assumed = model.spread_of_errors(*prior or (np.inf, np.inf))
+        return WeightedProblem(model, q, measured, model.held(fixed), assumed, *limits)
 
     model = errors(base, target)
     seen = measured.part(kept)
@@ -258,9 +276,12 @@ def calibrate_robot(
         P, steps, converged, fit = problem.solve(used, P)
         iterations += steps
     after = problem.residuals(P)
-    freedoms = len(used) * measured.deviations.size - fit.rank
-    weighted = after[used] / measured.deviations
     free = problem.free
+    weighted = after[used] / measured.deviations
+    assumed = problem.prior[free]
+    # The trace of the matrix that maps measured to predicted, which is the rank without a prior.
+    fitted = fit.rank - float(np.sum(np.diag(fit.covariance) / assumed**2))
+    freedoms = weighted.size - fitted
     return RobotCalibration(
         model.corrected(P),
         model.origins(P),
@@ -282,6 +303,7 @@ def calibrate_robot(
         tuple(sorted(set(kept) - set(used))),
         float(np.sqrt(np.sum(weighted**2) / freedoms)) if freedoms > 0 else np.nan,
         freedoms,
+        assumed,
     )
 
 

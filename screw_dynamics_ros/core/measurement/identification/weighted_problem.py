@@ -36,6 +36,9 @@ class WeightedProblem:
         The parameters of the model to be estimated; the others stay at zero.
     start : (k,) array
         All parameters zero: the nominal robot.
+    prior : (k,) array
+        Standard deviations of the parameters from zero before anything was measured [rad, m],
+        infinite where nothing is known.
     """
 
     def __init__(
@@ -44,6 +47,7 @@ class WeightedProblem:
         q: Array,
         measured: Measurements,
         fixed: set[str],
+        prior: Array,
         cutoff: float,
         largest_deviation: float,
         tolerance: float,
@@ -54,6 +58,7 @@ class WeightedProblem:
         self.tolerance, self.most = tolerance, max_iterations
         self.free = [k for k, name in enumerate(model.names) if name not in fixed]
         self.start = np.zeros(len(model.names))
+        self.prior = prior
 
     def residuals(self, P: Array) -> Array:
         """Return e (N, d) of all measurements."""
@@ -74,6 +79,16 @@ class WeightedProblem:
             )
         return e, A
 
+    def fit(
+        self, e: Array, A: Array, P: Array, free: Sequence[int], largest_deviation: float = np.inf
+    ) -> tuple[Fit, Array]:
+        """Return the fit of weighted e (n, d), A (n, d, k) with the prior, and its step (k,)."""
+        known = [i for i, k in enumerate(free) if np.isfinite(self.prior[k])]
+        precision = (1.0 / self.prior[free])[:, None] * np.eye(len(free))
+        rows = np.concatenate([A.reshape(e.size, -1), precision[known]])
+        fit = Fit(rows, self.cutoff, largest_deviation)
+        return fit, fit.solve(np.concatenate([e.ravel(), -(P[free] / self.prior[free])[known]]))
+
     def hold_unidentifiable(self, rows: Sequence[int], P: Array) -> tuple[dict[str, float], ...]:
         """Take parameters out of `free` until, near P, no change of the others goes unseen.
 
@@ -81,14 +96,15 @@ class WeightedProblem:
         """
         free = self.free
         equations = len(rows) * self.measured.deviations.size
+        equations += int(np.isfinite(self.prior[free]).sum())
         if not free or equations < len(free):
             raise ArgumentError(
                 f'{len(rows)} {self.measured.kind} give {equations} equations for {len(free)} '
-                'parameters; measure more, many times as many equations as unknowns, and estimate '
-                'at least one parameter'
+                'parameters; measure more, many times as many equations as unknowns, estimate at '
+                'least one parameter, or give a prior'
             )
-        _, A = self.linearized(P, rows, free)
-        fit = Fit(A.reshape(equations, -1), self.cutoff, self.largest_deviation)
+        e, A = self.linearized(P, rows, free)
+        fit, _ = self.fit(e, A, P, free, self.largest_deviation)
         preference = self.model.preference[free]
         names = [self.model.names[k] for k in free]
         pivots, _ = fit.null_basis(preference)
@@ -110,8 +126,7 @@ class WeightedProblem:
         iterations, converged = 0, False
         while not converged and iterations < self.most:
             e, A = self.linearized(P, rows, chosen)
-            fit = Fit(A.reshape(e.size, -1), self.cutoff)
-            step = fit.solve(e.ravel())
+            fit, step = self.fit(e, A, P, chosen)
             P = P.copy()
             P[chosen] += step
             iterations += 1
@@ -129,8 +144,7 @@ class WeightedProblem:
         for _ in range(self.most):
             e, A = self.linearized(P, rows, self.free)
             weights = np.sqrt(huber_weights(e))[:, None]
-            fit = Fit((weights[..., None] * A).reshape(e.size, -1), self.cutoff)
-            step = fit.solve((weights * e).ravel())
+            _, step = self.fit(weights * e, weights[..., None] * A, P, self.free)
             P = P.copy()
             P[self.free] += step
             if np.abs(step).max() < self.tolerance:
