@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import numpy as np
 import yaml
 
 from screw_dynamics_ros.core.description.rigid_body import RigidBody
@@ -32,9 +33,15 @@ def identified_urdf(text: str, result: DynamicIdentification) -> str:
 
 
 def parameter_file(result: DynamicIdentification, payload_link: str = '') -> str:
-    """Return a parameter file of the nodes: drives, scale and offset of efforts, payload."""
+    """Return a parameter file of the nodes: drives, scale and offset of efforts, payload.
+
+    Without the joints whose scale is not determined.
+    """
     drives: dict[str, dict[str, float]] = {}
-    for joint, drive in result.drives.items():
+    scaled = np.isfinite(result.effort_scale).tolist()
+    joints = [joint for joint, known in zip(result.joint_names, scaled) if known]
+    for joint in joints:
+        drive = result.drives[joint]
         values = {
             'armature': drive.armature,
             'damping': drive.damping,
@@ -49,10 +56,12 @@ def parameter_file(result: DynamicIdentification, payload_link: str = '') -> str
     parameters: dict[str, object] = {
         'drive_joints': list(drives),
         'drives': drives,
-        'effort_joints': list(result.joint_names),
-        'effort_scale': [_rounded(x) for x in result.effort_scale],
-        'effort_offset': [_rounded(x) for x in result.effort_offset],
+        'effort_joints': joints,
+        'effort_scale': [_rounded(x) for x in result.effort_scale[scaled]],
+        'effort_offset': [_rounded(x) for x in result.effort_offset[scaled]],
     }
+    if not joints:  # a parameter without a type
+        parameters = {}
     if result.payload is not None:
         parameters |= _payload(payload_link, result.payload)
     content = {'/**': {'ros__parameters': parameters}}

@@ -76,6 +76,9 @@ def drive_table(result: DynamicIdentification) -> Iterator[str]:
     yield f'  {"drive":<{width}}' + ''.join(f'{name:>11}' for name in names)
     half = np.ptp(result.scale_intervals(), axis=1) / 2
     for i, name in enumerate(result.joint_names):
+        if np.isnan(result.effort_scale[i]):
+            yield f'  {name:<{width}}   not determined: the motion does not determine its scale'
+            continue
         drive = result.drives[name]
         breakaway = drive.coulomb if drive.breakaway is None else drive.breakaway
         values = (drive.armature, drive.damping, drive.coulomb, breakaway)

@@ -23,6 +23,7 @@ from screw_dynamics_ros.core.measurement.identification.dynamics.effort_equation
     EffortEquations,
 )
 from screw_dynamics_ros.core.measurement.identification.dynamics.effort_fit import (
+    MAX_GAIN_DEVIATION,
     autocorrelation_times,
 )
 from screw_dynamics_ros.core.types import Array
@@ -32,9 +33,6 @@ GAIN_FACTOR = 2.0
 
 #: Standard deviations that count as proof.
 SIGNIFICANT_SIGMAS = 3.0
-
-#: A gain is identified if its standard deviation is below this share of it.
-MAX_GAIN_DEVIATION = 0.2
 
 
 @dataclass(frozen=True)

@@ -44,6 +44,12 @@ GAUGE_WEIGHT = 1e6  # weight of the equation that fixes the scale of all joints 
 #: Noise by the standard deviation of efforts, at least: filters and models are not more exact.
 MIN_NOISE = 1e-4
 
+#: A gain is identified if its standard deviation is below this share of it.
+MAX_GAIN_DEVIATION = 0.2
+
+#: A parameter that changes by this share of itself, if a gain changes by all of it, depends on it.
+MIN_DEPENDENCE = 0.3
+
 #: Terms of an unidentifiable combination, relative to the largest one, that are mentioned.
 MIN_REPORTED_COEFFICIENT = 0.1
 
@@ -66,7 +72,8 @@ class EffortFit:
     covariance : (p + f, p + f) array
         Of x and the free gains.
     identified : (p + f,) array of bool
-        Whether the data determine them: the deviation is well below the likely size.
+        Whether the data determine them: the deviation is well below the likely size, and they do
+        not depend on a gain that is not determined.
     combinations : tuple of dict
         Combinations that cannot be identified: changes by names, relative to likely ones.
     noise, correlation : (n,) arrays
@@ -74,7 +81,8 @@ class EffortFit:
     condition : float
         Of the weighted columns, scaled by the likely sizes, without those not identified.
     information : (R, z)
-        The rows R x = z of unit variance that all equations come to, with the gains found.
+        The rows R x = z of unit variance that all equations come to, with the gains found, or for
+        any gain where it is not determined.
     weights : (M,) array
         Of instants, 1 unless robust.
     """
@@ -90,6 +98,13 @@ class EffortFit:
     condition: float
     information: tuple[Array, Array]
     weights: Array
+
+    @property
+    def scale_identified(self) -> NDArray[np.bool_]:
+        """Whether the gain (n,) of a joint is known: determined by the data, or not estimated."""
+        result = np.ones(len(self.gains), dtype=bool)
+        result[list(self.free)] = self.identified[len(self.x) :]
+        return result
 
     def torques(self, given: EffortEquations) -> Array:
         """Return the modeled torques (M, n), less the offsets."""
@@ -186,12 +201,19 @@ def fit_efforts(
     null = fit.V_T[fit.rank :]
     covariance = fit.covariance + null.T @ null
     identified = np.sqrt(np.diag(covariance)) < 0.3
+    identified[len(x) :] &= np.sqrt(np.diag(covariance)[len(x) :]) < MAX_GAIN_DEVIATION
     labels = [*names, *(f'gain {i}' for i in free)]
     combinations = tuple(
         {name: value for name, value in each.items() if abs(value) > MIN_REPORTED_COEFFICIENT}
         for each in fit.combinations(labels)
     )
-    A = J[:, : len(x)] / likely
+    count = len(x)
+    unknown = count + np.flatnonzero(~identified[count:])
+    for k in unknown.tolist():
+        slope = likely * covariance[:count, k] / covariance[k, k]
+        identified[:count] &= np.abs(slope) <= MIN_DEPENDENCE * np.abs(x)
+    Q = np.linalg.qr(J[:, unknown])[0]
+    A, r = (M - Q @ (Q.T @ M) for M in (J[:, :count] / likely, r))
     return EffortFit(
         x,
         gains,

@@ -28,6 +28,9 @@ from screw_dynamics_ros.core.types import Array
 #: How much larger friction and armature may be if the unit of efforts is not known.
 UNKNOWN_UNIT = 10.0
 
+MAX_UNIT_ROUNDS = 5
+MAX_UNIT_CHANGE = 1.5  # of gains, above which likely sizes are found again
+
 #: Ends of names of parameters by which gravity acts.
 MOMENTS = ('/m', '/mx', '/my', '/mz')
 
@@ -79,9 +82,11 @@ class EffortProblem:
             # A driver that reports currents does so for all joints.
             if 2 * len(free) > len(identified):
                 free = reporting
+        sizes = [abs(self.checks[i].gain) for i in free if self.checks[i].identified]
+        usual = float(np.median(sizes)) if sizes else 1.0
         for i in free:
             check = self.checks[i]
-            gains[i] = check.gain if check.identified else check.sign
+            gains[i] = check.gain if check.identified else check.sign * usual
         fit = self._solve(gains, free)
         if scale != 'auto':
             return fit
@@ -99,21 +104,28 @@ class EffortProblem:
         return self._solve(gains, [i for i in free if i not in likely])
 
     def _solve(self, gains: Array, free: Sequence[int]) -> EffortFit:
-        self.L = self._deviations(gains, free)
-        self.likely = np.linalg.norm(self.grouping @ self.L, axis=1)
         reporting = np.flatnonzero(~np.isnan(self.fitted.effort).any(axis=0)).tolist()
         all_free = bool(free) and set(free) >= set(reporting)
         self.by_nominal_masses = all_free and not self.has_known_payload
-        return fit_efforts(
-            self.fitted,
-            self.names,
-            self.nominal,
-            self.likely,
-            gains,
-            free,
-            self._gauge() if all_free and not self.fitted.known.any() else None,
-            self.options.robust,
-        )
+        for _ in range(MAX_UNIT_ROUNDS):
+            self.L = self._deviations(gains, free)
+            self.likely = np.linalg.norm(self.grouping @ self.L, axis=1)
+            fit = fit_efforts(
+                self.fitted,
+                self.names,
+                self.nominal,
+                self.likely,
+                gains,
+                free,
+                self._gauge() if all_free and not self.fitted.known.any() else None,
+                self.options.robust,
+            )
+            # What friction is likely, is a share of the efforts in the unit that they have.
+            change = np.abs(np.log(np.abs(fit.gains / gains)))
+            gains = fit.gains
+            if np.all(change < np.log(MAX_UNIT_CHANGE)):
+                break
+        return fit
 
     def _deviations(self, gains: Array, free: Sequence[int]) -> Array:
         """Return the likely size of all parameters (see `Unknowns.deviations`)."""

@@ -140,14 +140,22 @@ def _result(
     every, held_out = rows
     joints = robot.joint_names
     seen: list[bool] = (grouping != 0.0).any(axis=0).tolist()
-    values = {name: x for name, x, known in zip(unknowns.names, theta.tolist(), seen) if known}
+    scaled = fit.scale_identified
+    unscaled = {joint for joint, known in zip(joints, scaled) if not known}
+    values = {
+        name: x
+        for name, x, known in zip(unknowns.names, theta.tolist(), seen)
+        if known and name.rpartition('/')[0] not in unscaled
+    }
     drives = {joint: identified_drive(unknowns, joint, values) for joint in joints}
     payload, description = identified_bodies(unknowns, theta, drives)
     offsets = np.array([values.get(f'{joint}/offset', 0.0) for joint in joints])
     gain_deviation = np.zeros(len(joints))
     gain_deviation[list(fit.free)] = np.sqrt(np.diag(fit.covariance))[len(fit.x) :]
     identified = every.W @ (grouping @ theta) + every.known + offsets
-    reported = every.effort / fit.gains
+    offsets[~scaled] = np.nan
+    scale = np.where(scaled, 1.0 / fit.gains, np.nan)
+    reported = every.effort * scale
     torques = Torques(
         every.t,
         every.part,
@@ -163,9 +171,9 @@ def _result(
         drives=drives,
         payload=payload,
         joint_names=joints,
-        effort_scale=1.0 / fit.gains,
+        effort_scale=scale,
         effort_offset=offsets,
-        scale_deviation=gain_deviation / fit.gains**2,
+        scale_deviation=np.where(scaled, gain_deviation / fit.gains**2, np.inf),
         parameters=problem.names,
         groups=tuple(
             {unknowns.names[k]: float(row[k]) for k in np.flatnonzero(row)} for row in grouping

@@ -32,7 +32,7 @@ class Torques:
         Whether these instants were kept for validation.
     measured, identified, nominal : (M, n) arrays
         Reported efforts as torques (scale and offset applied), and those of the two models. NaN
-        where no effort is reported.
+        where no effort is reported, or its scale is not determined.
     reported : (M, n) array
         The same with the scale only: what the nominal model is compared with.
     """
@@ -55,14 +55,16 @@ class DynamicIdentification:
     description : RobotDescription
         The identified one: inertias that can exist, friction of the joints.
     drives : {joint: Drive}
-        Armature and friction.
+        Armature and friction; the nominal ones where the scale of efforts is not determined.
     payload : RigidBody or None
         The payload found, in the frame of its link, where one was looked for.
     joint_names : tuple of n str
     effort_scale, effort_offset : (n,) arrays
-        torque = scale * reported effort + offset, as the nodes have it [N m, N per unit; N m, N].
+        torque = scale * reported effort + offset, as the nodes have it [N m, N per unit; N m, N];
+        NaN where the scale is not determined.
     scale_deviation : (n,) array
-        Standard deviation of the scale; 0 where it was not estimated.
+        Standard deviation of the scale; 0 where it was not estimated, infinite where it is not
+        determined.
     parameters : tuple of p str
         Base parameters: 'link/mx', which stands for `groups[...]`, 'joint/damping' and so on.
     groups : tuple of dict
@@ -129,9 +131,13 @@ class DynamicIdentification:
         return np.stack([self.values - half, self.values + half], axis=1)
 
     def scale_intervals(self, probability: float = 0.95) -> Array:
-        """Return confidence intervals (n, 2) of `effort_scale`."""
-        half = self.scale_deviation * self.quantile(probability)
-        return np.stack([self.effort_scale - half, self.effort_scale + half], axis=1)
+        """Return confidence intervals (n, 2) of `effort_scale`.
+
+        They are those of its reciprocal, the gain, in which the fit is nearly linear.
+        """
+        share = self.scale_deviation / np.abs(self.effort_scale) * self.quantile(probability)
+        ends = self.effort_scale / np.stack([1.0 + share, np.maximum(1.0 - share, 0.0)])
+        return np.sort(ends.T, axis=1)
 
     def quantile(self, probability: float) -> float:
         """Return how many standard deviations a two-sided interval has on each side."""

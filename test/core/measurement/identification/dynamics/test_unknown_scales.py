@@ -5,11 +5,15 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 
 import numpy as np
 import pytest
+import yaml
 
+from screw_dynamics_ros.cli.identify.output_files import parameter_file
+from screw_dynamics_ros.cli.identify.report import lines
 from screw_dynamics_ros.core import Drive, Robot
 from screw_dynamics_ros.core.measurement.identification.dynamics import (
     EffortModel,
@@ -36,15 +40,15 @@ def motion():
     return replace(motion, center=np.array([0.0, -1.5, 0.5, -0.5, 0.5, 0.0]))
 
 
-def currents(arm, motion, armature, friction=3.0, time=12.0):
+def currents(arm, motion, armature, effort_noise=1e-3, time=12.0):
     """Return what drivers with `SCALES` report of the nominal arm with rotors and friction."""
     sizes = armature * np.array([5.0, 7.0, 1.6, 0.3, 0.4, 0.35])
     drives = {
-        joint: Drive(armature=size, damping=friction, coulomb=friction, smoothing=SMOOTHING)
+        joint: Drive(armature=size, damping=3.0, coulomb=3.0, smoothing=SMOOTHING)
         for joint, size in zip(arm.joint_names, sizes)
     }
     recording = computed(
-        Robot(arm.description, drives=drives), motion, time=time, effort_noise=1e-3
+        Robot(arm.description, drives=drives), motion, time=time, effort_noise=effort_noise
     )
     return replace(recording, tau=recording.tau / SCALES)
 
@@ -60,3 +64,24 @@ def test_rotors_do_not_bias_the_scales(arm, motion, armature, held):
     low, high = result.scale_intervals().T
     assert np.all((low < SCALES) & (high > SCALES))
     assert np.all(high - low < 0.1 * SCALES)
+
+
+@pytest.mark.parametrize('unit', [1.0, 1000.0])
+def test_a_scale_that_the_motion_does_not_determine(arm, motion, unit):
+    """Noise covers the small inertia beyond the last joint: its torque is friction only."""
+    recording = currents(arm, motion, 1.0, np.array([1e-3] * 5 + [3.0]))
+    recording = replace(recording, tau=recording.tau * unit)
+    result = identify_recordings(arm, [recording], OPTIONS)
+    last = arm.joint_names[-1]
+    assert np.isnan(result.effort_scale).tolist() == [False] * 5 + [True]
+    assert np.isnan(result.effort_offset[-1])
+    assert np.isinf(result.scale_deviation[-1])
+    assert unit * result.effort_scale[:5] == pytest.approx(SCALES[:5], rel=0.02)
+    identified = dict(zip(result.parameters, result.identified.tolist()))
+    assert not identified[f'{last}/coulomb'] | identified[f'{last}/damping']
+    assert identified[f'{arm.joint_names[-2]}/coulomb']
+    assert result.drives[last] == arm.drives[last]
+    parameters = yaml.safe_load(parameter_file(result))['/**']['ros__parameters']
+    assert parameters['effort_joints'] == list(arm.joint_names[:-1])
+    assert list(parameters['drives']) == parameters['effort_joints']
+    assert re.search('wrist_3_joint +not determined', '\n'.join(lines(result)))
