@@ -59,6 +59,7 @@ docs:
 	@$(IN_VENV) python -m pytest -q -n 2 --dist load test/doc/test_tutorials.py
 	@($(IN_VENV) sphinx-build -q -j auto -W --keep-going -d build/doctrees doc build/docs) \
 		|| { rm -rf build/doctrees; exit 1; }  # it would not repeat warnings
+	@$(IN_VENV) env SITE=build/docs python -m pytest -q test/doc/test_site.py
 	@echo 'build/docs/index.html'
 
 lint:
