@@ -15,12 +15,20 @@ from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
 
-from screw_dynamics_ros.core.errors import ArgumentError, UnknownNameError
+from screw_dynamics_ros.core.description.ros2_control import (
+    hardware_parameter,
+    read_condition,
+    read_ros2_control,
+    unmet_condition,
+)
+from screw_dynamics_ros.core.errors import ArgumentError, DescriptionError, UnknownNameError
 from screw_dynamics_ros.ros.parameter_files import PARAMETERS, read_parameter_file
 from screw_dynamics_ros.ros.yaml_text import read_yaml_file
 from screw_dynamics_ros.share import share_folder
 
 FACTS = '/**/driver'
+SHARED = '/**'
+CONDITION = 'effort_condition'
 NODES = ('/**', '/**/bringup', '/**/kinematics', '/**/dynamics', '/**/wrench_estimator')
 EFFORTS = ('torque', 'current', 'unknown')
 
@@ -35,7 +43,8 @@ class DriverProperties:
         In the order of its controllers.
     root_frame, tool_frame : str
     effort : str
-        Unit of the measured efforts: 'torque' [N m, N], 'current' [A] or 'unknown'.
+        Unit of the measured efforts: 'torque' [N m, N], 'current' [A] or 'unknown'. If the preset
+        has an `effort_condition`, the unit if it is met.
     joint_states_topic : str
     trajectory_controllers, effort_controllers : tuple of str
         Names of controllers, the present one first.
@@ -76,6 +85,32 @@ class Driver:
     def terms(self, section: str, name: str) -> tuple[str, ...]:
         """Return a parameter that is a list of terms; empty if the preset does not have it."""
         return tuple(term for term in self.parameters.get(section, {}).get(name, ()) if term)
+
+    @property
+    def condition(self) -> str:
+        """The parameter `effort_condition`, empty if efforts do not depend on the description."""
+        return str(self.parameters.get(SHARED, {}).get(CONDITION, ''))
+
+    def effort(self, urdf: str) -> str:
+        """Return the unit of the efforts of a robot with this description; 'unknown' as in `facts`.
+
+        It is 'unknown' also if the description does not meet the condition.
+        """
+        return 'unknown' if unmet_condition(urdf, self.condition) else self.facts.effort
+
+    def condition_of(self, urdf: str) -> str:
+        """Return the condition that this description meets, empty without its parameter.
+
+        What is measured with it holds for drivers with the same value.
+        """
+        if not self.condition:
+            return ''
+        name, _ = read_condition(self.condition)
+        try:
+            value = hardware_parameter(read_ros2_control(urdf), name)
+        except DescriptionError:
+            return ''
+        return f'{name}={value}' if value else ''
 
 
 def presets(folder: Path | None = None) -> dict[str, Path]:
@@ -128,7 +163,10 @@ def read_driver(path: Path) -> Driver:
     if FACTS not in sections:
         raise ArgumentError(f'there is no section {FACTS} with the facts about the driver')
     facts = facts_of(sections.pop(FACTS) or {})
-    return Driver(path.stem, path, facts, {key: value or {} for key, value in sections.items()})
+    driver = Driver(path.stem, path, facts, {key: value or {} for key, value in sections.items()})
+    if driver.condition:
+        read_condition(driver.condition)
+    return driver
 
 
 def facts_of(content: Mapping[str, Any]) -> DriverProperties:

@@ -102,12 +102,13 @@ def changed(tmp_path, *changes):
 @pytest.mark.parametrize(
     ('old', 'new', 'reason'),
     [
-        ("effort: 'current'", "effort: 'amperes'", "effort is 'amperes'; it must be one of"),
+        ("effort: 'torque'", "effort: 'amperes'", "effort is 'amperes'; it must be one of"),
         ("root_frame: 'base_link'", 'root_frame: 3', 'root_frame must be text, found 3'),
         ("    root_frame: 'base_link'\n", '', 'root_frame must be text, found None'),
         ("['forward_effort_controller']", "'forward'", 'effort_controllers must be a list'),
         ("'elbow_joint'", "'wrist_1_joint'", 'joints names a joint twice'),
         ('tool_frame:', 'tool:', 'there is no tool; there are joints'),
+        ('efforts=false', 'efforts', "'use_currents_as_efforts' is not a condition NAME=VALUE"),
         ('/**/dynamics', '/**/simulator', 'section /\\*\\*/simulator is for no node'),
         ('/**/driver:', '/**/wrench_estimator:', 'no section /\\*\\*/driver'),
         ('/**/driver:', '/**/driver: [', 'it is not YAML'),
@@ -116,6 +117,31 @@ def changed(tmp_path, *changes):
 def test_a_file_with_a_fault_is_refused_by_name(old, new, reason, tmp_path):
     with pytest.raises(ArgumentError, match=reason):
         read_driver(changed(tmp_path, (old, new)))
+
+
+@pytest.mark.parametrize(
+    ('value', 'effort', 'condition'),
+    [
+        ('false', 'torque', 'use_currents_as_efforts=false'),
+        ('False', 'torque', 'use_currents_as_efforts=false'),
+        ('true', 'unknown', 'use_currents_as_efforts=true'),
+        (None, 'unknown', ''),
+    ],
+)
+def test_efforts_of_ur_are_those_of_the_description(value, effort, condition):
+    ur, urdf = driver('ur'), described(value)
+    assert (ur.effort(urdf), ur.condition_of(urdf)) == (effort, condition)
+    assert (driver('franka').effort(urdf), driver('franka').condition_of(urdf)) == ('torque', '')
+
+
+def described(value):
+    """Return a description that has the parameter of the UR driver, or not."""
+    given = '' if value is None else f'<param name="use_currents_as_efforts">{value}</param>'
+    return (
+        '<robot name="r"><link name="base"/><ros2_control name="ur" type="system"><hardware>'
+        f'<plugin>ur_robot_driver/URPositionHardwareInterface</plugin>{given}</hardware>'
+        '</ros2_control></robot>'
+    )
 
 
 def test_sections_are_those_of_nodes():

@@ -16,6 +16,7 @@ from screw_dynamics_ros.cli.annotate.request import Request
 from screw_dynamics_ros.cli.annotate.tables import ParquetTable
 from screw_dynamics_ros.cli.annotate.topics import Topics
 from screw_dynamics_ros.core import Robot
+from screw_dynamics_ros.core.description.ros2_control import unmet_condition
 from screw_dynamics_ros.core.measurement.annotation import Annotator
 from screw_dynamics_ros.core.measurement.annotation.annotate import MotionArrays
 from screw_dynamics_ros.nodes.model.running_model import joint_state_mapper, leaf_links
@@ -72,9 +73,14 @@ def annotate_recording(
     """
     with RecordingReader(source) as reader:
         reader.check(request.topic, JOINT_STATE)
-        annotator = annotator_for(description(reader, request), request)
+        text = description(reader, request)
+        annotator = annotator_for(text, request)
         robot = annotator.robot
-        mapper = joint_state_mapper(robot, policies=request.policies)
+        mapper = joint_state_mapper(
+            robot,
+            policies=request.policies,
+            effort_fault=unmet_condition(text, request.value('effort_condition')),
+        )
         states = read_states(reader, request.topic, mapper, lambda s: progress(READING_SHARE * s))
         if not len(states.stamps):
             raise RecordingError(f'{source}: no state of the robot can be made: {why(mapper)}')

@@ -15,6 +15,7 @@ import numpy as np
 
 from screw_dynamics_ros.cli.command_line import UnusableError
 from screw_dynamics_ros.core.description.rigid_body import RigidBody
+from screw_dynamics_ros.core.description.ros2_control import read_condition
 from screw_dynamics_ros.core.errors import ScrewDynamicsError
 from screw_dynamics_ros.core.measurement.annotation.settings import DEFAULT, AnnotationSettings
 from screw_dynamics_ros.ros.joint_states.policies import Policies
@@ -24,6 +25,7 @@ OTHER_DEFAULTS: dict[str, Any] = {
     'position_policy': 'reject',
     'velocity_policy': 'differentiate',
     'effort_policy': 'reject',
+    'effort_condition': '',
     'velocity_cutoff': 0.0,
     'max_stamp_age': 0.0,
     'gravity': [0.0, 0.0, -9.81],
@@ -117,6 +119,8 @@ def parameter_values(texts: Sequence[str]) -> dict[str, Any]:
         assert request.settings
         assert request.policies
         assert request.payloads is not None
+        if request.value('effort_condition'):
+            read_condition(request.value('effort_condition'))
     except ScrewDynamicsError as error:
         raise UnusableError(f'argument --set: {error}') from None
     return values

@@ -16,10 +16,13 @@ from xml.dom.minidom import Element
 
 from screw_dynamics_ros.core.description.robot_description import Finding
 from screw_dynamics_ros.core.description.xml_document import child, children, robot_element, short
-from screw_dynamics_ros.core.errors import DescriptionError
+from screw_dynamics_ros.core.errors import ArgumentError, DescriptionError
 
 #: What xacro evaluates, and braces that lack its dollar sign; {"a": 1} and [{...}] are values.
 _EXPRESSION = re.compile(r'\$\{|\$\(|^\{[^{}:"\',]+\}$')
+
+
+BOOLEANS = ('true', 'false')
 
 
 @dataclass(frozen=True)
@@ -98,6 +101,84 @@ def commanded_joints(
     return [name for name in names if name in commanded]
 
 
+def read_condition(condition: str) -> tuple[str, str]:
+    """Return name and value of a condition NAME=VALUE on a hardware parameter.
+
+    Raises
+    ------
+    ArgumentError
+        If it is something else.
+    """
+    name, equals, value = (part.strip() for part in condition.partition('='))
+    if not (name and equals and value):
+        raise ArgumentError(
+            f'{condition!r} is not a condition NAME=VALUE on a parameter of <hardware>, such as '
+            'use_currents_as_efforts=false'
+        )
+    return name, value
+
+
+def hardware_parameter(components: Iterable[HardwareComponent], name: str) -> str | None:
+    """Return a parameter of <hardware>, booleans in lower case; None if no component has it.
+
+    Raises
+    ------
+    DescriptionError
+        If components have different values: joint states do not name the component.
+    """
+    found = {
+        component.name: _boolean_in_lower_case(component.parameters[name])
+        for component in components
+        if name in component.parameters
+    }
+    if len(set(found.values())) > 1:
+        values = ', '.join(f'{short(value)!r} of {short(key)!r}' for key, value in found.items())
+        raise DescriptionError(
+            f'{name} differs between <ros2_control> tags: {values}; give them the same value'
+        )
+    return next(iter(found.values()), None)
+
+
+def unmet_condition(urdf: str, condition: str) -> str:
+    """Return why a description does not meet a condition NAME=VALUE, empty if it does.
+
+    Parameters
+    ----------
+    urdf : str
+    condition : str
+        On a parameter of <hardware>; empty, which is always met, or as for `read_condition`.
+
+    Raises
+    ------
+    ArgumentError
+        As `read_condition`.
+
+    Examples
+    --------
+    >>> urdf = '''<robot name="arm"><link name="base"/><ros2_control name="arm" type="system">
+    ...   <hardware><param name="currents">True</param></hardware></ros2_control></robot>'''
+    >>> unmet_condition(urdf, 'currents=true')
+    ''
+    >>> unmet_condition(urdf, 'currents=false')
+    "currents is 'true' in the description, not 'false'"
+    """
+    if not condition:
+        return ''
+    name, wanted = read_condition(condition)
+    try:
+        value = hardware_parameter(read_ros2_control(urdf), name)
+    except DescriptionError as error:
+        return str(error)
+    wanted = _boolean_in_lower_case(wanted)
+    if value is None:
+        return f'no <ros2_control> tag of the description has the parameter {name}'
+    if value == wanted:
+        return ''
+    if wanted in BOOLEANS and value not in BOOLEANS:
+        return f'{name} is {short(value)!r} in the description; it must be true or false'
+    return f'{name} is {short(value)!r} in the description, not {short(wanted)!r}'
+
+
 def unevaluated_parameters(robot: Element) -> Iterator[Finding]:
     """Yield the parameters of `<ros2_control>` tags that are still expressions.
 
@@ -139,6 +220,11 @@ def _all_parameters(component: Element) -> Iterator[tuple[str, str, Element]]:
                 place = f'{kind} {short(interface.getAttribute("name"))!r}, '
                 for parameter in children(interface, 'param'):
                     yield owner, place, parameter
+
+
+def _boolean_in_lower_case(text: str) -> str:
+    """Return what xacro writes as True or true as true; other texts as they are."""
+    return text.lower() if text.lower() in BOOLEANS else text
 
 
 def _component(element: Element) -> HardwareComponent:

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from screw_dynamics_ros.core import Robot
+from screw_dynamics_ros.core.description.ros2_control import unmet_condition
 from screw_dynamics_ros.core.types import Array
 from screw_dynamics_ros.nodes.hosting.output_group import BoundPlan, OutputGroup, planned
 from screw_dynamics_ros.nodes.model.actuated import actuated
@@ -87,7 +88,12 @@ class ModelBuilder:
             {name: array for plan in plans for name, array in plan.parameters.items()},
         )
         calibration = shared_parameters.effort_calibration(self._parameters, actuated(robot).sensed)
-        mapper = joint_state_mapper(robot, calibration=calibration, clock=self._clock)
+        mapper = joint_state_mapper(
+            robot,
+            calibration=calibration,
+            clock=self._clock,
+            effort_fault=unmet_condition(text, self._parameters['effort_condition']),
+        )
         if model.joints:
             model.evaluate()  # whatever is made at the first call is made now
         return BuiltModel(model, mapper, bound)

@@ -13,6 +13,7 @@ from rclpy.node import Node
 from rclpy.parameter import Parameter
 
 from screw_dynamics_ros.core import Robot
+from screw_dynamics_ros.core.description.ros2_control import read_condition
 from screw_dynamics_ros.core.measurement.estimation.effort_terms import TERMS
 from screw_dynamics_ros.nodes.model.actuated import actuated
 from screw_dynamics_ros.nodes.model.payloads import Payloads
@@ -77,6 +78,8 @@ class ModelParameters:
         self._follow()
         self.gravity[:] = self.declared['gravity']
         payload_parameters.check(self.declared, {}, None)
+        if self.declared['effort_condition']:
+            read_condition(self.declared['effort_condition'])
         payload_parameters.put(self.declared, payloads)
 
     def on_step(self, callback: Callable[[], None]) -> None:

@@ -21,7 +21,11 @@ from screw_dynamics_ros.ros.names import printable, shorten
 from screw_dynamics_ros.ros.topics.channel import Channel
 
 INCIDENT_HOLD_S = 3.0  # for which an incident stays on /diagnostics
-SHORT_OF_FIELD = {Reason.VELOCITY_MISSING: 'velocity', Reason.EFFORT_MISSING: 'effort'}
+SHORT_OF_FIELD = {
+    Reason.VELOCITY_MISSING: 'velocity',
+    Reason.EFFORT_MISSING: 'effort',
+    Reason.EFFORT_UNKNOWN: 'effort',
+}
 
 
 def level_while_waiting(load: Load) -> Level:

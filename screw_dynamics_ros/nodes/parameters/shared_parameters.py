@@ -95,6 +95,15 @@ TABLE = (
         'gravity, external torques lack all.',
         choices=TERMS,
     ),
+    Specification(
+        'effort_condition',
+        '',
+        'Parameter of <hardware> in the <ros2_control> tag of the description, as NAME=VALUE, '
+        'with which efforts are what the other parameters state. Efforts are not used if it has '
+        'another value or is missing. Empty: always used.',
+        rule='empty, or NAME=VALUE',
+        read_only=True,
+    ),
     drive_parameters.JOINTS,
     *payload_parameters.TABLE,
     closure_parameters.SPECIFICATION,

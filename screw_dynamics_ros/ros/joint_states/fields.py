@@ -197,9 +197,12 @@ class Effort(Field):
     ----------
     is_calibrated : bool
         Whether the two differ.
+    fault : str
+        Why none of them is used, or empty.
     """
 
     is_calibrated = False
+    fault = ''
 
     def calibrate(self, scale: Array | None, offset: Array | None) -> None:
         """Set scale and offset [N m, N], (n,) each; None stands for 1 and 0."""
@@ -218,6 +221,10 @@ class Effort(Field):
         self, message: JointStateMessage, names: NameMap, stamp: int, policies: Policies
     ) -> JointReading:
         """Return the torques."""
+        if self.fault:
+            self._note(Reason.EFFORT_UNKNOWN, self.fault)
+            absent = np.zeros(len(names.target), dtype=bool)
+            return JointReading(np.zeros(len(absent)), absent, absent)
         self._is_ragged(message.effort, names, Reason.EFFORT_RAGGED)
         effort, found = measured(message.effort, names)
         tau = self.torque(effort, names.target)

@@ -50,6 +50,8 @@ class JointStateMapper:
         Returns the current time in ns on the time base of the stamps.
     completion : Completion, optional
         Makes states of more joints of these ones; a state that cannot be completed is refused.
+    effort_fault : str
+        Why efforts are not used, whatever the policy is; empty if they are.
 
     Attributes
     ----------
@@ -92,6 +94,7 @@ class JointStateMapper:
         calibration: tuple[Array | None, Array | None] = (None, None),
         clock: Callable[[], int] = time.time_ns,
         completion: Completion | None = None,
+        effort_fault: str = '',
     ) -> None:
         self.measured_joints, self._completion = tuple(joints), completion
         self.joints = completion.joints if completion else self.measured_joints
@@ -118,6 +121,7 @@ class JointStateMapper:
         self._position = Position(q, self._note)
         self._velocity = Velocity(v, self._note, self._position, turning)
         self._effort = Effort(tau, self._note)
+        self._effort.fault = effort_fault
         self._fields = self._position, self._velocity, self._effort
         self.calibrate(*calibration)
         self._whole = NEVER_STAMP  # stamp of a complete message the fields have not recorded yet

@@ -45,6 +45,7 @@ class Reason(Enum):
     VELOCITY_MISSING = 'a velocity is missing or not a finite number'
     EFFORT_RAGGED = 'the number of efforts differs from the number of names'
     EFFORT_MISSING = 'an effort is missing or not a finite number'
+    EFFORT_UNKNOWN = 'efforts are not used, as effort_condition is not met (see doctor --suggest)'
     TIME_RESET = 'time went backwards: history discarded, processing restarts'
     PAUSE = 'no joint state for longer than state_timeout'
     UNSTAMPED = 'messages carry no stamp: the time of arrival is used'

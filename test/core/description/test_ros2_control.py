@@ -6,8 +6,12 @@
 import pytest
 
 from screw_dynamics_ros.core.description import read_urdf
-from screw_dynamics_ros.core.description.ros2_control import commanded_joints, read_ros2_control
-from screw_dynamics_ros.core.errors import DescriptionError
+from screw_dynamics_ros.core.description.ros2_control import (
+    commanded_joints,
+    read_ros2_control,
+    unmet_condition,
+)
+from screw_dynamics_ros.core.errors import ArgumentError, DescriptionError
 from support.robots import urdf_path
 
 #: As in the tests of topic_based_hardware_interfaces: the left finger mimics the right one.
@@ -154,3 +158,53 @@ def test_expressions_that_are_left():
 def test_values_that_are_no_expressions(text):
     tag = f'<hardware><param name="p">{text}</param></hardware>'
     assert unevaluated(f'<ros2_control name="c" type="system">{tag}</ros2_control>') == []
+
+
+def with_parameter(*values):
+    """Return a description with one component for each value of the parameter, None without it."""
+    return described(
+        *(
+            f'<ros2_control name="c{k}" type="system"><hardware>'
+            + ('' if value is None else f'<param name="currents">{value}</param>')
+            + '</hardware></ros2_control>'
+            for k, value in enumerate(values)
+        )
+    )
+
+
+@pytest.mark.parametrize(
+    ('values', 'condition', 'reason'),
+    [
+        (('false',), '', None),
+        (('maybe',), '', None),
+        (('false',), 'currents=false', None),
+        ((' False ', None), 'currents = FALSE', None),
+        (('true', 'True'), 'currents=true', None),
+        (('Fast',), 'currents=Fast', None),
+        (('fast',), 'currents=Fast', "currents is 'fast' in the description, not 'Fast'"),
+        (('true',), 'currents=false', "currents is 'true' in the description, not 'false'"),
+        (('0',), 'currents=false', "currents is '0' in the description; it must be true or false"),
+        (('',), 'currents=false', "currents is '' in the description; it must be true or false"),
+        ((None,), 'currents=false', 'no <ros2_control> tag of the description has the parameter'),
+        ((), 'currents=false', 'no <ros2_control> tag of the description has the parameter'),
+        (
+            ('true', 'false'),
+            'currents=false',
+            "currents differs between <ros2_control> tags: 'true' of 'c0', 'false' of 'c1'",
+        ),
+    ],
+)
+def test_conditions_on_hardware_parameters(values, condition, reason):
+    found = unmet_condition(with_parameter(*values), condition)
+    assert (reason in found) if reason else not found
+
+
+@pytest.mark.parametrize('condition', ['currents', '=false', 'currents=', ' = '])
+def test_what_is_not_a_condition_is_refused(condition):
+    with pytest.raises(ArgumentError, match='is not a condition NAME=VALUE'):
+        unmet_condition(with_parameter('true'), condition)
+
+
+def test_the_condition_of_an_unreadable_tag_is_not_met():
+    tag = '<ros2_control name="arm" type="system"><joint/></ros2_control>'
+    assert 'a <joint> without a name' in unmet_condition(described(tag), 'currents=false')

@@ -42,6 +42,7 @@ def mapper(joints=JOINTS, **options):
         joints,
         continuous=options.pop('continuous', ()),
         known=options.pop('known', ()),
+        effort_fault=options.pop('effort_fault', ''),
         policies=Policies(**options),
         clock=lambda: made.now,
     )
@@ -327,6 +328,19 @@ def test_missing_effort_by_policy(policy, effort):
     assert states.records[Reason.EFFORT_MISSING].detail == f'{named} (effort_policy: {policy})'
     assert count(states, Reason.EFFORT_MISSING) == 1
     assert count(states, Reason.EFFORT_RAGGED) == (len(effort) == 2)
+
+
+@pytest.mark.parametrize('policy', ['reject', 'zero', 'hold'])
+def test_efforts_with_a_fault_are_not_used(policy):
+    """Whatever the policy is: a substitute would be used as a torque."""
+    states = mapper(effort=policy, effort_fault='currents')
+    for stamp in (0.0, 0.1, 0.2):
+        assert feed(states, message(stamp=stamp))
+    np.testing.assert_array_equal(states.q, [0.1, 1.1, 2.1])
+    np.testing.assert_array_equal(states.tau, 0.0)
+    assert states.has_velocity
+    assert not states.has_effort
+    assert states.records[Reason.EFFORT_UNKNOWN].detail == 'currents'
 
 
 @pytest.mark.parametrize('run', [1, 2, 5])
