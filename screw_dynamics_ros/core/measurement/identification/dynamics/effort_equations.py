@@ -78,7 +78,7 @@ def equations(
     parts: list[EffortEquations] = []
     names = unknowns.robot.joint_names
     for recording in recordings:
-        for piece in pieces(recording, cutoff, names, measured_velocities):
+        for piece in pieces(recording, cutoff, measured_velocities):
             arrays: list[list[Array]] = []
             for start in range(0, len(piece.t), CHUNK_SIZE):
                 rows = slice(start, start + CHUNK_SIZE)

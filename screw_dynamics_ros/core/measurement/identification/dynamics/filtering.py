@@ -31,7 +31,6 @@ from screw_dynamics_ros.core.errors import ArgumentError
 from screw_dynamics_ros.core.measurement.identification.dynamics.recording import (
     MIN_RANGE,
     JointRecording,
-    check_velocities,
 )
 from screw_dynamics_ros.core.types import Array
 
@@ -72,12 +71,10 @@ class Piece:
     low_pass: Callable[[Array], Array]
 
 
-def pieces(
-    recording: JointRecording, cutoff: float, names: Sequence[str], measured_velocities: bool
-) -> Iterator[Piece]:
+def pieces(recording: JointRecording, cutoff: float, measured_velocities: bool) -> Iterator[Piece]:
     """Yield the parts of a recording, filtered and differentiated; none if it is too short.
 
-    Velocities are derivatives of positions unless `measured_velocities`; both must agree.
+    Velocities are derivatives of positions unless `measured_velocities`.
     """
     step = float(np.median(np.diff(recording.t)))
     window, wide = (
@@ -91,13 +88,11 @@ def pieces(
             continue
         smooth = _filtered(q, wide)
         derived = _derivative(smooth, dt)
-        if v is None:
+        if v is None or not measured_velocities:
             rate = derived
         else:
             given = _filtered(v, wide)
             rate = np.where(np.isnan(given), derived, given)
-            check_velocities(derived, rate, names)
-            rate = rate if measured_velocities else derived
         every = max(1, int(1.0 / (RATE_PER_CUTOFF * cutoff * dt)))
 
         def low_pass(x: Array, window: Array = window, every: int = every) -> Array:

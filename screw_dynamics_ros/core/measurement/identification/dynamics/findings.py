@@ -5,22 +5,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 
-from screw_dynamics_ros.core.description.robot_description import Finding
+from screw_dynamics_ros.core.description.robot_description import Finding, RobotDescription
 from screw_dynamics_ros.core.measurement.identification.dynamics.effort_check import EffortCheck
 from screw_dynamics_ros.core.measurement.identification.dynamics.effort_equations import (
     EffortEquations,
 )
 from screw_dynamics_ros.core.measurement.identification.dynamics.effort_fit import EffortFit
+from screw_dynamics_ros.core.measurement.identification.dynamics.result import Torques
 from screw_dynamics_ros.core.measurement.identification.dynamics.unknowns import Unknowns
+from screw_dynamics_ros.core.tree.multibody_tree import GROUND
 from screw_dynamics_ros.core.types import Array
 
 #: Speed, in units of the smoothing, from which dry friction is at its level.
 AT_LEVEL = 3.0
+
+#: R2 of held-out efforts below which a joint is not explained.
+MIN_R2 = 0.8
+
+#: Standard deviations by which a payload differs from none.
+PAYLOAD_SIGMAS = 2.0
+
+#: Relative change of the total mass that is reported.
+MASS_CHANGE = 0.25
 
 #: Offsets above this share of the torques of a joint are faults.
 LARGE_OFFSET = 0.1
@@ -149,3 +160,93 @@ def _motion_findings(
                 'never reversed: dry friction and offset of its effort cannot be separated',
                 'let it move both ways, see `excite`',
             )
+
+
+def torque_findings(
+    joints: Sequence[str], torques: Torques, moves: NDArray[np.bool_]
+) -> Iterator[Finding]:
+    """Yield the joints that move and whose efforts the identified model does not explain.
+
+    By R2 = 1 - mean square of residuals / variance, of instants held out if there are any.
+    """
+    held_out = torques.held_out
+    rows = held_out if held_out.any() else ~held_out
+    measured, residual = torques.measured[rows], (torques.measured - torques.identified)[rows]
+    data = 'held-out' if held_out.any() else 'fitted'
+    variance = np.maximum(np.var(measured, axis=0), 1e-300)
+    for name, R2, moved in zip(joints, 1.0 - np.mean(residual**2, axis=0) / variance, moves):
+        if moved and R2 < MIN_R2:  # not if NaN
+            what = (
+                'a constant explains its efforts better than the model'
+                if R2 < 0.0
+                else 'the model explains only a part of its efforts'
+            )
+            yield Finding(
+                'warning',
+                f'joint {name}',
+                f'{what}: R2 {R2:.2f} on {data} data',
+                'do not use its values; look for springs, coupled joints, contacts, friction that '
+                'depends on load, or late efforts',
+            )
+
+
+def payload_findings(names: Sequence[str], fit: EffortFit) -> tuple[Finding, ...]:
+    """Return a finding if the payload that was looked for is smaller than its uncertainty.
+
+    By its mass; by its other parameters if torques do not depend on the mass alone.
+    """
+    own = [k for k, name in enumerate(names) if name.startswith('payload/')]
+    mass = [k for k in own if names[k] == 'payload/m']
+    deviations = np.sqrt(np.diag(fit.covariance))
+    if any(
+        fit.identified[k] and abs(fit.x[k]) > PAYLOAD_SIGMAS * deviations[k] for k in mass or own
+    ) and all(fit.x[k] > 0.0 for k in mass):
+        return ()
+    size = ''.join(f': {fit.x[k]:.3g} +- {2 * deviations[k]:.2g} kg' for k in mass)
+    finding = Finding(
+        'warning',
+        'payload',
+        f'smaller than its uncertainty{size}; no payload is assumed',
+        'if there is one, move the joints that carry it faster and farther, see `excite`',
+    )
+    return (finding,)
+
+
+def mass_findings(
+    unknowns: Unknowns, found: RobotDescription, grouping: Array
+) -> Iterator[Finding]:
+    """Yield findings about the total mass: one that changed much, one that offsets hide."""
+    frames = unknowns.robot.tree.frames
+    described, identified = (
+        sum(
+            link.inertia.mass
+            for link in description.links
+            if link.inertia is not None and frames[link.name].body != GROUND
+        )
+        for description in (unknowns.robot.description, found)
+    )
+    masses = f'{identified:.4g} kg are identified, {described:.4g} kg described'
+    offsets = [k for k, name in enumerate(unknowns.names) if name.endswith('/offset')]
+    weights = [k for k, name in enumerate(unknowns.names) if name.endswith('/m')]
+    hidden = (np.abs(grouping[:, weights]) > 0.0).any(axis=1)
+    joints = [
+        unknowns.names[k].removesuffix('/offset')
+        for k in offsets
+        if (hidden & (np.abs(grouping[:, k]) > 0.0)).any()
+    ]
+    if joints:
+        yield Finding(
+            'warning',
+            joints_subject(joints),
+            'the mass that is lifted and the offset of the efforts cannot be separated; of moving '
+            f'links {masses}',
+            '--hold offset if the driver has none, or --hold inertia if the masses are known',
+        )
+    elif abs(identified - described) > MASS_CHANGE * described:
+        yield Finding(
+            'warning',
+            'total mass',
+            f'of moving links {masses}',
+            'weigh the robot or compare with its data sheet; scales of efforts that are wrong '
+            'change all masses',
+        )

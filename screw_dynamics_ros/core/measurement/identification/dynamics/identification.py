@@ -22,6 +22,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from screw_dynamics_ros.core.arguments import float_array
+from screw_dynamics_ros.core.description.robot_description import Finding
 from screw_dynamics_ros.core.errors import ArgumentError
 from screw_dynamics_ros.core.measurement.identification.dynamics.effort_check import check_efforts
 from screw_dynamics_ros.core.measurement.identification.dynamics.effort_equations import (
@@ -32,7 +33,12 @@ from screw_dynamics_ros.core.measurement.identification.dynamics.effort_equation
 from screw_dynamics_ros.core.measurement.identification.dynamics.effort_fit import EffortFit
 from screw_dynamics_ros.core.measurement.identification.dynamics.effort_problem import EffortProblem
 from screw_dynamics_ros.core.measurement.identification.dynamics.filtering import chosen_cutoff
-from screw_dynamics_ros.core.measurement.identification.dynamics.findings import all_findings
+from screw_dynamics_ros.core.measurement.identification.dynamics.findings import (
+    all_findings,
+    mass_findings,
+    payload_findings,
+    torque_findings,
+)
 from screw_dynamics_ros.core.measurement.identification.dynamics.identified_robot import (
     identified_bodies,
     identified_drive,
@@ -49,6 +55,7 @@ from screw_dynamics_ros.core.measurement.identification.dynamics.recording impor
     measured,
     moving,
 )
+from screw_dynamics_ros.core.measurement.identification.dynamics.recording_checks import inspected
 from screw_dynamics_ros.core.measurement.identification.dynamics.result import (
     DynamicIdentification,
     Torques,
@@ -107,7 +114,9 @@ def identify_recordings(
     check_options(options, robot)
     if not recordings:
         raise ArgumentError('no recordings given')
-    runs = [checked(each, robot) for each in recordings]
+    runs, faults = inspected(
+        [checked(each, robot) for each in recordings], robot, options.measured_velocities
+    )
     moves, reports = moving(runs), measured(runs)
     if not moves.any():
         raise ArgumentError(
@@ -123,7 +132,7 @@ def identify_recordings(
     problem = EffortProblem(unknowns, columns, grouping, fitted, options, checks, loaded)
     fit = problem.fit()
     theta, success = fit_bodies(unknowns, grouping, fit.information, problem.L)
-    return _result(problem, fit, theta, success, (every, held_out), cutoff, moves)
+    return _result(problem, fit, theta, success, (every, held_out), cutoff, moves, faults)
 
 
 def _result(
@@ -134,6 +143,7 @@ def _result(
     rows: tuple[EffortEquations, EffortEquations],
     cutoff: float,
     moves: NDArray[np.bool_],
+    faults: Sequence[Finding],
 ) -> DynamicIdentification:
     unknowns, grouping = problem.unknowns, problem.grouping
     robot = unknowns.robot
@@ -166,10 +176,11 @@ def _result(
         reported,
     )
     samples = len(problem.fitted.t) / fit.correlation
+    missing = payload_findings(problem.names, fit) if payload is not None else ()
     return DynamicIdentification(
         description=description,
         drives=drives,
-        payload=payload,
+        payload=None if missing else payload,
         joint_names=joints,
         effort_scale=scale,
         effort_offset=offsets,
@@ -187,8 +198,20 @@ def _result(
         held=fit.combinations,
         degrees_of_freedom=float(np.nansum(samples)) - len(fit.x) - len(fit.free),
         checks=problem.checks,
-        findings=all_findings(
-            unknowns, problem.fitted, problem.checks, fit, offsets, moves, problem.by_nominal_masses
+        findings=(
+            *faults,
+            *missing,
+            *all_findings(
+                unknowns,
+                problem.fitted,
+                problem.checks,
+                fit,
+                offsets,
+                moves,
+                problem.by_nominal_masses,
+            ),
+            *torque_findings(joints, torques, moves),
+            *mass_findings(unknowns, description, grouping),
         ),
         torques=torques,
         noise=fit.noise,

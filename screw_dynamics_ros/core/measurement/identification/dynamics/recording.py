@@ -23,10 +23,8 @@ from screw_dynamics_ros.core.types import Array
 #: A joint has moved if its range is larger than this [rad, m].
 MIN_RANGE = 1e-3
 
-#: How much velocities may differ from the derivatives of positions, relative to their size, ...
-VELOCITY_MISMATCH = 0.3
-#: ... and anyhow [rad/s, m/s].
-VELOCITY_NOISE = 0.02
+#: Samples further apart than this [s] are not those of joint states.
+MAX_STEP_S = 1.0
 
 
 class DynamicModel(Protocol):
@@ -129,19 +127,6 @@ def measured(recordings: Sequence[JointRecording]) -> NDArray[np.bool_]:
     return np.all([~np.isnan(each.tau).all(axis=0) for each in recordings], axis=0)
 
 
-def check_velocities(derived: Array, given: Array, names: Sequence[str]) -> None:
-    """Raise ArgumentError for velocities (N, n) that are not the derivatives of positions."""
-    size = np.sqrt(np.mean(derived**2, axis=0))
-    error = np.sqrt(np.mean((given - derived) ** 2, axis=0))
-    for name, rms, difference in zip(names, size, error):
-        if difference > VELOCITY_MISMATCH * rms + VELOCITY_NOISE:
-            raise ArgumentError(
-                f'joint {name}: the velocities differ from the derivatives of the positions by '
-                f'{difference:.3g} (rms), which are {rms:.3g} themselves; check units, joint order '
-                'and stamps, or leave the velocities out'
-            )
-
-
 def _increasing(t: ArrayLike) -> Array:
     time = float_array('t', t)
     if time.ndim != 1 or len(time) < 2:
@@ -160,6 +145,12 @@ def _increasing(t: ArrayLike) -> Array:
         raise ArgumentError(
             f'stamps must increase: sample {k} at {time[k]:.9g} s is {what} sample {k - 1} at '
             f'{time[k - 1]:.9g} s ({wrong.size} such samples); leave them out'
+        )
+    step = float(np.median(steps))
+    if step >= MAX_STEP_S:
+        raise ArgumentError(
+            f'{time[-1] - time[0]:.4g} s at {1.0 / step:.3g} samples per second: are the stamps in '
+            'seconds? Convert milliseconds or nanoseconds, or record faster'
         )
     return time
 

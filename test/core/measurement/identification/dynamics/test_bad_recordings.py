@@ -59,10 +59,12 @@ def with_number(x, number, sample=7, joint=1):
         (without(q=lambda q: 0 * q, v=lambda v: None), 'no joint moves .* at rest'),
         (without(tau=lambda x: 0 * x), 'no joint reports efforts: they are missing or zero'),
         (without(tau=lambda x: x * [np.nan, 0]), 'no joint reports efforts'),
-        (without(q=lambda q: q[:, ::-1]), 'joint joint1: the velocities differ'),
         (without(q=lambda q: 'x'), 'q must hold real numbers'),
         ({key: x[:100] for key, x in states().items()}, 'too short: 1.98 s'),
-        ({key: x[::50] for key, x in states().items()}, 'samples per second|too short'),
+        (
+            {key: x[::50] for key, x in states().items()},
+            'are the stamps in seconds',
+        ),
     ],
 )
 def test_refused(arm, given, match):

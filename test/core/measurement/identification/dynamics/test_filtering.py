@@ -25,7 +25,7 @@ def recording(t, x, v=None):
 
 
 def one_piece(record, cutoff, measured=False):
-    (piece,) = pieces(record, cutoff, NAMES, measured)
+    (piece,) = pieces(record, cutoff, measured)
     return piece
 
 
@@ -55,14 +55,14 @@ def test_uneven_stamps():
 
 def test_nothing_is_invented_over_a_gap():
     t = np.concatenate([np.arange(0, 8, 0.01), np.arange(12, 20, 0.01)])
-    found = list(pieces(recording(t, np.sin(t)), 2.0, NAMES, False))
+    found = list(pieces(recording(t, np.sin(t)), 2.0, False))
     assert len(found) == 2
     assert found[0].t[-1] < 8 < 12 < found[1].t[0]
 
 
 def test_long_recordings_are_filtered_in_parts_that_join():
     t = np.arange(0, 65, 0.01)
-    found = list(pieces(recording(t, np.sin(t)), 2.0, NAMES, False))
+    found = list(pieces(recording(t, np.sin(t)), 2.0, False))
     at = np.concatenate([piece.low_pass(piece.t) for piece in found])
     assert len(found) > 1
     assert np.diff(at).max() < 0.2  # s: 1 / (3 cutoff) and less
@@ -71,20 +71,12 @@ def test_long_recordings_are_filtered_in_parts_that_join():
 
 def test_too_short_leaves_nothing():
     t = np.arange(0, 0.99 * needed_time(2.0), 0.01)
-    assert list(pieces(recording(t, np.sin(t)), 2.0, NAMES, False)) == []
+    assert list(pieces(recording(t, np.sin(t)), 2.0, False)) == []
 
 
 def test_too_coarse_is_refused():
     with pytest.raises(ArgumentError, match=r'at least 30 samples per second, there are 20'):
         kernel(10.0, 0.05)
-
-
-def test_velocities_of_other_joints_or_units_are_refused():
-    t = np.arange(0, 12, 0.01)
-    record = recording(t, np.sin(t), np.rad2deg(np.cos(t)))
-    with pytest.raises(ArgumentError, match=r'joint a: the velocities differ .* units'):
-        list(pieces(record, 3.0, NAMES, False))
-    assert one_piece(recording(t, np.sin(t), np.cos(t)), 3.0, True).v.shape[1] == 1
 
 
 def test_the_cutoff_is_well_above_the_motion():

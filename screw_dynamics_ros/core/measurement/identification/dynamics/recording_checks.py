@@ -1,0 +1,179 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""Faults of recordings that are found before the fit: spikes, wrong units, wrong velocities."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from screw_dynamics_ros.core.description.robot_description import Finding
+from screw_dynamics_ros.core.errors import ArgumentError
+from screw_dynamics_ros.core.measurement.identification.dynamics.findings import joints_subject
+from screw_dynamics_ros.core.measurement.identification.dynamics.recording import (
+    MIN_RANGE,
+    DynamicModel,
+    JointRecording,
+)
+from screw_dynamics_ros.core.types import Array
+
+MEDIAN_LENGTH = 5  # samples of the median that single spikes are compared with
+SPIKE_SIGMAS = 20.0  # of the differences from that median
+SPIKE_SHARE = 0.5  # of the range of that median
+MAX_SPIKE_SHARE = 0.01  # of all samples; more of them are not single
+MIN_EFFORT_SHARE = 0.01  # of the largest range of efforts
+
+LIMIT_TOLERANCE = 0.2  # by which positions may exceed limits, relative to their range
+
+VELOCITY_WINDOW_S = 0.1  # s, over which velocities are averaged
+#: How much velocities may differ from the derivatives of positions, relative to their size, ...
+VELOCITY_MISMATCH = 0.3
+#: ... and anyhow [rad/s, m/s].
+VELOCITY_NOISE = 0.02
+
+
+def inspected(
+    recordings: Sequence[JointRecording], robot: DynamicModel, measured_velocities: bool
+) -> tuple[list[JointRecording], list[Finding]]:
+    """Return checked recordings without samples that are spikes, and what was found.
+
+    Raises ArgumentError for wrong velocities if these are used.
+    """
+    findings: list[Finding] = []
+    runs = []
+    for recording in recordings:
+        run, spikes = without_spikes(recording, robot.joint_names)
+        runs.append(run)
+        findings += spikes
+    findings += position_findings(runs, robot)
+    findings += velocity_findings(runs, robot.joint_names, measured_velocities)
+    return runs, findings
+
+
+def without_spikes(
+    recording: JointRecording, names: Sequence[str]
+) -> tuple[JointRecording, list[Finding]]:
+    """Return a recording without samples in which single positions or efforts are far off."""
+    tau = np.nan_to_num(recording.tau)
+    findings, wrong = [], np.zeros(len(recording.t), dtype=bool)
+    for what, x, floor in (
+        ('position', recording.q, MIN_RANGE),
+        ('effort', tau, MIN_EFFORT_SHARE * _range(tau).max()),
+    ):
+        for i, rows in enumerate(_spikes(x, floor)):
+            if not rows.any():
+                continue
+            wrong |= rows
+            k = int(np.flatnonzero(rows)[np.abs(x[rows, i]).argmax()])
+            count = int(rows.sum())
+            some = f'{count} {what}s' if count > 1 else f'one {what}'
+            low, high = np.min(x[~rows, i]), np.max(x[~rows, i])
+            findings.append(
+                Finding(
+                    'warning',
+                    f'joint {names[i]}',
+                    f'{some} far from the samples before and after, {x[k, i]:.4g} at '
+                    f'{recording.t[k]:.6g} s where others are within {low:.4g} and {high:.4g}; '
+                    'left out',
+                    'look for the cause in the driver',
+                )
+            )
+    if not wrong.any():
+        return recording, []
+    kept = ~wrong
+    t, q, tau = recording.t[kept], recording.q[kept], recording.tau[kept]
+    v = None if recording.v is None else recording.v[kept]
+    return replace(recording, t=t, q=q, v=v, tau=tau), findings
+
+
+def _spikes(x: Array, floor: float) -> Iterator[NDArray[np.bool_]]:
+    """Yield which samples (N,) of each column of (N, n) are single spikes."""
+    from scipy.ndimage import median_filter  # slow to import
+
+    smooth = median_filter(x, size=(MEDIAN_LENGTH, 1), mode='nearest')
+    difference = np.abs(x - smooth)
+    sigma = np.median(difference, axis=0) / 0.6745  # of normal noise
+    least = np.maximum(np.maximum(SPIKE_SIGMAS * sigma, SPIKE_SHARE * _range(smooth)), floor)
+    for rows in (difference > least).T:
+        yield rows & bool(rows.mean() <= MAX_SPIKE_SHARE)
+
+
+def _range(x: Array) -> Array:
+    return np.asarray(np.ptp(x, axis=0))
+
+
+def position_findings(
+    recordings: Sequence[JointRecording], robot: DynamicModel
+) -> Iterator[Finding]:
+    """Yield findings about positions beyond the limits of the joints, by the likely unit."""
+    kinds = {joint.name: joint.kind for joint in robot.description.joints}
+    turns = np.array([kinds[name].turns for name in robot.joint_names])
+    low = np.min([each.q.min(axis=0) for each in recordings], axis=0)
+    high = np.max([each.q.max(axis=0) for each in recordings], axis=0)
+    limits = robot.limits
+    margin = LIMIT_TOLERANCE * (limits.upper - limits.lower)  # infinite without limits
+    beyond = (low < limits.lower - margin) | (high > limits.upper + margin)
+    for chosen, factor, unit, expected in (
+        (beyond & turns, np.degrees(1.0), 'degrees', 'rad'),
+        (beyond & ~turns, 1000.0, 'mm', 'm'),
+    ):
+        if not chosen.any():
+            continue
+        fits = (low / factor >= limits.lower - margin) & (high / factor <= limits.upper + margin)
+        i = int(np.argmax(np.where(chosen, high - low, -1.0)))
+        name, likely = robot.joint_names[i], bool(fits[chosen].all())
+        yield Finding(
+            'error',
+            joints_subject(np.array(robot.joint_names)[chosen]),
+            f'positions are beyond the limits ({name}: {low[i]:.4g} to {high[i]:.4g}, limits '
+            f'{limits.lower[i]:.4g} to {limits.upper[i]:.4g} {expected}); '
+            + (f'they seem to be in {unit}' if likely else 'no result can be right'),
+            f'convert them, {expected} are expected'
+            if likely
+            else f'{expected} are expected; compare units and names of joints with the description',
+        )
+
+
+def velocity_findings(
+    recordings: Sequence[JointRecording], names: Sequence[str], used: bool
+) -> Iterator[Finding]:
+    """Yield a finding about velocities that are not the derivatives of positions.
+
+    Raises ArgumentError if they are used.
+    """
+    wrong: dict[str, tuple[float, float]] = {}
+    for recording in recordings:
+        if recording.v is not None:
+            derived, given = _mean_velocities(recording, recording.v)
+            for name, x, y in zip(names, derived.T, given.T):
+                size, error = np.sqrt(np.mean(x**2)), np.sqrt(np.mean((y - x) ** 2))
+                if error > VELOCITY_MISMATCH * size + VELOCITY_NOISE:  # not if NaN
+                    wrong.setdefault(name, (float(error), float(size)))
+    if not wrong:
+        return
+    name, (error, size) = next(iter(wrong.items()))
+    text = (
+        f'the velocities differ from the derivatives of the positions (of {name} by {error:.3g} '
+        f'rms, which are {size:.3g} themselves)'
+    )
+    remedy = 'check units, joint order and stamps'
+    if used:
+        raise ArgumentError(f'{joints_subject(wrong)}: {text}; {remedy}, or leave them out')
+    yield Finding('warning', joints_subject(wrong), f'{text}; they are not used', remedy)
+
+
+def _mean_velocities(recording: JointRecording, v: Array) -> tuple[Array, Array]:
+    """Return mean velocities (M, n) over windows without gaps: of positions, and recorded ones."""
+    t = recording.t[:, None]
+    step = float(np.median(np.diff(recording.t)))
+    n = min(max(round(VELOCITY_WINDOW_S / step), 1), len(t) - 1)
+    moved = np.cumsum(0.5 * (v[1:] + v[:-1]) * np.diff(t, axis=0), axis=0)
+    moved = np.concatenate([np.zeros((1, v.shape[1])), moved])
+    time = t[n:] - t[:-n]
+    rows = time[:, 0] < 1.5 * n * step
+    derived = (recording.q[n:] - recording.q[:-n]) / time
+    return derived[rows], ((moved[n:] - moved[:-n]) / time)[rows]
