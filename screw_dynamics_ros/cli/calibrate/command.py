@@ -8,9 +8,10 @@
 
 MEASUREMENTS has the joint positions by name [rad, m] and what the instrument saw: poses of a target
 on the link (columns measured.x, .y, .z [m], .qx, .qy, .qz, .qw), points (measured.x, .y, .z) or
-distances from --center (measured.distance). Where the instrument stands and where on the link the
-target sits is found with the errors of the robot, unless --estimate says otherwise. A robot that
-does not predict poses better that were not fitted (cross-validation) is not written.
+distances from --center (measured.distance); with several targets also columns target and link, the
+names of both. The pose of the instrument and of each target on its link is found with the errors
+of the robot, unless --estimate says otherwise. A robot that does not predict poses better that were
+not fitted (cross-validation) is not written.
 """
 
 from __future__ import annotations
@@ -39,7 +40,7 @@ from screw_dynamics_ros.core import ArgumentError, ScrewDynamicsError
 from screw_dynamics_ros.core.description import RobotDescription, read_urdf
 from screw_dynamics_ros.core.description.urdf_origins import with_origins
 from screw_dynamics_ros.core.lie import poses
-from screw_dynamics_ros.core.measurement.identification.chain_errors import GROUPS, ChainErrors
+from screw_dynamics_ros.core.measurement.identification.chain_errors import GROUPS
 from screw_dynamics_ros.core.measurement.identification.measurements import (
     MeasuredDistances,
     MeasuredPoints,
@@ -51,6 +52,7 @@ from screw_dynamics_ros.core.measurement.identification.robot_calibration import
     RobotCalibration,
     calibrate_robot,
 )
+from screw_dynamics_ros.core.measurement.identification.target_errors import TargetErrors
 from screw_dynamics_ros.core.measurement.identification.validation import (
     FOLDS,
     Validation,
@@ -76,7 +78,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         text = read_description(options.description, options.description_arguments)
         result, validation, kind = calibrated(text, options)
-        print('\n'.join(report.lines(result, validation, kind, options.link)))
+        print('\n'.join(report.lines(result, validation, kind)))
         if not result.success:
             print('calibrate: not converged, nothing is written', file=sys.stderr)
             return REFUSED
@@ -121,20 +123,22 @@ def calibrated(
 ) -> tuple[RobotCalibration, Validation | str, str]:
     """Return the result, its validation or why there is not one, and the kind of measurements."""
     description = read_urdf(text)
-    model = ChainErrors(description, options.link, options.estimate)
     known = [joint.name for joint in description.joints if not joint.kind.is_fixed]
     file = read_measurements(options.measurements, known)
     for line in beyond_limits(file, description):
         print(line)
+    links, targets = file.links(options.link)
+    model = TargetErrors(description, links, options.estimate)
     measured = measurements(file, options)
     q = file.configurations(model.coordinates, model.moving)
 
     def fit(kept_out: Sequence[int], robust: bool = False) -> RobotCalibration:
         return calibrate_robot(
             description,
-            options.link,
+            links,
             q,
             measured,
+            targets=targets,
             estimate=options.estimate,
             base=pose(options.base),
             target=pose(options.target),
@@ -217,7 +221,7 @@ def parse(arguments: Sequence[str]) -> argparse.Namespace:
     add('description', type=Path, metavar='FILE', help='a URDF or xacro file')
     add_arguments_of(parser, 'description', 'FILE')
     add('measurements', type=Path, metavar='MEASUREMENTS', help='a CSV, or a YAML (.yaml, .yml)')
-    add('--link', required=True, help='link that carries the target')
+    add('--link', help='link that carries the target, unless MEASUREMENTS names links')
     add(
         '--position-deviation',
         type=positive,

@@ -14,7 +14,10 @@ for distances. YAML, the same as a list:
       - positions: {shoulder_pan_joint: 0.1, ...}
         measured: {x: 0.4, y: 0.1, z: 0.3, qx: 0.0, qy: 0.0, qz: 0.0, qw: 1.0}
 
-Joint positions are in rad or m. Joints that do not move the target may be there or not.
+With several targets a measurement also has the names of its target and of the link that carries
+this, in columns (or keys beside `positions`) `target` and `link`; `link` alone is enough if each
+link has one target. Joint positions are in rad or m. Joints that do not move the target may be
+there or not.
 """
 
 from __future__ import annotations
@@ -31,6 +34,7 @@ import numpy as np
 from screw_dynamics_ros.cli.command_line import UnusableError
 from screw_dynamics_ros.core import ArgumentError, UnknownNameError, files
 from screw_dynamics_ros.core.lie import quaternions, se3
+from screw_dynamics_ros.core.measurement.identification.target_errors import TARGET
 from screw_dynamics_ros.core.types import Array
 
 PREFIX = 'measured.'
@@ -43,6 +47,7 @@ KINDS = {
     'distances': ('distance',),
 }
 
+LABELS = ('target', 'link')  # columns of names
 ENTRIES = ('positions', 'measured')  # of a measurement in YAML
 NORM_TOLERANCE = 1e-2  # largest deviation of the norm of a quaternion that is put down to rounding
 MAX_FILE_BYTES = 16_000_000
@@ -58,11 +63,38 @@ class MeasurementFile(NamedTuple):
     kind : {'poses', 'points', 'distances'}
     values : (N, 4, 4), (N, 3) or (N,) array
         [m]
+    labels : {'target' or 'link': N str}
+        Those of them that the file has.
     """
 
     positions: dict[str, Array]
     kind: str
     values: Array
+    labels: dict[str, list[str]]
+
+    def links(self, given: str | None) -> tuple[dict[str, str], list[str]]:
+        """Return {target: link}, and the target of each measurement.
+
+        `given` is the link if the file does not name any. Raises ArgumentError if neither is given,
+        or a target is on two links.
+        """
+        if not {'link', 'target'} & set(self.labels) and given is not None:
+            return {TARGET: given}, [TARGET] * len(self.values)
+        carriers = self.labels.get('link', [given or ''] * len(self.values))
+        targets = self.labels.get('target', carriers)
+        links: dict[str, str] = {}
+        for number, (target, link) in enumerate(zip(targets, carriers), 1):
+            if not target or not link:
+                raise ArgumentError(
+                    f'measurement {number} does not name its {"target" if link else "link"}; fill '
+                    'the column link, or give --link'
+                )
+            if links.setdefault(target, link) != link:
+                raise ArgumentError(
+                    f'target {target!r} is on link {links[target]!r} and, in measurement {number}, '
+                    f'on {link!r}; give the two targets different names'
+                )
+        return links, list(targets)
 
     def configurations(self, joint_names: Sequence[str], needed: Sequence[str]) -> Array:
         """Return q (N, n) for the joints of a robot; those neither given nor needed are at zero.
@@ -104,12 +136,15 @@ def read_measurements(path: Path, known_joints: Sequence[str]) -> MeasurementFil
                 f'measurement {number} does not have the names of the first one; differs in {odd}'
             )
     kind = _kind([name.removeprefix(PREFIX) for name in names if name.startswith(PREFIX)])
+    labels = {name: [str(row[name]).strip() for row in rows] for name in LABELS if name in names}
+    names = [name for name in names if name not in labels]
     joints = [name for name in names if not name.startswith(PREFIX)]
     unknown = [name for name in joints if name not in known_joints]
     if unknown:
         raise UnknownNameError(
             f'{path}: {", ".join(unknown)}: neither a joint of the robot nor a measurement; the '
-            f'joints are {", ".join(known_joints)}, measurements start with {PREFIX!r}'
+            f'joints are {", ".join(known_joints)}, measurements start with {PREFIX!r}, '
+            f'names are in {" and ".join(LABELS)}'
         )
     table = {
         name: np.array([_number(row[name], name, k) for k, row in enumerate(rows, 1)])
@@ -117,7 +152,7 @@ def read_measurements(path: Path, known_joints: Sequence[str]) -> MeasurementFil
     }
     seen = np.stack([table[PREFIX + column] for column in KINDS[kind]], axis=1)
     values = _poses(seen) if kind == 'poses' else seen[:, 0] if kind == 'distances' else seen
-    return MeasurementFile({name: table[name] for name in joints}, kind, values)
+    return MeasurementFile({name: table[name] for name in joints}, kind, values, labels)
 
 
 def _text(path: Path) -> str:
@@ -172,6 +207,7 @@ def _from_yaml(text: str, path: Path) -> list[dict[str, Any]]:
         rows.append(
             {str(k): v for k, v in positions.items()}
             | {f'{PREFIX}{k}': v for k, v in measured.items()}
+            | {k: each[k] for k in LABELS if k in each}
         )
     return rows
 

@@ -9,6 +9,7 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
+from screw_dynamics_ros.core.description import RobotDescription
 from screw_dynamics_ros.core.description.urdf_writer import roll_pitch_yaw
 from screw_dynamics_ros.core.measurement.identification.least_squares import described
 from screw_dynamics_ros.core.measurement.identification.robot_calibration import RobotCalibration
@@ -19,14 +20,13 @@ from screw_dynamics_ros.core.types import Array
 MAX_PLAUSIBLE_RMS = 1.5
 
 
-def lines(
-    result: RobotCalibration, validation: Validation | str, kind: str, link: str
-) -> Iterator[str]:
+def lines(result: RobotCalibration, validation: Validation | str, kind: str) -> Iterator[str]:
     """Yield the lines of the report."""
     left = [f'{len(result.used)} fitted']
     left += [f'{len(result.held_out)} held out'] if result.held_out else []
+    carriers = ', '.join(dict.fromkeys(result.links.values()))
     yield (
-        f'robot {result.description.name}, link {link}: {len(result.residuals_after)} measured '
+        f'robot {result.description.name}, link {carriers}: {len(result.residuals_after)} measured '
         f'{kind}, {", ".join(left)}; {result.message.split(";")[0]}'
     )
     for row in result.outliers:
@@ -82,13 +82,16 @@ def parameter_table(result: RobotCalibration) -> Iterator[str]:
     width = max(map(len, result.parameters))
     yield f'  {"parameter":<{width}}{"correction":>14}{"95 % +-":>12}'
     for name, value, (low, high) in zip(result.parameters, result.values, intervals):
-        yield f'  {name:<{width}}{value:14.6g}{(high - low) / 2:12.2g}  {unit(name)}'
+        numbers = f'{value:14.6g}{(high - low) / 2:12.2g}  {unit(name, result.description)}'
+        yield f'  {name:<{width}}{numbers}'
 
 
 def frames(result: RobotCalibration) -> Iterator[str]:
     """Yield what has no place in a URDF."""
     yield f'  base in the frame of the instrument: {pose_text(result.base)}'
-    yield f'  target on the link: {pose_text(result.target)}'
+    for name, link in result.links.items():
+        owner = f'target {name} on {link}' if len(result.links) > 1 else 'target on the link'
+        yield f'  {owner}: {pose_text(result.targets[name])}'
     for joint, scale in result.scales.items():
         yield f'  {joint} moves by {1 + scale:.9g} times its reading: to be corrected in the driver'
 
@@ -99,10 +102,13 @@ def parts(size: int) -> Sequence[tuple[str, slice, float]]:
     return (('[mrad]', slice(3), 1e3), position) if size == 6 else (position,)
 
 
-def unit(parameter: str) -> str:
+def unit(parameter: str, description: RobotDescription) -> str:
     """Return the unit of a parameter."""
-    kind = parameter.rpartition('.')[2]
-    return '' if kind == 'scale' else 'rad' if kind.startswith('r') else 'm' * (kind != 'offset')
+    owner, _, kind = parameter.rpartition('.')
+    if kind == 'offset':
+        joint = next(joint for joint in description.joints if joint.name == owner)
+        return 'm' if joint.type == 'prismatic' else 'rad'
+    return '' if kind == 'scale' else 'rad' if kind.startswith('r') else 'm'
 
 
 def size(residual: Array) -> str:

@@ -243,6 +243,50 @@ def test_files_and_options(tmp_path, recorded, capsys):
     assert '0.01 of 40 measurements is not even one' in capsys.readouterr().err
 
 
+def test_several_targets(tmp_path, truth, capsys):
+    """C-018: reflectors on two links in one file, without --link; each has its pose, and offsets
+    have units.
+    """
+    rng = np.random.default_rng(5)
+    header, rows = [*JOINTS, *SEEN[:3], 'target', 'link'], []
+    carried = {'side': ('wrist_1_link', [0.05, -0.08, 0.02]), 'a': (LINK, [0.1, 0, 0.05]),
+               'b': (LINK, [-0.08, 0.06, 0.1])}  # fmt: skip
+    for q in rng.uniform(-2, 2, (20, 6)):
+        for name, (link, x) in carried.items():
+            C = BASE @ truth.link_pose(q, link)
+            point = C[:3, :3] @ x + C[:3, 3] + rng.normal(0, 1e-5, 3)
+            rows.append([*q.tolist(), *point.tolist(), name, link])
+    path, output = tmp_path / 'points.csv', tmp_path / 'ur5.urdf'
+    text = ''.join(','.join(map(str, row)) + '\n' for row in [header, *rows])
+    path.write_text(text)
+    known = [UR5, path, '--position-deviation', 1e-5, '--output', output]
+    assert main([*map(str, known)]) == WRITTEN
+    printed = capsys.readouterr().out
+    assert '60 measured points' in printed
+    for name, (link, x) in carried.items():
+        found = re.search(rf'target {name} on {link}: xyz="(.*?)"', printed).group(1).split()
+        np.testing.assert_allclose([float(each) for each in found], x, atol=3e-3)
+    q = rng.uniform(-2, 2, (20, 6))
+    nominal, result = (Robot.from_urdf(x, backend='reference') for x in (UR5, output))
+    assert misplaced(result, truth, q) < 0.2 * misplaced(nominal, truth, q)
+
+    assert main([*map(str, known), '--estimate', 'offsets,base,target', '--force']) == WRITTEN
+    assert re.search(r'elbow_joint.offset +\S+ +\S+  rad\n', capsys.readouterr().out)
+    for wrong, message in (
+        (
+            text.replace(',a,tool0', ',side,tool0', 1),
+            "target 'side' is on link 'wrist_1_link' and",
+        ),
+        (text.replace(',a,tool0', ',a,', 1), 'measurement 2 does not name its link'),
+        (text.replace(',a,tool0', ',a,hand'), "no link 'hand'"),
+        (text.replace(',a,tool0', ',base,tool0'), "target 'base' has the name of a joint or"),
+        (re.sub(r'(?m),[^,]*,[^,]*$', '', text), 'does not name its link; fill the column link'),
+    ):
+        path.write_text(wrong)
+        assert main([*map(str, known)]) == REFUSED
+        assert message in capsys.readouterr().err
+
+
 def rms_of(name, text):
     """Return rms of positions before and after."""
     return [float(x) for x in re.search(name + r' +rms \[mm\] +(\S+) +(\S+)', text).groups()]

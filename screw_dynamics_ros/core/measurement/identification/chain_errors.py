@@ -30,7 +30,7 @@ of link parameters is the product of exponentials of Müller 2018a (4) (K-13).
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Literal, get_args
 
@@ -172,15 +172,7 @@ class ChainErrors:
 
         Raises UnknownNameError for a name of neither.
         """
-        found: set[str] = set()
-        for name in fixed:
-            owned = {n for n in self.names if n in (name, f'{name}.{n.rpartition(".")[2]}')}
-            if not owned:
-                raise UnknownNameError(
-                    f'fixed: there is no parameter {name!r}; there are {", ".join(self.names)}'
-                )
-            found |= owned
-        return found
+        return parameters_of(self.names, fixed)
 
     def spread_of_errors(self, angle: float, length: float) -> Array:
         """Return standard deviations (k,) of all parameters for those of an angle and a length.
@@ -228,9 +220,7 @@ class ChainErrors:
 
     def corrected(self, P: Array) -> RobotDescription:
         """Return the description with these origins; scales and the target are not in it."""
-        origins = self.origins(P)
-        joints = [replace(j, origin=origins.get(j.name, j.origin)) for j in self.description.joints]
-        return replace(self.description, joints=tuple(joints))
+        return with_joint_origins(self.description, self.origins(P))
 
     def _coordinates(self, q: ArrayLike) -> Array:
         q = float_array('q', q)
@@ -292,6 +282,27 @@ class ChainErrors:
                 raise ArgumentError(
                     f'joint {name!r} has the name of other parameters; rename it in the description'
                 )
+
+
+def parameters_of(names: Sequence[str], fixed: Iterable[str]) -> set[str]:
+    """Return those of the parameters that `fixed` names, as of `ChainErrors.held`."""
+    found: set[str] = set()
+    for name in fixed:
+        owned = {n for n in names if n in (name, f'{name}.{n.rpartition(".")[2]}')}
+        if not owned:
+            raise UnknownNameError(
+                f'fixed: there is no parameter {name!r}; there are {", ".join(names)}'
+            )
+        found |= owned
+    return found
+
+
+def with_joint_origins(
+    description: RobotDescription, origins: Mapping[str, Array]
+) -> RobotDescription:
+    """Return the description with other origins (4, 4) of the joints named [m]."""
+    joints = [replace(j, origin=origins.get(j.name, j.origin)) for j in description.joints]
+    return replace(description, joints=tuple(joints))
 
 
 def _transversal(X: Array) -> tuple[int, ...]:

@@ -18,7 +18,7 @@ Source: Bruyninckx 2010 (5.30), section 5.6.1 (C-016 to C-019).
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -26,8 +26,7 @@ from numpy.typing import ArrayLike
 
 from screw_dynamics_ros.core.arguments import check_number, float_array
 from screw_dynamics_ros.core.description.robot_description import RobotDescription
-from screw_dynamics_ros.core.errors import ArgumentError
-from screw_dynamics_ros.core.measurement.identification.chain_errors import ChainErrors
+from screw_dynamics_ros.core.errors import ArgumentError, UnknownNameError
 from screw_dynamics_ros.core.measurement.identification.least_squares import (
     RANK_TOLERANCE,
     described,
@@ -37,6 +36,7 @@ from screw_dynamics_ros.core.measurement.identification.measurements import (
     Measurements,
     check_finite,
 )
+from screw_dynamics_ros.core.measurement.identification.target_errors import TARGET, TargetErrors
 from screw_dynamics_ros.core.measurement.identification.weighted_problem import (
     WeightedProblem,
     registered_frames,
@@ -58,9 +58,11 @@ class RobotCalibration:
         The corrected one.
     origins : {joint: (4, 4) array}
         The corrected <origin> of each joint that has another one now [m].
-    base, target : (4, 4) arrays
-        Poses of the root in the frame of the instrument, of the target in the frame of the link
-        [m], estimated or as given.
+    base : (4, 4) array
+        Pose of the root in the frame of the instrument [m], estimated or as given.
+    links : {target: link}
+    targets : {target: (4, 4) array}
+        Poses of the targets in the frames of their links [m], estimated or as given.
     scales : {joint: float}
         Where estimated: the joint moves by (1 + scale) q. A URDF has no place for it; it belongs
         into the driver.
@@ -98,7 +100,8 @@ class RobotCalibration:
     description: RobotDescription
     origins: dict[str, Array]
     base: Array
-    target: Array
+    links: dict[str, str]
+    targets: dict[str, Array]
     scales: dict[str, float]
     success: bool
     message: str
@@ -116,6 +119,13 @@ class RobotCalibration:
     misfit: float
     degrees_of_freedom: float
     prior: Array
+
+    @property
+    def target(self) -> Array:
+        """Pose (4, 4) of the only target in the frame of its link [m]."""
+        if len(self.targets) > 1:
+            raise ArgumentError(f'there are several targets: {", ".join(self.targets)}')
+        return next(iter(self.targets.values()))
 
     @property
     def deviations(self) -> Array:
@@ -147,10 +157,11 @@ class RobotCalibration:
 
 def calibrate_robot(
     description: RobotDescription,
-    link: str,
+    link: str | Mapping[str, str],
     q: ArrayLike,
     measured: Measurements,
     *,
+    targets: Sequence[str] | None = None,
     estimate: Collection[str] = DEFAULT_ESTIMATE,
     base: ArrayLike | None = None,
     target: ArrayLike | None = None,
@@ -169,20 +180,22 @@ def calibrate_robot(
     ----------
     description : RobotDescription
         The nominal one.
-    link : str
-        What carries the target.
+    link : str or {target: link}
+        What carries the target, or each of several.
     q : (N, nq) array
         Configurations as of `Robot` [rad, m], many times more than parameters, spread widely.
     measured : Measurements
         `MeasuredPoses`, `MeasuredPoints` or `MeasuredDistances`, with the deviations of the
         instrument, which are the weights.
+    targets : sequence of N str, optional
+        Of several targets that which each measurement is of.
     estimate : collection of str
         What may be wrong: 'axes', 'offsets', 'scales', 'tool' (see `ChainErrors`) of the robot,
         'base' and 'target' of the set-up.
     base, target : (4, 4) arrays, optional
         Pose of the root in the frame of the instrument, of the target in the frame of the link [m];
         the identity if not given. Where they are to be estimated and not given, poses and points
-        find them from anywhere.
+        find them from anywhere. With several targets there is no nominal one.
     fixed : collection of str
         Parameters that are known, 'elbow_joint.rx', or 'elbow_joint' for all of its own.
     held_out : sequence of int
@@ -245,24 +258,32 @@ def calibrate_robot(
     q = _configurations(q, measured)
     kept = _kept(len(q), held_out)
 
-    def errors(base: ArrayLike | None, target: ArrayLike | None) -> ChainErrors:
-        return ChainErrors(
-            description, link, estimate, base, target, measured.of_base, measured.of_target
+    links = {TARGET: link} if isinstance(link, str) else dict(link)
+    which = _which(links, targets, kept, len(q))
+    if target is not None and len(links) > 1:
+        raise ArgumentError('target: with several targets there is no nominal pose of one')
+
+    def errors(base: ArrayLike | None, poses: Mapping[str, ArrayLike] | None) -> TargetErrors:
+        return TargetErrors(
+            description, links, estimate, base, poses, measured.of_base, measured.of_target
         )
 
-    def problem_of(model: ChainErrors) -> WeightedProblem:
+    def problem_of(model: TargetErrors) -> WeightedProblem:
         limits = cutoff, largest_deviation, tolerance, max_iterations
         assumed = model.spread_of_errors(*prior or (np.inf, np.inf))
-        return WeightedProblem(model, q, measured, model.held(fixed), assumed, *limits)
+        return WeightedProblem(model, q, which, measured, model.held(fixed), assumed, *limits)
 
-    model = errors(base, target)
+    model = errors(base, None if target is None else dict.fromkeys(links, target))
     seen = measured.part(kept)
-    start = registered_frames(model, q[kept], seen, estimate, base is None, target is None)
+    start = registered_frames(
+        model, q[kept], which[kept], seen, estimate, base is None, target is None
+    )
     # What is identifiable depends on the poses of base and target, so these come first if unknown.
-    unknown = [owner for owner, given in (('base', base), ('target', target)) if given is None]
+    unknown = ['base'] if base is None else []
+    unknown += model.owners if target is None else ()
     model = errors(*start)
     P = problem_of(model).with_frames(kept, unknown)
-    model = errors(model.base(P), model.target(P))
+    model = errors(model.base(P), model.targets(P))
     problem = problem_of(model)
     combinations = problem.hold_unidentifiable(kept, problem.start)
     used, P = kept, problem.start
@@ -286,7 +307,8 @@ def calibrate_robot(
         model.corrected(P),
         model.origins(P),
         model.base(P),
-        model.target(P),
+        links,
+        model.targets(P),
         model.scales(P),
         converged,
         _message(converged, iterations, tolerance, combinations, measured.kind),
@@ -296,7 +318,7 @@ def calibrate_robot(
         fit.covariance,
         fit.s,
         combinations,
-        problem.residuals(problem.with_frames(used, ('base', 'target'))),
+        problem.residuals(problem.with_frames(used, ('base', *model.owners))),
         after,
         tuple(used),
         tuple(sorted(set(held_out))),
@@ -316,6 +338,29 @@ def _configurations(q: ArrayLike, measured: Measurements) -> Array:
         )
     check_finite('q', q)
     return q
+
+
+def _which(
+    links: Mapping[str, str], targets: Sequence[str] | None, kept: Sequence[int], count: int
+) -> Array:
+    """Return the number of the target of each measurement."""
+    names = list(links)
+    if targets is None and len(names) == 1:
+        return np.zeros(count, dtype=int)
+    if targets is None or len(targets) != count:
+        raise ArgumentError(
+            f'targets: name that of each of the {count} measurements, of {", ".join(names)}'
+        )
+    for name in targets:
+        if name not in links:
+            raise UnknownNameError(f'there is no target {name!r}; there are {", ".join(names)}')
+    missing = set(names) - {targets[row] for row in kept}
+    if missing:
+        raise ArgumentError(
+            f'no measurement of target {min(missing)} is fitted; measure each target in several '
+            'poses of the robot, or leave it out'
+        )
+    return np.array([names.index(name) for name in targets])
 
 
 def _kept(count: int, held_out: Sequence[int]) -> list[int]:

@@ -10,7 +10,8 @@ from collections.abc import Collection, Sequence
 import numpy as np
 
 from screw_dynamics_ros.core.errors import ArgumentError
-from screw_dynamics_ros.core.measurement.identification.chain_errors import ChainErrors
+from screw_dynamics_ros.core.lie import se3
+from screw_dynamics_ros.core.lie.orientations import nearest_rotation
 from screw_dynamics_ros.core.measurement.identification.frame_registration import (
     register_frames,
     register_points,
@@ -22,6 +23,7 @@ from screw_dynamics_ros.core.measurement.identification.measurements import (
     Measurements,
 )
 from screw_dynamics_ros.core.measurement.identification.outliers import doubtful, huber_weights
+from screw_dynamics_ros.core.measurement.identification.target_errors import TargetErrors
 from screw_dynamics_ros.core.types import Array
 
 MAX_OUTLIER_ROUNDS = 10  # of leaving out measurements
@@ -43,8 +45,9 @@ class WeightedProblem:
 
     def __init__(
         self,
-        model: ChainErrors,
+        model: TargetErrors,
         q: Array,
+        which: Array,
         measured: Measurements,
         fixed: set[str],
         prior: Array,
@@ -53,7 +56,7 @@ class WeightedProblem:
         tolerance: float,
         max_iterations: int,
     ) -> None:
-        self.model, self.q, self.measured = model, q, measured
+        self.model, self.q, self.which, self.measured = model, q, which, measured
         self.cutoff, self.largest_deviation = cutoff, largest_deviation
         self.tolerance, self.most = tolerance, max_iterations
         self.free = [k for k, name in enumerate(model.names) if name not in fixed]
@@ -62,12 +65,12 @@ class WeightedProblem:
 
     def residuals(self, P: Array) -> Array:
         """Return e (N, d) of all measurements."""
-        return self.measured.residuals(self.model.pose(self.q, P))
+        return self.measured.residuals(self.model.pose(self.q, P, self.which))
 
     def linearized(self, P: Array, rows: Sequence[int], free: Sequence[int]) -> tuple[Array, Array]:
         """Return weighted e (n, d) and A (n, d, k)."""
         rows = list(rows)
-        T, J = self.model.predicted(self.q[rows], P)
+        T, J = self.model.predicted(self.q[rows], P, self.which[rows])
         e, A = self.measured.part(rows).linearized(T, J)
         weights = 1.0 / self.measured.deviations
         with np.errstate(over='ignore'):  # reported by name below
@@ -134,8 +137,8 @@ class WeightedProblem:
         return P, iterations, converged, fit
 
     def with_frames(self, rows: Sequence[int], owners: Collection[str]) -> Array:
-        """Return P (k,) with base and target, those of them in `owners`, fitted to the robot."""
-        frames = [k for k in self.free if self.model.names[k].split('.')[0] in owners]
+        """Return P (k,) with base and targets, those of them in `owners`, fitted to the robot."""
+        frames = [k for k in self.free if self.model.names[k].rpartition('.')[0] in owners]
         return self.solve(rows, self.start, frames)[0] if frames else self.start
 
     def without_outliers(self, rows: Sequence[int]) -> tuple[list[int], Array]:
@@ -167,26 +170,38 @@ class WeightedProblem:
 
 
 def registered_frames(
-    model: ChainErrors,
+    model: TargetErrors,
     q: Array,
+    which: Array,
     measured: Measurements,
     estimate: Collection[str],
     free_base: bool,
     free_target: bool,
-) -> tuple[Array, Array]:
-    """Return base and target to start from, found where they are unknown and may be anywhere."""
+) -> tuple[Array, dict[str, Array]]:
+    """Return base and targets to start from, found where they are unknown and may be anywhere."""
     P = np.zeros(len(model.names))
-    base, target = model.base(P), model.target(P)
+    base, targets = model.base(P), model.targets(P)
     if not ('base' in estimate and free_base):
-        return base, target
-    T = model.pose(q, P)
+        return base, targets
+    T = model.pose(q, P, which)
     if isinstance(measured, MeasuredPoses) and 'target' in estimate and free_target:
-        return register_frames(T, measured.values)
+        most = np.bincount(which) == np.bincount(which).max()
+        own = which == np.flatnonzero(most)[0]
+        base, _ = register_frames(T[own], measured.values[own])
+        on_link = se3.inverse(T) @ se3.inverse(base) @ measured.values
+        return base, {
+            name: _mean_pose(on_link[which == number]) for number, name in enumerate(targets)
+        }
     if isinstance(measured, MeasuredPoses):
-        return register_points(*_tripods(T, measured.values)), target
+        return register_points(*_tripods(T, measured.values)), targets
     if isinstance(measured, MeasuredPoints):
-        return register_points(T[:, :3, 3], measured.values), target
-    return base, target
+        return register_points(T[:, :3, 3], measured.values), targets
+    return base, targets
+
+
+def _mean_pose(C: Array) -> Array:
+    """Return the mean (4, 4) of similar poses (N, 4, 4)."""
+    return se3.pose(nearest_rotation(C[:, :3, :3].mean(axis=0)), C[:, :3, 3].mean(axis=0))
 
 
 def _tripods(T: Array, measured: Array) -> tuple[Array, Array]:
