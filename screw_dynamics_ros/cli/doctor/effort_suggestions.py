@@ -87,13 +87,51 @@ def suggest_efforts(made: Suggestion, heard: SessionData, driver: Driver | None)
     if not poses.telling.any():
         made.leave(NAMES, 'the torques of gravity are too small here; stretch the arm out')
         return False
-    unit = 'unknown' if driver is None else driver.facts.effort
+    unit = 'unknown' if driver is None else driver.effort(heard.text)
+    known = len(made.lines)
+    are_torques = suggest_terms_or_scales(made, poses, unit, driver)
+    if driver is not None and driver.condition and len(made.lines) > known:
+        suggest_condition(made, heard.text, driver)
+    return are_torques
+
+
+def suggest_terms_or_scales(
+    made: Suggestion, poses: Poses, unit: str, driver: Driver | None
+) -> bool:
+    """Suggest effort_terms for torques, scales for others; return whether all are torques then."""
+    lacks_gravity = 'gravity' not in documented_terms(driver)
     if unit != 'current':
-        content = content_of(poses)
+        is_stated = unit == 'torque' and lacks_gravity
+        content = content_of(poses, FRICTION_SHARE if is_stated else MIN_EFFORT)
         if content is not None:
             suggest_terms(made, poses, content, driver)
-            return bool(content)
-    return suggest_scales(made, poses, unit)
+            return bool(content) or (lacks_gravity and bool(poses.measured.any()))
+    known = len(made.lines)
+    has_all = suggest_scales(made, poses, unit)
+    if lacks_gravity and len(made.lines) > known:
+        made.set(
+            SHARED, 'effort_terms', list(TERMS), 'currents by these scales are torques of motors'
+        )
+    return has_all
+
+
+def suggest_condition(made: Suggestion, urdf: str, driver: Driver) -> None:
+    """Suggest the condition under which efforts are what they are here."""
+    condition = driver.condition_of(urdf)
+    made.set(
+        SHARED,
+        'effort_condition',
+        condition,
+        f'so it is in the description; with another value the driver {driver.name} reports others'
+        if condition
+        else f'the description does not have {driver.condition.partition("=")[0]}, on which the '
+        'unit of efforts depends: the other parameters are by efforts at rest alone',
+    )
+
+
+def documented_terms(driver: Driver | None) -> tuple[str, ...]:
+    """Return the terms in the efforts of a driver, all if they are not known."""
+    return (() if driver is None else driver.terms(SHARED, 'effort_terms')) or TERMS
 
 
 def poses_at_rest(found: RecordedEfforts, q: Array) -> Poses | None:
@@ -124,10 +162,10 @@ def poses_at_rest(found: RecordedEfforts, q: Array) -> Poses | None:
 # --- torques --------------------------------------------------------------------------------------
 
 
-def content_of(poses: Poses) -> tuple[str, ...] | None:
+def content_of(poses: Poses, most: float) -> tuple[str, ...] | None:
     """Return which weights efforts contain, if they are torques in each pose and joint, else None.
 
-    Efforts without any are far below the torques of gravity: currents are small, too.
+    Efforts without any are at most `most` times the torques of gravity: currents are small, too.
     """
     e = poses.measured[:, poses.telling]
     weight = {name: part[:, poses.telling] for name, part in poses.weight.items()}
@@ -139,7 +177,7 @@ def content_of(poses: Poses) -> tuple[str, ...] | None:
         content = WEIGHT if 'gravity' in content else ()
     largest = np.abs(sum_of(WEIGHT, weight)).max()
     if not content:
-        return () if np.abs(e).max() <= MIN_EFFORT * largest else None
+        return () if np.abs(e).max() <= most * largest else None
     torque = sum_of(content, weight)
     near = np.abs(e - torque) <= FRICTION_SHARE * np.maximum(
         np.abs(torque), MIN_GRAVITY_SHARE * largest
@@ -164,7 +202,7 @@ def suggest_terms(
         f'at rest they contain {borne}, to {apart:.2g} N m or N; terms of motion '
         f'({", ".join(motion)}): {whence}' + ('' if has_payload else '; no payload is configured'),
     )
-    if not content:
+    if not content and 'gravity' in documented_terms(driver):
         made.leave(
             'effort_terms',
             "whether they are torques without gravity, as suggested, or external torques (['']), "

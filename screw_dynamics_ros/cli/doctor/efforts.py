@@ -23,6 +23,8 @@ from screw_dynamics_ros.core.types import Array
 MAX_REST_VELOCITY = 0.02  # rad/s, m/s
 MIN_GRAVITY_SHARE = 0.1  # of the largest torque of gravity: too little to conclude anything from
 MIN_GRAVITY_TORQUE = 0.5  # N m, N: likewise
+CURRENT_CORRELATION = 0.95  # with the torques of gravity, from which efforts are like currents
+MIN_CURRENT_RATIO = 0.02  # to the torques of gravity, from which efforts may be currents
 FRICTION_SHARE = 0.3  # of the torque of gravity, that static friction and calibration may explain
 
 #: What efforts at rest may contain, the likely first: terms of WEIGHT.
@@ -45,6 +47,8 @@ class RecordedEfforts:
         its payload [N m, N].
     configuration : Configuration
         The configuration of the nodes.
+    unused : str
+        Why the nodes do not use efforts, empty if they do.
     """
 
     joints: list[str]
@@ -53,6 +57,7 @@ class RecordedEfforts:
     gravity: Array
     payload: Array
     configuration: Configuration
+    unused: str = ''
 
 
 def efforts_section(efforts: RecordedEfforts) -> Section:
@@ -76,6 +81,10 @@ def efforts_section(efforts: RecordedEfforts) -> Section:
         ],
     )
     section.findings += silent_nodes(efforts.configuration)
+    if efforts.unused:
+        message = f'the nodes do not use them, as effort_condition is not met: {efforts.unused}'
+        remedy = 'record poses at rest with --suggest, which finds out what they are'
+        section.findings.append(Finding('warning', 'efforts', message, remedy))
     section.findings += effort_findings(efforts.joints, measured, weight, terms)
     return section
 
@@ -151,6 +160,8 @@ def effort_findings(
             remedy(fitting, terms, weight),
         )
         return
+    if is_good and not mine:
+        yield from currents(measured[telling], sum_of(WEIGHT, weight)[telling])
     yield from joint_findings(joints, measured, sum_of(mine, weight))
     if not is_good and not mine:
         yield Finding(
@@ -167,6 +178,23 @@ def effort_findings(
             'here it makes no difference whether they contain '
             + ' or '.join(map(described, fitting)),
             'move the payload to where it loads the joints more, to determine this',
+        )
+
+
+def currents(measured: Array, total: Array) -> Iterator[Finding]:
+    """Warn if efforts (k,) that should contain no weight follow the torques `total` (k,).
+
+    One joint is not enough: any two numbers are proportional.
+    """
+    lengths = np.linalg.norm(measured), np.linalg.norm(total)
+    follows = abs(measured @ total) >= CURRENT_CORRELATION * lengths[0] * lengths[1]
+    if len(measured) > 1 and follows and lengths[0] >= MIN_CURRENT_RATIO * lengths[1]:
+        yield Finding(
+            'warning',
+            'efforts',
+            f'are {measured @ total / lengths[1] ** 2:.2g} times the torques of gravity, while '
+            'effort_terms states that they contain no weight',
+            'motor currents? record three or more poses at rest with --suggest',
         )
 
 

@@ -26,6 +26,7 @@ NAMES = (
     'effort_scale',
     'effort_offset',
     'effort_terms',
+    'effort_condition',
     'payload_link',
     'payload_mass',
     'payload_center_of_mass',

@@ -13,6 +13,7 @@ from screw_dynamics_ros.cli.doctor.efforts import RecordedEfforts, efforts_secti
 from screw_dynamics_ros.cli.doctor.section import Section
 from screw_dynamics_ros.cli.doctor.session import SessionData
 from screw_dynamics_ros.core.description.robot_description import Finding
+from screw_dynamics_ros.core.description.ros2_control import unmet_condition
 from screw_dynamics_ros.nodes.model.scalar_joints import coordinates, scalar_joints
 
 MAX_IRREGULAR_SHARE = 0.01  # of the messages, below which irregular ones are not reported
@@ -52,6 +53,7 @@ def efforts(heard: SessionData, *, calibrated: bool = True) -> RecordedEfforts:
         robot.gravity_torques(whole)[:, velocities],
         payload[:, velocities],
         configuration,
+        unmet_condition(heard.text, configuration.values.get('effort_condition', '')),
     )
 
 

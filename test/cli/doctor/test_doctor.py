@@ -481,3 +481,26 @@ class TestRunningRobot:
         report, _ = process.communicate(timeout=2 * DEADLINE)
         assert process.returncode == BROKEN
         assert 'no message arrived on robot_description' in report
+
+
+@pytest.mark.parametrize(
+    ('measured', 'is_found'),
+    [
+        (GRAVITY / [11.0, 12.0, 10.0], True),  # other constants for each joint
+        (-0.1 * GRAVITY, True),
+        ([1.5, 1.5, 0.3], False),  # friction
+        (0.001 * GRAVITY, False),
+    ],
+)
+def test_currents_are_not_taken_for_torques_without_gravity(measured, is_found):
+    found = efforts_at_rest(np.array(measured), effort_terms=NO_WEIGHT).findings
+    assert any('motor currents?' in str(finding) for finding in found) == is_found
+
+
+def test_efforts_that_the_nodes_do_not_use():
+    rows = np.zeros((10, 3)), *(GRAVITY * np.ones((10, 1)) for _ in range(2)), np.zeros((10, 3))
+    section = efforts_section(
+        RecordedEfforts(list('abc'), *rows, Configuration(), 'currents is true')
+    )
+    (finding,) = section.findings
+    assert 'effort_condition is not met: currents is true' in finding.message

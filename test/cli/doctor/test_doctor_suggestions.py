@@ -229,6 +229,55 @@ def test_a_known_driver():
     assert any('with the prefix left_' in note for note in made.notes)
 
 
+def suggested_for_ur(value, effort, count=1):
+    """Return what is suggested for a robot with the names of UR arms; `value` as described."""
+    text = URDF
+    for k, name in enumerate(UR_JOINTS):
+        text = text.replace(f'"panda_joint{k + 1}"', f'"{name}_joint"')
+    text = text.replace('"panda_link0"', '"base_link"').replace('"panda_hand_tcp"', '"tool0"')
+    if value:
+        text = text.replace(
+            '</robot>',
+            '<ros2_control name="ur" type="system"><hardware><param '
+            f'name="use_currents_as_efforts">{value}</param></hardware></ros2_control></robot>',
+        )
+    return suggestions.suggest(
+        heard(Robot.from_urdf(text, backend='python'), text, effort, count=count)
+    )
+
+
+UR_JOINTS = ('shoulder_pan', 'shoulder_lift', 'elbow', 'wrist_1', 'wrist_2', 'wrist_3')
+
+
+@pytest.mark.parametrize(
+    ('value', 'friction', 'condition'),
+    [('false', 0.05, 'use_currents_as_efforts=false'), (None, 0.01, '')],
+)
+def test_torques_of_ur_by_description_or_by_poses_at_rest(value, friction, condition):
+    """They are not taken for external torques: the driver reports torques without gravity."""
+    largest = friction * 30.0  # N m
+    made = suggested_for_ur(value, lambda g: largest * np.cos(np.arange(len(g))))
+    found = parameters(made)
+    assert found['/**']['effort_terms'] == ['coriolis', 'friction', 'inertia']
+    assert found['/**']['effort_condition'] == condition
+    assert found['/**/bringup']['nodes'] == ['kinematics', 'dynamics', 'wrench_estimator']
+    assert 'external torques' not in left(made)
+
+
+@pytest.mark.parametrize('value', ['true', None])
+def test_currents_of_ur_by_poses_at_rest(value):
+    """With terms of their own: those of the preset are of torques without gravity."""
+    shared = parameters(suggested_for_ur(value, currents, count=6))['/**']
+    assert 'shoulder_lift_joint' in shared['effort_joints']
+    assert shared['effort_terms'] == list(TERMS)
+    assert shared['effort_condition'] == (f'use_currents_as_efforts={value}' if value else '')
+
+
+def test_one_pose_leaves_the_efforts_of_ur(panda):
+    found = parameters(suggested_for_ur('true', currents))
+    assert not {'effort_terms', 'effort_scale', 'effort_condition'} & set(found['/**'])
+
+
 def test_nothing_is_overwritten(panda, tmp_path):
     made, path = suggested(panda, lambda g: g), tmp_path / 'mine.yaml'
     suggestion.write(made, 'panda', path)
