@@ -19,8 +19,6 @@ import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-import numpy as np
-
 from screw_dynamics_ros.cli.command_line import (
     UnusableError,
     add_arguments_of,
@@ -38,11 +36,11 @@ from screw_dynamics_ros.cli.identify import output_files, picture, report
 from screw_dynamics_ros.cli.identify.recordings import descriptions, of_robot, read_states
 from screw_dynamics_ros.cli.recorded_joints import add_recorded_joints
 from screw_dynamics_ros.core import Robot, ScrewDynamicsError
-from screw_dynamics_ros.core.description.rigid_body import RigidBody
 from screw_dynamics_ros.core.measurement.identification.dynamics import (
     DynamicIdentification,
     EffortModel,
     IdentificationOptions,
+    Load,
     identify_recordings,
 )
 from screw_dynamics_ros.core.measurement.identification.dynamics.unknowns import GROUPS
@@ -107,7 +105,7 @@ def identified(
     notes: list[str] = []
     recordings = []
     for path, each in zip(paths, states):
-        carried = load if path in options.loaded else {}
+        carried = load if path in options.loaded else None
         recording, remarks = of_robot(each, robot, carried, options.leave_out)
         recordings.append(recording)
         notes += [f'{path.name}: {note}' for note in remarks]
@@ -132,21 +130,23 @@ def identified(
     return text, result, notes
 
 
-def known_payload(options: argparse.Namespace) -> dict[str, RigidBody]:
-    """Return the payload of the loaded recordings; raises `UnusableError`."""
+def known_payload(options: argparse.Namespace) -> Load | None:
+    """Return the load of the loaded recordings; raises `UnusableError`."""
     if (options.known_payload is None) != (not options.loaded):
         raise UnusableError('--loaded and --known-payload belong together; give both')
     if options.known_payload is None:
-        return {}
-    link, *numbers = options.known_payload
+        return None
+    link, *texts = options.known_payload
     try:
-        mass, x, y, z = map(float, numbers)
+        mass, *com = map(float, texts)
+        if len(com) not in (0, 3):
+            raise ValueError
     except ValueError:
         raise UnusableError(
-            f'argument --known-payload: {" ".join(numbers)} are no numbers; give a link, its mass '
-            '[kg] and its center of mass in the frame of the link [m]'
+            f'argument --known-payload: {" ".join(texts)!r} is not a mass [kg], nor a mass and a '
+            'center of mass x y z in the frame of the link [m]; give a link and these numbers'
         ) from None
-    return {link: RigidBody(mass, np.array([x, y, z]), np.zeros((3, 3)))}
+    return Load(link, mass, (com[0], com[1], com[2]) if com else None)
 
 
 def write(
@@ -223,9 +223,10 @@ def parse(arguments: Sequence[str]) -> argparse.Namespace:
     add('--loaded', type=Path, action='append', default=[], metavar='RECORDING')
     add(
         '--known-payload',
-        nargs=5,
-        metavar=('LINK', 'KG', 'X', 'Y', 'Z'),
-        help='what the robot carried in --loaded recordings: fixes the scale of the efforts',
+        nargs='+',
+        metavar=('LINK', 'KG [X Y Z]'),
+        help='mass of what the robot carried in --loaded recordings, and its center of mass if that '
+        'is certain: fixes the scale of the efforts',
     )
     add(
         '--stribeck',

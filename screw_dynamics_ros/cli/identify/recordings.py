@@ -15,8 +15,10 @@ from numpy.typing import NDArray
 from screw_dynamics_ros.cli.command_line import UnusableError
 from screw_dynamics_ros.cli.recorded_joints import check_left_out, renamed_joints
 from screw_dynamics_ros.core import Robot, UnknownNameError
-from screw_dynamics_ros.core.description.rigid_body import RigidBody
-from screw_dynamics_ros.core.measurement.identification.dynamics import JointRecording
+from screw_dynamics_ros.core.measurement.identification.dynamics import (
+    JointRecording,
+    Load,
+)
 from screw_dynamics_ros.core.types import Array
 
 #: Arrays of an .npz file: joint_names (n,), t (N,) [s], q, tau (N, n) and, if known, v (N, n).
@@ -104,7 +106,7 @@ def _arrays(path: Path) -> RecordedStates:
 def of_robot(
     states: RecordedStates,
     robot: Robot,
-    payloads: Mapping[str, RigidBody],
+    load: Load | None,
     left_out: Collection[str] = (),
 ) -> tuple[JointRecording, list[str]]:
     """Return the recording in the order of the robot's joints, and what had to be left out.
@@ -159,7 +161,7 @@ def of_robot(
     columns = [robot.joint_names.index(name) for name in known]
     for array, recorded in ((q, states.q[:, places]), (v, rates), (tau, efforts)):
         array[:, columns] = recorded[rows]
-    return JointRecording(states.t[rows], q, v, tau, payloads), notes
+    return JointRecording(states.t[rows], q, v, tau, load=load), notes
 
 
 def descriptions(recorded: Sequence[RecordedStates]) -> str | None:

@@ -27,6 +27,7 @@ def lines(result: DynamicIdentification, notes: Sequence[str] = ()) -> Iterator[
         yield f'{finding.severity.upper():<7} {finding}'
     yield from error_table(result)
     yield from drive_table(result)
+    yield from load(result)
     yield from parameter_table(result)
     yield from held_combinations(result)
 
@@ -39,7 +40,7 @@ def page(result: DynamicIdentification, notes: Sequence[str], picture: str) -> s
         parts.append('\n'.join(listed))
     if picture:
         parts.append(f'![torques, residuals and parameters]({picture})')
-    for section in (error_table, drive_table, parameter_table, held_combinations, groups):
+    for section in (error_table, drive_table, load, parameter_table, held_combinations, groups):
         text = '\n'.join(section(result))
         if text:
             parts.append(f'```\n{text}\n```')
@@ -84,6 +85,16 @@ def drive_table(result: DynamicIdentification) -> Iterator[str]:
         values = (drive.armature, drive.damping, drive.coulomb, breakaway)
         efforts = (result.effort_scale[i], half[i], result.effort_offset[i])
         yield f'  {name:<{width}}' + ''.join(f'{x:11.4g}' for x in (*values, *efforts))
+
+
+def load(result: DynamicIdentification) -> Iterator[str]:
+    """Yield the load of known mass."""
+    if result.load is not None:
+        x, y, z = result.load.com
+        yield (
+            f'  load: {result.load.mass:.4g} kg, center of mass ({x:.3f}, {y:.3f}, {z:.3f}) m in '
+            'the frame of its link'
+        )
 
 
 def parameter_table(result: DynamicIdentification) -> Iterator[str]:

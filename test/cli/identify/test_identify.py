@@ -131,7 +131,10 @@ def test_a_known_payload(tmp_path, states, capsys):
     assert main([run, '--urdf', str(PLANAR), *DOWN, *known, '--scale', 'all']) == WRITTEN
     out = capsys.readouterr().out
     assert 'the scale of no joint is known' not in out
+    assert 'load: 0.8 kg, center of mass (0.100, 0.050, 0.000) m' in out
     assert main([run, '--urdf', str(PLANAR), *DOWN, *known[:2]]) == BROKEN
+    assert main([run, '--urdf', str(PLANAR), *DOWN, *known[:-1]]) == BROKEN
+    assert main([run, '--urdf', str(PLANAR), *DOWN, *known[:5], '--scale', 'all']) == WRITTEN
     assert main([run, '--urdf', str(PLANAR), *DOWN, *known[:-1], 'x']) == BROKEN
 
 

@@ -10,7 +10,10 @@ from screw_dynamics_ros.core.measurement.identification.dynamics.identification 
 from screw_dynamics_ros.core.measurement.identification.dynamics.options import (
     IdentificationOptions,
 )
-from screw_dynamics_ros.core.measurement.identification.dynamics.recording import JointRecording
+from screw_dynamics_ros.core.measurement.identification.dynamics.recording import (
+    JointRecording,
+    Load,
+)
 from screw_dynamics_ros.core.measurement.identification.dynamics.result import DynamicIdentification
 from screw_dynamics_ros.core.measurement.identification.dynamics.unknowns import EffortModel
 
@@ -19,6 +22,7 @@ __all__ = [
     'EffortModel',
     'IdentificationOptions',
     'JointRecording',
+    'Load',
     'identify_dynamics',
     'identify_recordings',
 ]

@@ -46,6 +46,8 @@ class EffortEquations:
         Torques of the nominal bodies alone, and with nominal friction and armature.
     v, a, direction : (M, n) arrays
         Velocities, accelerations and smooth signs of velocities.
+    loaded : (M,) array of bool
+        Whether the load was carried.
     """
 
     t: Array
@@ -58,6 +60,7 @@ class EffortEquations:
     v: Array
     a: Array
     direction: Array
+    loaded: NDArray[np.bool_]
 
     def rows(self, chosen: NDArray[np.bool_]) -> EffortEquations:
         """Return some of the instants, (M,) marked."""
@@ -78,14 +81,15 @@ def equations(
     parts: list[EffortEquations] = []
     names = unknowns.robot.joint_names
     for recording in recordings:
+        loaded = recording.load is not None
         for piece in pieces(recording, cutoff, measured_velocities):
             arrays: list[list[Array]] = []
             for start in range(0, len(piece.t), CHUNK_SIZE):
                 rows = slice(start, start + CHUNK_SIZE)
                 q, v, a = piece.q[rows], piece.v[rows], piece.a[rows]
-                W = unknowns.columns(q, v, a)[:, :, columns]
-                known = unknowns.known_torques(q, v, a, recording.payloads)
-                rigid = unknowns.rigid_torques(q, v, a, recording.payloads)
+                W = unknowns.columns(q, v, a, loaded)[:, :, columns]
+                known = unknowns.known_torques(q, v, a, recording.payloads, loaded)
+                rigid = unknowns.rigid_torques(q, v, a, recording.payloads, loaded)
                 armature = np.array(
                     [unknowns.robot.drives[name].reflected_inertia for name in names]
                 )
@@ -98,7 +102,19 @@ def equations(
             part = np.full(len(t), len(parts))
             effort = piece.low_pass(piece.tau)
             parts.append(
-                EffortEquations(t, part, W, known, effort, rigid, nominal, v, a, direction)
+                EffortEquations(
+                    t,
+                    part,
+                    W,
+                    known,
+                    effort,
+                    rigid,
+                    nominal,
+                    v,
+                    a,
+                    direction,
+                    np.full(len(t), loaded or bool(recording.payloads)),
+                )
             )
     if not parts:
         longest = max(float(recording.t[-1] - recording.t[0]) for recording in recordings)

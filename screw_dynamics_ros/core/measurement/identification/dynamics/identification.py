@@ -43,6 +43,7 @@ from screw_dynamics_ros.core.measurement.identification.dynamics.identified_robo
     identified_bodies,
     identified_drive,
 )
+from screw_dynamics_ros.core.measurement.identification.dynamics.load_check import load_findings
 from screw_dynamics_ros.core.measurement.identification.dynamics.options import (
     IdentificationOptions,
     check_options,
@@ -52,6 +53,7 @@ from screw_dynamics_ros.core.measurement.identification.dynamics.recording impor
     DynamicModel,
     JointRecording,
     checked,
+    common_load,
     measured,
     moving,
 )
@@ -123,12 +125,12 @@ def identify_recordings(
             'no joint moves in the recordings: the robot is at rest; see `excite` for a motion'
         )
     cutoff = options.cutoff or chosen_cutoff(runs)
-    unknowns = Unknowns(robot, options.model)
-    columns, grouping = unknowns.base(moves, reports)
+    unknowns = Unknowns(robot, options.model, common_load(runs))
+    columns, grouping = unknowns.base(moves, reports, {run.load is not None for run in runs})
     every = equations(runs, unknowns, columns, cutoff, options.measured_velocities)
     fitted, held_out = divided(every, options.held_out, cutoff)
     checks = check_efforts(fitted, robot.joint_names)
-    loaded = any(run.payloads for run in runs)
+    loaded = any(run.payloads or run.load for run in runs)
     problem = EffortProblem(unknowns, columns, grouping, fitted, options, checks, loaded)
     fit = problem.fit()
     theta, success = fit_bodies(unknowns, grouping, fit.information, problem.L)
@@ -158,7 +160,7 @@ def _result(
         if known and name.rpartition('/')[0] not in unscaled
     }
     drives = {joint: identified_drive(unknowns, joint, values) for joint in joints}
-    payload, description = identified_bodies(unknowns, theta, drives)
+    payload, load, description = identified_bodies(unknowns, theta, drives)
     offsets = np.array([values.get(f'{joint}/offset', 0.0) for joint in joints])
     gain_deviation = np.zeros(len(joints))
     gain_deviation[list(fit.free)] = np.sqrt(np.diag(fit.covariance))[len(fit.x) :]
@@ -181,6 +183,7 @@ def _result(
         description=description,
         drives=drives,
         payload=None if missing else payload,
+        load=load,
         joint_names=joints,
         effort_scale=scale,
         effort_offset=offsets,
@@ -212,6 +215,7 @@ def _result(
             ),
             *torque_findings(joints, torques, moves),
             *mass_findings(unknowns, description, grouping),
+            *load_findings(problem, fit),
         ),
         torques=torques,
         noise=fit.noise,

@@ -48,13 +48,14 @@ def identified_drive(unknowns: Unknowns, joint: str, values: dict[str, float]) -
 
 def identified_bodies(
     unknowns: Unknowns, theta: Array, drives: dict[str, Drive]
-) -> tuple[RigidBody | None, RobotDescription]:
-    """Return the payload, if it was estimated, and the description with bodies and friction.
+) -> tuple[RigidBody | None, RigidBody | None, RobotDescription]:
+    """Return payload and load, if estimated, and the description with bodies and friction.
 
     Links that do not move keep their inertias, or the nearest ones that can exist.
     """
     found = {name: inertia_of(theta[place]) for name, place in unknowns.bodies.items()}
     payload = found.pop('payload', None) if unknowns.model.payload_link else None
+    load = None if unknowns.load is None else found.pop('load')
     nominal = unknowns.robot.description
     frames = unknowns.robot.tree.frames
     for link in nominal.links:  # of those that do not move, no torque tells anything
@@ -68,8 +69,13 @@ def identified_bodies(
         for link in nominal.links
     ]
     joints = [_with_friction(joint, drives, unknowns) for joint in nominal.joints]
+    bodies = [
+        None if each is None else RigidBody(each.mass, each.com, each.matrix)
+        for each in (payload, load)
+    ]
     return (
-        None if payload is None else RigidBody(payload.mass, payload.com, payload.matrix),
+        bodies[0],
+        bodies[1],
         RobotDescription.from_parts(nominal.name, links, joints, check_inertias=False),
     )
 

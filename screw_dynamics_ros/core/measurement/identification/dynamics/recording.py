@@ -12,7 +12,7 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from screw_dynamics_ros.core.arguments import float_array
+from screw_dynamics_ros.core.arguments import check_number, float_array
 from screw_dynamics_ros.core.description.drives import Drive
 from screw_dynamics_ros.core.description.rigid_body import RigidBody
 from screw_dynamics_ros.core.description.robot_description import RobotDescription
@@ -61,6 +61,25 @@ class DynamicModel(Protocol):
         """Return Y (N, nv, 10 n_links)."""
 
 
+@dataclass(frozen=True)
+class Load:
+    """A load of known mass; its inertia and, unless it is known, its center of mass are estimated.
+
+    Attributes
+    ----------
+    link : str
+        That carries it.
+    mass : float
+        [kg]
+    com : tuple of 3 float, optional
+        Center of mass in the frame of the link [m].
+    """
+
+    link: str
+    mass: float
+    com: tuple[float, float, float] | None = None
+
+
 @dataclass(frozen=True, eq=False)
 class JointRecording:
     """One recorded motion of a robot.
@@ -78,6 +97,8 @@ class JointRecording:
         equation is left out.
     payloads : {link: RigidBody}
         Known bodies that links carried meanwhile.
+    load : Load, optional
+        What was carried, too, and is known in part; the same one in all recordings that have one.
     """
 
     t: Array
@@ -85,6 +106,7 @@ class JointRecording:
     v: Array | None
     tau: Array
     payloads: Mapping[str, RigidBody] = field(default_factory=dict)
+    load: Load | None = None
 
 
 def checked(recording: JointRecording, robot: DynamicModel) -> JointRecording:
@@ -114,6 +136,16 @@ def checked(recording: JointRecording, robot: DynamicModel) -> JointRecording:
     q[:, periodic] = np.unwrap(q[:, periodic], axis=0)
     _leave_out_zeros(tau)
     return replace(recording, t=t, q=q, v=v, tau=tau)
+
+
+def common_load(recordings: Sequence[JointRecording]) -> Load | None:
+    """Return the load of those recordings that have one; raises ArgumentError if they differ."""
+    loads = {each.load for each in recordings if each.load is not None}
+    if len(loads) > 1:
+        raise ArgumentError(f'load: {len(loads)} different loads; one can be estimated')
+    for load in loads:
+        check_number('load.mass', load.mass, positive=True)
+    return next(iter(loads), None)
 
 
 def moving(recordings: Sequence[JointRecording]) -> NDArray[np.bool_]:

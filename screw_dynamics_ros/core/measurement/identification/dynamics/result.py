@@ -58,6 +58,8 @@ class DynamicIdentification:
         Armature and friction; the nominal ones where the scale of efforts is not determined.
     payload : RigidBody or None
         The payload found, in the frame of its link, where one was looked for.
+    load : RigidBody or None
+        The load of known mass, in the frame of its link.
     joint_names : tuple of n str
     effort_scale, effort_offset : (n,) arrays
         torque = scale * reported effort + offset, as the nodes have it [N m, N per unit; N m, N];
@@ -99,6 +101,7 @@ class DynamicIdentification:
     description: RobotDescription
     drives: dict[str, Drive]
     payload: RigidBody | None
+    load: RigidBody | None
     joint_names: tuple[str, ...]
     effort_scale: Array
     effort_offset: Array

@@ -23,7 +23,10 @@ from screw_dynamics_ros.core.measurement.identification.dynamics.pseudo_inertia 
     metric,
     parameters_of,
 )
-from screw_dynamics_ros.core.measurement.identification.dynamics.recording import DynamicModel
+from screw_dynamics_ros.core.measurement.identification.dynamics.recording import (
+    DynamicModel,
+    Load,
+)
 from screw_dynamics_ros.core.tree.multibody_tree import GROUND
 from screw_dynamics_ros.core.types import Array
 
@@ -35,6 +38,11 @@ LIKELY_DIFFERENCE = 0.5
 
 #: A payload of which nothing is known: mass [kg], radius [m], and its relative difference.
 UNKNOWN_MASS, UNKNOWN_RADIUS, UNKNOWN_DIFFERENCE = 1.0, 0.1, 10.0
+
+#: The same relative difference of a load of known mass.
+LOAD_DIFFERENCE = 3.0
+
+KNOWN_SHARE = 1e-6  # of a parameter of a load, by which a known one is taken to be wrong
 
 #: Columns below this share of the largest one are zero.
 COLUMN_TOLERANCE = 1e-9
@@ -83,12 +91,12 @@ class Unknowns:
         + offset = torque.
     nominal : (P,) array
     bodies : {name: slice}
-        Where the ten parameters of each estimated body stand; 'payload' is one.
+        Where the ten parameters of each estimated body stand; 'payload' and 'load' are such ones.
     """
 
-    def __init__(self, robot: DynamicModel, model: EffortModel) -> None:
-        _check(robot, model)
-        self.robot, self.model = robot, model
+    def __init__(self, robot: DynamicModel, model: EffortModel, load: Load | None = None) -> None:
+        _check(robot, model, load)
+        self.robot, self.model, self.load = robot, model, load
         frames = robot.tree.frames
         phi = inertial_parameters(robot.description, tuple(frames))
         self._phi = phi.reshape(-1, len(PARAMETERS))
@@ -107,6 +115,8 @@ class Unknowns:
         if not model.payload_link:
             held[list(chosen.values())] = 0.0
         self._held = held.ravel()
+        if load is not None:
+            chosen['load'] = links[load.link]
         self.bodies = {name: slice(10 * k, 10 * k + 10) for k, name in enumerate(chosen)}
         self.kinds = self._kinds()
         joints = robot.joint_names
@@ -130,10 +140,18 @@ class Unknowns:
         return (*kinds, *(['offset'] * ('offset' in estimate)))
 
     def _nominal_body(self, name: str, k: int) -> Array:
+        if name == 'load' and self.load is not None:
+            c = np.array([*(self.load.com or np.zeros(3)), 1.0])
+            Sigma = np.outer(c, c) + np.diag([*(3 * [UNKNOWN_RADIUS**2]), 0.0])
+            return parameters_of(self.load.mass * Sigma)
         if name != 'payload':
             return self._phi[k]
         size = UNKNOWN_MASS * np.array([*(3 * [UNKNOWN_RADIUS**2]), 1.0])
         return parameters_of(np.diag(size))
+
+    def _known_of_load(self) -> int:
+        """Return how many of the first parameters of the load are known."""
+        return 0 if self.load is None else 1 if self.load.com is None else 4
 
     def _nominal_drives(self, kind: str) -> Array:
         drives = [self.robot.drives[joint] for joint in self.robot.joint_names]
@@ -143,12 +161,16 @@ class Unknowns:
             return np.array([getattr(drive, kind) for drive in drives])
         return np.zeros(len(drives))
 
-    def columns(self, q: Array, v: Array, a: Array) -> Array:
-        """Return W (N, n, P) of a motion."""
+    def columns(self, q: Array, v: Array, a: Array, loaded: bool = False) -> Array:
+        """Return W (N, n, P) of a motion, with the load or without."""
         Y = np.asarray(self.robot.regressor(q, v, a))
         blocks = [Y[:, :, 10 * k : 10 * k + 10] for k in self._link_of_body.values()]
         blocks += [self.drive_columns(kind, v, a) for kind in self.kinds]
-        return np.concatenate(blocks, axis=2)
+        W = np.concatenate(blocks, axis=2)
+        if 'load' in self.bodies:
+            place = self.bodies['load']
+            W[:, :, place.start : place.start + self._known_of_load() if loaded else place.stop] = 0
+        return W
 
     def drive_columns(self, kind: str, v: Array, a: Array) -> Array:
         """Return the columns (N, n, n) of one kind of joint parameters."""
@@ -170,10 +192,16 @@ class Unknowns:
         return np.asarray(v / np.sqrt(v**2 + self.model.smoothing**2))
 
     def known_torques(
-        self, q: Array, v: Array, a: Array, payloads: Mapping[str, RigidBody]
+        self,
+        q: Array,
+        v: Array,
+        a: Array,
+        payloads: Mapping[str, RigidBody],
+        loaded: bool = False,
     ) -> Array:
         """Return the torques (N, n) of what is not estimated: held bodies, known payloads, drives.
 
+        Of a load what is known of it is included.
         A rotor's spin (`Drive.rotor_axis`) is not in it.
         """
         Y = np.asarray(self.robot.regressor(q, v, a))
@@ -186,6 +214,10 @@ class Unknowns:
             m, h, I = payload.mass, payload.first_moment, payload.inertia  # noqa: E741
             entries = (I[0, 0], I[0, 1], I[1, 1], I[0, 2], I[1, 2], I[2, 2])
             known[k : k + 10] += [m, *h, *entries]
+        if loaded and self.load is not None:
+            k = 10 * links.index(self.load.link)
+            count = self._known_of_load()
+            known[k : k + count] += self._nominal_body('load', k)[:count]
         torques = Y @ known
         if 'armature' not in self.kinds:
             torques = torques + self._nominal_drives('armature') * a
@@ -194,11 +226,16 @@ class Unknowns:
         return torques
 
     def rigid_torques(
-        self, q: Array, v: Array, a: Array, payloads: Mapping[str, RigidBody]
+        self,
+        q: Array,
+        v: Array,
+        a: Array,
+        payloads: Mapping[str, RigidBody],
+        loaded: bool = False,
     ) -> Array:
         """Return the torques (N, n) of the nominal bodies and known payloads alone."""
-        nominal = Unknowns(self.robot, EffortModel(estimate=('armature', 'friction')))
-        return nominal.known_torques(q, v, a, payloads)
+        nominal = Unknowns(self.robot, EffortModel(estimate=('armature', 'friction')), self.load)
+        return nominal.known_torques(q, v, a, payloads, loaded)
 
     def friction(self, v: Array) -> Array:
         """Return the nominal friction (N, n)."""
@@ -218,8 +255,15 @@ class Unknowns:
         L = np.zeros((len(self.names), len(self.names)))
         for name, place in self.bodies.items():
             D = metric(self.nominal[place])
-            wide = UNKNOWN_DIFFERENCE if name == 'payload' else LIKELY_DIFFERENCE
-            L[place, place] = wide * np.linalg.cholesky(np.linalg.inv(D.T @ D))
+            wide = {'payload': UNKNOWN_DIFFERENCE, 'load': LOAD_DIFFERENCE}.get(
+                name, LIKELY_DIFFERENCE
+            )
+            known = self._known_of_load() if name == 'load' else 0
+            free = slice(place.start + known, place.stop)
+            D = D[:, known:]
+            L[free, free] = wide * np.linalg.cholesky(np.linalg.inv(D.T @ D))
+            for k in range(place.start, free.start):
+                L[k, k] = KNOWN_SHARE * self.nominal[place.start]
         sizes = {
             'armature': torque / np.maximum(a, 1e-3),
             'damping': torque / np.maximum(v, 1e-3),
@@ -231,17 +275,24 @@ class Unknowns:
                 k += 1
         return L
 
-    def base(self, moves: NDArray[np.bool_], measured: NDArray[np.bool_]) -> tuple[Array, Array]:
+    def base(
+        self,
+        moves: NDArray[np.bool_],
+        measured: NDArray[np.bool_],
+        loaded: Collection[bool] = (False,),
+    ) -> tuple[Array, Array]:
         """Return independent columns and their grouping G (p, P): W = W[:, columns] G.
 
-        For any motion of the joints that move, seen in the torques of those that are measured.
+        For any motion of the joints that move, seen in the torques of those that are measured,
+        with the load, without it, or both.
         """
         n, count = len(moves), len(self.names)
         samples = 2 * -(-count // max(int(measured.sum()), 1)) + 10
         rng = np.random.default_rng(0)
         q = np.where(moves, rng.uniform(-np.pi, np.pi, (samples, n)), 0.3)
         v, a = (np.where(moves, rng.normal(size=(samples, n)), 0.0) for _ in range(2))
-        W = self.columns(q, v, a)[:, measured].reshape(-1, count)
+        W = np.concatenate([self.columns(q, v, a, each)[:, measured] for each in loaded])
+        W = W.reshape(-1, count)
         # Rounding of what is zero would count as a column.
         sizes = np.linalg.norm(W, axis=0)
         W[:, sizes < COLUMN_TOLERANCE * sizes.max(initial=0.0)] = 0.0
@@ -256,7 +307,7 @@ class Unknowns:
         return 'kg' if kind == 'm' else 'kg m' if kind[0] == 'm' else 'kg m^2'
 
 
-def _check(robot: DynamicModel, model: EffortModel) -> None:
+def _check(robot: DynamicModel, model: EffortModel, load: Load | None) -> None:
     unknown = [group for group in model.estimate if group not in GROUPS]
     if unknown:
         raise UnknownNameError(f'estimate: no {unknown[0]!r}; choose from {", ".join(GROUPS)}')
@@ -267,6 +318,10 @@ def _check(robot: DynamicModel, model: EffortModel) -> None:
     if model.payload_link and robot.tree.frames[model.payload_link].body == GROUND:
         raise ArgumentError(
             f'payload_link: {model.payload_link!r} does not move, no torque tells its payload'
+        )
+    if load is not None and load.link not in robot.tree.frames:
+        raise UnknownNameError(
+            f'no link {load.link!r} to carry a load: {", ".join(robot.tree.frames)}'
         )
     if not model.estimate and not model.payload_link:
         raise ArgumentError(f'nothing to estimate; choose from {", ".join(GROUPS)}')

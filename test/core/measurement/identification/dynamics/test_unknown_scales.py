@@ -14,10 +14,12 @@ import yaml
 
 from screw_dynamics_ros.cli.identify.output_files import parameter_file
 from screw_dynamics_ros.cli.identify.report import lines
-from screw_dynamics_ros.core import Drive, Robot
+from screw_dynamics_ros.core import ArgumentError, Drive, Robot, UnknownNameError
+from screw_dynamics_ros.core.description.rigid_body import RigidBody
 from screw_dynamics_ros.core.measurement.identification.dynamics import (
     EffortModel,
     IdentificationOptions,
+    Load,
     identify_recordings,
 )
 from screw_dynamics_ros.core.measurement.identification.dynamics.unknowns import GROUPS
@@ -40,17 +42,16 @@ def motion():
     return replace(motion, center=np.array([0.0, -1.5, 0.5, -0.5, 0.5, 0.0]))
 
 
-def currents(arm, motion, armature, effort_noise=1e-3, time=12.0):
+def currents(arm, motion, armature, effort_noise=1e-3, payloads=None):
     """Return what drivers with `SCALES` report of the nominal arm with rotors and friction."""
     sizes = armature * np.array([5.0, 7.0, 1.6, 0.3, 0.4, 0.35])
     drives = {
         joint: Drive(armature=size, damping=3.0, coulomb=3.0, smoothing=SMOOTHING)
         for joint, size in zip(arm.joint_names, sizes)
     }
-    recording = computed(
-        Robot(arm.description, drives=drives), motion, time=time, effort_noise=effort_noise
-    )
-    return replace(recording, tau=recording.tau / SCALES)
+    robot = Robot(arm.description, drives=drives)
+    recording = computed(robot, motion, 12.0, payloads, effort_noise=effort_noise)
+    return replace(recording, tau=recording.tau / SCALES, payloads={})
 
 
 @pytest.mark.parametrize(
@@ -85,3 +86,59 @@ def test_a_scale_that_the_motion_does_not_determine(arm, motion, unit):
     assert parameters['effort_joints'] == list(arm.joint_names[:-1])
     assert list(parameters['drives']) == parameters['effort_joints']
     assert re.search('wrist_3_joint +not determined', '\n'.join(lines(result)))
+
+
+BODY = RigidBody(2.8, [0.03, 0.16, 0.03], np.diag([0.01, 0.02, 0.015]))
+
+
+@pytest.fixture(scope='module')
+def recordings(arm, motion):
+    """Return the currents of an arm without and with a load, 1.4 times heavier than its URDF."""
+    links = [
+        each if each.inertia is None else replace(each, inertia=heavier(each.inertia, 1.4))
+        for each in arm.description.links
+    ]
+    description = type(arm.description).from_parts('heavy', links, arm.description.joints)
+    heavy = Robot(description)
+    return [currents(heavy, motion, 1.0, 0.02, load) for load in ({}, {'tool0': BODY})]
+
+
+def heavier(inertia, factor):
+    return RigidBody(factor * inertia.mass, inertia.com, factor * inertia.matrix)
+
+
+def about_load(result):
+    return [str(finding) for finding in result.findings if finding.subject == 'load']
+
+
+def test_a_load_of_known_mass_fixes_the_scales(arm, recordings):
+    """Nominal masses are wrong; the center of mass and the inertia of the load are estimated."""
+    free, loaded = recordings
+    result = identify_recordings(
+        arm, [free, replace(loaded, load=Load('tool0', BODY.mass))], OPTIONS
+    )
+    low, high = result.scale_intervals().T
+    assert np.all((low < SCALES) & (high > SCALES))
+    assert np.all(high - low < 0.5 * SCALES)
+    assert result.load.mass == pytest.approx(BODY.mass)
+    assert result.load.com == pytest.approx(BODY.com, abs=0.01)
+    assert not about_load(result)
+
+
+def test_a_load_that_is_elsewhere_is_a_finding(arm, recordings):
+    free, loaded = recordings
+    load = Load('tool0', BODY.mass, (0.0, 0.0, 0.05))
+    result = identify_recordings(arm, [free, replace(loaded, load=load)], OPTIONS)
+    assert result.load.com == pytest.approx(load.com, abs=1e-3)
+    assert ['without disagree' in text for text in about_load(result)] == [True]
+
+
+def test_loads_that_cannot_be(arm, recordings):
+    free, loaded = recordings
+    with pytest.raises(UnknownNameError, match="no link 'hand'"):
+        identify_recordings(arm, [replace(free, load=Load('hand', 1.0))], OPTIONS)
+    with pytest.raises(ArgumentError, match='mass'):
+        identify_recordings(arm, [replace(free, load=Load('tool0', -1.0))], OPTIONS)
+    loads = [replace(loaded, load=Load('tool0', mass)) for mass in (1.0, 2.0)]
+    with pytest.raises(ArgumentError, match='2 different loads'):
+        identify_recordings(arm, loads, OPTIONS)
