@@ -40,7 +40,7 @@ from screw_dynamics_ros.core.measurement.identification.dynamics import (
     DynamicIdentification,
     EffortModel,
     IdentificationOptions,
-    Load,
+    KnownLoad,
     identify_recordings,
 )
 from screw_dynamics_ros.core.measurement.identification.dynamics.unknowns import GROUPS
@@ -130,7 +130,7 @@ def identified(
     return text, result, notes
 
 
-def known_payload(options: argparse.Namespace) -> Load | None:
+def known_payload(options: argparse.Namespace) -> KnownLoad | None:
     """Return the load of the loaded recordings; raises `UnusableError`."""
     if (options.known_payload is None) != (not options.loaded):
         raise UnusableError('--loaded and --known-payload belong together; give both')
@@ -146,7 +146,7 @@ def known_payload(options: argparse.Namespace) -> Load | None:
             f'argument --known-payload: {" ".join(texts)!r} is not a mass [kg], nor a mass and a '
             'center of mass x y z in the frame of the link [m]; give a link and these numbers'
         ) from None
-    return Load(link, mass, (com[0], com[1], com[2]) if com else None)
+    return KnownLoad(link, mass, (com[0], com[1], com[2]) if com else None)
 
 
 def write(
@@ -225,8 +225,8 @@ def parse(arguments: Sequence[str]) -> argparse.Namespace:
         '--known-payload',
         nargs='+',
         metavar=('LINK', 'KG [X Y Z]'),
-        help='mass of what the robot carried in --loaded recordings, and its center of mass if that '
-        'is certain: fixes the scale of the efforts',
+        help='mass of what the robot carried in --loaded recordings, and its center of mass if '
+        'that is certain: fixes the scale of the efforts',
     )
     add(
         '--stribeck',

@@ -17,7 +17,7 @@ from screw_dynamics_ros.cli.recorded_joints import check_left_out, renamed_joint
 from screw_dynamics_ros.core import Robot, UnknownNameError
 from screw_dynamics_ros.core.measurement.identification.dynamics import (
     JointRecording,
-    Load,
+    KnownLoad,
 )
 from screw_dynamics_ros.core.types import Array
 
@@ -106,7 +106,7 @@ def _arrays(path: Path) -> RecordedStates:
 def of_robot(
     states: RecordedStates,
     robot: Robot,
-    load: Load | None,
+    load: KnownLoad | None,
     left_out: Collection[str] = (),
 ) -> tuple[JointRecording, list[str]]:
     """Return the recording in the order of the robot's joints, and what had to be left out.

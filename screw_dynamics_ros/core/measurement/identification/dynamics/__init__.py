@@ -12,7 +12,7 @@ from screw_dynamics_ros.core.measurement.identification.dynamics.options import 
 )
 from screw_dynamics_ros.core.measurement.identification.dynamics.recording import (
     JointRecording,
-    Load,
+    KnownLoad,
 )
 from screw_dynamics_ros.core.measurement.identification.dynamics.result import DynamicIdentification
 from screw_dynamics_ros.core.measurement.identification.dynamics.unknowns import EffortModel
@@ -22,7 +22,7 @@ __all__ = [
     'EffortModel',
     'IdentificationOptions',
     'JointRecording',
-    'Load',
+    'KnownLoad',
     'identify_dynamics',
     'identify_recordings',
 ]

@@ -62,7 +62,7 @@ class DynamicModel(Protocol):
 
 
 @dataclass(frozen=True)
-class Load:
+class KnownLoad:
     """A load of known mass; its inertia and, unless it is known, its center of mass are estimated.
 
     Attributes
@@ -97,7 +97,7 @@ class JointRecording:
         equation is left out.
     payloads : {link: RigidBody}
         Known bodies that links carried meanwhile.
-    load : Load, optional
+    load : KnownLoad, optional
         What was carried, too, and is known in part; the same one in all recordings that have one.
     """
 
@@ -106,7 +106,7 @@ class JointRecording:
     v: Array | None
     tau: Array
     payloads: Mapping[str, RigidBody] = field(default_factory=dict)
-    load: Load | None = None
+    load: KnownLoad | None = None
 
 
 def checked(recording: JointRecording, robot: DynamicModel) -> JointRecording:
@@ -138,7 +138,7 @@ def checked(recording: JointRecording, robot: DynamicModel) -> JointRecording:
     return replace(recording, t=t, q=q, v=v, tau=tau)
 
 
-def common_load(recordings: Sequence[JointRecording]) -> Load | None:
+def common_load(recordings: Sequence[JointRecording]) -> KnownLoad | None:
     """Return the load of those recordings that have one; raises ArgumentError if they differ."""
     loads = {each.load for each in recordings if each.load is not None}
     if len(loads) > 1:

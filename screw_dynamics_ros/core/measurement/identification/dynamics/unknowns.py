@@ -25,7 +25,7 @@ from screw_dynamics_ros.core.measurement.identification.dynamics.pseudo_inertia 
 )
 from screw_dynamics_ros.core.measurement.identification.dynamics.recording import (
     DynamicModel,
-    Load,
+    KnownLoad,
 )
 from screw_dynamics_ros.core.tree.multibody_tree import GROUND
 from screw_dynamics_ros.core.types import Array
@@ -94,7 +94,9 @@ class Unknowns:
         Where the ten parameters of each estimated body stand; 'payload' and 'load' are such ones.
     """
 
-    def __init__(self, robot: DynamicModel, model: EffortModel, load: Load | None = None) -> None:
+    def __init__(
+        self, robot: DynamicModel, model: EffortModel, load: KnownLoad | None = None
+    ) -> None:
         _check(robot, model, load)
         self.robot, self.model, self.load = robot, model, load
         frames = robot.tree.frames
@@ -307,7 +309,7 @@ class Unknowns:
         return 'kg' if kind == 'm' else 'kg m' if kind[0] == 'm' else 'kg m^2'
 
 
-def _check(robot: DynamicModel, model: EffortModel, load: Load | None) -> None:
+def _check(robot: DynamicModel, model: EffortModel, load: KnownLoad | None) -> None:
     unknown = [group for group in model.estimate if group not in GROUPS]
     if unknown:
         raise UnknownNameError(f'estimate: no {unknown[0]!r}; choose from {", ".join(GROUPS)}')

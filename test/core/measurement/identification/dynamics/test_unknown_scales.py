@@ -19,7 +19,7 @@ from screw_dynamics_ros.core.description.rigid_body import RigidBody
 from screw_dynamics_ros.core.measurement.identification.dynamics import (
     EffortModel,
     IdentificationOptions,
-    Load,
+    KnownLoad,
     identify_recordings,
 )
 from screw_dynamics_ros.core.measurement.identification.dynamics.unknowns import GROUPS
@@ -115,7 +115,7 @@ def test_a_load_of_known_mass_fixes_the_scales(arm, recordings):
     """Nominal masses are wrong; the center of mass and the inertia of the load are estimated."""
     free, loaded = recordings
     result = identify_recordings(
-        arm, [free, replace(loaded, load=Load('tool0', BODY.mass))], OPTIONS
+        arm, [free, replace(loaded, load=KnownLoad('tool0', BODY.mass))], OPTIONS
     )
     low, high = result.scale_intervals().T
     assert np.all((low < SCALES) & (high > SCALES))
@@ -127,7 +127,7 @@ def test_a_load_of_known_mass_fixes_the_scales(arm, recordings):
 
 def test_a_load_that_is_elsewhere_is_a_finding(arm, recordings):
     free, loaded = recordings
-    load = Load('tool0', BODY.mass, (0.0, 0.0, 0.05))
+    load = KnownLoad('tool0', BODY.mass, (0.0, 0.0, 0.05))
     result = identify_recordings(arm, [free, replace(loaded, load=load)], OPTIONS)
     assert result.load.com == pytest.approx(load.com, abs=1e-3)
     assert ['without disagree' in text for text in about_load(result)] == [True]
@@ -136,9 +136,9 @@ def test_a_load_that_is_elsewhere_is_a_finding(arm, recordings):
 def test_loads_that_cannot_be(arm, recordings):
     free, loaded = recordings
     with pytest.raises(UnknownNameError, match="no link 'hand'"):
-        identify_recordings(arm, [replace(free, load=Load('hand', 1.0))], OPTIONS)
+        identify_recordings(arm, [replace(free, load=KnownLoad('hand', 1.0))], OPTIONS)
     with pytest.raises(ArgumentError, match='mass'):
-        identify_recordings(arm, [replace(free, load=Load('tool0', -1.0))], OPTIONS)
-    loads = [replace(loaded, load=Load('tool0', mass)) for mass in (1.0, 2.0)]
+        identify_recordings(arm, [replace(free, load=KnownLoad('tool0', -1.0))], OPTIONS)
+    loads = [replace(loaded, load=KnownLoad('tool0', mass)) for mass in (1.0, 2.0)]
     with pytest.raises(ArgumentError, match='2 different loads'):
         identify_recordings(arm, loads, OPTIONS)
