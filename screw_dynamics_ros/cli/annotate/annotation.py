@@ -17,12 +17,14 @@ from screw_dynamics_ros.cli.annotate.tables import ParquetTable
 from screw_dynamics_ros.cli.annotate.topics import Topics
 from screw_dynamics_ros.core import Robot
 from screw_dynamics_ros.core.description.ros2_control import unmet_condition
+from screw_dynamics_ros.core.description.urdf_fixed_joints import with_fixed_joints
 from screw_dynamics_ros.core.measurement.annotation import Annotator
 from screw_dynamics_ros.core.measurement.annotation.annotate import MotionArrays
 from screw_dynamics_ros.nodes.model.running_model import joint_state_mapper, leaf_links
 from screw_dynamics_ros.nodes.model.scalar_joints import ScalarJoints
 from screw_dynamics_ros.ros.joint_states.mapper import JointStateMapper
 from screw_dynamics_ros.ros.joint_states.policies import Reason, Record
+from screw_dynamics_ros.ros.recordings.coverage import check_coverage, refusals
 from screw_dynamics_ros.ros.recordings.outputs import open_output
 from screw_dynamics_ros.ros.recordings.recording import JOINT_STATE, read_description
 from screw_dynamics_ros.ros.recordings.states import StateMaker, States
@@ -32,6 +34,9 @@ Progress = Callable[[float], None]
 
 #: Shares of the time that reading takes.
 READING_SHARE = 0.3
+
+#: Outputs that need efforts.
+OF_EFFORTS = {'external_torque', 'wrench'}
 
 #: The last one that was made: recordings of a folder mostly show one robot.
 ANNOTATORS: dict[tuple[str, str], Annotator] = {}
@@ -46,14 +51,17 @@ class AnnotationReport(NamedTuple):
         Joint states recorded, and complete states made of them.
     records : dict
         What was wrong with joint states, by reason.
-    topics : tuple of str
-        Those that were added.
+    topics : dict
+        How many messages were added on each topic.
+    why_empty : str
+        Why topics have no messages, if some have none.
     """
 
     messages: int
     states: int
     records: dict[Reason, Record]
-    topics: tuple[str, ...]
+    topics: dict[str, int]
+    why_empty: str
 
 
 def annotate_recording(
@@ -81,17 +89,24 @@ def annotate_recording(
             policies=request.policies,
             effort_fault=unmet_condition(text, request.value('effort_condition')),
         )
+        check_coverage(
+            reader,
+            request.topic,
+            mapper.measured_joints,
+            request.policies,
+            set(annotator.outputs) <= OF_EFFORTS,
+        )
         states = read_states(reader, request.topic, mapper, lambda s: progress(READING_SHARE * s))
         if not len(states.stamps):
-            raise RecordingError(f'{source}: no state of the robot can be made: {why(mapper)}')
+            raise RecordingError(f'{source}: no state of the robot can be made: {refusals(mapper)}')
         motion = whole_motion(annotator, states)
         table = ParquetTable.open(parquet, robot, annotator) if parquet is not None else None
         count = reader.counts[request.topic]
-        added: tuple[str, ...] = ()
+        added: dict[str, int] = {}
         try:
             if target is not None:
                 added = write_recording(
-                    reader, target, request, annotator, motion, states, table, progress
+                    reader, target, request, annotator, motion, states, table, progress, mapper
                 )
             elif table is not None:
                 for part, results in annotator.blocks(motion):
@@ -103,19 +118,21 @@ def annotate_recording(
             raise
         if table is not None:
             table.finish()
-        return AnnotationReport(count, len(motion.t), dict(mapper.records), added)
+        return AnnotationReport(
+            count, len(motion.t), dict(mapper.records), added, why_empty(states, mapper)
+        )
 
 
 def description(reader: RecordingReader, request: Request) -> str:
     """Return the description that counts; raises `RecordingError` if there is none."""
-    if request.urdf is not None:
-        return request.urdf
-    text = read_description(reader, request.description_topic)
+    text = request.urdf
+    if text is None:
+        text = read_description(reader, request.description_topic)
     if text is None:
         raise RecordingError(
             f'{reader.path}: {request.description_topic} is not recorded; give --urdf'
         )
-    return text
+    return with_fixed_joints(text, request.left_out) if request.left_out else text
 
 
 def annotator_for(text: str, request: Request) -> Annotator:
@@ -159,14 +176,6 @@ def read_states(
     return whole.first(count)
 
 
-def why(mapper: JointStateMapper) -> str:
-    """Return why messages were refused, as text."""
-    return '; '.join(
-        f'{reason.value} ({record.count} times, {record.detail})'
-        for reason, record in mapper.records.items()
-    )
-
-
 def whole_motion(annotator: Annotator, states: States) -> MotionArrays:
     """Return the motion of all joints; those that joint states cannot carry are at zero."""
     robot = annotator.robot
@@ -189,9 +198,14 @@ def write_recording(
     states: States,
     table: ParquetTable | None,
     progress: Progress,
-) -> tuple[str, ...]:
-    """Write the recording with outputs; return the topics that were added."""
+    mapper: JointStateMapper,
+) -> dict[str, int]:
+    """Write the recording with outputs; return how many messages each topic got.
+
+    Raises RecordingError, and writes nothing, if all topics are without messages.
+    """
     topics: Topics | None = None
+    counts: dict[str, int] = {}
     with open_output(target, reader, request.compression, str(os.getpid())) as output:
         for part, results in annotator.blocks(motion):
             if topics is None:
@@ -203,12 +217,35 @@ def write_recording(
                 if static is not None and has_tf:
                     output.add_topic('/tf_static', static[0], latched=True)
                     output.write_message('/tf_static', int(states.received[0]), static[1])
-            output.write(states.received[part], motion.t[part], topics.stacks(results))
+            stacks = topics.stacks(results)
+            for stack in stacks:
+                counts[stack.topic] = counts.get(stack.topic, 0) + int(stack.present.sum())
+            output.write(states.received[part], motion.t[part], stacks)
             if table is not None:
                 table.add(motion, part, results)
             progress(READING_SHARE + (1.0 - READING_SHARE) * part.stop / len(motion.t))
+        if counts and not any(counts.values()):
+            raise RecordingError(
+                f'{reader.path}: {", ".join(counts)} would have no message: '
+                f'{why_empty(states, mapper)}'
+            )
         output.finish()
-    return topics.names if topics is not None else ()
+    return counts
+
+
+def why_empty(states: States, mapper: JointStateMapper) -> str:
+    """Return why outputs have no values in any state, and the remedy."""
+    for what, values, parameter in (
+        ('efforts', states.tau, 'effort_policy'),
+        ('velocities', states.v, 'velocity_policy'),
+    ):
+        lacking = ~np.isfinite(values)
+        if lacking.any(axis=1).all():
+            return (
+                f'no state has all {what}, as {parameter} requires ({refusals(mapper)}); '
+                f'--leave-out joints without them, or --set {parameter}=zero'
+            )
+    return 'the joints do not determine their values in any state'
 
 
 def topics_for(

@@ -35,6 +35,7 @@ from screw_dynamics_ros.cli.command_line import (
     own_arguments,
     progress_bar,
 )
+from screw_dynamics_ros.cli.recorded_joints import add_left_out
 from screw_dynamics_ros.core import ScrewDynamicsError
 from screw_dynamics_ros.core.measurement.annotation.settings import DEFAULT, OUTPUTS
 from screw_dynamics_ros.entry import INTERRUPTED
@@ -43,8 +44,9 @@ from screw_dynamics_ros.ros.recordings.mcap_records import COMPRESSIONS
 WRITTEN, REFUSED, PARTLY, BROKEN = 0, 1, 2, 3
 EXIT_STATUS = (
     f'exit status: {WRITTEN} written, {REFUSED} the recording or the description was refused '
-    f'(nothing is written), {PARTLY} some recordings of a folder were left out, {BROKEN} an '
-    f'argument cannot be used, {INTERRUPTED} it was interrupted'
+    f'(nothing is written), {PARTLY} some recordings of a folder were left out, or outputs that '
+    f'--outputs names have no messages, {BROKEN} an argument cannot be used, {INTERRUPTED} it was '
+    'interrupted'
 )
 
 
@@ -72,7 +74,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print('\nannotate: interrupted', file=sys.stderr)
         return INTERRUPTED
     print('\n'.join(lines(report)))
-    return WRITTEN
+    # Some robots cannot have all of the default outputs.
+    return PARTLY if options.outputs and not all(report.topics.values()) else WRITTEN
 
 
 def annotate_all(options: argparse.Namespace, request: Request) -> int:
@@ -108,7 +111,11 @@ def lines(report: AnnotationReport) -> list[str]:
         f'  {record.count} times: {reason.value} {record.detail}'.rstrip()
         for reason, record in report.records.items()
     ]
-    return text + [f'  {topic}' for topic in report.topics]
+    text += [f'{count:8d} {topic}' for topic, count in report.topics.items()]
+    empty = [topic for topic, count in report.topics.items() if not count]
+    if empty:
+        text.append(f'no message on {", ".join(empty)}: {report.why_empty}')
+    return text
 
 
 def request_of(options: argparse.Namespace) -> Request:
@@ -122,11 +129,12 @@ def request_of(options: argparse.Namespace) -> Request:
         options.topic,
         options.description_topic,
         read_text(options.urdf),
-        options.outputs,
+        options.outputs or DEFAULT,
         options.frames,
         parameter_values(options.set),
         options.namespace,
         options.compression,
+        options.leave_out,
     )
 
 
@@ -136,7 +144,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     add(
         '--outputs',
         type=names,
-        default=DEFAULT,
+        default=(),
         metavar='A,B',
         help=f'of {", ".join(OUTPUTS)} (default: all but matrices)',
     )
@@ -161,6 +169,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         metavar='NAME=VALUE',
         help='a parameter of the nodes, such as observer=momentum or payload_mass=1.2',
     )
+    add_left_out(parser)
     add('--namespace', default='', help='namespace of the added topics')
     add(
         '--compression',

@@ -56,6 +56,8 @@ class Request:
         Put before the names of topics.
     compression : {'none', 'lz4', 'zstd'}
         Of the chunks with outputs.
+    left_out : tuple of str
+        Joints that are held at zero.
     """
 
     topic: str = '/joint_states'
@@ -66,6 +68,7 @@ class Request:
     values: dict[str, Any] = field(default_factory=dict)
     namespace: str = ''
     compression: str = 'lz4'
+    left_out: tuple[str, ...] = ()
 
     def value(self, name: str) -> Any:
         """Return the value of a parameter."""

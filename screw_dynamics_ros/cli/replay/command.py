@@ -31,9 +31,12 @@ from screw_dynamics_ros.cli.command_line import (
     own_arguments,
     progress_bar,
 )
+from screw_dynamics_ros.cli.recorded_joints import add_left_out
 from screw_dynamics_ros.core import ScrewDynamicsError
+from screw_dynamics_ros.core.description.urdf_fixed_joints import with_fixed_joints
 from screw_dynamics_ros.entry import INTERRUPTED
 from screw_dynamics_ros.registry import NODES, load
+from screw_dynamics_ros.ros.recordings.coverage import check_coverage, refusals
 from screw_dynamics_ros.ros.recordings.forms import is_known
 from screw_dynamics_ros.ros.recordings.mcap_records import COMPRESSIONS
 from screw_dynamics_ros.ros.recordings.outputs import open_output
@@ -111,6 +114,7 @@ def replay(options: argparse.Namespace, ros_arguments: Sequence[str]) -> dict[st
                     output.write_message(topic, now, data)
                     counts[topic] += 1
 
+            nodes.check(reader, options)
             total, done = max(reader.counts[options.topic], 1), 0
             for block in reader.blocks(options.topic):
                 for k, received in enumerate(block.received.tolist()):
@@ -118,6 +122,11 @@ def replay(options: argparse.Namespace, ros_arguments: Sequence[str]) -> dict[st
                     nodes.receive(block.message(k), received)
                 done += len(block.sizes)
                 progress(done / total)
+            if not any(counts.values()):
+                raise RecordingError(
+                    f'{reader.path}: no message is published on any topic: '
+                    f'{nodes.refusals() or "nothing was wrong with the joint states"}'
+                )
             output.finish()
     return counts
 
@@ -177,6 +186,22 @@ class Nodes:
         """Return the types of all topics."""
         return {topic: kind for each in self._nodes for topic, kind in each.topics().items()}
 
+    def check(self, reader: RecordingReader, options: argparse.Namespace) -> None:
+        """Raise RecordingError if no node can make a state of the recording."""
+        for each in self._nodes:
+            check_coverage(
+                reader,
+                options.topic,
+                each.mapper.measured_joints,
+                each.mapper.policies,
+                set(options.nodes) == {'wrench_estimator'} and not options.topics,
+            )
+
+    def refusals(self) -> str:
+        """Return what was wrong with joint states, as text."""
+        texts = dict.fromkeys(refusals(each.mapper) for each in self._nodes)
+        return '; '.join(filter(None, texts))
+
     def receive(self, data: bytes, received: int) -> None:
         """Let all nodes process a joint state."""
         for each in self._nodes:
@@ -185,17 +210,19 @@ class Nodes:
 
 def description(options: argparse.Namespace, reader: RecordingReader) -> str:
     """Return the description that counts."""
+    text: str | None
     if options.urdf is not None:
         try:
-            return str(options.urdf.read_text(encoding='utf-8'))
+            text = str(options.urdf.read_text(encoding='utf-8'))
         except (OSError, UnicodeDecodeError) as error:
             raise UnusableError(f'argument --urdf: cannot read {options.urdf}: {error}') from None
-    text = read_description(reader, options.description_topic)
+    else:
+        text = read_description(reader, options.description_topic)
     if text is None:
         raise RecordingError(
             f'{reader.path}: {options.description_topic} is not recorded; give --urdf'
         )
-    return text
+    return with_fixed_joints(text, options.leave_out) if options.leave_out else text
 
 
 def parse(arguments: Sequence[str]) -> argparse.Namespace:
@@ -225,6 +252,7 @@ def parse(arguments: Sequence[str]) -> argparse.Namespace:
         help='topic of the joint states (default: /joint_states)',
     )
     add('--description-topic', default='/robot_description', metavar='TOPIC')
+    add_left_out(parser)
     add(
         '--compression', choices=COMPRESSIONS, default='lz4', help='compression of the added chunks'
     )

@@ -18,7 +18,6 @@ from screw_dynamics_ros.cli.annotate.annotation import (
     description,
     read_states,
     whole_motion,
-    why,
 )
 from screw_dynamics_ros.cli.annotate.request import Request
 from screw_dynamics_ros.cli.view.mesh_files import installed_mesh, local_mesh
@@ -37,6 +36,7 @@ from screw_dynamics_ros.nodes.model.running_model import joint_state_mapper, lea
 from screw_dynamics_ros.nodes.model.scalar_joints import ScalarJoints
 from screw_dynamics_ros.ros.description import urdf_text
 from screw_dynamics_ros.ros.names import topic_tokens
+from screw_dynamics_ros.ros.recordings.coverage import refusals
 from screw_dynamics_ros.ros.recordings.recording import (
     JOINT_STATE,
     WRENCH,
@@ -124,7 +124,7 @@ class RecordingSource:
             states = read_states(reader, topic, mapper, progress)
             types = dict(reader.types)
         if not len(states.stamps):
-            raise RecordingError(f'{path}: no state of the robot can be made: {why(mapper)}')
+            raise RecordingError(f'{path}: no state of the robot can be made: {refusals(mapper)}')
         self._recorded = recorded_torques(path, types, start, ScalarJoints(self.robot))
         self._wrenches = recorded_wrenches(path, types, start, self.robot)
         self._annotator = self._annotator_with({})

@@ -12,7 +12,7 @@ pytest.importorskip('rosbags')
 
 from rosbags.rosbag2 import Reader
 
-from screw_dynamics_ros.cli.annotate.command import BROKEN, REFUSED, WRITTEN, main
+from screw_dynamics_ros.cli.annotate.command import BROKEN, PARTLY, REFUSED, WRITTEN, main
 from screw_dynamics_ros.core import AnnotationSettings, Robot, annotate_arrays
 from support.recordings import JOINT_STATE, STORE, STRING, joint_state, string, writing
 from support.robots import urdf_path
@@ -330,3 +330,62 @@ def test_a_full_disk_leaves_nothing(tmp_path, recorded, monkeypatch, capsys):
     assert main([str(source), '-o', str(tmp_path / 'out.mcap')]) == BROKEN
     assert 'No space left' in capsys.readouterr().err
     assert not list(tmp_path.glob('*out*'))
+
+
+def arm_alone(folder, motion):
+    """Return a recording without the joint of the fingers, which the description has."""
+    names, t, q, v, tau = motion
+    arm = [i for i, name in enumerate(names) if 'finger' not in name]
+    topics = {'/joint_states': JOINT_STATE, '/robot_description': STRING}
+    with writing(folder / 'arm', topics) as put:
+        put('/robot_description', START, string(PANDA))
+        for k, stamp in enumerate(t.tolist()):
+            some = [names[i] for i in arm]
+            values = [x[k, arm] for x in (q, v, tau)]
+            put('/joint_states', stamp, joint_state(stamp, some, *values))
+    return folder / 'arm'
+
+
+def test_joints_that_no_message_reports_are_named_at_once(tmp_path, motion, capsys):
+    """Before anything is computed, with what helps; then this helps."""
+    source, target = str(arm_alone(tmp_path, motion)), tmp_path / 'out.mcap'
+    options = [source, '-o', str(target), '--outputs', 'external_torque,gravity']
+    assert main(options) == REFUSED
+    remedy = '--leave-out panda_finger_joint1'
+    assert f'has positions of panda_finger_joint1; {remedy}' in capsys.readouterr().err
+    zero = [*options[:-1], 'external_torque', '--set', 'position_policy=zero']
+    assert main(zero) == REFUSED
+    assert f'has efforts of panda_finger_joint1; {remedy}' in capsys.readouterr().err
+    assert not target.exists()
+    assert main([*options, *remedy.split()]) == WRITTEN
+    found = contents(target)
+    for topic in ('/dynamics/gravity', '/wrench_estimator/external_torque'):
+        assert len(found[topic]) == COUNT
+    assert main([*options[:2], 'x.mcap', '--leave-out', 'panda_joint9']) == REFUSED
+    assert "no joint named 'panda_joint9'" in capsys.readouterr().err
+
+
+def test_topics_without_messages_have_a_reason(tmp_path, recorded, motion, capsys):
+    """Some without: status and reason; all without: nothing is written."""
+    target = tmp_path / 'out.mcap'
+    options = ['-o', str(target), '--outputs']
+    none = str(recorded(drop=('effort',)))
+    assert main([none, *options, 'external_torque,gravity']) == PARTLY
+    out = capsys.readouterr().out
+    assert f'{COUNT} /dynamics/gravity' in out
+    reason = 'no state has all efforts, as effort_policy requires'
+    assert f'no message on /wrench_estimator/external_torque: {reason}' in out
+    target.unlink()
+
+    names, t, q, v, tau = motion
+    gaps = tau.copy()
+    gaps[:, 3] = np.nan
+    with writing(tmp_path / 'gaps', {'/joint_states': JOINT_STATE}) as put:
+        for k, stamp in enumerate(t.tolist()):
+            put('/joint_states', stamp, joint_state(stamp, names, q[k], v[k], gaps[k]))
+    urdf = ['--urdf', str(urdf_path('panda'))]
+    assert main([str(tmp_path / 'gaps'), *options, 'external_torque', *urdf]) == REFUSED
+    err = capsys.readouterr().err
+    assert reason in err
+    assert names[3] in err
+    assert not target.exists()

@@ -176,3 +176,26 @@ def test_descriptions_that_are_refused(tmp_path, recorded, capsys):
 def test_bad_arguments_are_named(tmp_path, recorded, capsys, options, text):
     assert main([str(recorded), '-o', str(tmp_path / 'a.mcap'), *options]) == BROKEN
     assert text in capsys.readouterr().err
+
+
+def test_a_joint_that_is_not_recorded_is_named_before_the_first_message(tmp_path, capsys):
+    """Then it is left out; efforts that never come leave no topic with messages."""
+    names, text = NAMES[1:], ('joint2', '--leave-out joint2')
+    for name, has_effort in (('one', True), ('none', False)):
+        topics = {'/joint_states': JOINT_STATE, '/robot_description': STRING}
+        with writing(tmp_path / name, topics) as put:
+            put('/robot_description', START, string(PLANAR))
+            for stamp in range(START, START + 200_000_000, 4_000_000):
+                effort = ([1.0] if stamp % 8_000_000 else [np.nan]) if has_effort else []
+                put('/joint_states', stamp, joint_state(stamp, names, [0.3], [0.0], effort))
+    target = tmp_path / 'out.mcap'
+    options = [str(tmp_path / 'one'), '-o', str(target)]
+    assert main(options) == REFUSED
+    assert f'has positions of {text[0]}; {text[1]}' in capsys.readouterr().err
+    assert not target.exists()
+    assert main([*options, *text[1].split()]) == WRITTEN
+    assert published(target)['/wrench_estimator/external_torque']
+    target.unlink()
+    assert main([str(tmp_path / 'none'), *options[1:], *text[1].split()]) == REFUSED
+    assert 'has efforts of joint1' in capsys.readouterr().err
+    assert not list(tmp_path.glob('*.mcap'))

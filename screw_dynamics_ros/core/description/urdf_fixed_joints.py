@@ -1,0 +1,48 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""Joints of a URDF that are held at zero."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+
+from screw_dynamics_ros.core.description.xml_document import (
+    child,
+    children,
+    document_text,
+    robot_document,
+)
+from screw_dynamics_ros.core.errors import UnknownNameError
+
+
+def with_fixed_joints(text: str, names: Collection[str]) -> str:
+    """Return a URDF whose joints of these names, and those that mimic them, are fixed at zero.
+
+    Raises
+    ------
+    DescriptionError
+        The text is no URDF.
+    UnknownNameError
+        It has no such joint.
+
+    Examples
+    --------
+    >>> urdf = '<robot name="r"><joint name="a" type="revolute"/></robot>'
+    >>> 'type="fixed"' in with_fixed_joints(urdf, ['a'])
+    True
+    """
+    robot, document = robot_document(text)
+    joints = {each.getAttribute('name'): each for each in children(robot, 'joint')}
+    unknown = [name for name in names if name not in joints]
+    if unknown:
+        raise UnknownNameError(
+            f'no joint named {unknown[0]!r} to leave out; there are {", ".join(joints)}'
+        )
+    for name, joint in joints.items():
+        mimic = child(joint, 'mimic')
+        if name in names or (mimic is not None and mimic.getAttribute('joint') in names):
+            joint.setAttribute('type', 'fixed')
+            if mimic is not None:
+                joint.removeChild(mimic)
+    return document_text(document)
