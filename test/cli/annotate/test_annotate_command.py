@@ -206,6 +206,18 @@ def test_without_efforts_nothing_is_said_of_them(tmp_path, recorded):
     assert '/wrench_estimator/external_torque' not in found
 
 
+@pytest.mark.parametrize(('value', 'is_met'), [('false', True), ('true', False)])
+def test_efforts_by_a_condition_on_the_description(tmp_path, recorded, capsys, value, is_met):
+    """Efforts that are something else are not used, and the report states it."""
+    tag = f'<hardware><param name="currents">{value}</param></hardware>'
+    described = f'<ros2_control name="arm" type="system">{tag}</ros2_control></robot>'
+    source = recorded(description=PANDA.replace('</robot>', described))
+    target = tmp_path / 'out.mcap'
+    main([str(source), '-o', str(target), '--set', 'effort_condition=currents=false'])
+    assert ('/wrench_estimator/external_torque' in contents(target)) == is_met
+    assert ("currents is 'true' in the description" in ''.join(capsys.readouterr())) != is_met
+
+
 def test_transforms_of_somebody_else_are_left_alone(tmp_path, motion):
     names, t, q, v, tau = motion
     topics = {'/joint_states': JOINT_STATE, '/tf': 'tf2_msgs/msg/TFMessage'}
@@ -298,6 +310,7 @@ def test_outputs_are_not_overwritten(tmp_path, recorded, capsys):
         (['--set', 'observr=kalman'], 'no NAME=VALUE with one of '),
         (['--set', 'gravity=0,0'], '3 numbers separated by commas'),
         (['--set', 'payload_mass=heavy'], 'is not a number'),
+        (['--set', 'effort_condition=currents'], "'currents' is not a condition NAME=VALUE"),
         (['--urdf', '/none.urdf'], 'cannot read /none.urdf'),
         (['--set', 'state_timeout=-1'], 'state_timeout must be a finite number >= 0'),
     ],
