@@ -15,14 +15,9 @@ from screw_dynamics_ros.ros.description_file import assignments
 HELD_AT_ZERO = 'joints that are held at zero, with what mimics them: their states are ignored'
 
 
-def add_left_out(parser: argparse.ArgumentParser, effect: str = HELD_AT_ZERO) -> None:
-    """Add --leave-out, with its effect."""
-    parser.add_argument('--leave-out', type=names, default=(), metavar='A,B', help=effect)
-
-
-def add_recorded_joints(parser: argparse.ArgumentParser, left_out: str) -> None:
+def add_recorded_joints(parser: argparse.ArgumentParser, left_out: str = HELD_AT_ZERO) -> None:
     """Add --leave-out, with what it does, and --rename."""
-    add_left_out(parser, left_out)
+    parser.add_argument('--leave-out', type=names, default=(), metavar='A,B', help=left_out)
     parser.add_argument(
         '--rename',
         type=renaming,

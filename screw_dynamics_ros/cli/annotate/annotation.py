@@ -81,6 +81,7 @@ def annotate_recording(
     """
     with RecordingReader(source) as reader:
         reader.check(request.topic, JOINT_STATE)
+        reader.rename_joints(request.topic, dict(request.renamed))
         text = description(reader, request)
         annotator = annotator_for(text, request)
         robot = annotator.robot

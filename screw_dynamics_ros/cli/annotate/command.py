@@ -35,7 +35,7 @@ from screw_dynamics_ros.cli.command_line import (
     own_arguments,
     progress_bar,
 )
-from screw_dynamics_ros.cli.recorded_joints import add_left_out
+from screw_dynamics_ros.cli.recorded_joints import add_recorded_joints
 from screw_dynamics_ros.core import ScrewDynamicsError
 from screw_dynamics_ros.core.measurement.annotation.settings import DEFAULT, OUTPUTS
 from screw_dynamics_ros.entry import INTERRUPTED
@@ -135,6 +135,7 @@ def request_of(options: argparse.Namespace) -> Request:
         options.namespace,
         options.compression,
         options.leave_out,
+        tuple(options.rename),
     )
 
 
@@ -169,7 +170,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         metavar='NAME=VALUE',
         help='a parameter of the nodes, such as observer=momentum or payload_mass=1.2',
     )
-    add_left_out(parser)
+    add_recorded_joints(parser)
     add('--namespace', default='', help='namespace of the added topics')
     add(
         '--compression',

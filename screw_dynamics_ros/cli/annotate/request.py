@@ -58,6 +58,8 @@ class Request:
         Of the chunks with outputs.
     left_out : tuple of str
         Joints that are held at zero.
+    renamed : tuple of pairs of str
+        Names of joints in recordings, and in the description.
     """
 
     topic: str = '/joint_states'
@@ -69,6 +71,7 @@ class Request:
     namespace: str = ''
     compression: str = 'lz4'
     left_out: tuple[str, ...] = ()
+    renamed: tuple[tuple[str, str], ...] = ()
 
     def value(self, name: str) -> Any:
         """Return the value of a parameter."""

@@ -31,7 +31,7 @@ from screw_dynamics_ros.cli.command_line import (
     own_arguments,
     progress_bar,
 )
-from screw_dynamics_ros.cli.recorded_joints import add_left_out
+from screw_dynamics_ros.cli.recorded_joints import add_recorded_joints
 from screw_dynamics_ros.core import ScrewDynamicsError
 from screw_dynamics_ros.core.description.urdf_fixed_joints import with_fixed_joints
 from screw_dynamics_ros.entry import INTERRUPTED
@@ -86,6 +86,7 @@ def replay(options: argparse.Namespace, ros_arguments: Sequence[str]) -> dict[st
         )
     with RecordingReader(options.recording) as reader:
         reader.check(options.topic, JOINT_STATE)
+        reader.rename_joints(options.topic, dict(options.rename))
         text = description(options, reader)
         counts: dict[str, int] = {}
         now = 0
@@ -252,7 +253,7 @@ def parse(arguments: Sequence[str]) -> argparse.Namespace:
         help='topic of the joint states (default: /joint_states)',
     )
     add('--description-topic', default='/robot_description', metavar='TOPIC')
-    add_left_out(parser)
+    add_recorded_joints(parser)
     add(
         '--compression', choices=COMPRESSIONS, default='lz4', help='compression of the added chunks'
     )

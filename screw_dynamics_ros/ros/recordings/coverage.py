@@ -53,7 +53,8 @@ def check_coverage(
     if others and not set(joints) & set(others):
         raise RecordingError(
             f'{reader.path}: {topic} names no joint of this robot, {shorten(joints)}, but '
-            f'{shorten(list(others))}; give the description of the robot that was recorded'
+            f'{shorten(list(others))}; name them by --rename, or give the description of '
+            'the robot that was recorded'
         )
     for missing, what, parameter in (
         (positions, 'positions', 'position_policy'),
@@ -61,9 +62,12 @@ def check_coverage(
     ):
         if missing:
             names = ','.join(name for name in joints if name in missing)
+            strange = [name for name in others if name not in joints]
+            named = f' ({shorten(strange)} are recorded)' if strange else ''
             raise RecordingError(
                 f'{reader.path}: no message on {topic} has {what} of {names}; --leave-out {names} '
-                f'holds these joints at zero, or set {parameter} to zero'
+                f'holds these joints at zero, --rename OLD:=NEW helps if they have other names'
+                f'{named}, or set {parameter} to zero'
             )
 
 

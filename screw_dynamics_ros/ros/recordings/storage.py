@@ -9,7 +9,7 @@ split into several files with a metadata.yaml, or a single file.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from importlib import import_module
 from itertools import islice, pairwise
@@ -20,6 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from screw_dynamics_ros.core.errors import ScrewDynamicsError, UnknownNameError
+from screw_dynamics_ros.ros.joint_states.renaming import renamed
 from screw_dynamics_ros.ros.recordings.mcap_reader import McapFile, sizes_at
 from screw_dynamics_ros.ros.recordings.mcap_records import MESSAGE_HEAD, ChunkIndex, McapError
 
@@ -54,6 +55,12 @@ class Block(NamedTuple):
         """Return one serialized message."""
         start = int(self.offsets[index])
         return bytes(self.data[start : start + int(self.sizes[index])])
+
+
+def joined(received: NDArray[np.int64], messages: Sequence[bytes]) -> Block:
+    """Return a block of messages (N,) that were recorded at some times (N,) [ns]."""
+    sizes = np.array([len(data) for data in messages], dtype=np.int64)
+    return Block(received, b''.join(messages), np.cumsum(sizes) - sizes, sizes)
 
 
 class Definition(NamedTuple):
@@ -98,6 +105,7 @@ class RecordingReader:
         }
         self.counts: dict[str, int] = {name: topic.msgcount for name, topic in topics.items()}
         self.mcap = self._indexed_file()
+        self._renamings: dict[str, Mapping[str, str]] = {}
 
     def __enter__(self) -> RecordingReader:
         return self
@@ -132,8 +140,21 @@ class RecordingReader:
             + (', '.join(map(repr, others)) or 'no topic')
         )
 
+    def rename_joints(self, topic: str, names: Mapping[str, str]) -> None:
+        """Let `blocks` yield the joint states of a topic with other names, {recorded: name}."""
+        self._renamings[topic] = names
+
     def blocks(self, topic: str) -> Iterator[Block]:
         """Yield the messages of a topic in the order of their recording."""
+        names = self._renamings.get(topic)
+        for block in self._recorded_blocks(topic):
+            if not names:
+                yield block
+                continue
+            messages = [renamed(block.message(k), names) for k in range(len(block.sizes))]
+            yield joined(block.received, messages)
+
+    def _recorded_blocks(self, topic: str) -> Iterator[Block]:
         chunks = self._chunks(topic)
         if chunks is not None:
             yield from self._blocks_of_chunks(*chunks)
@@ -145,13 +166,8 @@ class RecordingReader:
                 some = list(islice(messages, BLOCK_SIZE))
             if not some:
                 return
-            sizes = np.array([len(data) for _, _, data in some], dtype=np.int64)
-            yield Block(
-                np.array([received for _, received, _ in some], dtype=np.int64),
-                b''.join(data for _, _, data in some),
-                np.cumsum(sizes) - sizes,
-                sizes,
-            )
+            received = np.array([received for _, received, _ in some], dtype=np.int64)
+            yield joined(received, [data for _, _, data in some])
 
     def _chunks(self, topic: str) -> tuple[int, list[ChunkIndex]] | None:
         """Return the channel of a topic and its chunks, None if they cannot be read in turn."""

@@ -402,3 +402,24 @@ def test_topics_without_messages_have_a_reason(tmp_path, recorded, motion, capsy
     assert reason in err
     assert names[3] in err
     assert not target.exists()
+
+
+def test_joints_of_other_names(tmp_path, recorded, motion):
+    """The same outputs; what was recorded is copied as it is."""
+    names, t, q, v, tau = motion
+    topics = {'/joint_states': JOINT_STATE, '/robot_description': STRING}
+    strange = ['left_gripper' if 'finger' in name else f'le{name}' for name in names]
+    with writing(tmp_path / 'other', topics) as put:
+        put('/robot_description', START, string(PANDA))
+        for k, stamp in enumerate(t.tolist()):
+            put('/joint_states', stamp + 70_000, joint_state(stamp, strange, q[k], v[k], tau[k]))
+    options = ['--outputs', 'gravity,external_torque', *OBSERVER]
+    assert main([str(recorded()), '-o', str(tmp_path / 'a.mcap'), *options]) == WRITTEN
+    for old, new in zip(strange, names):
+        options += ['--rename', f'{old}:={new}']
+    source = tmp_path / 'other'
+    assert main([str(source), '-o', str(tmp_path / 'b.mcap'), *options]) == WRITTEN
+    expected, found = contents(tmp_path / 'a.mcap'), contents(tmp_path / 'b.mcap')
+    for topic in ('/dynamics/gravity', '/wrench_estimator/external_torque'):
+        assert found[topic] == expected[topic]
+    assert found['/joint_states'] == contents(source)['/joint_states']

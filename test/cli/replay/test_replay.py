@@ -196,6 +196,10 @@ def test_a_joint_that_is_not_recorded_is_named_before_the_first_message(tmp_path
     assert main([*options, *text[1].split()]) == WRITTEN
     assert published(target)['/wrench_estimator/external_torque']
     target.unlink()
+    assert main([*options, '--rename', 'joint1:=joint2', '--leave-out', 'joint1']) == WRITTEN
+    (first, *_) = published(target)['/wrench_estimator/external_torque']
+    assert STORE.deserialize_cdr(first, JOINT_STATE).name == ['joint2']
+    target.unlink()
     assert main([str(tmp_path / 'none'), *options[1:], *text[1].split()]) == REFUSED
     assert 'has efforts of joint1' in capsys.readouterr().err
     assert not list(tmp_path.glob('*.mcap'))
