@@ -130,3 +130,9 @@ def test_efforts_that_may_be_currents_make_no_wrenches(ur, value, reason):
     ur.received[gravity].clear()
     ur.wait(lambda: len(ur.received[gravity]) > 20, what='what needs no efforts')
     assert not ur.received[topic]
+
+
+def test_what_is_not_a_condition_ends_the_node_with_its_name(start):
+    node = start('wrench_estimator', {'effort_condition': 'currents'})
+    assert node.wait() == 1
+    assert "effort_condition: 'currents' is not a condition NAME=VALUE" in node.output

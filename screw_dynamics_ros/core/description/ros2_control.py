@@ -112,8 +112,8 @@ def read_condition(condition: str) -> tuple[str, str]:
     name, equals, value = (part.strip() for part in condition.partition('='))
     if not (name and equals and value):
         raise ArgumentError(
-            f'{condition!r} is not a condition NAME=VALUE on a parameter of <hardware>, such as '
-            'use_currents_as_efforts=false'
+            f'effort_condition: {condition!r} is not a condition NAME=VALUE on a parameter of '
+            '<hardware>, such as use_currents_as_efforts=false'
         )
     return name, value
 
