@@ -11,7 +11,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from screw_dynamics_ros.core.errors import ArgumentError
-from screw_dynamics_ros.core.measurement.identification.dynamics.effort_check import EffortCheck
+from screw_dynamics_ros.core.measurement.identification.dynamics.effort_check import (
+    SIGNIFICANT_SIGMAS,
+    EffortCheck,
+)
 from screw_dynamics_ros.core.measurement.identification.dynamics.effort_equations import (
     EffortEquations,
 )
@@ -27,6 +30,9 @@ from screw_dynamics_ros.core.types import Array
 
 #: How much larger friction and armature may be if the unit of efforts is not known.
 UNKNOWN_UNIT = 10.0
+
+#: Joints, at least, by which gains are compared, and the factor between gains that are alike.
+MIN_ALIKE, MAX_ALIKE = 3, 1.25
 
 MAX_UNIT_ROUNDS = 5
 MAX_UNIT_CHANGE = 1.5  # of gains, above which likely sizes are found again
@@ -49,6 +55,8 @@ class EffortProblem:
         Likely size of all parameters (see `Unknowns.deviations`), once `fit` was called.
     by_nominal_masses : bool
         Whether nothing but nominal masses fixes the scale of the efforts, once `fit` was called.
+    common_gain : float
+        The gain of most joints by nominal masses, where all are taken for torques; 1 if unknown.
     """
 
     def __init__(
@@ -66,6 +74,7 @@ class EffortProblem:
         self.names = tuple(unknowns.names[k] for k in columns)
         self.nominal = grouping @ unknowns.nominal
         self.has_known_payload, self.by_nominal_masses = has_known_payload, False
+        self.common_gain = 1.0
 
     def fit(self) -> EffortFit:
         """Return base parameters and gains."""
@@ -82,6 +91,8 @@ class EffortProblem:
             # A driver that reports currents does so for all joints.
             if 2 * len(free) > len(identified):
                 free = reporting
+            elif not free:
+                free = self._unlike(reporting)
         sizes = [abs(self.checks[i].gain) for i in free if self.checks[i].identified]
         usual = float(np.median(sizes)) if sizes else 1.0
         for i in free:
@@ -102,6 +113,32 @@ class EffortProblem:
         gains = fit.gains.copy()
         gains[likely] = np.sign(gains[likely])
         return self._solve(gains, [i for i in free if i not in likely])
+
+    def _unlike(self, reporting: Sequence[int]) -> list[int]:
+        """Return the joints whose gain is certainly not that of most others.
+
+        Gains by each other do not depend on nominal masses, so that smaller factors are certain.
+        """
+        if len(reporting) < MIN_ALIKE:
+            return []
+        start = np.array([check.sign for check in self.checks])
+        try:
+            fit = self._solve(start, reporting)
+        except ArgumentError:  # no nominal mass fixes the scale
+            return []
+        known = np.flatnonzero(fit.scale_identified)
+        known = known[np.isin(known, reporting)]
+        if len(known) < MIN_ALIKE:
+            return []
+        k = [len(fit.x) + fit.free.index(i) for i in known.tolist()]
+        size = np.abs(fit.gains[known])
+        error = np.sqrt(np.diag(fit.covariance)[k]) / size
+        change = np.abs(np.log(size / np.median(size)))
+        unlike = (change > np.log(MAX_ALIKE)) & (change > SIGNIFICANT_SIGMAS * error)
+        if 2 * int(unlike.sum()) >= len(known):
+            return []
+        self.common_gain = float(np.median(size))
+        return known[unlike].tolist()
 
     def _solve(self, gains: Array, free: Sequence[int]) -> EffortFit:
         reporting = np.flatnonzero(~np.isnan(self.fitted.effort).any(axis=0)).tolist()

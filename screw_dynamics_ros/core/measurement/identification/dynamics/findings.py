@@ -33,6 +33,9 @@ PAYLOAD_SIGMAS = 2.0
 #: Relative change of the total mass that is reported.
 MASS_CHANGE = 0.25
 
+#: Factor between efforts and torques of the nominal masses that these are not likely wrong by.
+COMMON_GAIN = 1.4
+
 #: Offsets above this share of the torques of a joint are faults.
 LARGE_OFFSET = 0.1
 
@@ -210,6 +213,19 @@ def payload_findings(names: Sequence[str], fit: EffortFit) -> tuple[Finding, ...
         'if there is one, move the joints that carry it faster and farther, see `excite`',
     )
     return (finding,)
+
+
+def common_gain_findings(gain: float) -> Iterator[Finding]:
+    """Yield a finding if all joints report another share of their torques than all of them."""
+    if abs(np.log(gain)) > np.log(COMMON_GAIN):
+        yield Finding(
+            'warning',
+            'efforts',
+            f'of all joints are alike, {gain:.3g} times the torques of the described masses: the '
+            'driver reports this share of the torques, or the links are so much lighter or heavier',
+            'compare the identified masses with the data sheet; --scale all if the description is '
+            'right',
+        )
 
 
 def mass_findings(

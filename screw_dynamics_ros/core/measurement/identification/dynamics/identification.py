@@ -35,6 +35,7 @@ from screw_dynamics_ros.core.measurement.identification.dynamics.effort_problem 
 from screw_dynamics_ros.core.measurement.identification.dynamics.filtering import chosen_cutoff
 from screw_dynamics_ros.core.measurement.identification.dynamics.findings import (
     all_findings,
+    common_gain_findings,
     mass_findings,
     payload_findings,
     torque_findings,
@@ -214,6 +215,7 @@ def _result(
                 problem.by_nominal_masses,
             ),
             *torque_findings(joints, torques, moves),
+            *common_gain_findings(problem.common_gain),
             *mass_findings(unknowns, description, grouping),
             *load_findings(problem, fit),
         ),

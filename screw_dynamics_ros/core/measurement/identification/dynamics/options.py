@@ -24,7 +24,7 @@ class IdentificationOptions:
         What is estimated.
     scale : 'auto', 'known' or sequence of str
         Joints whose effort scale is estimated; 'auto': those whose efforts disagree with the
-        nominal model by more than a factor of two.
+        nominal model by more than a factor of two, or with most other joints by more than 1.25.
     cutoff : float, optional
         Of the filter [Hz]; from the bandwidth of the motion if not given.
     held_out : float

@@ -24,7 +24,7 @@ from screw_dynamics_ros.core.measurement.identification.dynamics import (
 )
 from screw_dynamics_ros.core.measurement.identification.dynamics.unknowns import GROUPS
 from support.robots import urdf_path
-from support.simulated_recording import SMOOTHING, computed, some_motion
+from support.simulated_recording import SMOOTHING, computed, some_motion, true_robot
 
 SCALES = np.array([11.06, 12.28, 9.99, 10.08, 9.98, 10.12])
 MODEL = EffortModel(smoothing=SMOOTHING)
@@ -142,3 +142,31 @@ def test_loads_that_cannot_be(arm, recordings):
     loads = [replace(loaded, load=KnownLoad('tool0', mass)) for mass in (1.0, 2.0)]
     with pytest.raises(ArgumentError, match='2 different loads'):
         identify_recordings(arm, loads, OPTIONS)
+
+
+@pytest.fixture(scope='module')
+def torques(arm, motion):
+    """Return torques of an arm whose links differ from the description by some 15 %."""
+    truth = true_robot(arm, np.random.default_rng(0), np.zeros(6)).robot
+    return computed(truth, motion, 12.0, effort_noise=0.2)
+
+
+@pytest.mark.parametrize(('joint', 'gain'), [(1, 0.57), (4, 1.6)])
+def test_a_share_of_the_torque_of_one_joint(arm, torques, joint, gain):
+    """Other joints show what masses it moves: a factor below two is certain, too."""
+    gains = np.ones(6)
+    gains[joint] = gain
+    result = identify_recordings(arm, [replace(torques, tau=torques.tau * gains)], OPTIONS)
+    assert result.effort_scale == pytest.approx(1.0 / gains, rel=0.05)
+    assert 'are no torques' in str(result.findings[0])
+    assert len(result.findings) == 1
+
+
+@pytest.mark.parametrize('gain', [1.0, 0.57])
+def test_the_same_share_of_all_torques(arm, torques, gain):
+    """Light links or a driver: it is a finding, the scale remains that of torques."""
+    result = identify_recordings(arm, [replace(torques, tau=torques.tau * gain)], OPTIONS)
+    assert result.effort_scale.tolist() == [1.0] * 6
+    about = [str(each) for each in result.findings if each.subject == 'efforts']
+    shares = [float(re.search('alike, ([0-9.]+) times', text)[1]) for text in about]
+    assert shares == ([pytest.approx(gain, rel=0.2)] if gain < 1.0 else [])
