@@ -14,6 +14,7 @@ count how often they hold the truth; of 100 cases these are 90 to 99, 98 times i
 from __future__ import annotations
 
 import argparse
+import itertools
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -24,6 +25,7 @@ from scipy.spatial.transform import Rotation
 from scipy.stats import chi2
 
 from screw_dynamics_ros.core.description import RobotDescription, read_urdf
+from screw_dynamics_ros.core.errors import ScrewDynamicsError
 from screw_dynamics_ros.core.lie import se3
 from screw_dynamics_ros.core.measurement.identification.chain_errors import ChainErrors
 from screw_dynamics_ros.core.measurement.identification.measurements import (
@@ -32,6 +34,7 @@ from screw_dynamics_ros.core.measurement.identification.measurements import (
     Measurements,
 )
 from screw_dynamics_ros.core.measurement.identification.robot_calibration import calibrate_robot
+from screw_dynamics_ros.core.measurement.identification.validation import cross_validate
 from support.robots import urdf_path
 
 ARMS = {
@@ -153,6 +156,48 @@ def peers() -> Iterator[str]:
             yield (f'| {arm} | scipy least_squares, {method} | {1e3 * spent:.0f} | {apart:.0e} |')
 
 
+def decisions(seeds: int) -> Iterator[str]:
+    """Yield the table of what cross-validation decides, beside errors of exact poses."""
+    yield '| poses | noise | prior | written | of these worse | rms error nominal | calibrated |'
+    yield '|---|---|---|---|---|---|---|'
+    path, link = ARMS['UR5']
+    description = read_urdf(urdf_path(path))
+    model = ChainErrors(description, link, ('axes',))
+    for count, noise in itertools.product((23, 50), (1e-4, 1e-3, 3e-3)):
+        for prior in (None, (SIZE, SIZE)):
+            written, errors = [], []
+            for seed in range(seeds):
+                rng = np.random.default_rng(seed)
+                P = rng.uniform(-SIZE, SIZE, len(model.names))
+                q = rng.uniform(-2, 2, (count + 100, len(model.coordinates)))
+                T = se3.exp([0.3, -0.2, 2, 1.5, 0.4, 0.2]) @ model.pose(q, P) @ REFLECTOR
+                turns = Rotation.from_rotvec(rng.normal(0, 2 * noise, (count, 3))).as_matrix()
+                T[:count, :3, :3] = T[:count, :3, :3] @ turns
+                T[:count, :3, 3] += rng.normal(0, noise, (count, 3))
+                seen = MeasuredPoses(T, 2 * noise, noise)
+
+                def fit(held_out, q=q, seen=seen, prior=prior):
+                    return calibrate_robot(
+                        description, link, q, seen, held_out=held_out, prior=prior
+                    )
+
+                result = fit(exact := list(range(count, len(q))))
+                try:
+                    decided = cross_validate(fit, q, result.used).improved
+                except ScrewDynamicsError:
+                    decided = False
+                written.append(decided and result.success)
+                both = result.residuals_before, result.residuals_after
+                errors.append([np.sum(e[exact, 3:] ** 2, axis=1).mean() ** 0.5 for e in both])
+            before, after = np.array(errors).T
+            worse = int(np.sum(after[written] > before[written]))
+            numbers = [f'{1e3 * np.median(x):.2f} mm' for x in (before, after)]
+            yield (
+                f'| {count} | {1e3 * noise:g} mm, {2e3 * noise:g} mrad | {"yes" if prior else ""} '
+                f'| {sum(written)} of {seeds} | {worse} | {numbers[0]} | {numbers[1]} |'
+            )
+
+
 def write_example(folder: Path) -> Path:
     """Write 60 poses of a UR5 seen by a camera, one of them wrong, as a CSV."""
     path, link = ARMS['UR5']
@@ -178,7 +223,8 @@ def main() -> None:
     parser.add_argument('--seeds', type=int, default=1000)
     parser.add_argument('--folder', type=Path, help='where the example and its picture are written')
     options = parser.parse_args()
-    for table in (recovery(), coverage(options.seeds), peers()):
+    tables = (recovery(), coverage(options.seeds), peers(), decisions(options.seeds // 100))
+    for table in tables:
         print('\n'.join(table), end='\n\n', flush=True)
     if options.folder is not None:
         from screw_dynamics_ros.cli.calibrate.command import main as calibrate

@@ -54,10 +54,10 @@ from screw_dynamics_ros.core.measurement.identification.robot_calibration import
 )
 from screw_dynamics_ros.core.measurement.identification.target_errors import TargetErrors
 from screw_dynamics_ros.core.measurement.identification.validation import (
+    DISTANCES,
     FOLDS,
     Validation,
     cross_validate,
-    worse,
 )
 from screw_dynamics_ros.core.types import Array
 from screw_dynamics_ros.entry import INTERRUPTED
@@ -104,11 +104,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def objection(result: RobotCalibration, validation: Validation | str) -> str | None:
     """Return why the corrected description should not be written, if it should not."""
     held_out = list(result.held_out)
+    before, after = (
+        np.linalg.norm(e[held_out, DISTANCES])
+        for e in (result.residuals_before, result.residuals_after)
+    )
     if isinstance(validation, str):
         fault = f'whether the corrected robot is better is not known: {validation}'
     elif not validation.improved:
         fault = 'the corrected robot does not predict poses better that were not fitted'
-    elif held_out and worse(result.residuals_before[held_out], result.residuals_after[held_out]):
+    elif after > before:
         fault = 'the corrected robot predicts the poses that were held out worse'
     else:
         return None
@@ -150,7 +154,7 @@ def calibrated(
 
     result = fit(held_out(len(measured), options.held_out), options.robust)
     try:
-        validation = cross_validate(fit, q, measured.deviations, result.used, options.folds)
+        validation = cross_validate(fit, q, result.used, options.folds)
     except ArgumentError as error:
         return result, str(error), file.kind
     return result, validation, file.kind

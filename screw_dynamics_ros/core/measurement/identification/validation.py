@@ -8,7 +8,7 @@ determine: by the nominal robot, with base and target fitted, and by the calibra
 many parameters to few noisy measurements always explains these better, and predicts others worse.
 
 Source: Hastie, Tibshirani and Friedman 2009, *The elements of statistical learning*, section 7.10:
-cross-validation, and the rule to prefer the simpler model within one standard error.
+cross-validation, and the simpler model unless the other is better by more than standard errors.
 """
 
 from __future__ import annotations
@@ -24,6 +24,8 @@ from screw_dynamics_ros.core.types import Array
 
 FOLDS = 5
 
+ANGLES, DISTANCES = slice(3), slice(-3, None)  # of residuals
+
 #: Configurations that agree to this are one pose, which is held out as a whole [rad, m].
 SAME_POSE = 1e-2
 
@@ -37,8 +39,6 @@ class Validation:
     folds : int
     nominal, calibrated : (N, d) arrays
         Residuals, predicted by the nominal robot and by the calibrated one [rad, m].
-    deviations : (d,) array
-        Standard deviations of the instrument [rad, m].
     poses : (N,) array of int
         The pose of the robot that each measurement belongs to.
     """
@@ -46,36 +46,31 @@ class Validation:
     folds: int
     nominal: Array
     calibrated: Array
-    deviations: Array
     poses: Array
 
     @property
     def improved(self) -> bool:
         """Whether the calibrated robot predicts better.
 
-        Neither angles nor distances are predicted worse, and the sum of the squares of all weighted
-        residuals falls by more than its standard error.
+        The sum of the squares of all distances falls by more than two standard errors, that of the
+        angles does not rise by more than one.
         """
-        gain = np.sum((self.nominal**2 - self.calibrated**2) / self.deviations**2, axis=1)
+        gain, error = self._gain(DISTANCES)
+        if self.nominal.shape[1] < 6:
+            return gain > 2.0 * error
+        turned, turned_error = self._gain(ANGLES)
+        return gain > 2.0 * error and turned >= -turned_error
+
+    def _gain(self, part: slice) -> tuple[float, float]:
+        """Return by how much the sum of squares falls, and the standard error of this."""
+        gain = np.sum(self.nominal[:, part] ** 2 - self.calibrated[:, part] ** 2, axis=1)
         of_pose = np.bincount(self.poses, gain)
-        error = np.sqrt(len(of_pose)) * np.std(of_pose, ddof=1)
-        return not worse(self.nominal, self.calibrated) and bool(of_pose.sum() > error)
-
-
-def worse(before: Array, after: Array) -> bool:
-    """Return whether residuals (N, d) are larger, the angles or the distances of them.
-
-    >>> worse(np.array([[3.0, 4.0, 0.0]]), np.array([[0.0, 0.0, 5.1]]))
-    True
-    """
-    parts = (slice(3), slice(3, None)) if before.shape[1] == 6 else (slice(None),)
-    return any(np.sum(after[:, part] ** 2) > np.sum(before[:, part] ** 2) for part in parts)
+        return float(of_pose.sum()), float(np.sqrt(len(of_pose)) * np.std(of_pose, ddof=1))
 
 
 def cross_validate(
     fit: Callable[[Sequence[int]], RobotCalibration],
     q: Array,
-    deviations: Array,
     rows: Sequence[int],
     folds: int = FOLDS,
 ) -> Validation:
@@ -87,8 +82,6 @@ def cross_validate(
         Returns the calibration for measurements to hold out: `calibrate_robot` with `held_out`.
     q : (N, nq) array
         Configurations of all measurements [rad, m].
-    deviations : (d,) array
-        Standard deviations of the instrument [rad, m].
     rows : sequence of int
         The measurements to use; others are held out of all fits.
     folds : int
@@ -110,7 +103,8 @@ def cross_validate(
     if folds < 2:
         raise ArgumentError(f'cross-validation takes two poses of the robot or more, not {folds}')
     others = sorted(set(range(len(q))) - set(rows))
-    nominal, calibrated = (np.empty((len(used), len(deviations))) for _ in range(2))
+    nominal: list[Array] = []
+    calibrated: list[Array] = []
     for fold in range(folds):
         chosen = pose % folds == fold
         held_out = used[chosen]
@@ -120,6 +114,8 @@ def cross_validate(
             raise ArgumentError(f'without fold {fold + 1} of {folds}: {error}') from error
         if not result.success:
             raise ArgumentError(f'without fold {fold + 1} of {folds}: {result.message}')
-        nominal[chosen] = result.residuals_before[held_out]
-        calibrated[chosen] = result.residuals_after[held_out]
-    return Validation(folds, nominal, calibrated, deviations, pose)
+        nominal.append(result.residuals_before[held_out])
+        calibrated.append(result.residuals_after[held_out])
+    # From the order of the folds back to that of the rows.
+    back = np.argsort(np.argsort(pose % folds, kind='stable'))
+    return Validation(folds, np.concatenate(nominal)[back], np.concatenate(calibrated)[back], pose)
