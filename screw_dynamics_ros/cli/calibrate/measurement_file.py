@@ -164,8 +164,11 @@ def _text(path: Path) -> str:
 
 def _from_csv(text: str) -> list[dict[str, Any]]:
     """Return a dict for each row; empty lines and lines after # do not count."""
-    lines = [line for line in text.splitlines() if line.strip() and not line.startswith('#')]
-    reader = csv.reader(io.StringIO('\n'.join(lines)), skipinitialspace=True)
+    # Spreadsheets begin with a byte order mark, and separate by semicolons in some languages.
+    lines = text.removeprefix('\ufeff').splitlines()
+    lines = [line for line in lines if line.strip() and not line.startswith('#')]
+    separator = ';' if lines and ';' in lines[0] else ','
+    reader = csv.reader(io.StringIO('\n'.join(lines)), delimiter=separator, skipinitialspace=True)
     header = [cell.strip() for cell in next(reader, [])]
     doubled = {name for name in header if header.count(name) > 1}
     if doubled:

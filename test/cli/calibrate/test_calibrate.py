@@ -133,6 +133,16 @@ def test_yaml_and_csv_are_the_same(tmp_path, recorded, table, capsys):
     assert first == second
 
 
+def test_csv_of_a_spreadsheet(tmp_path, recorded, capsys):
+    """C-018: a byte order mark, semicolons, comments and empty lines change no result."""
+    path = tmp_path / 'sheet.csv'
+    path.write_text('\ufeff# camera 1\n\n' + recorded.read_text().replace(',', ' ; '))
+    arguments = ('--rotation-deviation', ANGLE)
+    assert run(recorded, *arguments) == run(path, *arguments) == WRITTEN
+    first, second = re.split(r'(?=robot ur5)', capsys.readouterr().out)[1:]
+    assert first == second
+
+
 def test_points_and_distances(tmp_path, table, capsys):
     """C-018: the kind of measurement follows from the columns."""
     q, seen = table
