@@ -36,6 +36,7 @@ from screw_dynamics_ros.core.measurement.identification.dynamics.filtering impor
 from screw_dynamics_ros.core.measurement.identification.dynamics.findings import (
     all_findings,
     common_gain_findings,
+    lag_findings,
     mass_findings,
     payload_findings,
     torque_findings,
@@ -216,6 +217,7 @@ def _result(
             ),
             *torque_findings(joints, torques, moves),
             *common_gain_findings(problem.common_gain),
+            *lag_findings(torques, fit.correlation),
             *mass_findings(unknowns, description, grouping),
             *load_findings(problem, fit),
         ),
