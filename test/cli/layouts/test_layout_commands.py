@@ -35,7 +35,7 @@ DEADLINE = 300.0  # s; only a failing test waits that long
 PROGRAM = """#!{python}
 import signal, sys
 signal.signal(signal.SIGINT, lambda *_: sys.exit(7))
-print(' '.join(sys.argv[1:]))
+print(' '.join(sys.argv[1:]), flush=True)
 for word in sys.argv[1:]:
     if word.endswith(('.rviz', '.xml')):
         print(open(word).read(), flush=True)
