@@ -14,11 +14,14 @@ import subprocess
 import sys
 import termios
 from contextlib import suppress
+from pathlib import Path
 
 import pytest
 
 from screw_dynamics_ros.cli.command_line import write_whole
+from screw_dynamics_ros.core import Robot
 from support.paths import ROOT
+from support.recordings import write_stack
 from support.robots import urdf_path
 
 COMMAND = [sys.executable, '-m', 'screw_dynamics_ros']
@@ -91,6 +94,21 @@ def test_progress_is_shown_and_ctrl_c_ends_it(words, tmp_path):
     assert terminal.text.splitlines()[-1] == f'{words[0]}: interrupted'
     assert 'Traceback' not in terminal.text
     assert list(tmp_path.iterdir()) == []
+
+
+def test_replay_ends_by_ctrl_c(tmp_path):
+    """While nodes compute; nothing is left of the file that was being written."""
+    pytest.importorskip('rclpy')
+    recording, output = tmp_path / 'run.mcap', tmp_path / 'out.mcap'
+    text = Path(PANDA).read_text(encoding='utf-8')
+    write_stack(recording, Robot.from_urdf(PANDA), 20000, text)
+    terminal = Terminal([*COMMAND, 'replay', str(recording), '-o', str(output)])
+    terminal.read_until('replay [')
+    terminal.press_ctrl_c()
+    assert terminal.end() == 130
+    assert terminal.text.splitlines()[-1] == 'replay: interrupted'
+    assert 'Traceback' not in terminal.text
+    assert list(tmp_path.iterdir()) == [recording]
 
 
 @pytest.mark.parametrize(

@@ -142,6 +142,7 @@ class Nodes:
         os.environ[RANGE] = 'OFF'
         try:
             import rclpy
+            from rclpy.signals import SignalHandlerOptions
 
             from screw_dynamics_ros.cli.replay.hosted_node import HostedNode
 
@@ -153,7 +154,11 @@ class Nodes:
             ) from None
         self._rclpy = rclpy
         try:
-            rclpy.init(args=list(ros_arguments) or None)
+            # With handlers of its own, rclpy would shut down at the same time as `_end`.
+            rclpy.init(
+                args=list(ros_arguments) or None,
+                signal_handler_options=SignalHandlerOptions.NO,
+            )
         except Exception as error:  # rclpy has several classes, without a common base
             self._restore_range()
             raise UnusableError(f'arguments after --ros-args: {error}') from None
