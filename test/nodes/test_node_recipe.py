@@ -1,7 +1,7 @@
 # Copyright 2026 The screw_dynamics_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""The recipe of README for gravity compensation, with the simulator as the arm."""
+"""The how-to page of gravity compensation, with the simulator as the arm."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 import yaml
 
-from support.paths import ROOT
+from support.paths import DOC
 from support.robots import urdf_path
 from support.ros_harness import OK
 
@@ -23,8 +23,7 @@ from std_srvs.srv import SetBool
 
 from screw_dynamics_ros.core import Robot
 
-README = (ROOT / 'README.md').read_text(encoding='utf-8')
-RECIPE = README[README.index('## Recipe') : README.index('## From Python')]
+RECIPE = (DOC / 'how_to' / 'gravity_compensation.md').read_text(encoding='utf-8')
 
 
 def command():

@@ -106,8 +106,7 @@ def unit(parameter: str, description: RobotDescription) -> str:
     """Return the unit of a parameter."""
     owner, _, kind = parameter.rpartition('.')
     if kind == 'offset':
-        joint = next(joint for joint in description.joints if joint.name == owner)
-        return 'm' if joint.type == 'prismatic' else 'rad'
+        return next(joint for joint in description.joints if joint.name == owner).kind.position_unit
     return '' if kind == 'scale' else 'rad' if kind.startswith('r') else 'm'
 
 
