@@ -20,6 +20,7 @@ export ROS_LOCALHOST_ONLY = 1
 endif
 
 IN_VENV = . '$(VENV)/bin/activate' && exec
+VISER = viser>=1.1,<2
 
 .PHONY: help demo test bench tables docs lint setup clean
 
@@ -36,7 +37,7 @@ help:
 
 demo:
 	@tools/setup.sh run
-	@$(if $(VIEW),$(IN_VENV) python -m pip install -q 'viser>=1,<2')
+	@$(if $(VIEW),$(IN_VENV) python -m pip install -q '$(VISER)')
 	@$(IN_VENV) python -m screw_dynamics_ros demo $(if $(DURATION),--duration $(DURATION)) $(if $(VIEW),--view)
 
 test:
