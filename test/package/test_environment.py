@@ -621,3 +621,16 @@ def test_without_a_place_for_a_cache(wheel_build, tmp_path):
     (tmp_path / 'cache').touch()
     wheel_build('a').install()
     assert (tmp_path / 'a/lib/type.py').exists()
+
+
+@pytest.mark.parametrize('words', [[], ['VIEW=1', 'DURATION=5'], ['DURATION=']], ids=str)
+def test_commands_of_make_are_commands_of_the_shell(words):
+    """A comma within a function of make splits its arguments."""
+    targets = ['demo', 'test', 'bench', 'tables', 'docs', 'lint', 'setup']
+    lines = subprocess.run(
+        ['make', '-n', *targets, *words], cwd=ROOT, capture_output=True, text=True, check=True
+    ).stdout
+    for line in lines.replace('\\\n', ' ').splitlines():
+        checked = subprocess.run(['sh', '-n', '-c', line], capture_output=True, text=True)
+        assert checked.returncode == 0, line + checked.stderr
+    assert ('viser' in lines) == ('VIEW=1' in words)
