@@ -61,7 +61,7 @@ def long_description():
     """README.md with links that hold outside of the repository."""
     text = Path('README.md').read_text(encoding='utf-8')
     text = re.sub(r'(\]\()(?!https?:|#)', rf'\1{urls["repository"]}/blob/main/', text)
-    return re.sub(r'(<img src=")(?!https?:)', rf'\1{urls["repository"]}/raw/main/', text)
+    return re.sub(r'( src(?:set)?=")(?!https?:)', rf'\1{urls["repository"]}/raw/main/', text)
 
 
 setup(

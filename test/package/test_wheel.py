@@ -7,6 +7,7 @@
 """
 
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -62,6 +63,14 @@ def test_one_command_is_installed(prefix, tmp_path):
     text = run(prefix / 'bin/screw-dynamics', '--help', folder=tmp_path)
     assert all(f'\n  {name} ' in text for name in EXECUTABLES)
     assert not {path.name for path in (prefix / 'bin').iterdir()} & set(EXECUTABLES)
+
+
+def test_links_of_the_long_description_hold_outside_of_the_repository(prefix):
+    (metadata,) = prefix.rglob('screw_dynamics_ros-*.dist-info/METADATA')
+    _, text = metadata.read_text(encoding='utf-8').split('\n\n', 1)
+    targets = re.findall(r'(?:\]\(| src(?:set)?=")([^")]+)', text)
+    assert len(targets) > 10
+    assert [target for target in targets if not target.startswith('https://')] == []
 
 
 def test_commands_run_without_ros(prefix, tmp_path):
