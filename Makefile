@@ -20,7 +20,7 @@ export ROS_LOCALHOST_ONLY = 1
 endif
 
 IN_VENV = . '$(VENV)/bin/activate' && exec
-VISER = viser>=1.1,<2
+VISER = $(shell sed -n 's/^\(viser[^ ]*\).*/\1/p' requirements/develop.txt)
 
 .PHONY: help demo test bench tables docs lint setup clean
 
