@@ -1,7 +1,7 @@
 # Copyright 2026 The screw_dynamics_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Options of commands that read recordings: joints that are left out, joints of other names."""
+"""Robots of recordings: their description, joints that are left out, joints of other names."""
 
 from __future__ import annotations
 
@@ -10,7 +10,10 @@ from collections.abc import Collection, Mapping, Sequence
 
 from screw_dynamics_ros.cli.command_line import names
 from screw_dynamics_ros.core import ArgumentError, UnknownNameError
+from screw_dynamics_ros.core.description.urdf_fixed_joints import with_fixed_joints
 from screw_dynamics_ros.ros.description_file import assignments
+from screw_dynamics_ros.ros.recordings.recording import read_description
+from screw_dynamics_ros.ros.recordings.storage import RecordingError, RecordingReader
 
 HELD_AT_ZERO = 'joints that are held at zero, with what mimics them: their states are ignored'
 
@@ -61,6 +64,33 @@ def renamed_joints(
     if twice:
         raise ArgumentError(f'--rename: two joints of {recording} are {twice[0]!r} then')
     return renamed
+
+
+def recorded_robot(
+    reader: RecordingReader, topic: str, given: str | None, left_out: Collection[str]
+) -> str:
+    """Return the description of the recorded robot, in which joints left out are fixed.
+
+    Parameters
+    ----------
+    reader : RecordingReader
+    topic : str
+        Of the recorded description.
+    given : str, optional
+        A description to use instead.
+    left_out : names of joints
+
+    Raises
+    ------
+    RecordingError
+        There is neither.
+    UnknownNameError
+        The robot has no such joint.
+    """
+    text = read_description(reader, topic) if given is None else given
+    if text is None:
+        raise RecordingError(f'{reader.path}: {topic} is not recorded; give --urdf')
+    return with_fixed_joints(text, left_out) if left_out else text
 
 
 def check_left_out(left_out: Collection[str], joints: Sequence[str]) -> None:

@@ -15,9 +15,9 @@ import numpy as np
 from screw_dynamics_ros.cli.annotate.request import Request
 from screw_dynamics_ros.cli.annotate.tables import ParquetTable
 from screw_dynamics_ros.cli.annotate.topics import Topics
+from screw_dynamics_ros.cli.recorded_joints import recorded_robot
 from screw_dynamics_ros.core import Robot
 from screw_dynamics_ros.core.description.ros2_control import unmet_condition
-from screw_dynamics_ros.core.description.urdf_fixed_joints import with_fixed_joints
 from screw_dynamics_ros.core.measurement.annotation import Annotator
 from screw_dynamics_ros.core.measurement.annotation.annotate import MotionArrays
 from screw_dynamics_ros.nodes.model.running_model import joint_state_mapper, leaf_links
@@ -26,7 +26,7 @@ from screw_dynamics_ros.ros.joint_states.mapper import JointStateMapper
 from screw_dynamics_ros.ros.joint_states.policies import Reason, Record
 from screw_dynamics_ros.ros.recordings.coverage import check_coverage, refusals
 from screw_dynamics_ros.ros.recordings.outputs import open_output
-from screw_dynamics_ros.ros.recordings.recording import JOINT_STATE, read_description
+from screw_dynamics_ros.ros.recordings.recording import JOINT_STATE
 from screw_dynamics_ros.ros.recordings.states import StateMaker, States
 from screw_dynamics_ros.ros.recordings.storage import RecordingError, RecordingReader
 
@@ -125,15 +125,8 @@ def annotate_recording(
 
 
 def description(reader: RecordingReader, request: Request) -> str:
-    """Return the description that counts; raises `RecordingError` if there is none."""
-    text = request.urdf
-    if text is None:
-        text = read_description(reader, request.description_topic)
-    if text is None:
-        raise RecordingError(
-            f'{reader.path}: {request.description_topic} is not recorded; give --urdf'
-        )
-    return with_fixed_joints(text, request.left_out) if request.left_out else text
+    """Return the description to use; raises as `recorded_robot`."""
+    return recorded_robot(reader, request.description_topic, request.urdf, request.left_out)
 
 
 def annotator_for(text: str, request: Request) -> Annotator:

@@ -31,16 +31,15 @@ from screw_dynamics_ros.cli.command_line import (
     own_arguments,
     progress_bar,
 )
-from screw_dynamics_ros.cli.recorded_joints import add_recorded_joints
+from screw_dynamics_ros.cli.recorded_joints import add_recorded_joints, recorded_robot
 from screw_dynamics_ros.core import ScrewDynamicsError
-from screw_dynamics_ros.core.description.urdf_fixed_joints import with_fixed_joints
 from screw_dynamics_ros.entry import INTERRUPTED
 from screw_dynamics_ros.registry import NODES, load
 from screw_dynamics_ros.ros.recordings.coverage import check_coverage, refusals
 from screw_dynamics_ros.ros.recordings.forms import is_known
 from screw_dynamics_ros.ros.recordings.mcap_records import COMPRESSIONS
 from screw_dynamics_ros.ros.recordings.outputs import open_output
-from screw_dynamics_ros.ros.recordings.recording import JOINT_STATE, read_description
+from screw_dynamics_ros.ros.recordings.recording import JOINT_STATE
 from screw_dynamics_ros.ros.recordings.storage import RecordingError, RecordingReader
 
 if TYPE_CHECKING:
@@ -215,20 +214,14 @@ class Nodes:
 
 
 def description(options: argparse.Namespace, reader: RecordingReader) -> str:
-    """Return the description that counts."""
-    text: str | None
+    """Return the description to use; raises as `recorded_robot`."""
+    given = None
     if options.urdf is not None:
         try:
-            text = str(options.urdf.read_text(encoding='utf-8'))
+            given = str(options.urdf.read_text(encoding='utf-8'))
         except (OSError, UnicodeDecodeError) as error:
             raise UnusableError(f'argument --urdf: cannot read {options.urdf}: {error}') from None
-    else:
-        text = read_description(reader, options.description_topic)
-    if text is None:
-        raise RecordingError(
-            f'{reader.path}: {options.description_topic} is not recorded; give --urdf'
-        )
-    return with_fixed_joints(text, options.leave_out) if options.leave_out else text
+    return recorded_robot(reader, options.description_topic, given, options.leave_out)
 
 
 def parse(arguments: Sequence[str]) -> argparse.Namespace:
