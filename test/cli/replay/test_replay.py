@@ -12,10 +12,12 @@ pytest.importorskip('rclpy')
 pytest.importorskip('rosbags')
 
 import rclpy
+from rclpy.signals import SignalHandlerOptions, get_current_signal_handlers_options
 from rosbags.rosbag2 import Reader
 from std_msgs.msg import String
 
 from screw_dynamics_ros.cli.annotate.command import main as annotate
+from screw_dynamics_ros.cli.replay import command
 from screw_dynamics_ros.cli.replay.command import BROKEN, REFUSED, WRITTEN, main
 from screw_dynamics_ros.nodes.outputs.dynamics.dynamics_outputs import Dynamics
 from screw_dynamics_ros.nodes.outputs.external_wrenches.wrench_outputs import WrenchEstimator
@@ -203,3 +205,13 @@ def test_a_joint_that_is_not_recorded_is_named_before_the_first_message(tmp_path
     assert main([str(tmp_path / 'none'), *options[1:], *text[1].split()]) == REFUSED
     assert 'has efforts of joint1' in capsys.readouterr().err
     assert not list(tmp_path.glob('*.mcap'))
+
+
+def test_signals_are_left_to_the_command(tmp_path, monkeypatch, recorded):
+    """A handler of rclpy would shut down at the same time as the command, which then fails."""
+    found = []
+    monkeypatch.setattr(
+        command, 'check_coverage', lambda *_: found.append(get_current_signal_handlers_options())
+    )
+    assert main([str(recorded), '-o', str(tmp_path / 'out.mcap')]) == WRITTEN
+    assert set(found) == {SignalHandlerOptions.NO}
