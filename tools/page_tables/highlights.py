@@ -9,6 +9,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import NamedTuple
 
+from page_tables.benchmark import CPP, ECHO, PARALLEL, PYTHON
 from page_tables.results import Figure, Results, number, unit_of
 
 
@@ -22,8 +23,6 @@ class Row(NamedTuple):
     peer: str
     short: str  # name of the peer
 
-
-PYTHON, CPP = 'Pinocchio from Python', 'Pinocchio C++'
 
 FASTER = (
     Row(
@@ -43,7 +42,7 @@ FASTER = (
         'stacks',
         'Panda, 9 dof',
         'inverse dynamics, one core',
-        'Pinocchio ...InParallel',
+        PARALLEL,
         'Pinocchio `...InParallel`',
     ),
     Row(
@@ -81,7 +80,7 @@ SLOWER = (
         'node_kilohertz',
         'Panda',
         'all outputs: state to last one',
-        'echo of objects in rclpy',
+        ECHO,
         'an echo in rclpy',
     ),
 )

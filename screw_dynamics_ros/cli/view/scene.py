@@ -58,7 +58,7 @@ class RobotScene:
                     side='double',
                 )
         self._drawn = np.full((len(self.frames), 7), np.nan)
-        size = extent(robot)
+        size = robot_length(robot)
         self.forces = Arrows(scene, '/forces', FORCE_COLOR, size)
         self.moments = Arrows(scene, '/moments', MOMENT_COLOR, size)
         self.contacts = Arrows(scene, '/contacts', FORCE_COLOR, size)
@@ -238,7 +238,7 @@ def visible_arrows(found: Sequence[tuple[Array, Array]]) -> Array:
     return np.array(rows) if rows else np.empty((0, 2, 3))
 
 
-def extent(robot: Robot) -> float:
+def robot_length(robot: Robot) -> float:
     """Return a length of the size of a robot [m], from the offsets of its joints."""
     reach = sum(float(np.linalg.norm(joint.origin[:3, 3])) for joint in robot.description.joints)
     return min(max(reach, 0.2), 2.0)

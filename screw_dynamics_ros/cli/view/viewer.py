@@ -15,7 +15,7 @@ import numpy as np
 from screw_dynamics_ros.cli.view.handle import LinkHandle
 from screw_dynamics_ros.cli.view.link_meshes import ColoredMesh, link_meshes
 from screw_dynamics_ros.cli.view.local_server import LocalServer
-from screw_dynamics_ros.cli.view.scene import RobotScene, extent
+from screw_dynamics_ros.cli.view.scene import RobotScene, robot_length
 from screw_dynamics_ros.cli.view.state import DiagnosticLine, ViewSource, ViewState
 from screw_dynamics_ros.cli.view.torque_bars import bars
 from screw_dynamics_ros.core.tree.joint_limits import of_velocities, velocity_names
@@ -114,7 +114,7 @@ class Viewer:
         server.scene.reset()
         server.gui.reset()
         server.scene.set_up_direction('+z')
-        size = extent(robot)
+        size = robot_length(robot)
         cells, sections = DARK_GRID if self.dark else LIGHT_GRID
         server.scene.add_grid(
             '/ground',
@@ -158,7 +158,7 @@ class Viewer:
                 meshes,
                 self.source.move,
                 FRAME_PERIOD_S,
-                extent(scene.robot),
+                robot_length(scene.robot),
             )
         with gui.add_folder('Show', expand_by_default=False):
             self._add_switch('joint axes', 'show_axes')
