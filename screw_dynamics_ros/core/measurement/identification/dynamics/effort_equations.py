@@ -23,7 +23,7 @@ from screw_dynamics_ros.core.types import Array
 #: Blocks in time, of which some are held out.
 BLOCKS = 10
 
-CHUNK_SIZE = 2000  # samples whose regressors are in memory at once
+CHUNK_SIZE = 200  # samples whose regressors are in memory at once: of all links, they are large
 
 
 @dataclass(frozen=True, eq=False)
@@ -79,7 +79,6 @@ def equations(
     Raises ArgumentError if they are too short for the cutoff.
     """
     parts: list[EffortEquations] = []
-    names = unknowns.robot.joint_names
     for recording in recordings:
         loaded = recording.load is not None
         for piece in pieces(recording, cutoff, measured_velocities):
@@ -87,13 +86,11 @@ def equations(
             for start in range(0, len(piece.t), CHUNK_SIZE):
                 rows = slice(start, start + CHUNK_SIZE)
                 q, v, a = piece.q[rows], piece.v[rows], piece.a[rows]
-                W = unknowns.columns(q, v, a, loaded)[:, :, columns]
-                known = unknowns.known_torques(q, v, a, recording.payloads, loaded)
-                rigid = unknowns.rigid_torques(q, v, a, recording.payloads, loaded)
-                armature = np.array(
-                    [unknowns.robot.drives[name].reflected_inertia for name in names]
-                )
-                nominal = rigid + armature * a + unknowns.friction(v)
+                Y = unknowns.regressor(q, v, a)
+                W = unknowns.columns(Y, v, a, loaded, columns)
+                known = unknowns.known_torques(Y, v, a, recording.payloads, loaded)
+                rigid = unknowns.rigid_torques(Y, recording.payloads, loaded)
+                nominal = unknowns.nominal_torques(rigid, v, a)
                 arrays.append([W, known, rigid, nominal, v, a, unknowns.direction(v)])
             W, known, rigid, nominal, v, a, direction = (
                 piece.low_pass(np.concatenate(each)) for each in zip(*arrays)

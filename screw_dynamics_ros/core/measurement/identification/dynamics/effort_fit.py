@@ -119,8 +119,12 @@ class _EffortProblem:
         root = np.sqrt(weights)[:, None]
         self.triangles: dict[int, Array] = {}
         for i in self.joints:
-            M = np.column_stack([given.W[:, i], given.known[:, i], given.effort[:, i]])
-            self.triangles[i] = np.asarray(np.linalg.qr(root * M, mode='r'))
+            M = root * np.column_stack([given.W[:, i], given.known[:, i], given.effort[:, i]])
+            # Most columns are of other joints; without them, the triangle has few rows.
+            own = np.flatnonzero(M.any(axis=0))
+            T = np.asarray(np.linalg.qr(M[:, own], mode='r'))
+            self.triangles[i] = np.zeros((len(T), M.shape[1]))
+            self.triangles[i][:, own] = T
         self.count = float(weights.sum())
 
     def residual(self, i: int, x: Array, gain: float) -> Array:

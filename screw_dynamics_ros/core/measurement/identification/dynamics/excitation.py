@@ -183,7 +183,7 @@ class _Search:
         self.t = np.linspace(0.0, series.period, count, endpoint=False)
         self.holds = set(model.estimate) < set(GROUPS) or bool(model.payload_link)
         q, v, a = self.motion(np.random.default_rng(0).normal(size=self.size)).at(self.t)
-        torque = self.unknowns.rigid_torques(q, v, a, {})
+        torque = self.unknowns.rigid_torques(self.unknowns.regressor(q, v, a), {})
         rms = np.maximum(np.sqrt(np.mean(torque**2, axis=0)), 1e-3)
         effort = robot.limits.effort
         self.effort = np.where(np.isfinite(effort) & (effort > 0.0), effort, np.inf)
@@ -219,17 +219,17 @@ class _Search:
     def evaluated(self, y: Array) -> tuple[Array, Array]:
         """Return the scaled columns (N n, p) and the torques (N, n) of the nominal robot."""
         q, v, a = self.motion(y).at(self.t)
-        W = self.unknowns.columns(q, v, a)
-        torques = self.torques(q, v, a, W)
+        Y = self.unknowns.regressor(q, v, a)
+        W = self.unknowns.columns(Y, v, a)
+        torques = self.torques(W, Y, v, a)
         A = W[:, :, self.columns] * (self.likely / self.noise[:, None])
         return A.reshape(-1, len(self.columns)), torques
 
-    def torques(self, q: Array, v: Array, a: Array, W: Array | None = None) -> Array:
-        """Return the torques (N, n) of the nominal robot; W are its columns, if they are known."""
-        columns = self.unknowns.columns(q, v, a) if W is None else W
-        torques = columns @ self.unknowns.nominal
+    def torques(self, W: Array, Y: Array, v: Array, a: Array) -> Array:
+        """Return the torques (N, n) of the nominal robot, of its columns and its regressor."""
+        torques = W @ self.unknowns.nominal
         if self.holds:
-            torques = torques + self.unknowns.known_torques(q, v, a, {})
+            torques = torques + self.unknowns.known_torques(Y, v, a, {})
         return np.asarray(torques)
 
     def fit(self, y: Array) -> Fit:
@@ -272,7 +272,8 @@ class _Search:
         fit = self.fit(y)
         names = [self.unknowns.names[k] for k in self.columns]
         q, v, a = self.motion(y).at(np.linspace(0.0, self.series.period, CHECKED_SAMPLES))
-        effort = np.abs(self.torques(q, v, a)).max(axis=0)
+        Y = self.unknowns.regressor(q, v, a)
+        effort = np.abs(self.torques(self.unknowns.columns(Y, v, a), Y, v, a)).max(axis=0)
         over = np.flatnonzero(effort > self.effort) if self.limits.effort else np.array([], int)
         return Excitation(
             self.motion(y),

@@ -66,22 +66,28 @@ def fit_bodies(
 
 
 class _PhysicalProblem:
-    """The function of y, theta = nominal + L y."""
+    """The function of y, theta = nominal + L y.
+
+    L has a block for each body and is diagonal beyond, and so are the second derivatives of the
+    barrier.
+    """
 
     def __init__(self, unknowns: Unknowns, A: Array, z: Array, L: Array) -> None:
         self.L, self.nominal = L, unknowns.nominal
         self.A, self.z = A @ L, z - A @ unknowns.nominal
-        self.places = list(unknowns.bodies.values())
+        self.normal = self.A.T @ self.A + np.eye(A.shape[1])
+        self.rows: NDArray[np.int64] = np.arange(10 * len(unknowns.bodies)).reshape(-1, 10)
+        self.blocks = L[self.rows[:, :, None], self.rows[:, None, :]]
         self.positive: NDArray[np.int64] = np.array(
             [
                 k
                 for k, name in enumerate(unknowns.names)
-                if k >= 10 * len(self.places) and not name.endswith('/offset')
+                if k >= self.rows.size and not name.endswith('/offset')
             ],
             dtype=np.int64,
         )
         theta = self.nominal.copy()
-        for place in self.places:
+        for place in self.rows:
             theta[place] = parameters_of(physical(theta[place]))
         least = START_SHARE * np.diag(L)[self.positive]
         theta[self.positive] = np.maximum(theta[self.positive], least)
@@ -97,13 +103,12 @@ class _PhysicalProblem:
         d = theta[self.positive]
         if (d <= 0.0).any():
             return np.inf
-        barrier = float(np.log(d).sum())
-        for place in self.places:
-            try:
-                diagonal = np.diag(np.linalg.cholesky(pseudo_inertia(theta[place])))
-            except np.linalg.LinAlgError:
-                return np.inf
-            barrier += 2.0 * float(np.log(diagonal).sum())
+        try:
+            factors = np.linalg.cholesky(pseudo_inertia(theta[self.rows]))
+        except np.linalg.LinAlgError:
+            return np.inf
+        diagonals = np.diagonal(factors, axis1=1, axis2=2)
+        barrier = float(np.log(d).sum() + 2.0 * np.log(diagonals).sum())
         e = self.A @ y - self.z
         return 0.5 * float(e @ e + y @ y) - mu * barrier
 
@@ -111,15 +116,17 @@ class _PhysicalProblem:
         """Return gradient and Hessian."""
         theta = self.theta(y)
         slope = np.zeros(len(theta))
-        curvature = np.zeros((len(theta), len(theta)))
         slope[self.positive] = 1.0 / theta[self.positive]
-        curvature[self.positive, self.positive] = 1.0 / theta[self.positive] ** 2
-        for place in self.places:
-            relative = np.linalg.inv(pseudo_inertia(theta[place])) @ BASIS
-            slope[place] = np.trace(relative, axis1=1, axis2=2)
-            curvature[place, place] = np.einsum('iab,jba->ij', relative, relative)
+        relative = np.linalg.inv(pseudo_inertia(theta[self.rows]))[:, None] @ BASIS
+        slope[self.rows] = np.trace(relative, axis1=2, axis2=3)
+        curvature = np.einsum('kiab,kjba->kij', relative, relative)
         gradient = self.A.T @ (self.A @ y - self.z) + y - mu * self.L.T @ slope
-        hessian = self.A.T @ self.A + np.eye(len(y)) + mu * self.L.T @ curvature @ self.L
+        hessian = self.normal.copy()
+        hessian[self.rows[:, :, None], self.rows[:, None, :]] += mu * (
+            np.swapaxes(self.blocks, 1, 2) @ curvature @ self.blocks
+        )
+        scale = np.diag(self.L)[self.positive] / theta[self.positive]
+        hessian[self.positive, self.positive] += mu * scale**2
         return gradient, hessian
 
     def minimum(self, y: Array, mu: float) -> tuple[Array, bool]:

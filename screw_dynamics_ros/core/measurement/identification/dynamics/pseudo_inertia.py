@@ -57,7 +57,7 @@ BASIS = _basis()
 
 
 def pseudo_inertia(parameters: Array) -> Array:
-    """Return Sigma (4, 4) of ten parameters in the order of `PARAMETERS`.
+    """Return Sigma (..., 4, 4) of (..., 10) parameters in the order of `PARAMETERS`.
 
     >>> pseudo_inertia(np.array([2.0, 0.6, 0, 0, 0.01, 0, 0.2, 0, 0, 0.2])).round(3).diagonal()
     array([0.195, 0.005, 0.005, 2.   ])

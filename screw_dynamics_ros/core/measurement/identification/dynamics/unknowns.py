@@ -99,6 +99,8 @@ class Unknowns:
     ) -> None:
         _check(robot, model, load)
         self.robot, self.model, self.load = robot, model, load
+        drives = robot.drives  # each access computes them
+        self._drives: list[Drive] = [drives[joint] for joint in robot.joint_names]
         frames = robot.tree.frames
         phi = inertial_parameters(robot.description, tuple(frames))
         self._phi = phi.reshape(-1, len(PARAMETERS))
@@ -156,38 +158,65 @@ class Unknowns:
         return 0 if self.load is None else 1 if self.load.com is None else 4
 
     def _nominal_drives(self, kind: str) -> Array:
-        drives = [self.robot.drives[joint] for joint in self.robot.joint_names]
+        drives = self._drives
         if kind == 'armature':
             return np.array([drive.reflected_inertia for drive in drives])
         if kind in ('damping', 'coulomb'):
             return np.array([getattr(drive, kind) for drive in drives])
         return np.zeros(len(drives))
 
-    def columns(self, q: Array, v: Array, a: Array, loaded: bool = False) -> Array:
-        """Return W (N, n, P) of a motion, with the load or without."""
-        Y = np.asarray(self.robot.regressor(q, v, a))
-        blocks = [Y[:, :, 10 * k : 10 * k + 10] for k in self._link_of_body.values()]
-        blocks += [self.drive_columns(kind, v, a) for kind in self.kinds]
-        W = np.concatenate(blocks, axis=2)
+    def regressor(self, q: Array, v: Array, a: Array) -> Array:
+        """Return Y (N, n, 10 n_links) of a motion, of all links."""
+        return np.asarray(self.robot.regressor(q, v, a))
+
+    def columns(
+        self,
+        Y: Array,
+        v: Array,
+        a: Array,
+        loaded: bool = False,
+        chosen: NDArray[np.int64] | None = None,
+    ) -> Array:
+        """Return W (N, n, P) of a motion, with the load or without.
+
+        Parameters
+        ----------
+        Y : (N, n, 10 n_links) array
+            See `regressor`.
+        v, a : (N, n) arrays
+        loaded : bool
+        chosen : (p,) array of int, optional
+            The columns that are needed, increasing: W has shape (N, n, p).
+        """
+        every = np.arange(len(self.names)) if chosen is None else chosen
+        bodies = 10 * len(self.bodies)
+        count = int(np.searchsorted(every, bodies))
+        W = np.zeros((*v.shape, len(every)))
+        links = np.array(list(self._link_of_body.values()), dtype=np.int64)
+        of_bodies = every[:count]
+        W[:, :, :count] = Y[:, :, 10 * links[of_bodies // 10] + of_bodies % 10]
+        values = [self._drive_factors(kind, v, a) for kind in self.kinds]
+        for k, column in enumerate((every[count:] - bodies).tolist(), count):
+            kind, joint = divmod(column, v.shape[1])
+            W[:, joint, k] = values[kind][:, joint]
         if 'load' in self.bodies:
             place = self.bodies['load']
-            W[:, :, place.start : place.start + self._known_of_load() if loaded else place.stop] = 0
+            end = place.start + self._known_of_load() if loaded else place.stop
+            W[:, :, (every >= place.start) & (every < end)] = 0.0
         return W
 
-    def drive_columns(self, kind: str, v: Array, a: Array) -> Array:
-        """Return the columns (N, n, n) of one kind of joint parameters."""
+    def _drive_factors(self, kind: str, v: Array, a: Array) -> Array:
+        """Return what the parameters of one kind are multiplied by, (N, n), each at its joint."""
         if kind == 'armature':
-            values = a
-        elif kind == 'damping':
-            values = v
-        elif kind == 'coulomb':
-            values = self.direction(v)
-        elif kind == 'stribeck':
+            return a
+        if kind == 'damping':
+            return v
+        if kind == 'coulomb':
+            return self.direction(v)
+        if kind == 'stribeck':
             speed = self.model.stribeck_speed or 1.0
-            values = self.direction(v) / (1.0 + (v / speed) ** 2)
-        else:
-            values = -np.ones_like(v)
-        return values[:, :, None] * np.eye(v.shape[1])
+            return np.asarray(self.direction(v) / (1.0 + (v / speed) ** 2))
+        return -np.ones_like(v)
 
     def direction(self, v: Array) -> Array:
         """Return the smooth sign of velocities, as of `Drive.friction`."""
@@ -195,7 +224,7 @@ class Unknowns:
 
     def known_torques(
         self,
-        q: Array,
+        Y: Array,
         v: Array,
         a: Array,
         payloads: Mapping[str, RigidBody],
@@ -203,11 +232,31 @@ class Unknowns:
     ) -> Array:
         """Return the torques (N, n) of what is not estimated: held bodies, known payloads, drives.
 
-        Of a load what is known of it is included.
+        Of a load what is known of it is included. Arguments as of `columns`.
         A rotor's spin (`Drive.rotor_axis`) is not in it.
         """
-        Y = np.asarray(self.robot.regressor(q, v, a))
-        known = self._held.copy()
+        torques = Y @ self._with_loads(self._held, payloads, loaded)
+        if 'armature' not in self.kinds:
+            torques = torques + self._nominal_drives('armature') * a
+        if 'damping' not in self.kinds:
+            torques = torques + self.friction(v)
+        return np.asarray(torques)
+
+    def rigid_torques(
+        self, Y: Array, payloads: Mapping[str, RigidBody], loaded: bool = False
+    ) -> Array:
+        """Return the torques (N, n) of the nominal bodies and known payloads alone."""
+        return np.asarray(Y @ self._with_loads(self._phi.ravel(), payloads, loaded))
+
+    def nominal_torques(self, rigid: Array, v: Array, a: Array) -> Array:
+        """Return the torques (N, n) of the nominal robot, of those of its bodies."""
+        return np.asarray(rigid + self._nominal_drives('armature') * a + self.friction(v))
+
+    def _with_loads(
+        self, parameters: Array, payloads: Mapping[str, RigidBody], loaded: bool
+    ) -> Array:
+        """Return parameters (10 n_links,) with those of payloads, and what is known of a load."""
+        result = parameters.copy()
         links = tuple(self.robot.tree.frames)
         for link, payload in payloads.items():
             if link not in links:
@@ -215,34 +264,16 @@ class Unknowns:
             k = 10 * links.index(link)
             m, h, I = payload.mass, payload.first_moment, payload.inertia  # noqa: E741
             entries = (I[0, 0], I[0, 1], I[1, 1], I[0, 2], I[1, 2], I[2, 2])
-            known[k : k + 10] += [m, *h, *entries]
+            result[k : k + 10] += [m, *h, *entries]
         if loaded and self.load is not None:
             k = 10 * links.index(self.load.link)
             count = self._known_of_load()
-            known[k : k + count] += self._nominal_body('load', k)[:count]
-        torques = Y @ known
-        if 'armature' not in self.kinds:
-            torques = torques + self._nominal_drives('armature') * a
-        if 'damping' not in self.kinds:
-            torques = torques + self.friction(v)
-        return torques
-
-    def rigid_torques(
-        self,
-        q: Array,
-        v: Array,
-        a: Array,
-        payloads: Mapping[str, RigidBody],
-        loaded: bool = False,
-    ) -> Array:
-        """Return the torques (N, n) of the nominal bodies and known payloads alone."""
-        nominal = Unknowns(self.robot, EffortModel(estimate=('armature', 'friction')), self.load)
-        return nominal.known_torques(q, v, a, payloads, loaded)
+            result[k : k + count] += self._nominal_body('load', k)[:count]
+        return result
 
     def friction(self, v: Array) -> Array:
         """Return the nominal friction (N, n)."""
-        drives: list[Drive] = [self.robot.drives[joint] for joint in self.robot.joint_names]
-        return np.stack([drive.friction(x) for drive, x in zip(drives, v.T)], axis=1)
+        return np.stack([drive.friction(x) for drive, x in zip(self._drives, v.T)], axis=1)
 
     def deviations(self, torque: Array, v: Array, a: Array) -> Array:
         """Return L (P, P): theta - nominal = L z has a likely size for z of unit variance.
@@ -293,7 +324,8 @@ class Unknowns:
         rng = np.random.default_rng(0)
         q = np.where(moves, rng.uniform(-np.pi, np.pi, (samples, n)), 0.3)
         v, a = (np.where(moves, rng.normal(size=(samples, n)), 0.0) for _ in range(2))
-        W = np.concatenate([self.columns(q, v, a, each)[:, measured] for each in loaded])
+        Y = self.regressor(q, v, a)
+        W = np.concatenate([self.columns(Y, v, a, each)[:, measured] for each in loaded])
         W = W.reshape(-1, count)
         # Rounding of what is zero would count as a column.
         sizes = np.linalg.norm(W, axis=0)
