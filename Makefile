@@ -26,10 +26,10 @@ VISER = $(shell sed -n 's/^\(viser[^ ]*\).*/\1/p' requirements/develop.txt)
 
 help:
 	@echo 'make demo    simulated arm, model state and wrench estimate, live in the terminal'
-	@echo 'make test    the whole test suite'
+	@echo 'make test    the test suite; make docs tests the tutorials and the site'
 	@echo 'make bench   speed against others and of the nodes, into benchmarks/results'
 	@echo 'make tables  the tables of README.md and doc/ from benchmarks/results'
-	@echo 'make docs    the site, into build/docs'
+	@echo 'make docs    the site, into build/docs; runs the tutorials'
 	@echo 'make lint    style and types'
 	@echo 'make setup   only the set-up, which the others do by themselves'
 	@echo 'make clean   remove everything that was made here'
@@ -57,7 +57,7 @@ tables:
 # last time is kept.
 docs:
 	@tools/setup.sh all
-	@$(IN_VENV) python -m pytest -q -n 2 --dist load test/doc/test_tutorials.py
+	@$(IN_VENV) env TUTORIALS=1 python -m pytest -q -n 2 --dist load test/doc/test_tutorials.py
 	@($(IN_VENV) sphinx-build -q -j auto -W --keep-going -d build/doctrees doc build/docs) \
 		|| { rm -rf build/doctrees; exit 1; }  # it would not repeat warnings
 	@$(IN_VENV) env SITE=build/docs python -m pytest -q test/doc/test_site.py

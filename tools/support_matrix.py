@@ -114,6 +114,7 @@ def run(
                 f'PYTEST_ARGS={shlex.join(pytest)}',
             ],
             cwd=ROOT,
+            env={**os.environ, 'TUTORIALS': '1'},
             stdout=output,
             stderr=subprocess.STDOUT,
         ).returncode

@@ -1,7 +1,10 @@
 # Copyright 2026 The screw_dynamics_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Tutorials: each page runs block after block in an empty folder and prints what it shows."""
+"""Tutorials: each page runs block after block in an empty folder and prints what it shows.
+
+`make docs` runs them; `make test` skips these runs, which take minutes.
+"""
 
 import os
 import re
@@ -15,6 +18,9 @@ from support.paths import DOC, TEST
 PAGES = sorted((DOC / 'tutorials').glob('[0-9]*.md'))
 
 
+@pytest.mark.skipif(
+    'TUTORIALS' not in os.environ, reason='make docs runs the tutorials; by hand: TUTORIALS=1'
+)
 @pytest.mark.parametrize('page', PAGES, ids=lambda page: page.stem)
 def test_tutorial_runs(page, ros_domain):
     text = page.read_text(encoding='utf-8')
