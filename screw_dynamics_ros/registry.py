@@ -179,11 +179,11 @@ COMMANDS = {
         'screw_dynamics_ros.cli.excite.command',
     ),
     'annotate': CommandRow(
-        'add the outputs of the nodes to a recording of rosbag2',
+        'add the outputs of the nodes to a recording',
         'screw_dynamics_ros.cli.annotate.command',
     ),
     'replay': CommandRow(
-        'run the nodes over a recording of rosbag2 and record what they publish',
+        'run the nodes over a recording and record what they publish',
         'screw_dynamics_ros.cli.replay.command',
     ),
     'compile': CommandRow(

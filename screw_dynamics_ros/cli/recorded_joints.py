@@ -6,14 +6,15 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Sequence
 
 from screw_dynamics_ros.cli.command_line import names
 from screw_dynamics_ros.core import ArgumentError, UnknownNameError
 from screw_dynamics_ros.core.description.urdf_fixed_joints import with_fixed_joints
 from screw_dynamics_ros.ros.description_file import assignments
 from screw_dynamics_ros.ros.recordings.recording import read_description
-from screw_dynamics_ros.ros.recordings.storage import RecordingError, RecordingReader
+from screw_dynamics_ros.ros.recordings.sources import RecordingError
+from screw_dynamics_ros.ros.recordings.storage import RecordingReader
 
 HELD_AT_ZERO = 'joints that are held at zero, with what mimics them: their states are ignored'
 
@@ -40,30 +41,6 @@ def renaming(text: str) -> tuple[str, str]:
     if not new:
         raise argparse.ArgumentTypeError(f'{text!r} is not OLD:=NEW, two names of a joint')
     return old, new
-
-
-def renamed_joints(
-    joints: Sequence[str], new_names: Mapping[str, str], recording: str
-) -> tuple[str, ...]:
-    """Return the joints with their new names.
-
-    Raises
-    ------
-    UnknownNameError
-        A joint is not recorded.
-    ArgumentError
-        Two joints have the same name then.
-    """
-    unknown = [name for name in new_names if name not in joints]
-    if unknown:
-        raise UnknownNameError(
-            f'--rename: {recording} has no joint {unknown[0]!r}; it has {", ".join(joints)}'
-        )
-    renamed = tuple(new_names.get(name, name) for name in joints)
-    twice = [name for name in renamed if renamed.count(name) > 1]
-    if twice:
-        raise ArgumentError(f'--rename: two joints of {recording} are {twice[0]!r} then')
-    return renamed
 
 
 def recorded_robot(

@@ -24,11 +24,16 @@ from screw_dynamics_ros.nodes.model.running_model import joint_state_mapper, lea
 from screw_dynamics_ros.nodes.model.scalar_joints import ScalarJoints
 from screw_dynamics_ros.ros.joint_states.mapper import JointStateMapper
 from screw_dynamics_ros.ros.joint_states.policies import Reason, Record
-from screw_dynamics_ros.ros.recordings.coverage import check_coverage, refusals
+from screw_dynamics_ros.ros.recordings.coverage import (
+    check_coverage,
+    refusals,
+    rename_joints,
+)
 from screw_dynamics_ros.ros.recordings.outputs import open_output
 from screw_dynamics_ros.ros.recordings.recording import JOINT_STATE
+from screw_dynamics_ros.ros.recordings.sources import RecordingError
 from screw_dynamics_ros.ros.recordings.states import StateMaker, States
-from screw_dynamics_ros.ros.recordings.storage import RecordingError, RecordingReader
+from screw_dynamics_ros.ros.recordings.storage import RecordingReader
 
 Progress = Callable[[float], None]
 
@@ -81,7 +86,7 @@ def annotate_recording(
     """
     with RecordingReader(source) as reader:
         reader.check(request.topic, JOINT_STATE)
-        reader.rename_joints(request.topic, dict(request.renamed))
+        rename_joints(reader, request.topic, dict(request.renamed))
         text = description(reader, request)
         annotator = annotator_for(text, request)
         robot = annotator.robot

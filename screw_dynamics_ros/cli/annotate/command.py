@@ -1,15 +1,15 @@
 # Copyright 2026 The screw_dynamics_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Add the outputs of the nodes to a recording of rosbag2.
+"""Add the outputs of the nodes to a recording.
 
     annotate run.mcap -o annotated.mcap --outputs gravity,external_torque --set observer=momentum
 
 For every joint state of the recording the outputs are computed and added as topics, with the names
 and types of the nodes' and the original stamps; what was recorded is copied byte for byte. The
-description is taken from the recording, or given by --urdf. RECORDING is a .mcap or .db3 file, or a
-folder with metadata.yaml; the output NAME.mcap is one MCAP file, any other name a folder with
-SQLite and metadata.yaml.
+description is taken from the recording, or given by --urdf. RECORDING is a bag of ROS 2 (.mcap,
+.db3, a folder) or ROS 1 (.bag), or a table (.csv, .npz; doc/how_to/recordings.md has the columns).
+The output NAME.mcap is one MCAP file, any other name a folder with SQLite and metadata.yaml.
 
     annotate runs/ -o annotated/ --workers 8
 

@@ -18,10 +18,10 @@ from typing import Any, NamedTuple
 from screw_dynamics_ros.cli.annotate.annotation import annotate_recording
 from screw_dynamics_ros.cli.annotate.request import Request
 from screw_dynamics_ros.core.errors import ScrewDynamicsError
-from screw_dynamics_ros.ros.recordings.storage import RecordingError
+from screw_dynamics_ros.ros.recordings.sources import RecordingError
 
 INSTALL = "pip install 'dask[distributed]'"
-SUFFIXES = ('.mcap', '.db3')
+SUFFIXES = ('.mcap', '.db3', '.bag', '.csv', '.npz')
 METADATA = 'metadata.yaml'
 SCHEDULER_TIMEOUT_S = 10.0  # that a scheduler has to answer
 
@@ -76,7 +76,9 @@ def tasks(folder: Path, target: Path) -> list[AnnotationTask]:
             raise RecordingError(f'{source} and {made[place].source} would both become {place}')
         made[place] = AnnotationTask(source, place)
     if not made:
-        raise RecordingError(f'{folder}: no recordings (.mcap, .db3, folders with {METADATA})')
+        raise RecordingError(
+            f'{folder}: no recordings ({", ".join(SUFFIXES)}, folders with {METADATA})'
+        )
     return list(made.values())
 
 

@@ -23,7 +23,7 @@ from screw_dynamics_ros.core.measurement.annotation import Annotator
 from screw_dynamics_ros.core.measurement.annotation.annotate import MotionArrays
 from screw_dynamics_ros.core.types import Array
 from screw_dynamics_ros.ros.recordings.outputs import TemporaryFile
-from screw_dynamics_ros.ros.recordings.storage import RecordingError
+from screw_dynamics_ros.ros.recordings.sources import RecordingError
 
 INSTALL = 'pip install pyarrow'
 

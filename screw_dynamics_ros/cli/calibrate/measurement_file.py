@@ -22,8 +22,6 @@ there or not.
 
 from __future__ import annotations
 
-import csv
-import io
 import math
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -36,6 +34,7 @@ from screw_dynamics_ros.core import ArgumentError, UnknownNameError, files
 from screw_dynamics_ros.core.lie import quaternions, se3
 from screw_dynamics_ros.core.measurement.identification.target_errors import TARGET
 from screw_dynamics_ros.core.types import Array
+from screw_dynamics_ros.ros.csv_text import read_csv
 
 PREFIX = 'measured.'
 POSITION, ORIENTATION = ('x', 'y', 'z'), ('qx', 'qy', 'qz', 'qw')
@@ -163,24 +162,9 @@ def _text(path: Path) -> str:
 
 
 def _from_csv(text: str) -> list[dict[str, Any]]:
-    """Return a dict for each row; empty lines and lines after # do not count."""
-    # Spreadsheets begin with a byte order mark, and separate by semicolons in some languages.
-    lines = text.removeprefix('\ufeff').splitlines()
-    lines = [line for line in lines if line.strip() and not line.startswith('#')]
-    separator = ';' if lines and ';' in lines[0] else ','
-    reader = csv.reader(io.StringIO('\n'.join(lines)), delimiter=separator, skipinitialspace=True)
-    header = [cell.strip() for cell in next(reader, [])]
-    doubled = {name for name in header if header.count(name) > 1}
-    if doubled:
-        raise ArgumentError(f'columns named twice: {", ".join(sorted(doubled))}')
-    rows = []
-    for number, cells in enumerate(reader, 1):
-        if len(cells) != len(header):
-            raise ArgumentError(
-                f'measurement {number} has {len(cells)} cells under {len(header)} columns'
-            )
-        rows.append(dict(zip(header, cells)))
-    return rows
+    """Return a dict for each row."""
+    columns, rows = read_csv(text, 'measurement')
+    return [dict(zip(columns, cells)) for cells in rows]
 
 
 def _from_yaml(text: str, path: Path) -> list[dict[str, Any]]:

@@ -5,11 +5,11 @@
 
     identify run.mcap --urdf robot.urdf --output identified
 
-RECORDING is a recording of rosbag2 (.mcap, .db3, a folder) with the efforts of the joints, or an
-.npz file with joint_names, t [s], q, tau and v. Inertias, armatures, friction and offsets of the
-efforts are found, their sign and scale where the driver does not report torques, and what the
-motion does not tell is named. `excite` designs a motion that tells most. A robot that does not hang
-as its description says needs --gravity.
+RECORDING has the joint states with efforts: a bag of ROS 2 (.mcap, .db3, a folder) or ROS 1 (.bag),
+or a table (.csv, .npz; doc/how_to/recordings.md has the columns). Inertias, armatures, friction and
+offsets of the efforts are found, their sign and scale where the driver does not report torques, and
+what the motion does not tell is named. `excite` designs a motion that tells most. A robot that does
+not hang as its description says needs --gravity.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from screw_dynamics_ros.cli.command_line import (
     write_whole,
 )
 from screw_dynamics_ros.cli.identify import output_files, picture, report
-from screw_dynamics_ros.cli.identify.recordings import descriptions, of_robot, read_states
+from screw_dynamics_ros.cli.identify.recordings import descriptions, of_robot
 from screw_dynamics_ros.cli.recorded_joints import add_recorded_joints
 from screw_dynamics_ros.core import Robot, ScrewDynamicsError
 from screw_dynamics_ros.core.measurement.identification.dynamics import (
@@ -45,6 +45,7 @@ from screw_dynamics_ros.core.measurement.identification.dynamics import (
 )
 from screw_dynamics_ros.core.measurement.identification.dynamics.unknowns import GROUPS
 from screw_dynamics_ros.entry import INTERRUPTED
+from screw_dynamics_ros.ros.recordings.recording import read_recording
 
 WRITTEN, REFUSED, BROKEN = 0, 1, 3
 EXIT_STATUS = (
@@ -91,7 +92,7 @@ def identified(
     states = []
     for done, path in enumerate(paths):
         progress(done / (len(paths) + 1), f'reading {path.name}')
-        states.append(read_states(path, options.topic).renamed(dict(options.rename)))
+        states.append(read_recording(path, options.topic, renamed=dict(options.rename)))
     progress(len(paths) / (len(paths) + 1), 'identifying')
     text = (
         descriptions(states)

@@ -1,7 +1,7 @@
 # Copyright 2026 The screw_dynamics_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Run the nodes over a recording of rosbag2 and record what they publish.
+"""Run the nodes over a recording and record what they publish.
 
     replay run.mcap -o replayed.mcap --nodes wrench_estimator --ros-args -p observer:=momentum
 
@@ -35,12 +35,17 @@ from screw_dynamics_ros.cli.recorded_joints import add_recorded_joints, recorded
 from screw_dynamics_ros.core import ScrewDynamicsError
 from screw_dynamics_ros.entry import INTERRUPTED
 from screw_dynamics_ros.registry import NODES, load
-from screw_dynamics_ros.ros.recordings.coverage import check_coverage, refusals
+from screw_dynamics_ros.ros.recordings.coverage import (
+    check_coverage,
+    refusals,
+    rename_joints,
+)
 from screw_dynamics_ros.ros.recordings.forms import is_known
 from screw_dynamics_ros.ros.recordings.mcap_records import COMPRESSIONS
 from screw_dynamics_ros.ros.recordings.outputs import open_output
 from screw_dynamics_ros.ros.recordings.recording import JOINT_STATE
-from screw_dynamics_ros.ros.recordings.storage import RecordingError, RecordingReader
+from screw_dynamics_ros.ros.recordings.sources import RecordingError
+from screw_dynamics_ros.ros.recordings.storage import RecordingReader
 
 if TYPE_CHECKING:
     from screw_dynamics_ros.cli.replay.hosted_node import HostedNode, Send
@@ -85,7 +90,7 @@ def replay(options: argparse.Namespace, ros_arguments: Sequence[str]) -> dict[st
         )
     with RecordingReader(options.recording) as reader:
         reader.check(options.topic, JOINT_STATE)
-        reader.rename_joints(options.topic, dict(options.rename))
+        rename_joints(reader, options.topic, dict(options.rename))
         text = description(options, reader)
         counts: dict[str, int] = {}
         now = 0

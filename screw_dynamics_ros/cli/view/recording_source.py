@@ -43,7 +43,8 @@ from screw_dynamics_ros.ros.recordings.recording import (
     read_recording,
     read_wrenches,
 )
-from screw_dynamics_ros.ros.recordings.storage import RecordingError, RecordingReader
+from screw_dynamics_ros.ros.recordings.sources import RecordingError
+from screw_dynamics_ros.ros.recordings.storage import RecordingReader
 
 #: What is computed of the states, and how bars call it.
 OUTPUTS = {

@@ -1,17 +1,53 @@
 # Copyright 2026 The screw_dynamics_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Whether recorded joint states cover the joints of a robot, known before they are processed."""
+"""Joints of recorded joint states, checked and renamed before these are processed."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from itertools import compress
 
+import numpy as np
+
+from screw_dynamics_ros.core.errors import ArgumentError, UnknownNameError
 from screw_dynamics_ros.ros.joint_states.mapper import JointStateMapper
 from screw_dynamics_ros.ros.joint_states.policies import Policies
 from screw_dynamics_ros.ros.names import shorten
+from screw_dynamics_ros.ros.recordings.sources import RecordingError
 from screw_dynamics_ros.ros.recordings.stacks import joint_state_stacks
-from screw_dynamics_ros.ros.recordings.storage import RecordingError, RecordingReader
+from screw_dynamics_ros.ros.recordings.storage import RecordingReader
+
+
+def rename_joints(reader: RecordingReader, topic: str, names: Mapping[str, str]) -> None:
+    """Let a reader yield the joint states of a topic with other names, {recorded: name}.
+
+    Messages are read until all joints have been named, mostly the first one alone.
+
+    Raises
+    ------
+    UnknownNameError
+        A joint is not recorded.
+    ArgumentError
+        Two joints have the same name then.
+    """
+    missing, recorded = set(names), dict[str, None]()
+    for block in reader.blocks(topic):
+        if not missing:
+            break
+        for stack in joint_state_stacks(block):
+            recorded.update(dict.fromkeys(stack.layout.names))
+        missing.difference_update(recorded)
+    if missing:
+        name = next(name for name in names if name in missing)
+        raise UnknownNameError(
+            f'--rename: {reader.path} has no joint {name!r}; it has {", ".join(recorded)}'
+        )
+    renamed = [names.get(name, name) for name in recorded]
+    twice = [name for name in renamed if renamed.count(name) > 1]
+    if twice:
+        raise ArgumentError(f'--rename: two joints of {reader.path} are {twice[0]!r} then')
+    reader.rename_joints(topic, names)
 
 
 def check_coverage(
@@ -21,7 +57,7 @@ def check_coverage(
     policies: Policies,
     needs_efforts: bool,
 ) -> None:
-    """Raise RecordingError if no state can be complete: joints that no message reports.
+    """Raise RecordingError if no state can be complete: joints without any number.
 
     Messages are read until all joints have been named, mostly the first one alone.
 
@@ -46,10 +82,11 @@ def check_coverage(
         for stack in joint_state_stacks(block):
             layout = stack.layout
             others.update(dict.fromkeys(layout.names))
+            known = [bool(each.any()) for each in np.isfinite(stack.numbers).T]
             if layout.positions == len(layout.names):
-                positions.difference_update(layout.names)
+                positions.difference_update(compress(layout.names, known[: layout.positions]))
             if layout.efforts == len(layout.names):
-                efforts.difference_update(layout.names)
+                efforts.difference_update(compress(layout.names, known[-layout.efforts :]))
     if others and not set(joints) & set(others):
         raise RecordingError(
             f'{reader.path}: {topic} names no joint of this robot, {shorten(joints)}, but '

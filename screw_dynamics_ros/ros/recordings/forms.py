@@ -25,7 +25,7 @@ from screw_dynamics_ros.ros.messages.cdr import (
     number_offsets,
     runs,
 )
-from screw_dynamics_ros.ros.recordings.storage import rosbags_module
+from screw_dynamics_ros.ros.recordings.sources import rosbags_module
 
 #: Stamp and numbers that do not occur in names or lengths.
 STAMP = 0x5EC05EC0 * NANOSECONDS + 0x2A0B1C0D

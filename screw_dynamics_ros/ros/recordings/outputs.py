@@ -37,12 +37,12 @@ from screw_dynamics_ros.ros.recordings.mcap_records import (
     sized,
 )
 from screw_dynamics_ros.ros.recordings.mcap_writer import McapWriter
-from screw_dynamics_ros.ros.recordings.storage import (
+from screw_dynamics_ros.ros.recordings.sources import (
     RecordingError,
-    RecordingReader,
     readable,
     rosbags_module,
 )
+from screw_dynamics_ros.ros.recordings.storage import RecordingReader
 
 MAX_CHUNK = 4_000_000  # bytes
 MAX_RUNS = 8  # of states with the same topics in a block, that are written as rows

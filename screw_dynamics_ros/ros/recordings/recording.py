@@ -10,6 +10,7 @@ a node would make of the same messages are made by `states`.
 from __future__ import annotations
 
 import struct
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -21,6 +22,8 @@ from screw_dynamics_ros.ros.joint_states.contents import JointStateLayout
 from screw_dynamics_ros.ros.joint_states.layouts import LITTLE_ENDIAN
 from screw_dynamics_ros.ros.joint_states.policies import Reason
 from screw_dynamics_ros.ros.messages.cdr import PLAIN, STAMP_OFFSET, align
+from screw_dynamics_ros.ros.recordings.coverage import rename_joints
+from screw_dynamics_ros.ros.recordings.sources import RecordingError
 from screw_dynamics_ros.ros.recordings.stacks import (
     JointStateStack,
     doubles,
@@ -28,7 +31,7 @@ from screw_dynamics_ros.ros.recordings.stacks import (
     rows_of,
     stamps_of,
 )
-from screw_dynamics_ros.ros.recordings.storage import Block, RecordingError, RecordingReader
+from screw_dynamics_ros.ros.recordings.storage import Block, RecordingReader
 
 JOINT_STATE, STRING = 'sensor_msgs/msg/JointState', 'std_msgs/msg/String'
 WRENCH = 'geometry_msgs/msg/WrenchStamped'
@@ -75,18 +78,25 @@ def read_recording(
     path: Path | str,
     topic: str = '/joint_states',
     description_topic: str = '/robot_description',
+    renamed: Mapping[str, str] | None = None,
 ) -> Recording:
     """Return the joint states of a topic, and the description of the robot.
+
+    Joints have the names of `renamed`, {recorded: name}, if they are in it.
 
     Raises
     ------
     RecordingError
         The file cannot be read, or has no joint states that can be used.
     UnknownNameError
-        The topic is not recorded, or is of another type.
+        The topic is not recorded, or is of another type; a joint of `renamed` is not recorded.
+    ArgumentError
+        Two joints have the same name.
     """
     with RecordingReader(path) as reader:
         reader.check(topic, JOINT_STATE)
+        if renamed:
+            rename_joints(reader, topic, renamed)
         left_out: dict[Reason, int] = {}
         columns: dict[str, int] = {}
         parts: list[tuple[Block, list[JointStateStack]]] = []

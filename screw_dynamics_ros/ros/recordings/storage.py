@@ -1,17 +1,11 @@
 # Copyright 2026 The screw_dynamics_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""The messages of a recording, topic by topic, in blocks of serialized messages.
-
-By the package `rosbags`, which reads every layout of rosbag2: MCAP and SQLite, compressed or not,
-split into several files with a metadata.yaml, or a single file.
-"""
+"""The messages of a recording, topic by topic, in blocks of serialized messages."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
-from importlib import import_module
 from itertools import islice, pairwise
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -19,18 +13,21 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from screw_dynamics_ros.core.errors import ScrewDynamicsError, UnknownNameError
-from screw_dynamics_ros.ros.joint_states.renaming import renamed
+from screw_dynamics_ros.core.errors import UnknownNameError
+from screw_dynamics_ros.ros.joint_states.serialization import renamed
 from screw_dynamics_ros.ros.recordings.mcap_reader import McapFile, sizes_at
 from screw_dynamics_ros.ros.recordings.mcap_records import MESSAGE_HEAD, ChunkIndex, McapError
+from screw_dynamics_ros.ros.recordings.sources import (
+    ROS_1,
+    Definition,
+    Ros1Bag,
+    Ros2Bag,
+    Source,
+    readable,
+)
+from screw_dynamics_ros.ros.recordings.tables import TABLES, Table
 
 BLOCK_SIZE = 8192  # messages
-
-INSTALL = 'pip install rosbags'
-
-
-class RecordingError(ScrewDynamicsError):
-    """A recording cannot be read or written; names the file and what is wrong with it."""
 
 
 class Block(NamedTuple):
@@ -63,22 +60,14 @@ def joined(received: NDArray[np.int64], messages: Sequence[bytes]) -> Block:
     return Block(received, b''.join(messages), np.cumsum(sizes) - sizes, sizes)
 
 
-class Definition(NamedTuple):
-    """A topic: its type, the text and the hash of the definition, and the quality of service."""
-
-    kind: str
-    text: str
-    digest: str
-    qos: Any
-
-
 class RecordingReader:
     """The topics of a recording; to be used in a `with` statement.
 
     Parameters
     ----------
     path : Path
-        A .mcap or .db3 file, or a folder with a metadata.yaml.
+        Of ROS 2 a .mcap or .db3 file or a folder with metadata.yaml, of ROS 1 a .bag file; .csv and
+        .npz files as in `tables`.
 
     Attributes
     ----------
@@ -95,15 +84,9 @@ class RecordingReader:
 
     def __init__(self, path: Path | str) -> None:
         self.path = Path(path)
-        reader = rosbags_module('rosbags.rosbag2').Reader
         with readable(self.path):
-            self._reader = reader(self.path)
-            self._reader.open()
-            topics = self._reader.topics
-        self.types: dict[str, str] = {
-            name: topic.connections[0].msgtype for name, topic in topics.items()
-        }
-        self.counts: dict[str, int] = {name: topic.msgcount for name, topic in topics.items()}
+            self._source = opened(self.path)
+        self.types, self.counts = self._source.types, self._source.counts
         self.mcap = self._indexed_file()
         self._renamings: dict[str, Mapping[str, str]] = {}
 
@@ -113,12 +96,14 @@ class RecordingReader:
     def __exit__(self, *_: object) -> None:
         if self.mcap is not None:
             self.mcap.close()
-        self._reader.close()
+        self._source.close()
 
     def _indexed_file(self) -> McapFile | None:
         """Return the file if it is a single MCAP whose chunks can be read one by one."""
+        if not isinstance(self._source, Ros2Bag) or self._source.is_compressed:
+            return None
         files = [self.path] if self.path.is_file() else sorted(self.path.glob('*.mcap'))
-        if len(files) != 1 or files[0].suffix != '.mcap' or self._reader.compression_mode:
+        if len(files) != 1 or files[0].suffix != '.mcap':
             return None
         try:
             return McapFile(files[0])
@@ -159,8 +144,7 @@ class RecordingReader:
         if chunks is not None:
             yield from self._blocks_of_chunks(*chunks)
             return
-        connections = [each for each in self._reader.connections if each.topic == topic]
-        messages = self._reader.messages(connections) if connections else iter(())
+        messages = self._source.messages(topic)
         while True:
             with readable(self.path):
                 some = list(islice(messages, BLOCK_SIZE))
@@ -192,23 +176,17 @@ class RecordingReader:
 
     def messages(self) -> Iterator[tuple[str, int, bytes]]:
         """Yield topic, time of recording [ns] and content of all messages, one by one."""
-        messages = self._reader.messages()
+        messages = self._source.messages()
         while True:
             with readable(self.path):
                 some = list(islice(messages, BLOCK_SIZE))
             if not some:
                 return
-            for connection, received, data in some:
-                yield connection.topic, received, data
+            yield from some
 
     def definitions(self) -> dict[str, Definition]:
         """Return what there is to know of each topic."""
-        return {
-            each.topic: Definition(
-                each.msgtype, each.msgdef.data, each.digest, each.ext.offered_qos_profiles
-            )
-            for each in self._reader.connections
-        }
+        return self._source.definitions()
 
     def last(self, topic: str) -> bytes | None:
         """Return the last message of a topic, None if there is none."""
@@ -218,29 +196,8 @@ class RecordingReader:
         return found
 
 
-@contextmanager
-def readable(path: Path) -> Iterator[None]:
-    """Turn what goes wrong while a file is read into a `RecordingError` that names the file."""
-    try:
-        yield
-    except RecordingError:
-        raise
-    except Exception as error:
-        reason = 'there is no such file'
-        if path.exists():
-            reason = ' '.join(str(error).split()) or type(error).__name__
-        raise RecordingError(
-            f'cannot read the recording {path}: {reason}; name a .mcap or .db3 file, or a '
-            'folder with metadata.yaml'
-        ) from error
-
-
-def rosbags_module(name: str) -> Any:
-    """Return a module of `rosbags`; raises `RecordingError` if that is not installed."""
-    try:
-        return import_module(name)
-    except ImportError as error:
-        raise RecordingError(
-            f'recordings are read and written by the package rosbags, which is not installed '
-            f'({error}); install it with "{INSTALL}"'
-        ) from None
+def opened(path: Path) -> Source:
+    """Return the content of a recording; raises what its reader raises."""
+    if path.suffix in TABLES:
+        return Table(path)
+    return Ros1Bag(path) if path.suffix == ROS_1 else Ros2Bag(path)

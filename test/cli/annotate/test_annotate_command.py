@@ -392,7 +392,7 @@ def test_topics_without_messages_have_a_reason(tmp_path, recorded, motion, capsy
 
     names, t, q, v, tau = motion
     gaps = tau.copy()
-    gaps[:, 3] = np.nan
+    gaps[::2, 3] = gaps[1::2, 4] = np.nan
     with writing(tmp_path / 'gaps', {'/joint_states': JOINT_STATE}) as put:
         for k, stamp in enumerate(t.tolist()):
             put('/joint_states', stamp, joint_state(stamp, names, q[k], v[k], gaps[k]))
@@ -400,11 +400,11 @@ def test_topics_without_messages_have_a_reason(tmp_path, recorded, motion, capsy
     assert main([str(tmp_path / 'gaps'), *options, 'external_torque', *urdf]) == REFUSED
     err = capsys.readouterr().err
     assert reason in err
-    assert names[3] in err
+    assert names[4] in err
     assert not target.exists()
 
 
-def test_joints_of_other_names(tmp_path, recorded, motion):
+def test_joints_of_other_names(tmp_path, recorded, motion, capsys):
     """The same outputs; what was recorded is copied as it is."""
     names, t, q, v, tau = motion
     topics = {'/joint_states': JOINT_STATE, '/robot_description': STRING}
@@ -423,3 +423,28 @@ def test_joints_of_other_names(tmp_path, recorded, motion):
     for topic in ('/dynamics/gravity', '/wrench_estimator/external_torque'):
         assert found[topic] == expected[topic]
     assert found['/joint_states'] == contents(source)['/joint_states']
+    assert main([str(source), '-o', str(tmp_path / 'c.mcap'), '--rename', 'elbow:=x']) == REFUSED
+    assert f"other has no joint 'elbow'; it has {strange[0]}, " in capsys.readouterr().err
+
+
+@pytest.mark.parametrize('name', ['out.mcap', 'out'])
+def test_a_table_of_joint_states(tmp_path, recorded, motion, name):
+    """The outputs of a bag with the same states, beside the joint states of the table."""
+    names, t, q, v, tau = motion
+    rows = {'t': t * 1e-9}
+    for field, values in (('position', q), ('velocity', v), ('effort', tau)):
+        rows |= {f'{joint}.{field}': x for joint, x in zip(names, values.T)}
+    table = tmp_path / 'run.csv'
+    lines = [','.join(rows), *(','.join(map(repr, map(float, x))) for x in zip(*rows.values()))]
+    table.write_text('\n'.join(lines))
+    options = ['--outputs', 'gravity']
+    assert main([str(recorded()), '-o', str(tmp_path / 'a.mcap'), *options]) == WRITTEN
+    target = tmp_path / name
+    assert main([str(table), '-o', str(target), *options, '--urdf', str(urdf_path('panda'))]) == 0
+    expected, found = contents(tmp_path / 'a.mcap'), contents(target)
+    assert found.keys() == {'/joint_states', '/dynamics/gravity'}
+    stamps, torques = numbers_of(found['/dynamics/gravity'])
+    np.testing.assert_array_equal(torques, numbers_of(expected['/dynamics/gravity'])[1])
+    assert stamps == numbers_of(found['/joint_states'])[0]
+    assert np.abs(np.array(stamps) - t).max() < 500  # ns, of seconds as float64
+    np.testing.assert_array_equal(numbers_of(found['/joint_states'])[1], tau)

@@ -14,9 +14,10 @@ pytest.importorskip('rosbags')
 
 from screw_dynamics_ros.core.errors import UnknownNameError
 from screw_dynamics_ros.ros.joint_states.policies import Reason
-from screw_dynamics_ros.ros.recordings import storage
+from screw_dynamics_ros.ros.recordings import sources
 from screw_dynamics_ros.ros.recordings.recording import read_recording, read_wrenches
-from screw_dynamics_ros.ros.recordings.storage import RecordingError, RecordingReader
+from screw_dynamics_ros.ros.recordings.sources import RecordingError
+from screw_dynamics_ros.ros.recordings.storage import RecordingReader
 from support.recordings import (
     JOINT_STATE,
     STRING,
@@ -184,7 +185,7 @@ def test_other_files_are_named(tmp_path, name):
 
 def test_rosbags_is_named_when_it_is_missing(tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, 'rosbags.rosbag2', None)
-    with pytest.raises(RecordingError, match=f'install it with "{storage.INSTALL}"'):
+    with pytest.raises(RecordingError, match=f'install it with "{sources.INSTALL}"'):
         RecordingReader(tmp_path)
 
 

@@ -7,7 +7,7 @@ import pytest
 
 pytest.importorskip('rosbags')
 
-from screw_dynamics_ros.ros.joint_states.renaming import renamed
+from screw_dynamics_ros.ros.joint_states.serialization import renamed
 from support.recordings import joint_state
 
 

@@ -1,0 +1,58 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""Serialized joint states that are made: of names and numbers, or with other names of joints."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from screw_dynamics_ros.ros.joint_states.layouts import COUNT, LITTLE_ENDIAN, located
+from screw_dynamics_ros.ros.messages.cdr import STAMP_OFFSET, align
+
+#: A header without stamp and frame.
+NO_HEADER = LITTLE_ENDIAN + bytes(10) + COUNT.pack(1) + b'\0'
+
+
+def serialized(header: bytes, names: Sequence[str], fields: Sequence[bytes]) -> bytes:
+    """Return a sensor_msgs/JointState in plain CDR, little endian.
+
+    Parameters
+    ----------
+    header : bytes
+        Of the message, up to the end of its frame_id.
+    names : sequence of str
+    fields : three of bytes
+        Positions, velocities and efforts, eight bytes for each number.
+    """
+    made = bytearray(header)
+
+    def add(content: bytes, alignment: int) -> None:
+        made.extend(bytes(align(len(made), alignment) - len(made)) + content)
+
+    add(COUNT.pack(len(names)), 4)
+    for name in names:
+        text = name.encode() + b'\0'
+        add(COUNT.pack(len(text)) + text, 4)
+    for content in fields:
+        add(COUNT.pack(len(content) // 8), 4)
+        if content:
+            add(content, 8)
+    return bytes(made)
+
+
+def renamed(data: bytes, names: Mapping[str, str]) -> bytes:
+    """Return a serialized JointState with other names, {name in the message: name}.
+
+    What is no JointState in plain CDR, little endian, is returned as it is.
+    """
+    try:
+        layout, _, places = located(data)
+    except ValueError:
+        return data
+    (size,) = COUNT.unpack_from(data, STAMP_OFFSET + 8)  # header.frame_id
+    return serialized(
+        data[: STAMP_OFFSET + 12 + size],
+        [names.get(name, name) for name in layout.names],
+        [data[offset : offset + 8 * count] for offset, count in places],
+    )

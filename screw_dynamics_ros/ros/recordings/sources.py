@@ -1,0 +1,178 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""Bags of ROS 2 and ROS 1, read by the package `rosbags`.
+
+Of ROS 2 every layout: MCAP and SQLite, compressed or not, split into several files with a
+metadata.yaml, or a single file. Messages of ROS 1 become those of ROS 2.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from importlib import import_module
+from pathlib import Path
+from typing import Any, NamedTuple, Protocol
+
+from screw_dynamics_ros.core.errors import ScrewDynamicsError
+
+INSTALL = 'pip install rosbags'
+
+ROS_1 = '.bag'
+#: Types of ROS 1 with another name in ROS 2.
+RENAMED_TYPES = {'tf/msg/tfMessage': 'tf2_msgs/msg/TFMessage'}
+HEADER = 'std_msgs/msg/Header'
+
+
+class RecordingError(ScrewDynamicsError):
+    """A recording cannot be read or written; names the file and what is wrong with it."""
+
+
+class Definition(NamedTuple):
+    """A topic: its type, the text and the hash of the definition, and the quality of service."""
+
+    kind: str
+    text: str
+    digest: str
+    qos: Any
+
+
+class Source(Protocol):
+    """The content of a recording of some format.
+
+    Attributes
+    ----------
+    types : {topic: type}
+        Such as 'sensor_msgs/msg/JointState'.
+    counts : {topic: int}
+        How many messages each topic has.
+    """
+
+    types: dict[str, str]
+    counts: dict[str, int]
+
+    def messages(self, topic: str | None = None) -> Iterator[tuple[str, int, bytes]]:
+        """Yield topic, time of recording [ns] and CDR of the messages, of all topics or of one."""
+
+    def definitions(self) -> dict[str, Definition]:
+        """Return what there is to know of each topic."""
+
+    def close(self) -> None:
+        """Close the files."""
+
+
+class Ros2Bag:
+    """A .mcap or .db3 file, or a folder with metadata.yaml."""
+
+    def __init__(self, path: Path) -> None:
+        self._reader = rosbags_module('rosbags.rosbag2').Reader(path)
+        self._reader.open()
+        topics = self._reader.topics
+        self.types: dict[str, str] = {
+            name: topic.connections[0].msgtype for name, topic in topics.items()
+        }
+        self.counts: dict[str, int] = {name: topic.msgcount for name, topic in topics.items()}
+
+    @property
+    def is_compressed(self) -> bool:
+        """Whether messages or files are compressed, beside the chunks of MCAP."""
+        return bool(self._reader.compression_mode)
+
+    def messages(self, topic: str | None = None) -> Iterator[tuple[str, int, bytes]]:
+        """Yield topic, time of recording [ns] and CDR of the messages, of all topics or of one."""
+        connections = [each for each in self._reader.connections if each.topic == topic]
+        if topic is None or connections:
+            for connection, received, data in self._reader.messages(connections):
+                yield connection.topic, received, data
+
+    def definitions(self) -> dict[str, Definition]:
+        """Return what there is to know of each topic."""
+        return {
+            each.topic: Definition(
+                each.msgtype, each.msgdef.data, each.digest, each.ext.offered_qos_profiles
+            )
+            for each in self._reader.connections
+        }
+
+    def close(self) -> None:
+        """Close the files."""
+        self._reader.close()
+
+
+class Ros1Bag:
+    """A .bag file of ROS 1, its messages as those of ROS 2: headers have no number there."""
+
+    def __init__(self, path: Path) -> None:
+        typesys = rosbags_module('rosbags.typesys')
+        self._reader = rosbags_module('rosbags.rosbag1').Reader(path)
+        self._reader.open()
+        known: dict[str, Any] = {}
+        for each in self._reader.connections:
+            known |= typesys.get_types_from_msg(each.msgdef.data, each.msgtype)
+        known |= {RENAMED_TYPES[name]: known[name] for name in RENAMED_TYPES.keys() & known.keys()}
+        ros_2 = typesys.get_typestore(typesys.Stores.ROS2_JAZZY)
+        known[HEADER] = ros_2.fielddefs[HEADER]
+        self._store = typesys.get_typestore(typesys.Stores.EMPTY)
+        self._store.register(known)
+        self._kinds = {
+            each.msgtype: RENAMED_TYPES.get(each.msgtype, each.msgtype)
+            for each in self._reader.connections
+        }
+        topics = self._reader.topics
+        self.types: dict[str, str] = {
+            name: self._kinds[topic.connections[0].msgtype] for name, topic in topics.items()
+        }
+        self.counts: dict[str, int] = {name: topic.msgcount for name, topic in topics.items()}
+
+    def messages(self, topic: str | None = None) -> Iterator[tuple[str, int, bytes]]:
+        """Yield topic, time of recording [ns] and CDR of the messages, of all topics or of one."""
+        connections = [each for each in self._reader.connections if each.topic == topic]
+        if topic is None or connections:
+            for connection, received, data in self._reader.messages(connections):
+                kind = self._kinds[connection.msgtype]
+                yield connection.topic, received, bytes(self._store.ros1_to_cdr(data, kind))
+
+    def definitions(self) -> dict[str, Definition]:
+        """Return what there is to know of each topic."""
+        return {
+            name: Definition(
+                kind,
+                self._store.generate_msgdef(kind, ros_version=2)[0],
+                self._store.hash_rihs01(kind),
+                (),
+            )
+            for name, kind in self.types.items()
+        }
+
+    def close(self) -> None:
+        """Close the file."""
+        self._reader.close()
+
+
+@contextmanager
+def readable(path: Path) -> Iterator[None]:
+    """Turn what goes wrong while a file is read into a `RecordingError` that names the file."""
+    try:
+        yield
+    except RecordingError:
+        raise
+    except Exception as error:
+        reason = 'there is no such file'
+        if path.exists():
+            reason = ' '.join(str(error).split()) or type(error).__name__
+        raise RecordingError(
+            f'cannot read the recording {path}: {reason}; name a .mcap or .db3 file, a folder with '
+            'metadata.yaml, a .bag of ROS 1, or a .csv or .npz file'
+        ) from error
+
+
+def rosbags_module(name: str) -> Any:
+    """Return a module of `rosbags`; raises `RecordingError` if that is not installed."""
+    try:
+        return import_module(name)
+    except ImportError as error:
+        raise RecordingError(
+            f'recordings are read and written by the package rosbags, which is not installed '
+            f'({error}); install it with "{INSTALL}"'
+        ) from None
