@@ -3,6 +3,7 @@
 #   DURATION=20         seconds of the demo     PYTEST_ARGS='-x'   arguments of the tests
 #   VIEW=1              the demo in a web browser, too
 #   BENCH_ARGS='--only stacks'   arguments of the benchmark
+#   MUTANTS='--since main'       arguments of the mutation tests
 #   ROS=kilted          distribution to take wheels of, where no ROS 2 is sourced (default: jazzy)
 ROS ?=
 VENV ?= .venv$(addprefix -,$(filter-out jazzy,$(ROS)))
@@ -11,6 +12,7 @@ DURATION ?=
 VIEW ?=
 PYTEST_ARGS ?=
 BENCH_ARGS ?=
+MUTANTS ?=
 export VENV PYTHON ROS
 
 # Nothing that is started here talks to other machines.
@@ -22,18 +24,19 @@ endif
 IN_VENV = . '$(VENV)/bin/activate' && exec
 VISER = $(shell sed -n 's/^\(viser[^ ]*\).*/\1/p' requirements/develop.txt)
 
-.PHONY: help demo test bench tables docs lint setup clean
+.PHONY: help demo test mutants bench tables docs lint setup clean
 
 help:
 	@echo 'make demo    simulated arm, model state and wrench estimate, live in the terminal'
 	@echo 'make test    the test suite; make docs tests the tutorials and the site'
+	@echo 'make mutants which changes of the package its tests find (CONTRIBUTING.md)'
 	@echo 'make bench   speed against others and of the nodes, into benchmarks/results'
 	@echo 'make tables  the tables of README.md and doc/ from benchmarks/results'
 	@echo 'make docs    the site, into build/docs; runs the tutorials'
 	@echo 'make lint    style and types'
 	@echo 'make setup   only the set-up, which the others do by themselves'
 	@echo 'make clean   remove everything that was made here'
-	@sed -n '2,6s/^# */    /p' Makefile
+	@sed -n '2,8s/^# */    /p' Makefile
 
 demo:
 	@tools/setup.sh run
@@ -43,6 +46,11 @@ demo:
 test:
 	@tools/setup.sh all
 	@$(IN_VENV) python -m pytest -n auto --maxprocesses 4 --dist loadfile --no-loadscope-reorder $(PYTEST_ARGS)
+
+mutants:
+	@tools/setup.sh all
+	@$(IN_VENV) python -m pip install -q -r requirements/mutants.txt
+	@$(IN_VENV) python -m tools.mutants $(MUTANTS)
 
 bench:
 	@tools/setup.sh all

@@ -68,7 +68,8 @@ def pytest_configure(config: pytest.Config) -> None:
     # a process of a node that has just ended may still be writing there
     folder = tempfile.TemporaryDirectory(prefix='screw_dynamics_tests_', ignore_cleanup_errors=True)
     config.add_cleanup(folder.cleanup)
-    environment.setenv('SCREW_DYNAMICS_CACHE', os.path.join(folder.name, 'programs'))
+    kept = os.environ.get('SCREW_DYNAMICS_TEST_CACHE')  # of runs that follow each other
+    environment.setenv('SCREW_DYNAMICS_CACHE', kept or os.path.join(folder.name, 'programs'))
     if sys.dont_write_bytecode:  # a node would compile its sources for half of the time of a start
         environment.setenv('PYTHONPYCACHEPREFIX', os.path.join(folder.name, 'bytecode'))
         environment.delenv('PYTHONDONTWRITEBYTECODE', raising=False)

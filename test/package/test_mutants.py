@@ -1,0 +1,53 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""`make mutants`: the changes that it makes, and the list of those that change no result."""
+
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip('cosmic_ray')
+
+from cosmic_ray.mutating import mutate_code
+
+from tools.mutants.changes import changes_of, compiles, lines_with_changes
+from tools.mutants.coverage import folder_of_tests
+from tools.mutants.operators import RemoveCall, RemoveKeyword, SwapArguments
+from tools.mutants.report import Equivalent
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+@pytest.mark.parametrize('operator', [RemoveCall, RemoveKeyword, SwapArguments])
+def test_operators_change_what_their_examples_show(operator):
+    for example in operator.examples():
+        code = mutate_code(example.pre_mutation_code, operator(), example.occurrence)
+        assert code == example.post_mutation_code
+
+
+def test_annotations_and_texts_are_not_changed():
+    lines = lines_with_changes("def f(a: int | None = 1) -> int | None:\n    return f'{a + 1}'\n")
+    assert [name for name, _ in lines[1]] == ['NumberReplacer', 'NumberReplacer']
+    assert 2 not in lines
+
+
+def test_each_line_has_one_change_that_compiles(tmp_path):
+    (tmp_path / 'module.py').write_text('def f(a, b):\n    g(a, b, c=1)\n    return a < b + 2\n')
+    changes = changes_of(tmp_path, ['module.py'])
+    assert [change.line for change in changes] == [2, 3]
+    assert all(compiles(change.code) and change.before != change.after for change in changes)
+
+
+def test_the_nearest_folder_of_tests_is_that_of_the_path():
+    assert folder_of_tests(ROOT, 'screw_dynamics_ros/core/lie/se3.py') == 'test/core/lie'
+    assert folder_of_tests(ROOT, 'screw_dynamics_ros/nodes/hosting/host.py') == 'test/nodes'
+
+
+def test_equivalent_changes_name_lines_that_exist(tmp_path):
+    Equivalent(ROOT / 'tools/mutants/equivalent.yaml', ROOT)
+    (tmp_path / 'module.py').write_text('a = 1\n')
+    listed = tmp_path / 'equivalent.yaml'
+    listed.write_text('module.py:\n- {before: a = 2, after: a = 3, reason: none}\n')
+    with pytest.raises(SystemExit, match='no line'):
+        Equivalent(listed, tmp_path)

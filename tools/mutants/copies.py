@@ -1,0 +1,36 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""Copies of the tree, in which files are changed."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+from pathlib import Path
+
+
+def copy_of(root: Path, folder: Path) -> Path:
+    """Bring a copy of the tracked files up to date, with what is not committed, and return it."""
+    listed = subprocess.run(
+        ['git', 'ls-files', '-z', '--cached', '--others', '--exclude-standard'],
+        cwd=root, check=True, capture_output=True, text=True,
+    ).stdout  # fmt: skip
+    shutil.rmtree(folder, ignore_errors=True)
+    for name in filter(None, listed.split('\0')):
+        if (root / name).is_file():
+            (folder / name).parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy2(root / name, folder / name)
+    return folder
+
+
+def environment(copy: Path) -> dict[str, str]:
+    """Return the environment of tests in a copy: one thread, a cache and no bytecode."""
+    return os.environ | {
+        'PYTHONPATH': str(copy),
+        'PYTHONDONTWRITEBYTECODE': '1',
+        'OPENBLAS_NUM_THREADS': '1',
+        'ROS_AUTOMATIC_DISCOVERY_RANGE': 'LOCALHOST',
+        'SCREW_DYNAMICS_TEST_CACHE': str(copy.with_name(f'{copy.name}_cache')),
+    }

@@ -1,0 +1,105 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""Results of changes that were tried, those that change nothing, and a table of both."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections import Counter
+from collections.abc import Iterable
+from pathlib import Path
+
+import yaml
+
+from tools.mutants.changes import Change
+from tools.mutants.coverage import folder_of_tests
+
+FOUND, SURVIVED = 'found', 'survived'
+
+
+class Results:
+    """Outcomes by change, file and tests, in a file that is appended to."""
+
+    def __init__(self, path: Path, root: Path) -> None:
+        self._path, self._root = path, root
+        self._digests: dict[str, str] = {}
+        self._outcomes: dict[tuple[str, ...], tuple[str, int]] = {}
+        for line in path.read_text().splitlines() if path.exists() else ():
+            *key, outcome, count = json.loads(line)
+            self._outcomes[tuple(key)] = outcome, count
+
+    def add(self, change: Change, outcome: str, count: int) -> None:
+        """Keep an outcome, and how many tests there were."""
+        self._outcomes[self._key(change)] = outcome, count
+        with self._path.open('a') as file:
+            file.write(json.dumps([*self._key(change), outcome, count]) + '\n')
+
+    def __contains__(self, change: Change) -> bool:
+        return self._key(change) in self._outcomes
+
+    def survived(self, change: Change) -> bool:
+        """Return whether no test has found a change."""
+        return self._outcomes.get(self._key(change), ('', 0))[0] == SURVIVED
+
+    def tests(self, change: Change) -> int:
+        """Return how many tests have tried a change."""
+        return self._outcomes[self._key(change)][1]
+
+    def _key(self, change: Change) -> tuple[str, ...]:
+        tests = folder_of_tests(self._root, change.file)
+        return *change.key, self._digest(change.file), self._digest(tests)
+
+    def _digest(self, name: str) -> str:
+        """Return a hash of a file, or of the files of a folder."""
+        if name not in self._digests:
+            place = self._root / name
+            files = [place] if place.is_file() else sorted(place.rglob('*.py'))
+            content = b''.join(file.read_bytes() for file in files)
+            self._digests[name] = hashlib.sha256(content).hexdigest()[:16]
+        return self._digests[name]
+
+
+class Equivalent:
+    """Changes that change no result, with the reason.
+
+    Raises
+    ------
+    SystemExit
+        If one is listed whose line is no longer there.
+    """
+
+    def __init__(self, path: Path, root: Path) -> None:
+        self._keys = set()
+        for file, every in (yaml.safe_load(path.read_text()) or {}).items():
+            lines = {line.strip() for line in (root / file).read_text().splitlines()}
+            for each in every:
+                if each['before'] not in lines:
+                    raise SystemExit(f'{path.name}: {file} has no line {each["before"]!r}')
+                self._keys.add((file, each['before'], each['after']))
+
+    def __contains__(self, change: Change) -> bool:
+        return change.key in self._keys
+
+
+def table(changes: Iterable[Change], results: Results, equivalent: Equivalent) -> str:
+    """Return the counts of each folder, in Markdown."""
+    counts: dict[str, Counter[str]] = {}
+    for change in changes:
+        parts = Path(change.file).parts
+        folder = '/'.join(parts[1 : min(3, len(parts) - 1)]) or '.'
+        kind = 'equivalent' if change in equivalent else FOUND
+        if kind == FOUND and results.survived(change):
+            kind = SURVIVED
+        for row in (folder, 'all'):
+            counts.setdefault(row, Counter())[kind] += 1
+    lines = ['| folder | found | missed | equivalent | share found |', '|---|---|---|---|---|']
+    for folder in sorted(counts, key=lambda each: (each == 'all', each)):
+        count = counts[folder]
+        tried = count[FOUND] + count[SURVIVED]
+        share = f'{count[FOUND] / tried:.0%}' if tried else ''
+        lines.append(
+            f'| {folder} | {count[FOUND]} | {count[SURVIVED]} | {count["equivalent"]} | {share} |'
+        )
+    return '\n'.join(lines)

@@ -1,0 +1,120 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""Tries changes: each in a process that has the libraries loaded, and the package not yet."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+import time
+from collections.abc import Sequence
+from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
+from importlib import import_module
+from multiprocessing import get_context
+from pathlib import Path
+
+from tools.mutants.changes import Change
+from tools.mutants.copies import environment
+from tools.mutants.coverage import TestsByLine
+from tools.mutants.report import FOUND, SURVIVED, Results
+
+LIBRARIES = ('numpy', 'scipy.linalg', 'scipy.optimize', 'scipy.sparse', 'llvmlite.binding',
+             'pytest', 'yaml', 'defusedxml.ElementTree')  # fmt: skip
+PATIENCE = 60.0  # s beyond ten times the usual duration, for changes that do not end
+FACTOR = 10.0
+
+PASSED: set[Path] = set()  # files whose tests passed without a change
+
+
+def try_all(
+    copies: Sequence[Path], changes: Sequence[Change], tests: TestsByLine, results: Results
+) -> None:
+    """Try changes, in each copy one at a time; results are kept as they come."""
+    context = get_context('spawn')
+    waiting, running = list(reversed(changes)), dict[Future[str], tuple[Change, Path, int]]()
+    free = list(copies)
+    begin, done = time.monotonic(), 0
+    with ProcessPoolExecutor(len(copies), context, load_libraries) as pool:
+        while waiting or running:
+            while waiting and free:
+                change, copy = waiting.pop(), free.pop()
+                chosen = tests(change.file, change.line, copies[0])
+                seconds = FACTOR * tests.duration(chosen) + PATIENCE
+                future = pool.submit(tried, copy, change, chosen, seconds)
+                running[future] = change, copy, len(chosen)
+            for future in wait(running, return_when=FIRST_COMPLETED).done:
+                change, copy, count = running.pop(future)
+                results.add(change, future.result(), count)
+                free.append(copy)
+                done += 1
+                left = (time.monotonic() - begin) / done * (len(changes) - done)
+                print(f'\r{done} of {len(changes)}, {left / 60:.0f} min left ', end='', flush=True)
+
+
+def load_libraries() -> None:
+    """Import what takes long and is never changed."""
+    os.environ.update(OPENBLAS_NUM_THREADS='1')
+    for name in LIBRARIES:
+        import_module(name)
+
+
+def tried(copy: Path, change: Change, tests: Sequence[str], seconds: float) -> str:
+    """Return whether tests find a change; the file is put back.
+
+    Raises
+    ------
+    RuntimeError
+        If the tests fail without the change, too; looked at for the first change of each file.
+    """
+    place = copy / change.file
+    if place not in PASSED and not passes(copy, tests, seconds):
+        raise RuntimeError(f'tests of {change.file} fail without a change: {" ".join(tests)}')
+    PASSED.add(place)
+    original = place.read_text()
+    place.write_text(change.code)
+    try:
+        return SURVIVED if passes(copy, tests, seconds) else FOUND
+    finally:
+        place.write_text(original)
+
+
+def passes(copy: Path, tests: Sequence[str], seconds: float) -> bool:
+    """Return whether tests pass in a copy as it is, in a process of their own."""
+    child = os.fork()
+    if child == 0:
+        run_tests(copy, tests)
+    return ended(child, seconds) == 0
+
+
+def run_tests(copy: Path, tests: Sequence[str]) -> None:
+    """Run tests in this process, which ends with their status."""
+    status = 1
+    try:
+        os.setsid()
+        os.environ.update(environment(copy))
+        os.chdir(copy)
+        with open(os.devnull, 'r+') as nowhere:
+            for stream in (0, 1, 2):
+                os.dup2(nowhere.fileno(), stream)
+        sys.path[:] = [str(copy), *(each for each in sys.path if 'screw' not in each)]
+        sys.dont_write_bytecode = True
+        import pytest
+
+        status = int(pytest.main(['-x', '-q', '-p', 'no:cacheprovider', *tests]))
+    except BaseException:  # a change may raise anything while a module is imported
+        status = 1
+    os._exit(status)
+
+
+def ended(child: int, seconds: float) -> int:
+    """Return the status of a child; one that does not end is ended, with its own children."""
+    stop = time.monotonic() + seconds
+    while time.monotonic() < stop:
+        finished, status = os.waitpid(child, os.WNOHANG)
+        if finished:
+            return status
+        time.sleep(0.02)
+    os.killpg(child, signal.SIGKILL)
+    return os.waitpid(child, 0)[1]
