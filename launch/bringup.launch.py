@@ -45,8 +45,7 @@ ARGUMENTS = [
         description='YAML file with the joints that close loops. Empty: as in params_file.',
     ),
     files.USE_SIM_TIME,
-    *files.VISUALIZER_SWITCHES,
-    files.VIEW,
+    *files.VIEWERS,
     files.LOG_LEVEL,
     files.RESPAWN,
 ]
@@ -64,7 +63,7 @@ def make_nodes(context: LaunchContext) -> list[Any]:
         check_loop_closures(value['loop_closures'])
         parameters.append({'loop_closures': value['loop_closures']})
     node = files.node(value, 'bringup', parameters, respawn=value['respawn'] == 'true')
-    return [node, *files.visualizers(value), *files.view(value)]
+    return [node, *files.viewers(value)]
 
 
 def parameter_files(own: str, driver: str) -> list[str]:

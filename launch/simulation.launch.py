@@ -41,6 +41,14 @@ from screw_dynamics_ros.ros.ros2_control.hardware_description import (
 )
 
 SERVO_FREQUENCY = 30.0  # rad/s, of the trajectory controller that commands efforts
+OF_BRINGUP = (
+    'namespace',
+    'params_file',
+    'loop_closures',
+    'log_level',
+    'respawn',
+    'use_sim_time',
+)
 CONTROL_PACKAGES = ('controller_manager', 'joint_state_topic_hardware_interface')
 
 ARGUMENTS = [
@@ -81,8 +89,7 @@ ARGUMENTS = [
         'controllers. Empty: a temporary one.',
     ),
     files.USE_SIM_TIME,
-    *files.VISUALIZER_SWITCHES,
-    files.VIEW,
+    *files.VIEWERS,
     files.LOG_LEVEL,
     files.RESPAWN,
 ]
@@ -113,19 +120,13 @@ def make_actions(context: LaunchContext) -> list[LaunchDescriptionEntity]:
         IncludeLaunchDescription(
             PythonLaunchDescriptionSource(str(files.SHARE / 'launch' / 'bringup.launch.py')),
             launch_arguments={
-                name: value[name]
-                for name in (
-                    'namespace',
-                    'params_file',
-                    'loop_closures',
-                    'log_level',
-                    'respawn',
-                    'use_sim_time',
-                )
+                **{name: value[name] for name in OF_BRINGUP},
+                # it would see the values of these, which are started here
+                **{switch.name: 'false' for switch in files.VIEWER_SWITCHES},
             }.items(),
         )
     )
-    actions += [*files.visualizers(value), *files.view(value)]
+    actions += files.viewers(value)
     if model.is_temporary:
         actions.append(files.deleted_at_end(model.path))
     return actions

@@ -66,12 +66,20 @@ VISUALIZERS = {
     'plotjuggler': ('plotjuggler', 'plotjuggler'),
     'foxglove': ('foxglove_bridge', 'foxglove_bridge'),
 }
-VISUALIZER_SWITCHES = (
+VIEWER_SWITCHES = (
     switch('rviz', False, 'Start rviz2 with frames and markers of the robot.'),
     switch('plotjuggler', False, 'Start PlotJuggler with torques and wrenches of the robot.'),
     switch('foxglove', False, 'Start foxglove_bridge and make a layout of the robot for Foxglove.'),
+    switch('view', False, 'Show the robot in a web browser, at an address that is printed.'),
 )
-VIEW = switch('view', False, 'Show the robot in a web browser, at an address that is printed.')
+VIEWERS = (
+    *VIEWER_SWITCHES,
+    DeclareLaunchArgument(
+        'fixed_frame',
+        default_value='',
+        description='Fixed frame of rviz and Foxglove, for instance odom. Empty: the root link.',
+    ),
+)
 RESPAWN = switch('respawn', True, f'Restart processes that die, after {RESPAWN_DELAY:g} s.')
 
 
@@ -155,7 +163,7 @@ def one_node(
     name : str
         Of the node.
     arguments : sequence of launch.actions.DeclareLaunchArgument
-        Besides namespace, params_file and log_level.
+        Besides namespace, params_file, log_level and `VIEWERS`.
     settings : callable
         Takes the values of all arguments.
     """
@@ -165,9 +173,10 @@ def one_node(
         file = check.parameter_file('params_file', value['params_file'])
         given = settings(value)
         made = node(value, name, [file, *given.parameters], remappings=given.remappings)
-        return [made, *given.actions]
+        return [made, *viewers(value), *given.actions]
 
-    return checked_description(name, [NAMESPACE, *arguments, params_file(name), LOG_LEVEL], make)
+    common = [NAMESPACE, *arguments, params_file(name), *VIEWERS, LOG_LEVEL]
+    return checked_description(name, common, make)
 
 
 # --- actions ------------------------------------------------------------------------------------
@@ -203,32 +212,37 @@ def robot_description(value: Values, name: str) -> list[dict[str, Any]]:
     return [{'robot_description': ParameterValue(text, value_type=str)}]
 
 
-def visualizers(value: Values) -> list[Any]:
-    """Return the nodes that start the programs of `VISUALIZERS` which the arguments ask for.
+def viewers(value: Values) -> list[Any]:
+    """Return the processes that show the robot, as the arguments `VIEWERS` ask for.
 
-    Raises `ArgumentError` for one that is not installed.
+    Raises `ArgumentError` for a program that is not installed.
     """
+    return [*visualizers(value), *view(value)]
+
+
+def visualizers(value: Values) -> list[Any]:
+    """Return the nodes that start the programs of `VISUALIZERS` which the arguments ask for."""
     names = [name for name in VISUALIZERS if value[name] == 'true']
     for name in names:
         package, executable = VISUALIZERS[name]
         check.program(name, 'true', check.program_path(package, executable), package)
+    parameters: list[Any] = [value['params_file']]
+    if value['fixed_frame']:
+        parameters.append({'fixed_frame': ParameterValue(value['fixed_frame'], value_type=str)})
     return [
         Node(
             package=check.PACKAGE,
             executable=name,
             output='screen',
             namespace=check.namespace('namespace', value['namespace']),
-            parameters=[value['params_file']],
+            parameters=parameters,
         )
         for name in names
     ]
 
 
 def view(value: Values) -> list[Any]:
-    """Return the process that serves the page of a robot, if the arguments ask for it.
-
-    Raises `ArgumentError` without viser.
-    """
+    """Return the process that serves the page of a robot, if the arguments ask for it."""
     if value['view'] != 'true':
         return []
     check.program('view', 'true', 'viser' if find_spec('viser') else None, 'viser')

@@ -47,18 +47,27 @@ VISUALIZERS = {
     'plotjuggler': 'plotjuggler',
     'foxglove': 'foxglove_bridge',
 }  # arguments and programs
+ALL = [BRINGUP, SIMULATION, MECHANISM, ODOMETRY, PARALLEL, PROXY]
 
 
-def visit(name, command=(), **arguments):
-    """Return the actions that a launch file makes of arguments."""
+def visit(name, command=(), included=False, **arguments):
+    """Return the actions that a launch file makes of arguments, with those of included files."""
     description = get_launch_description_from_python_launch_file(str(LAUNCH / name))
     context = LaunchContext(argv=list(command))
     context.launch_configurations.update(arguments)
-    made = [entity.visit(context) for entity in description.entities]
-    return [action for actions in made for action in actions or ()]
+
+    def made(entity):
+        actions = entity.visit(context) or ()
+        return [each for action in actions for each in expanded(action)]
+
+    def expanded(action):
+        follows = included and not isinstance(action, Node | RegisterEventHandler)
+        return made(action) if follows else [action]
+
+    return [action for entity in description.entities for action in made(entity)]
 
 
-@pytest.mark.parametrize('name', [BRINGUP, SIMULATION, MECHANISM, ODOMETRY, PARALLEL, PROXY])
+@pytest.mark.parametrize('name', ALL)
 def test_every_argument_is_described_and_has_a_default(name):
     description = get_launch_description_from_python_launch_file(str(LAUNCH / name))
     arguments = [e for e in description.entities if isinstance(e, DeclareLaunchArgument)]
@@ -237,7 +246,7 @@ def test_arguments_of_a_launch_file_around_this_one_are_ignored():
     assert node.node_executable == 'odometry'
 
 
-@pytest.mark.parametrize('name', [BRINGUP, SIMULATION])
+@pytest.mark.parametrize('name', ALL)
 def test_a_visualizer_that_is_not_installed_is_refused(name, monkeypatch, tmp_path):
     monkeypatch.setenv('PATH', str(tmp_path))
     for program, package in VISUALIZERS.items():
@@ -261,7 +270,7 @@ def test_arguments_of_a_urdf_are_refused():
         ('/left', '/left'),
     ],
 )
-@pytest.mark.parametrize('name', [BRINGUP, SIMULATION])
+@pytest.mark.parametrize('name', ALL)
 def test_visualizers_are_in_the_namespace_of_the_robot(
     name, namespace, absolute, monkeypatch, tmp_path
 ):
@@ -279,9 +288,25 @@ def test_visualizers_are_in_the_namespace_of_the_robot(
         if namespace:
             assert node.expanded_node_namespace == absolute
         assert file in arguments
+        assert 'fixed_frame' not in parameters_of(node)
+    for node in visit(name, fixed_frame='odom', **switches)[-3:]:
+        assert parameters_of(node) == {'fixed_frame': 'odom'}
 
 
-@pytest.mark.parametrize('name', [BRINGUP, SIMULATION])
+@pytest.mark.parametrize('name', ALL)
+def test_each_viewer_is_started_once(name, monkeypatch, tmp_path):
+    """An included launch file sees the arguments of the one around it."""
+    for program in VISUALIZERS.values():
+        (tmp_path / program).touch(0o755)
+    monkeypatch.setenv('PATH', str(tmp_path))
+    monkeypatch.setattr(launch_files, 'find_spec', lambda name: name)
+    viewers = [*VISUALIZERS, 'view']
+    made = visit(name, included=True, **dict.fromkeys(viewers, 'true'))
+    started = [node.node_executable for node in made if isinstance(node, Node)]
+    assert sorted(each for each in started if each in viewers) == sorted(viewers)
+
+
+@pytest.mark.parametrize('name', ALL)
 def test_view_of_the_robot_in_its_namespace(name, monkeypatch):
     monkeypatch.setattr(launch_files, 'find_spec', lambda name: name)
     view = visit(name, view='true', namespace='left')[-1]
