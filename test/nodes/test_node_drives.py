@@ -47,6 +47,7 @@ DRIVES = {
     WRIST: {'armature': 0.25},
     FINGER: {'coulomb': 3.0},
 }
+PIVOTS = ('counterbalance_on_parent', 'counterbalance_on_child')
 TOLERANCE = {'rtol': 1e-9, 'atol': 1e-9}
 FRICTION, FEEDFORWARD = 'dynamics/friction', 'dynamics/feedforward'
 MASS_MATRIX = 'dynamics/mass_matrix'
@@ -122,7 +123,8 @@ def changed(client, robot, state):
 
 
 def default(field):
-    return {'gear_ratio': 1.0, 'rotor_axis': [0.0, 0.0, 0.0], 'carrier': ''}.get(field, 0.0)
+    zeros = {pivot: [0.0, 0.0, 0.0] for pivot in PIVOTS}
+    return {'gear_ratio': 1.0, 'rotor_axis': [0.0] * 3, 'carrier': '', **zeros}.get(field, 0.0)
 
 
 def friction(robot, v):
@@ -225,6 +227,33 @@ def test_spin_of_a_rotor(client, robot, state, changed):
     client.wait(agrees, what='the spin of the rotor')
 
 
+def test_springs_are_part_of_gravity(client, robot, state, changed):
+    """Two links of a straight line between the pivots: the law of cosines, by hand."""
+    q, v = state
+    i = robot.joint_names.index(SHOULDER)
+    client.subscribe(JointState, 'dynamics/gravity', EXTERNAL)
+    before, held = efforts(client, robot, state, 'dynamics/gravity', FEEDFORWARD)
+    # the joint's frame is turned by -90 degrees about x in that of its parent, its axis is z there
+    a, b, preload, stiffness = 0.5, 0.2, -100.0, 4e2
+    pivots = {PIVOTS[0]: [a, 0.0, 0.0], PIVOTS[1]: [b, 0.0, 0.0]}
+    changed(SHOULDER, **pivots)
+    changed(SHOULDER, counterbalance_preload=preload, counterbalance_stiffness=stiffness)
+    changed(SHOULDER, spring_stiffness=10.0, spring_position=0.1)
+    length = np.sqrt(a * a + b * b - 2.0 * a * b * np.cos(q[i]))
+    torque = (preload + stiffness * length) * a * b * np.sin(q[i]) / length
+    added = np.zeros(robot.nv)
+    added[i] = torque + 10.0 * (q[i] - 0.1)
+
+    def agrees():
+        found = efforts(client, robot, state, 'dynamics/gravity', FEEDFORWARD)
+        return np.allclose(found, [before + added, held + added], **TOLERANCE)
+
+    client.wait(agrees, what='springs')
+    tau = robot.inverse_dynamics(q, v, np.zeros(robot.nv)) + friction(robot, v) + added
+    _, message = client.ask(EXTERNAL, robot.joint_names, q, v, tau)
+    np.testing.assert_allclose(message.effort, 0.0, atol=1e-8)
+
+
 def test_services_have_the_inertias_and_no_friction(client, robot, oracle, state):
     messages = pytest.importorskip('screw_dynamics_msgs.srv')
     (q, v), a = state, np.random.default_rng(34).normal(size=robot.nv)
@@ -319,6 +348,7 @@ def test_tare_in_motion_counts_friction(client, robot, pushed):
         (FINGER, 'smoothing', 0.0, f'drives.{FINGER}.smoothing'),
         (WRIST, 'rotor_axis', [1.0, 0.0], '3 elements'),
         (WRIST, 'carrier', 'panda_link4', 'there is no rotor_axis'),
+        (WRIST, 'counterbalance_stiffness', 1.0, f"counterbalance of '{WRIST}' is on the axis"),
         (WRIST, 'breakaway', 0.5, f'drives.{WRIST}: breakaway is 0.5; it must be .* 0.8'),
     ],
 )
@@ -349,7 +379,7 @@ def test_file_lists_the_fields_with_their_defaults(client):
     values = {**client.parameters('bringup'), f'drives.{WRIST}.armature': 0.0}
     for name, (field, value) in zip(names, documented.items()):
         found = values[name]
-        assert (list(found) if field == 'rotor_axis' else found) == value, field
+        assert (list(found) if isinstance(value, list) else found) == value, field
     for descriptor in client.descriptors('bringup', names):
         comment = re.search(
             rf'((?: +# +#[^\n]*\n)+) +# +{descriptor.name.split(".")[-1]}:', section

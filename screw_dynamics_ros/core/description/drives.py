@@ -1,7 +1,7 @@
 # Copyright 2026 The screw_dynamics_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Drives of joints: rotor with gear, and friction.
+"""Drives of joints: rotor with gear, springs and friction.
 
 A rotor of inertia J that rotates G times as fast as its joint has the reflected inertia G^2 J. This
 is sufficient if the gear ratio is large; in general the rotor also has the angular momentum J G q'
@@ -25,12 +25,15 @@ import numpy as np
 from screw_dynamics_ros.core.arguments import is_number
 from screw_dynamics_ros.core.description.joint_types import scalar_types
 from screw_dynamics_ros.core.errors import ArgumentError, DescriptionError, UnknownNameError
-from screw_dynamics_ros.core.reproducible import unit
+from screw_dynamics_ros.core.reproducible import product, unit
 
 if TYPE_CHECKING:
     from screw_dynamics_ros.core.description.robot_description import Joint, RobotDescription
 
 Vector = tuple[float, float, float]
+
+#: Of the pivots of a counterbalance, from the axis and from each other [m].
+MIN_LEVER = 1e-6
 
 
 @dataclass(frozen=True)
@@ -65,6 +68,14 @@ class Drive:
     carrier : str, optional
         Link on which the motor is mounted, by default the joint's parent. Its inertia in the
         description includes the motor with locked rotor, as exported by CAD programs.
+    spring_stiffness, spring_position : float
+        Of a spring along the joint [N m/rad, rad] ([N/m, m]): stiffness, and position at rest.
+    counterbalance_on_parent, counterbalance_on_child : (float, float, float), optional
+        Pivots of a spring beside the joint, a counterbalance of coils or gas, in the frames of the
+        parent and the child link [m].
+    counterbalance_preload, counterbalance_stiffness : float
+        It pulls with the force preload + stiffness x distance of the pivots [N, N/m], and pushes if
+        that is negative. A coil of stiffness k and length l_0 at rest has the preload -k l_0.
 
     Raises
     ------
@@ -90,13 +101,19 @@ class Drive:
     smoothing: float = 0.01
     rotor_axis: Vector | None = None
     carrier: str | None = None
+    spring_stiffness: float = 0.0
+    spring_position: float = 0.0
+    counterbalance_on_parent: Vector | None = None
+    counterbalance_on_child: Vector | None = None
+    counterbalance_preload: float = 0.0
+    counterbalance_stiffness: float = 0.0
 
     def __post_init__(self) -> None:
         for field in fields(self):
             value = getattr(self, field.name)
             if field.type == 'float' and not (is_number(value) and math.isfinite(value)):
                 raise ArgumentError(f'Drive: {field.name} is {value!r}; give a finite number')
-        for name in ('rotor_inertia', 'armature', 'damping', 'coulomb'):
+        for name in ('rotor_inertia', 'armature', 'damping', 'coulomb', 'spring_stiffness'):
             if getattr(self, name) < 0.0:
                 raise ArgumentError(
                     f'Drive: {name} is {getattr(self, name)}; it must not be negative'
@@ -120,6 +137,25 @@ class Drive:
                 f'Drive: carrier is {self.carrier!r} but there is no rotor_axis; the carrier '
                 'matters for the spin of the rotor only, so give its axis too'
             )
+        self._check_counterbalance()
+
+    def _check_counterbalance(self) -> None:
+        """Refuse a counterbalance without two pivots, or pivots without a spring."""
+        pivots = ('counterbalance_on_parent', 'counterbalance_on_child')
+        given = [name for name in pivots if getattr(self, name) is not None]
+        acts = bool(self.counterbalance_preload or self.counterbalance_stiffness)
+        if (len(given) == 2) != acts or len(given) == 1:
+            raise ArgumentError(
+                f'Drive: a counterbalance needs {" and ".join(pivots)}, and counterbalance_preload '
+                f'or counterbalance_stiffness; given are only {", ".join(given) or "the forces"}'
+            )
+        for name in given:
+            point = finite_vector(getattr(self, name))
+            if point is None:
+                raise ArgumentError(
+                    f'Drive: {name} is {getattr(self, name)!r}; give three finite numbers [m]'
+                )
+            object.__setattr__(self, name, point)
 
     @property
     def reflected_inertia(self) -> float:
@@ -129,6 +165,11 @@ class Drive:
         """
         reflected = self.gear_ratio**2 * self.rotor_inertia if self.rotor_axis is None else 0.0
         return reflected + self.armature
+
+    @property
+    def has_spring(self) -> bool:
+        """Whether there is a spring along the joint, or a counterbalance beside it."""
+        return bool(self.spring_stiffness) or self.counterbalance_on_parent is not None
 
     def friction(self, rate: Any) -> Any:
         """Return the friction torque [N m] ([N]) at a joint rate [rad/s] ([m/s]), with its sign.
@@ -192,7 +233,8 @@ def drives_of(
     Raises
     ------
     ArgumentError
-        If a value is not a `Drive`, or a joint does not have one degree of freedom.
+        If a value is not a `Drive`, a joint does not have one degree of freedom, or the pivots of a
+        counterbalance meet in some position, or give it no lever.
     DescriptionError
         Friction in the description is negative or not finite.
     UnknownNameError
@@ -219,8 +261,37 @@ def drives_of(
                 f'drives: no link named {drive.carrier!r} to carry the rotor of {name!r}; '
                 f'the links are {", ".join(links)}'
             )
+        _check_pivots(joints[name], drive)
     driven = {name: joint for name, joint in joints.items() if joint.kind.is_scalar}
     return {name: (given or {}).get(name) or _described(joint) for name, joint in driven.items()}
+
+
+def _check_pivots(joint: Joint, drive: Drive) -> None:
+    """Refuse a counterbalance that has no torque, or no direction somewhere."""
+    if drive.counterbalance_on_parent is None or drive.counterbalance_on_child is None:
+        return
+    R, r = joint.origin[:3, :3], joint.origin[:3, 3]
+    ends = [
+        product(R.T, (np.array(drive.counterbalance_on_parent) - r)[:, None])[:, 0],
+        np.array(drive.counterbalance_on_child),
+    ]
+    heights = np.array([(end * joint.axis).sum() for end in ends])
+    beside = [end - height * joint.axis for end, height in zip(ends, heights)]
+    if joint.kind.turns:  # keeps radii, and heights unless it has a pitch
+        radii = np.sqrt([(each * each).sum() for each in beside])
+        if radii.min() < MIN_LEVER:
+            raise ArgumentError(
+                f'drives: a pivot of the counterbalance of {joint.name!r} is on the axis of the '
+                'joint, so that its force gives no torque; give pivots beside the axis'
+            )
+        apart = [np.ptp(radii), 0.0 if joint.pitch else np.ptp(heights)]
+    else:
+        apart = beside[1] - beside[0]
+    if np.abs(apart).max() < MIN_LEVER:
+        raise ArgumentError(
+            f'drives: the pivots of the counterbalance of {joint.name!r} meet in some position of '
+            'the joint, where its force has no direction; give other pivots'
+        )
 
 
 def _described(joint: Joint) -> Drive:
@@ -236,14 +307,20 @@ def _described(joint: Joint) -> Drive:
 
 
 def _unit(axis: Vector) -> Vector:
-    try:
-        direction = np.array(axis, dtype=np.float64)
-    except (TypeError, ValueError):
-        direction = np.empty(0)
-    if direction.shape != (3,) or not np.isfinite(direction).all() or not direction.any():
+    direction = finite_vector(axis)
+    if direction is None or not any(direction):
         raise ArgumentError(f'Drive: rotor_axis is {axis!r}; give three numbers, not all zero')
-    x, y, z = unit(direction).tolist()
+    x, y, z = unit(np.array(direction)).tolist()
     return x, y, z
+
+
+def finite_vector(given: Any) -> Vector | None:
+    """Return three finite numbers, or None if that is not what is given."""
+    try:
+        x, y, z = (float(each) for each in given)
+    except (TypeError, ValueError):
+        return None
+    return (x, y, z) if all(map(math.isfinite, (x, y, z))) else None
 
 
 #: A joint with this drive has no reflected inertia and no friction.

@@ -49,11 +49,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from screw_dynamics_ros.core.dynamics.inverse_dynamics import (
-    applied_wrenches,
-    friction_torques,
-    joint_motion,
-)
+from screw_dynamics_ros.core.dynamics.drive_forces import moving_torques
+from screw_dynamics_ros.core.dynamics.inverse_dynamics import applied_wrenches, joint_motion
 from screw_dynamics_ros.core.dynamics.massless_joints import guarded, without_rounding
 from screw_dynamics_ros.core.dynamics.spatial_inertia import inertia_matrix, transported_matrix
 from screw_dynamics_ros.core.kinematics.poe import relative_pose
@@ -123,8 +120,7 @@ def inward(
     wrenches : {link: (6,)}
         As in `inverse_dynamics`.
     """
-    if tree.with_friction:
-        tau = tau - friction_torques(tree, v)
+    tau = moving_torques(tree, q, v, tau)
     X, free = free_directions(tree, prescribed)
     C, omega, c, own = velocities(tree, q, v, np.where(prescribed, a, 0.0), wrenches)
     P, beta, U, D, u = inertias(tree, C, c, own, X, {i: tau[k] for i, k in free.items()})

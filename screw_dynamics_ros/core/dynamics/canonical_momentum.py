@@ -30,8 +30,9 @@ from collections.abc import Mapping
 
 import numpy as np
 
+from screw_dynamics_ros.core.dynamics.drive_forces import friction_torques, spring_torques
 from screw_dynamics_ros.core.dynamics.forward_dynamics import forward_dynamics
-from screw_dynamics_ros.core.dynamics.inverse_dynamics import applied_wrenches, friction_torques
+from screw_dynamics_ros.core.dynamics.inverse_dynamics import applied_wrenches
 from screw_dynamics_ros.core.dynamics.mass_matrix import reflected_inertias
 from screw_dynamics_ros.core.dynamics.spatial_inertia import momentum
 from screw_dynamics_ros.core.kinematics.twist_recursions import body_motions
@@ -61,7 +62,7 @@ def momentum_dynamics(
     tau, gravity, wrenches
         As in `forward_dynamics`.
     """
-    v = forward_dynamics(tree, q, np.zeros(tree.nv), p, np.zeros(3))
+    v = forward_dynamics(tree, q, np.zeros(tree.nv), p + spring_torques(tree, q), np.zeros(3))
     rate = momenta_and_rates(tree, q, v, gravity, wrenches)[1] + tau
     return v, rate - friction_torques(tree, v) if tree.with_friction else rate
 
@@ -70,6 +71,8 @@ def momenta_and_rates(
     tree: Tree, q: Array, v: Array, gravity: Array, wrenches: Mapping[str, Array] | None = None
 ) -> tuple[Array, Array]:
     """Return p = M v (nv,) and p' (nv,) without torques and friction of joints: C^T v - g.
+
+    g is that of `gravity_torques`, with the springs of drives.
 
     Parameters
     ----------
@@ -97,4 +100,4 @@ def momenta_and_rates(
         if body.parent != GROUND:
             h[body.parent] = h[body.parent] + motion.handed_down(h[i])
             W[body.parent] = W[body.parent] + motion.handed_down(W[i])
-    return p, rate
+    return p, rate - spring_torques(tree, q)

@@ -3,11 +3,11 @@
 
 """Energies and the center of mass.
 
-    T = 1/2 sum V_i^T M_i V_i + 1/2 sum d_i q_i'^2,    U = -g . sum (m_i r_i + R_i h_i),
+    T = 1/2 sum V_i^T M_i V_i + 1/2 sum d_i q_i'^2,    U = -g . sum (m_i r_i + R_i h_i) + U_s,
 
-with body-fixed twists V_i and the inertias d_i of the drives. The straight arm of unit lengths and
-masses turning about the shoulder: the masses move at 1 and 2, T = (1 + 4) / 2; upright they are 1
-and 2 high.
+with body-fixed twists V_i, the inertias d_i of the drives and the energy U_s of their springs. The
+straight arm of unit lengths and masses turning about the shoulder: the masses move at 1 and 2,
+T = (1 + 4) / 2; upright they are 1 and 2 high.
 
 >>> from screw_dynamics_ros.core.tree.examples import planar_arm
 >>> arm = planar_arm()
@@ -25,6 +25,7 @@ from typing import Any
 
 import numpy as np
 
+from screw_dynamics_ros.core.dynamics.drive_forces import spring_energy
 from screw_dynamics_ros.core.kinematics.poe import body_poses, relative_pose
 from screw_dynamics_ros.core.lie.screws import inverse_transform_twist
 from screw_dynamics_ros.core.lie.so3 import hat
@@ -60,8 +61,11 @@ def first_moment(tree: Tree, q: Array) -> Array:
 
 
 def potential_energy(tree: Tree, q: Array, gravity: Array) -> Array:
-    """Return U = -gravity . sum m r [J], zero for masses at the origin of the root frame."""
-    return np.asarray(-gravity @ first_moment(tree, q))
+    """Return U = -gravity . sum m r [J] and the energy in springs.
+
+    Zero for masses at the origin of the root frame; for springs see `spring_energy`.
+    """
+    return np.asarray(-gravity @ first_moment(tree, q) + spring_energy(tree, q))
 
 
 def center_of_mass(tree: Tree, q: Array) -> Array:

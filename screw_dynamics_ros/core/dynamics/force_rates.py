@@ -38,6 +38,11 @@ from collections.abc import Callable
 
 import numpy as np
 
+from screw_dynamics_ros.core.dynamics.drive_forces import (
+    spring_curvatures,
+    spring_slopes,
+    spring_torques,
+)
 from screw_dynamics_ros.core.dynamics.spatial_inertia import inertia_matrix
 from screw_dynamics_ros.core.errors import UnknownNameError
 from screw_dynamics_ros.core.kinematics.time_derivatives import Derivatives, product_derivative
@@ -60,6 +65,8 @@ def inverse_dynamics_rates(
     representation: str = 'body',
 ) -> tuple[Array, ...]:
     """Return (Q, Q', Q''), (nv,) each: `inverse_dynamics` and its time derivatives (D-42).
+
+    Springs are included.
 
     Without friction, whose second derivative means nothing near standstill.
 
@@ -85,7 +92,10 @@ def inverse_dynamics_rates(
     orders = len(motions[0].V) - 1 if motions else 3
     wrench, transported = WRENCHES[representation]
     W = [wrench(motion, gravity) for motion in motions]
-    Q = [zeros(tree.nv, q, v, a, jerk, snap, gravity) for _ in range(orders)]
+    like = zeros(tree.nv, q, v, a, jerk, snap, gravity)
+    stiffness, bend = spring_slopes(tree, q), spring_curvatures(tree, q)
+    springs = spring_torques(tree, q), stiffness @ v, stiffness @ a + (bend @ v) @ v
+    Q = [like + own for own in springs[:orders]]
     for i in reversed(range(len(tree.bodies))):
         body, X = tree.bodies[i], [x.T for x in motions[i].X]
         for k in range(orders):

@@ -31,7 +31,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from screw_dynamics_ros.core.dynamics import articulated_body
-from screw_dynamics_ros.core.dynamics.inverse_dynamics import friction_torques, inverse_dynamics
+from screw_dynamics_ros.core.dynamics.drive_forces import driving_torques, moving_torques
+from screw_dynamics_ros.core.dynamics.inverse_dynamics import newton_euler_torques
 from screw_dynamics_ros.core.dynamics.mass_matrix import mass_matrix
 from screw_dynamics_ros.core.dynamics.massless_joints import check_moves_mass, resisted
 from screw_dynamics_ros.core.errors import ArgumentError, UnknownNameError
@@ -107,13 +108,11 @@ def articulated_bodies(
     """Return what `hybrid_dynamics` does, by the articulated-body recursion."""
     bodies = articulated_body.inward(tree, q, v, a, tau, prescribed, wrenches)
     acceleration, dV = articulated_body.outward(tree, bodies, a, gravity)
-    torque = zeros(tree.nv, tau, *dV.values())
-    friction = friction_torques(tree, v) if tree.with_friction else np.zeros(tree.nv)
+    Q = zeros(tree.nv, tau, *dV.values())
     for i, body in enumerate(tree.bodies):
         W = bodies.P[i] @ dV[i] + bodies.beta[i]
-        of_drive = body.drive.reflected_inertia * acceleration[body.v] + friction[body.v]
-        torque[body.v] = np.where(prescribed[body.v], body.X.T @ W + of_drive, tau[body.v])
-    return acceleration, torque
+        Q[body.v] = body.X.T @ W + body.drive.reflected_inertia * acceleration[body.v]
+    return acceleration, np.where(prescribed, driving_torques(tree, q, v, Q), tau)
 
 
 def composite_inertia(
@@ -129,16 +128,16 @@ def composite_inertia(
     """Return what `hybrid_dynamics` does, by the mass matrix."""
     given = np.array(prescribed, dtype=bool)
     free = np.flatnonzero(~given)
-    torque = inverse_dynamics(tree, q, v, np.where(given, a, 0.0), gravity, wrenches)
+    Q = newton_euler_torques(tree, q, v, np.where(given, a, 0.0), gravity, wrenches)
     M = mass_matrix(tree, q)
     for joint, (_, place) in tree.coordinates.items():
         kept = [k for k in range(place.start, place.stop) if not given[k]]
         check_moves_mass(M[np.ix_(kept, kept)], joint)
-    acceleration = zeros(tree.nv, torque, a, tau)
+    acceleration = zeros(tree.nv, Q, a, tau)
     acceleration[given] = a[given]
     if len(free):
         M_ff = resisted(tree, M[np.ix_(free, free)], free.tolist())
-        a_f = solve_positive_definite(M_ff, tau[free] - torque[free])
+        a_f = solve_positive_definite(M_ff, (moving_torques(tree, q, v, tau) - Q)[free])
         acceleration[free] = a_f
-        torque = torque + M[:, free] @ a_f
-    return acceleration, np.where(given, torque, tau)
+        Q = Q + M[:, free] @ a_f
+    return acceleration, np.where(given, driving_torques(tree, q, v, Q), tau)

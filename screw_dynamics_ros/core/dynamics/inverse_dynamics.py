@@ -31,10 +31,11 @@ Source: Müller 2018b (72)-(76), corrected (D-27), in the body forms of (45), (8
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
+from screw_dynamics_ros.core.dynamics.drive_forces import driving_torques, spring_torques
 from screw_dynamics_ros.core.dynamics.spatial_inertia import binet
 from screw_dynamics_ros.core.kinematics.poe import relative_pose
 from screw_dynamics_ros.core.lie.screws import transform_wrench
@@ -54,7 +55,8 @@ def inverse_dynamics(
 ) -> Array:
     """Return the generalized forces Q of the motion (q, v, a) under applied wrenches.
 
-    Q = M(q) a + C(q, v) v + g(q) - sum J^T W, plus the friction f(v) if the tree has it.
+    Q = M(q) a + C(q, v) v + g(q) - sum J^T W, plus the friction f(v) if the tree has it. Springs of
+    drives are part of g.
 
     Parameters
     ----------
@@ -72,7 +74,7 @@ def inverse_dynamics(
         Torques [N m] and forces [N]; those of mimic joints are added to their master's.
     """
     Q = newton_euler_torques(tree, q, v, a, gravity, wrenches)
-    return Q + friction_torques(tree, v) if tree.with_friction else Q
+    return driving_torques(tree, q, v, Q)
 
 
 def newton_euler_torques(
@@ -83,7 +85,7 @@ def newton_euler_torques(
     gravity: Array,
     wrenches: Mapping[str, Array] | None = None,
 ) -> Array:
-    """Return the generalized forces of `inverse_dynamics` without friction."""
+    """Return the generalized forces of `inverse_dynamics` without springs and friction."""
     motions = body_states(tree, q, v, a, gravity)
     applied = applied_wrenches(tree, wrenches)
     W = {
@@ -177,9 +179,9 @@ def applied_wrenches(tree: Tree, wrenches: Mapping[str, Array] | None) -> dict[i
 
 
 def gravity_torques(tree: Tree, q: Array, gravity: Array) -> Array:
-    """Return g(q): the (nv,) torques that hold the robot still."""
+    """Return g(q): the (nv,) torques that hold the robot still against gravity and springs."""
     rest = np.zeros(tree.nv)
-    return newton_euler_torques(tree, q, rest, rest, gravity)
+    return newton_euler_torques(tree, q, rest, rest, gravity) + spring_torques(tree, q)
 
 
 def coriolis_torques(tree: Tree, q: Array, v: Array) -> Array:
@@ -189,35 +191,5 @@ def coriolis_torques(tree: Tree, q: Array, v: Array) -> Array:
 
 def drive_torques(tree: Tree, q: Array, v: Array, a: Array, gravity: Array) -> Array:
     """Return the drive torques of a motion (nv,), with friction whether or not the tree has it."""
-    return newton_euler_torques(tree, q, v, a, gravity) + friction_torques(tree, v)
-
-
-def friction_torques(tree: Tree, v: Array) -> Array:
-    """Return f(v): the (nv,) torques that overcome friction, mimic joints' at their masters."""
-    f = zeros(tree.nv, v)
-    for body in tree.bodies:
-        if body.dof == 1:
-            own = body.drive.friction(body.multiplier * v[body.v])
-            f[body.v] = f[body.v] + body.multiplier * own
-    return f
-
-
-def friction_slopes(tree: Tree, v: Array) -> Array:
-    """Return df/dv, the diagonal (nv, nv) of the derivatives of `friction_torques`."""
-    slopes = zeros((tree.nv, tree.nv), v)
-    for body in tree.bodies:
-        if body.dof == 1:
-            own = body.drive.friction_slope(body.multiplier * v[body.v])
-            slopes[body.v, body.v] = slopes[body.v, body.v] + body.multiplier**2 * own
-    return slopes
-
-
-def friction_curvatures(tree: Tree, v: Array) -> Array:
-    """Return d2f/dv2, (nv, nv, nv): the derivatives of `friction_slopes`, the rest is zero."""
-    curvatures = zeros((tree.nv,) * 3, v)
-    for body in tree.bodies:
-        if body.dof == 1:
-            own = body.drive.friction_curvature(body.multiplier * v[body.v])
-            at = (body.v,) * 3
-            curvatures[at] = curvatures[at] + body.multiplier**3 * own
-    return curvatures
+    Q = newton_euler_torques(tree, q, v, a, gravity)
+    return driving_torques(replace(tree, with_friction=True), q, v, Q)

@@ -27,12 +27,12 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from screw_dynamics_ros.core.dynamics.inverse_dynamics import (
-    applied_wrenches,
+from screw_dynamics_ros.core.dynamics.drive_forces import (
     friction_slopes,
     friction_torques,
-    inverse_dynamics,
+    spring_slopes,
 )
+from screw_dynamics_ros.core.dynamics.inverse_dynamics import applied_wrenches, inverse_dynamics
 from screw_dynamics_ros.core.dynamics.mass_matrix import mass_matrix, reflected_inertias
 from screw_dynamics_ros.core.dynamics.massless_joints import check_moves_mass, resisted
 from screw_dynamics_ros.core.dynamics.spatial_inertia import added, momentum
@@ -77,6 +77,7 @@ def inverse_dynamics_derivatives(
     motions, dPsi, W = motions_and_wrenches(tree, q, v, a, gravity, wrenches)
     dQ_dq, dQ_dv, mass = (zeros((tree.nv, tree.nv), *W.values()) for _ in range(3))
     mass = mass + reflected_inertias(tree)
+    dQ_dq = dQ_dq + spring_slopes(tree, q)
     if tree.with_friction:
         dQ_dv = dQ_dv + friction_slopes(tree, v)
     for j in reversed(range(len(tree.bodies))):

@@ -61,7 +61,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from screw_dynamics_ros.core.dynamics.inverse_dynamics import friction_curvatures
+from screw_dynamics_ros.core.dynamics.drive_forces import friction_curvatures, spring_curvatures
 from screw_dynamics_ros.core.dynamics.partial_derivatives import motions_and_wrenches
 from screw_dynamics_ros.core.dynamics.spatial_inertia import (
     RigidInertia,
@@ -125,7 +125,8 @@ def inverse_dynamics_second_derivatives(
             p = motions[body.parent]
             p.M, p.B, W[body.parent] = added(p.M, s.M), p.B + s.B, W[body.parent] + W[m]
     qq, vv, qv, aq = (columns.by_coordinate(tensor, tree.nv) for tensor in result)
-    return qq, vv + friction_curvatures(tree, v) if tree.with_friction else vv, qv, aq
+    vv = vv + friction_curvatures(tree, v) if tree.with_friction else vv
+    return qq + spring_curvatures(tree, q), vv, qv, aq
 
 
 class Tensors(NamedTuple):

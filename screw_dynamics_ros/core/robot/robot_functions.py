@@ -17,13 +17,13 @@ from screw_dynamics_ros.core.arms.inverse.force import inverse_force
 from screw_dynamics_ros.core.description.rigid_body import RigidBody
 from screw_dynamics_ros.core.dynamics.canonical_momentum import momenta_and_rates
 from screw_dynamics_ros.core.dynamics.coriolis import coriolis_matrix
+from screw_dynamics_ros.core.dynamics.drive_forces import friction_torques
 from screw_dynamics_ros.core.dynamics.energy import center_of_mass, kinetic_energy, potential_energy
 from screw_dynamics_ros.core.dynamics.force_rates import inverse_dynamics_rates
 from screw_dynamics_ros.core.dynamics.forward_dynamics import forward_dynamics
 from screw_dynamics_ros.core.dynamics.inverse_dynamics import (
     coriolis_torques,
     drive_torques,
-    friction_torques,
     gravity_torques,
     inverse_dynamics,
 )
@@ -182,7 +182,7 @@ class RobotFunctions(FunctionEvaluator):
 
     @compiled(gravity_torques, 'q', 'gravity')
     def gravity_torques(self, q: ArrayLike) -> Array:
-        """Return g(q), (nv,): the torques that balance gravity at rest [N m, N]."""
+        """Return g(q), (nv,): the torques that balance gravity and springs at rest [N m, N]."""
 
     @compiled(coriolis_torques, 'q', 'v')
     def coriolis_torques(self, q: ArrayLike, v: ArrayLike) -> Array:
@@ -346,7 +346,10 @@ class RobotFunctions(FunctionEvaluator):
 
     @compiled(potential_energy, 'q', 'gravity')
     def potential_energy(self, q: ArrayLike) -> float | Array:
-        """Return the gravitational potential energy [J], zero at the origin of the root frame."""
+        """Return the potential energy of gravity and springs [J].
+
+        Zero for masses at the origin of the root frame and springs at rest.
+        """
 
     @compiled(kinetic_energy, 'q', 'v')
     def kinetic_energy(self, q: ArrayLike, v: ArrayLike) -> float | Array:

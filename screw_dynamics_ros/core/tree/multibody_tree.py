@@ -20,6 +20,7 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from screw_dynamics_ros.core.description.body_inertia import Inertia
 from screw_dynamics_ros.core.description.drives import NO_DRIVE, Drive, drives_of
@@ -74,7 +75,9 @@ class Body:
     m, h, I : float, (3,) array, (3, 3) array
         Mass [kg], first moment m d [kg m], and inertia about the origin of the body frame [kg m^2].
     drive : Drive
-        Reflected inertia at the joint, and friction.
+        Reflected inertia at the joint, springs and friction.
+    pivots : (2, 3) array, optional
+        Of the counterbalance, in the predecessor's frame and in the body's own [m].
     is_rotor : bool
         A rotor on its way around an axis fixed in its predecessor; `name` is the link it sits on.
     massless_about_joint : bool
@@ -95,6 +98,7 @@ class Body:
     h: Array = field(default_factory=lambda: np.zeros(3))
     I: Array = field(default_factory=lambda: np.zeros((3, 3)))  # noqa: E741
     drive: Drive = NO_DRIVE
+    pivots: Array | None = None
     is_rotor: bool = False
     massless_about_joint: bool = False
 
@@ -287,7 +291,7 @@ def build_tree(
         Joints not named have what the description says about friction.
     friction : bool, optional
         Whether friction takes part in the equations of motion: defaults to True if `drives` is
-        given (even empty).
+        given (even empty). Springs always do.
     """
     driven = drives_of(description, drives)
     links = {link.name: link for link in description.links}
@@ -333,7 +337,8 @@ def build_tree(
             )
             body = Body(joint.child, joint.name, predecessor, B, X, own_q, own_v)
             drive = driven.get(joint.name, NO_DRIVE)
-            bodies.append(replace(body, multiplier=multiplier, offset=offset, drive=drive))
+            body = replace(body, multiplier=multiplier, offset=offset, drive=drive)
+            bodies.append(replace(body, pivots=pivots_of(drive, parent.S, Q.T)))
             predecessor, B = len(bodies) - 1, np.eye(4)
         frames[joint.child] = Frame(predecessor, Q.T, joint.parent, inertia)
 
@@ -404,6 +409,22 @@ def add_rotor(bodies: list[Body], frames: dict[str, Frame], joint: Joint) -> Non
             is_rotor=True,
         )
     )
+
+
+def pivots_of(drive: Drive, parent: Array, child: Array) -> Array | None:
+    """Return the pivots (2, 3) of a counterbalance in the frames of the predecessor and the body.
+
+    `parent` and `child` (4, 4) are the configurations of the joint's links in these frames.
+    """
+    if drive.counterbalance_on_parent is None or drive.counterbalance_on_child is None:
+        return None
+    ends = (parent, drive.counterbalance_on_parent), (child, drive.counterbalance_on_child)
+    return np.stack([point_in(S, point) for S, point in ends])
+
+
+def point_in(S: Array, point: ArrayLike) -> Array:
+    """Return a point (3,) of a frame at configuration S (4, 4) in the frame that carries it."""
+    return product(S[:3, :3], np.asarray(point, dtype=float)[:, None])[:, 0] + S[:3, 3]
 
 
 def inertia_in(frame: Frame, inertia: Inertia) -> tuple[float, Array, Array]:

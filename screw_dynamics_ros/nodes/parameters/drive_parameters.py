@@ -87,6 +87,32 @@ TABLE = (
         'Link on which the motor is mounted, with rotor_axis. Empty: the parent link.',
         rule='a link of the robot, or empty',
     ),
+    Specification(
+        'spring_stiffness',
+        0.0,
+        'Stiffness of a spring along the joint [N m/rad, N/m].',
+        minimum=0.0,
+    ),
+    Specification('spring_position', 0.0, 'Position of the joint at its rest [rad, m].'),
+    Specification(
+        'counterbalance_on_parent',
+        [0.0, 0.0, 0.0],
+        'Pivot of a coil or gas spring beside the joint, in the frame of the parent link [m].',
+        size=3,
+    ),
+    Specification(
+        'counterbalance_on_child',
+        [0.0, 0.0, 0.0],
+        'Its pivot in the frame of the child link [m].',
+        size=3,
+    ),
+    Specification(
+        'counterbalance_preload',
+        0.0,
+        'It pulls with preload + stiffness * distance of the pivots, and pushes if that is '
+        'negative [N]. Of a coil: -stiffness * length at rest.',
+    ),
+    Specification('counterbalance_stiffness', 0.0, 'Stiffness of the counterbalance [N/m].'),
 )
 
 Values = Mapping[str, Any]
@@ -166,6 +192,7 @@ class DriveParameters:
         for specification in TABLE:
             name = f'drives.{joint}.{specification.name}'
             value[specification.name] = (changed or {}).get(name, self._parameters[name])
+        pivots = value['counterbalance_preload'] or value['counterbalance_stiffness']
         try:
             return Drive(
                 rotor_inertia=value['rotor_inertia'],
@@ -178,6 +205,14 @@ class DriveParameters:
                 smoothing=value['smoothing'],
                 rotor_axis=tuple(value['rotor_axis']) if any(value['rotor_axis']) else None,
                 carrier=value['carrier'] or None,
+                spring_stiffness=value['spring_stiffness'],
+                spring_position=value['spring_position'],
+                counterbalance_on_parent=tuple(value['counterbalance_on_parent'])
+                if pivots
+                else None,
+                counterbalance_on_child=tuple(value['counterbalance_on_child']) if pivots else None,
+                counterbalance_preload=value['counterbalance_preload'],
+                counterbalance_stiffness=value['counterbalance_stiffness'],
             )
         except ArgumentError as error:
             text = str(error).removeprefix('Drive: ')

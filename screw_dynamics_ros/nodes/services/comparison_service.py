@@ -126,6 +126,9 @@ def remarks(queried: ServiceModel) -> list[str]:
             f'  note       joints {shorten(rotors)}: compared with their reflected inertias; no '
             'other program has the momentum of rotors about axes of their own'
         )
+    springs = [name for name, drive in queried.robot.drives.items() if drive.has_spring]
+    if springs:
+        found.append(f'  note       the springs of joints {shorten(springs)} are left out')
     if queried.payloads:
         found.append(f'  note       the payload on {shorten(list(queried.payloads))} is left out')
     return found

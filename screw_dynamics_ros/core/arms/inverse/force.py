@@ -35,7 +35,7 @@ from screw_dynamics_ros.core.arms.inverse.velocity import (
     rate,
 )
 from screw_dynamics_ros.core.arms.inverse.weighted_inverse import WeightedInverse, length_metric
-from screw_dynamics_ros.core.dynamics.inverse_dynamics import inverse_dynamics
+from screw_dynamics_ros.core.dynamics.inverse_dynamics import newton_euler_torques
 from screw_dynamics_ros.core.errors import ArgumentError
 from screw_dynamics_ros.core.lie.screw_systems import TOLERANCE
 from screw_dynamics_ros.core.tree.multibody_tree import Tree
@@ -86,7 +86,7 @@ def inverse_force(tree: Tree, q: Array, wrenches: Mapping[str, Array] | None = N
         Wrench of the environment on each link, at its origin, in its frame [N m, N].
     """
     rest = np.zeros(tree.nv)
-    return inverse_dynamics(tree, q, rest, rest, np.zeros(3), wrenches)
+    return newton_euler_torques(tree, q, rest, rest, np.zeros(3), wrenches)
 
 
 def forward_force(

@@ -26,7 +26,8 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from screw_dynamics_ros.core.dynamics.inverse_dynamics import applied_wrenches, friction_torques
+from screw_dynamics_ros.core.dynamics.drive_forces import driving_torques
+from screw_dynamics_ros.core.dynamics.inverse_dynamics import applied_wrenches
 from screw_dynamics_ros.core.dynamics.spatial_inertia import inertia_matrix, transported_matrix
 from screw_dynamics_ros.core.errors import ArgumentError
 from screw_dynamics_ros.core.kinematics.twist_recursions import body_motions
@@ -83,4 +84,4 @@ def articulated_torques(
             beta_a = beta[i] + P_a @ c + U @ solve_positive_definite(D, u)
             P[body.parent] = P[body.parent] + transported_matrix(motion.B, P_a)
             beta[body.parent] = beta[body.parent] + transform_wrench(motion.B, beta_a)
-    return Q + friction_torques(tree, v) if tree.with_friction else Q
+    return driving_torques(tree, q, v, Q)

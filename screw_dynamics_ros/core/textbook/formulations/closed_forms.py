@@ -37,7 +37,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from screw_dynamics_ros.core.dynamics.inverse_dynamics import applied_wrenches, friction_torques
+from screw_dynamics_ros.core.dynamics.drive_forces import driving_torques
+from screw_dynamics_ros.core.dynamics.inverse_dynamics import applied_wrenches
 from screw_dynamics_ros.core.dynamics.mass_matrix import reflected_inertias
 from screw_dynamics_ros.core.dynamics.newton_euler import (
     bias_matrix,
@@ -136,7 +137,7 @@ def projected_torques(
     V, dV = system.J @ v, system.J @ a + system.dJ @ v
     W = system.M @ dV + system.B @ V - body_loads(tree, motions, gravity, wrenches, representation)
     Q = system.J.T @ W + reflected_inertias(tree) @ a
-    return Q + friction_torques(tree, v) if tree.with_friction else Q
+    return driving_torques(tree, q, v, Q)
 
 
 def body_loads(
@@ -178,8 +179,6 @@ def kane_torques(
     J = factors(tree, q, 'hybrid').jacobian
     applied = applied_wrenches(tree, wrenches)
     Q = reflected_inertias(tree) @ a
-    if tree.with_friction:
-        Q = Q + friction_torques(tree, v)
     for i, (body, motion) in enumerate(zip(tree.bodies, motions)):
         if not body.m and body.h.any():
             raise InertiaError(

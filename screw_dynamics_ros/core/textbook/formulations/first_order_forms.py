@@ -33,7 +33,7 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from screw_dynamics_ros.core.dynamics.inverse_dynamics import friction_torques
+from screw_dynamics_ros.core.dynamics.drive_forces import moving_torques
 from screw_dynamics_ros.core.dynamics.mass_matrix import mass_matrix, reflected_inertias
 from screw_dynamics_ros.core.kinematics.twist_recursions import body_motions
 from screw_dynamics_ros.core.linear import solve_positive_definite
@@ -91,8 +91,7 @@ def momentum_form(
     Pi = system.M @ (system.J @ v)
     motions = body_motions(tree, q, [v], 'spatial')
     W = body_loads(tree, motions, gravity, wrenches, 'spatial')
-    rate = tau + system.J.T @ W + system.dJ.T @ Pi
-    return v, rate - friction_torques(tree, v) if tree.with_friction else rate
+    return v, moving_torques(tree, q, v, tau) + system.J.T @ W + system.dJ.T @ Pi
 
 
 def solved(
@@ -110,6 +109,4 @@ def solved(
     loads = body_loads(tree, motions, gravity, wrenches, representation)
     bias = system.M @ (system.dJ @ v) + system.B @ (system.J @ v) - loads
     M = system.J.T @ system.M @ system.J + reflected_inertias(tree)
-    if tree.with_friction:
-        tau = tau - friction_torques(tree, v)
-    return system, solve_positive_definite(M, tau - system.J.T @ bias)
+    return system, solve_positive_definite(M, moving_torques(tree, q, v, tau) - system.J.T @ bias)

@@ -35,7 +35,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from screw_dynamics_ros.core.dynamics.inverse_dynamics import applied_wrenches, friction_torques
+from screw_dynamics_ros.core.dynamics.drive_forces import driving_torques
+from screw_dynamics_ros.core.dynamics.inverse_dynamics import applied_wrenches
 from screw_dynamics_ros.core.dynamics.newton_euler import newton_euler, represented_inertia
 from screw_dynamics_ros.core.kinematics.twist_recursions import BodyMotion, body_motions
 from screw_dynamics_ros.core.lie.screws import convert_wrench
@@ -95,7 +96,7 @@ def body_dynamics(
         Q[body.v] = Q[body.v] + body.multiplier * (motion.X[0].T @ W[i] + rotor)
         if body.parent != GROUND:
             W[body.parent] = W[body.parent] + motion.handed_down(W[i])
-    return BodyDynamics(Q + friction_torques(tree, v) if tree.with_friction else Q, motions, W)
+    return BodyDynamics(driving_torques(tree, q, v, Q), motions, W)
 
 
 def recursive_inverse_dynamics(

@@ -1,0 +1,182 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""Forces of drives between their motors and the bodies: springs and friction.
+
+The torques tau of drives move the bodies by
+
+    tau = Q + s(q) + f(v),
+
+with the torques Q of Newton's and Euler's equations, those s = dU/dq that balance springs, and
+those f that overcome friction. A spring along a joint has U = k (q - q_0)^2 / 2. A counterbalance
+pulls its two pivots together with the force F = F_0 + k l, l being their distance. With the
+pivot rho on the predecessor, seen from the one on the body, in body axes, and the derivative x =
+xi x b + eta of the latter,
+
+    l l' = rho . x,    s = F l' = k l l' + F_0 (l l') / l.
+
+>>> from dataclasses import replace
+>>> from screw_dynamics_ros.core.description.drives import Drive
+>>> from screw_dynamics_ros.core.tree.examples import planar_arm
+>>> arm = planar_arm()
+>>> sprung = replace(arm.bodies[1], drive=Drive(spring_stiffness=3.0, spring_position=0.5))
+>>> spring_torques(replace(arm, bodies=(arm.bodies[0], sprung)), np.array([0.0, 1.0]))
+array([0. , 1.5])
+
+Sources: for friction see `description.drives`; for the spring with two pivots Klimchik, Wu, Dumas,
+Caro, Furet and Pashkevich, Identification of geometrical and elastostatic parameters of heavy
+industrial robots (ICRA 2013).
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from screw_dynamics_ros.core.kinematics.poe import joint_coordinate, relative_pose
+from screw_dynamics_ros.core.linear import cross, zeros
+from screw_dynamics_ros.core.tree.multibody_tree import Body, Tree
+from screw_dynamics_ros.core.types import Array
+
+
+def driving_torques(tree: Tree, q: Array, v: Array, Q: Array) -> Array:
+    """Return the torques (nv,) of drives that move bodies by the torques Q (nv,).
+
+    They overcome springs, and friction if the tree has it.
+    """
+    total = Q + spring_torques(tree, q)
+    return total + friction_torques(tree, v) if tree.with_friction else total
+
+
+def moving_torques(tree: Tree, q: Array, v: Array, tau: Array) -> Array:
+    """Return the torques Q (nv,) left to move the bodies: the inverse of `driving_torques`."""
+    if tree.with_friction:
+        tau = tau - friction_torques(tree, v)
+    return tau - spring_torques(tree, q)
+
+
+# --- springs --------------------------------------------------------------------------------------
+
+
+class Lever(NamedTuple):
+    """Distance l of the pivots of a counterbalance, and derivatives of l^2 / 2 by its joint."""
+
+    length: Any
+    first: Any
+    second: Any
+    third: Any
+
+
+def lever(body: Body, q: Array) -> Lever:
+    """Return distance and lever of the pivots of a body's counterbalance [m, m^2]."""
+    assert body.pivots is not None
+    C, (a, b) = relative_pose(body, q), body.pivots
+    R, r = C[:3, :3], C[:3, 3]
+    xi, eta = body.X[:3, 0], body.X[3:, 0]
+    x, rho = cross(xi, b) + eta, b + R.T @ (r - a)
+    turned = cross(xi, x)
+    return Lever(
+        np.sqrt(rho @ rho),
+        rho @ x,
+        x @ x + rho @ turned,
+        3.0 * (x @ turned) + rho @ cross(xi, turned),
+    )
+
+
+def spring_energy(tree: Tree, q: Array) -> Any:
+    """Return the energy in springs [J]: zero at rest, of counterbalances at the length zero."""
+    U: Any = 0.0
+    for body in tree.bodies:
+        drive = body.drive
+        if drive.spring_stiffness:
+            strain = joint_coordinate(body, q)[0] - drive.spring_position
+            U = U + 0.5 * drive.spring_stiffness * (strain * strain)
+        if body.pivots is not None:
+            length = lever(body, q).length
+            U = U + length * (
+                drive.counterbalance_preload + 0.5 * drive.counterbalance_stiffness * length
+            )
+    return U
+
+
+def spring_torques(tree: Tree, q: Array) -> Array:
+    """Return s(q): the (nv,) torques that balance springs, mimic joints' at their masters."""
+    s = zeros(tree.nv, q)
+    for body in tree.bodies:
+        drive = body.drive
+        if drive.spring_stiffness:
+            strain = joint_coordinate(body, q) - drive.spring_position
+            s[body.v] = s[body.v] + body.multiplier * drive.spring_stiffness * strain
+        if body.pivots is not None:
+            length, first, *_ = lever(body, q)
+            force = drive.counterbalance_stiffness + drive.counterbalance_preload / length
+            s[body.v] = s[body.v] + body.multiplier * (force * first)
+    return s
+
+
+def spring_slopes(tree: Tree, q: Array) -> Array:
+    """Return ds/dq, the diagonal (nv, nv) of the derivatives of `spring_torques`."""
+    slopes = zeros((tree.nv, tree.nv), q)
+    for body in tree.bodies:
+        drive, own = body.drive, body.drive.spring_stiffness
+        if body.pivots is not None:
+            length, first, second, _ = lever(body, q)
+            change = (second - first * first / (length * length)) / length
+            own = (
+                own
+                + drive.counterbalance_stiffness * second
+                + drive.counterbalance_preload * change
+            )
+        if body.dof == 1:
+            slopes[body.v, body.v] = slopes[body.v, body.v] + body.multiplier**2 * own
+    return slopes
+
+
+def spring_curvatures(tree: Tree, q: Array) -> Array:
+    """Return d2s/dq2, (nv, nv, nv): the derivatives of `spring_slopes`, the rest is zero."""
+    curvatures = zeros((tree.nv,) * 3, q)
+    for body in tree.bodies:
+        if body.pivots is None:
+            continue
+        drive, (length, first, second, third) = body.drive, lever(body, q)
+        square = length * length
+        bend = (third - 3.0 * first * (second - first * first / square) / square) / length
+        at = (body.v,) * 3
+        own = drive.counterbalance_stiffness * third + drive.counterbalance_preload * bend
+        curvatures[at] = curvatures[at] + body.multiplier**3 * own
+    return curvatures
+
+
+# --- friction -------------------------------------------------------------------------------------
+
+
+def friction_torques(tree: Tree, v: Array) -> Array:
+    """Return f(v): the (nv,) torques that overcome friction, mimic joints' at their masters."""
+    f = zeros(tree.nv, v)
+    for body in tree.bodies:
+        if body.dof == 1:
+            own = body.drive.friction(body.multiplier * v[body.v])
+            f[body.v] = f[body.v] + body.multiplier * own
+    return f
+
+
+def friction_slopes(tree: Tree, v: Array) -> Array:
+    """Return df/dv, the diagonal (nv, nv) of the derivatives of `friction_torques`."""
+    slopes = zeros((tree.nv, tree.nv), v)
+    for body in tree.bodies:
+        if body.dof == 1:
+            own = body.drive.friction_slope(body.multiplier * v[body.v])
+            slopes[body.v, body.v] = slopes[body.v, body.v] + body.multiplier**2 * own
+    return slopes
+
+
+def friction_curvatures(tree: Tree, v: Array) -> Array:
+    """Return d2f/dv2, (nv, nv, nv): the derivatives of `friction_slopes`, the rest is zero."""
+    curvatures = zeros((tree.nv,) * 3, v)
+    for body in tree.bodies:
+        if body.dof == 1:
+            own = body.drive.friction_curvature(body.multiplier * v[body.v])
+            at = (body.v,) * 3
+            curvatures[at] = curvatures[at] + body.multiplier**3 * own
+    return curvatures
