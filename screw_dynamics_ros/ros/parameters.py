@@ -46,7 +46,8 @@ class Specification:
     ----------
     name : str
     default : bool, int, float, str, list of float or list of str
-        Gives the type; the empty list of strings is written ``['']``, that of numbers ``[]``.
+        Gives the type; the empty list of strings is written ``['']``, that of numbers ``[]``. Where
+        it is a list of one number, a number stands for a list of it.
     description : str
         For people; with the unit.
     minimum, maximum : float
@@ -135,6 +136,7 @@ class Specification:
         People write 1 for 1.0, which YAML and rclpy take for an integer, and rclpy takes an empty
         list for one of bytes.
         """
+        value = self._listed(value)
         if self.kind == Parameter.Type.DOUBLE:
             value = _as_float(value)
         elif self.kind == Parameter.Type.DOUBLE_ARRAY and isinstance(value, (list, tuple, array)):
@@ -158,7 +160,15 @@ class Specification:
             return self._convert_text(value)
         return self._convert_number(value, type(self.default))
 
+    def _listed(self, value: Any) -> Any:
+        """Return a number as a list of it, where the default is a list of one number."""
+        default = self.default
+        is_one = isinstance(default, list) and len(default) == 1 and isinstance(default[0], float)
+        is_number = isinstance(value, (int, float)) and not isinstance(value, bool)
+        return [value] if is_one and is_number else value
+
     def _convert_list(self, value: Any) -> Value:
+        value = self._listed(value)
         is_text = self.kind == Parameter.Type.STRING_ARRAY
         if isinstance(value, (str, bytes)) or not isinstance(value, Iterable):
             raise self._error(value, f'must be a list of {"texts" if is_text else "numbers"}')

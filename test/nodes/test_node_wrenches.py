@@ -149,7 +149,7 @@ def test_the_filter_of_a_wrench_starts_anew_where_it_was_not_observable(bench, r
 
 # --- reduced wrench, validity, covariance ---------------------------------------------------------
 
-MATRICES = {'wrench_covariance': (6, 6), 'wrench_validity': (15,)}
+MATRICES = {'wrench_covariance': (6, 6), 'wrench_validity': (21,)}
 ORDER = [3, 4, 5, 0, 1, 2]  # from moment first to force first, and back
 D = np.diag([0.2] * 3 + [1.0] * 3)
 APPLIED = np.array([3.0, -4.0, 5.0, 0.6, -0.3, 0.2])
@@ -181,6 +181,44 @@ def test_where_all_is_observable(bench, robot):
     assert [value[f'singular_value_{k}'] for k in range(1, 7)] == pytest.approx(list(s))
     assert value['condition_number'] == pytest.approx(s[0] / s[-1])
     assert (value['rank'], value['near_singular']) == (6.0, 0.0)
+    assert np.isnan([value[f'model_deviation_{row}'] for row in WRENCH_ROWS]).all()
+
+
+def test_errors_of_the_model_are_part_of_covariances_and_validity(bench, robot):
+    """A number for each joint, by name, added behind all filters; what is missing is unknown."""
+    joints, deviations = robot.joint_names[:7], np.linspace(0.2, 0.8, 7)
+    given = {
+        'observer_joints': list(joints[::-1]),
+        'observer_model_deviation': deviations[::-1].tolist(),
+        'observer_effort_deviation': np.linspace(0.7, 0.1, 7).tolist(),
+    }
+    set_parameters(bench, torque_cutoff=10.0, **given)
+    sent = push(bench, robot, APPLIED)
+    U, s, V = seen_at(robot, Q)
+    G = (D @ U @ np.diag(1.0 / s) @ V.T)[ORDER]
+    np.testing.assert_allclose(V[7], 0.0, atol=1e-12)  # fingers do not move the tool
+    variances = np.r_[deviations**2, 0.0]
+    numbers, labels = matrix_of(sent, 'wrench_validity')
+    assert labels[0][15:] == [f'model_deviation_{row}' for row in WRENCH_ROWS]
+    np.testing.assert_allclose(numbers[15:] ** 2, np.diag(G @ np.diag(variances) @ G.T), rtol=1e-9)
+    message = deserialize_message(sent['external_torque_covariance'], Float64MultiArray)
+    efforts = np.r_[np.linspace(0.1, 0.7, 7), 0.2]  # in the first state nothing is filtered
+    found = np.array(message.data).reshape(8, 8)
+    np.testing.assert_allclose(found, np.diag(efforts**2 + variances), rtol=1e-9, atol=1e-12)
+    results = bench.node.set_parameters([Parameter('observer_model_deviation', value=[0.1, 0.2])])
+    assert 'has 2 elements for 7 observer_joints' in results[0].reason
+    results = bench.node.set_parameters(
+        [Parameter('observer_joints', value=['elbow', *joints[1:]])]
+    )
+    assert "no joint 'elbow'" in results[0].reason
+    nothing = Parameter('observer_model_deviation', Parameter.Type.DOUBLE_ARRAY, [])
+    neutral = [
+        nothing,
+        Parameter('observer_joints', value=['']),
+        Parameter('observer_effort_deviation', value=0.2),  # a number for all joints
+    ]
+    result = bench.node.set_parameters_atomically(neutral)
+    assert result.successful, result.reason
 
 
 def test_near_a_singularity_the_reduced_wrench_remains(bench, robot):

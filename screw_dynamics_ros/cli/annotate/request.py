@@ -18,6 +18,7 @@ from screw_dynamics_ros.core.description.rigid_body import RigidBody
 from screw_dynamics_ros.core.description.ros2_control import read_condition
 from screw_dynamics_ros.core.errors import ScrewDynamicsError
 from screw_dynamics_ros.core.measurement.annotation.settings import DEFAULT, AnnotationSettings
+from screw_dynamics_ros.core.measurement.estimation.observers.parameters import PER_JOINT
 from screw_dynamics_ros.ros.joint_states.policies import Policies
 
 #: Parameters of the nodes that are not part of the settings, and their defaults.
@@ -136,9 +137,10 @@ def converted(name: str, given: str, default: Any) -> Any:
     """Return a value of the kind of the default; raises `UnusableError`."""
     if isinstance(default, str):
         return given
-    if isinstance(default, tuple):
-        return tuple(word.strip() for word in given.split(',') if word.strip())
     try:
+        if isinstance(default, tuple):
+            words = [word.strip() for word in given.split(',') if word.strip()]
+            return tuple(map(float, words) if name in PER_JOINT else words)
         if isinstance(default, list):
             numbers = [float(word) for word in given.split(',')]
             if len(numbers) != len(default):
@@ -146,10 +148,11 @@ def converted(name: str, given: str, default: Any) -> Any:
             return numbers
         return float(given)
     except ValueError:
-        size = f'{len(default)} numbers separated by commas' if isinstance(default, list) else ''
-        raise UnusableError(
-            f'argument --set: {name}={given!r} is not {size or "a number"}'
-        ) from None
+        wanted = 'a number'
+        if isinstance(default, (list, tuple)):
+            count = f'{len(default)} ' if isinstance(default, list) else ''
+            wanted = f'{count}numbers separated by commas'
+        raise UnusableError(f'argument --set: {name}={given!r} is not {wanted}') from None
 
 
 def read_text(path: Path | None) -> str | None:

@@ -29,6 +29,7 @@ from screw_dynamics_ros.core.measurement.annotation.singularities import (
     freedoms_of,
 )
 from screw_dynamics_ros.core.measurement.estimation.effort_terms import TERMS
+from screw_dynamics_ros.core.measurement.estimation.observers.parameters import check_per_joint
 from screw_dynamics_ros.core.measurement.estimation.observers.quantities import (
     Efforts,
     effort_terms,
@@ -40,6 +41,7 @@ from screw_dynamics_ros.core.measurement.quantities import QUANTITIES, contact
 from screw_dynamics_ros.core.robot.actuated_robot import REST, Source
 from screw_dynamics_ros.core.robot.fused_kernel import Formula, fused_specification
 from screw_dynamics_ros.core.robot.robot import Robot
+from screw_dynamics_ros.core.tree.joint_limits import velocity_names
 from screw_dynamics_ros.core.types import Array
 
 BLOCK_SIZE = 8192  # samples that are computed at once
@@ -179,6 +181,8 @@ class Annotator:
         self.robot, self.outputs = robot, tuple(dict.fromkeys(outputs))
         self.frames = tuple(dict.fromkeys(frames))
         self.settings = settings or AnnotationSettings()
+        self._joints = velocity_names(robot)
+        check_per_joint(vars(self.settings), self._joints)
         self._load = robot.payload_parameters(payloads or {}) if payloads else None
         self._freedoms = (
             {link: freedoms_of(robot, link) for link in self.frames}
@@ -297,7 +301,7 @@ class Annotator:
             a = accelerations(
                 motion.t, motion.v, motion.starts, settings.acceleration_time_constant
             )
-        observer = StackObserver(self.robot.nv, settings, self.robot.backend)
+        observer = StackObserver(self._joints, settings, self.robot.backend)
         sampler = Sampler(settings.singularity_rate)
         for first in range(0, len(motion.t), size):
             part = slice(first, min(first + size, len(motion.t)))

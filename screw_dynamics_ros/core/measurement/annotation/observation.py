@@ -11,7 +11,7 @@ all steps are made at once; others are stepped.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import partial
 
 import numpy as np
@@ -30,6 +30,7 @@ from screw_dynamics_ros.core.measurement.estimation.observers.observer import (
     Observer,
     Sample,
 )
+from screw_dynamics_ros.core.measurement.estimation.observers.parameters import values_of_joints
 from screw_dynamics_ros.core.types import Array
 
 
@@ -38,15 +39,18 @@ class StackObserver:
 
     Parameters
     ----------
-    n : int
-        Number of torques.
+    joints : sequence of n str
+        Those of the torques.
     settings : AnnotationSettings
     backend : str
         What an observer that is stepped runs on.
     """
 
-    def __init__(self, n: int, settings: AnnotationSettings, backend: str) -> None:
+    def __init__(self, joints: Sequence[str], settings: AnnotationSettings, backend: str) -> None:
+        n = len(joints)
         self._n, self._settings = n, settings
+        deviations = values_of_joints(vars(settings), 'observer_model_deviation', joints)
+        self._of_model = np.diag(np.nan_to_num(deviations) ** 2)
         self._observer = table.OBSERVERS[settings.observer]
         self._last: tuple[int, Array, Array] | None = None  # stamp and rows of the last sample
         self._began = 0  # stamp of the start
@@ -54,7 +58,7 @@ class StackObserver:
         self._gap = True  # what comes next is a first sample
         self._stepped: SteppedObserver | None = None
         if self._observer.state_size(n) and not isinstance(self._observer, FirstOrderObserver):
-            self._stepped = SteppedObserver(n, settings, backend)
+            self._stepped = SteppedObserver(joints, settings, backend)
 
     def torques(
         self,
@@ -102,7 +106,8 @@ class StackObserver:
         torques[index] = observer.torques(n, states, dict(zip(names, chosen)))
         if observer.estimates_covariance:
             covariance = np.full((len(t), n, n), np.nan)
-            covariance[index] = observer.covariance(n, states).reshape(-1, n, n)
+            found = observer.covariance(n, states).reshape(-1, n, n)
+            covariance[index] = found + self._of_model
         unsettled = index[~self._settled(t[index], begins)]
         torques[unsettled] = np.nan
         if covariance is not None:
@@ -185,13 +190,15 @@ class SteppedObserver:
     Parameters are those of `StackObserver`.
     """
 
-    def __init__(self, n: int, settings: AnnotationSettings, backend: str) -> None:
-        self._n, name = n, settings.observer
+    def __init__(self, joints: Sequence[str], settings: AnnotationSettings, backend: str) -> None:
+        n, name = len(joints), settings.observer
+        self._n = n
         observer = self._observer = table.OBSERVERS[name]
         self._state = np.zeros(observer.state_size(n))
         self._time_constant = settings.observer_time_constant
-        self._values = np.repeat(
-            [getattr(settings, each) for each in observer.parameters] or [0.0], n
+        self._values = np.concatenate(
+            [values_of_joints(vars(settings), each, joints) for each in observer.parameters]
+            or [np.zeros(n)]
         )
         sizes = {name: n * n if name == 'moved_mass' else n for name in observer.reads}
         self._step = compiled_into(

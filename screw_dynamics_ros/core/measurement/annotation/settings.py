@@ -8,9 +8,15 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, fields
 
+import numpy as np
+
 from screw_dynamics_ros.core.errors import ArgumentError, UnknownNameError
 from screw_dynamics_ros.core.measurement.estimation.effort_terms import TERMS
-from screw_dynamics_ros.core.measurement.estimation.observers.parameters import ObserverParameters
+from screw_dynamics_ros.core.measurement.estimation.observers.parameters import (
+    JOINTS,
+    ObserverParameters,
+    check_per_joint,
+)
 from screw_dynamics_ros.core.measurement.estimation.observers.table import OBSERVERS
 
 #: Outputs of the whole robot; those of links, as 'twist/<link>'.
@@ -84,12 +90,14 @@ class AnnotationSettings(ObserverParameters):
                 f'no observer {self.observer!r}; choose one of {", ".join(OBSERVERS)}'
             )
         observed = {each.name: each.metadata['minimum'] for each in fields(ObserverParameters)}
+        del observed[JOINTS]
+        check_per_joint({name: getattr(self, name) for name in (*observed, JOINTS)})
         for name in (
             *(name for name, least in observed.items() if least > 0.0),
             'characteristic_length',
             'singularity_rate',
         ):
-            if not getattr(self, name) > 0.0:
+            if not np.all(np.asarray(getattr(self, name)) > 0.0):
                 raise ArgumentError(f'{name} must be greater than 0, got {getattr(self, name)}')
         for name in (
             *(name for name, least in observed.items() if least == 0.0),
@@ -98,7 +106,8 @@ class AnnotationSettings(ObserverParameters):
             'singularity_threshold',
             'acceleration_time_constant',
         ):
-            if not 0.0 <= getattr(self, name) < math.inf:
+            value = np.asarray(getattr(self, name))
+            if not np.all((value >= 0.0) & (value < math.inf)):
                 raise ArgumentError(
                     f'{name} must be a finite number >= 0, got {getattr(self, name)}'
                 )

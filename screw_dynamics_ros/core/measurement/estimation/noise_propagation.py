@@ -99,9 +99,8 @@ class TorqueNoise:
         self,
         stages: tuple[Sequence[Array], Sequence[Array]],
         behind: Sequence[Array],
-        deviations: tuple[float, float],
+        deviations: tuple[Array, Array],
         M: Array | None,
-        n: int,
         number: int,
     ) -> Array:
         """Return the covariance for the sample of this number, (n, n) [(N m)^2, N^2].
@@ -112,16 +111,16 @@ class TorqueNoise:
             How efforts, and how momenta pass the observer: `Observer.noise`.
         behind : sequence of (3,) arrays
             Filters behind the observer.
-        deviations : tuple of float
+        deviations : tuple of (n,) arrays
             Of efforts [N m, N] and of velocities [rad/s, m/s].
         M : (n, n) array or None
             The mass matrix through which errors of velocities enter, if they do.
-        n, number : int
+        number : int
         """
         of_efforts, of_momenta = stages
         effort, velocity = deviations
-        covariance = self._efforts.take([*of_efforts, *behind], number) * effort**2 * np.eye(n)
+        covariance = np.diag(self._efforts.take([*of_efforts, *behind], number) * effort**2)
         if of_momenta and M is not None:
-            variance = self._momenta.take([*of_momenta, *behind], number) * velocity**2
-            covariance += variance * M @ M.T
+            scaled = M * velocity
+            covariance += self._momenta.take([*of_momenta, *behind], number) * scaled @ scaled.T
         return covariance

@@ -28,6 +28,7 @@ from screw_dynamics_ros.nodes.hosting.host import ModelHost
 from screw_dynamics_ros.nodes.model.actuated import actuated
 from screw_dynamics_ros.nodes.model.running_model import RunningModel, of_joints
 from screw_dynamics_ros.nodes.model.scalar_joints import scalar_joints
+from screw_dynamics_ros.nodes.outputs.external_wrenches.torque_covariance import TorqueCovariance
 from screw_dynamics_ros.nodes.outputs.external_wrenches.torque_observer import (
     ObserverPlan,
     TorqueObserver,
@@ -54,7 +55,8 @@ TABLE = (
         'contact_torque_deviation',
         [0.5],
         'Standard deviation of the external torques by noise and errors of the model [N m, N], for '
-        'the localization of contacts; the covariance of the observer is added.',
+        'the localization of contacts; the covariance of the observer is added. Not used if '
+        'observer_model_deviation is known for all joints.',
         minimum=1e-9,
         rule='one for all joints, or one for each in the order of ~/external_torque',
     ),
@@ -162,9 +164,11 @@ class ContactLocation:
         stack = Formula('body Jacobians', jacobians, stacked)
         return LocationPlan('', locator, (stack,))
 
-    def bind(self, model: RunningModel, plan: TorquePlan) -> list[Channel]:
-        """Adopt a new model; return the topics."""
-        self._plan, self._found = plan.location, None
+    def bind(
+        self, model: RunningModel, plan: TorquePlan, covariance: TorqueCovariance
+    ) -> list[Channel]:
+        """Adopt a new model, with the covariance of its torques; return the topics."""
+        self._plan, self._found, self._stated = plan.location, None, covariance
         self._model, self._torque = model, plan.filtered_torque
         self._noise = plan.observer.observation.covariance
         self._channels = []
@@ -230,7 +234,9 @@ class ContactLocation:
         if rate and self._found is not None and 0 <= elapsed < 1e9 / rate:
             return
         results, covariance = self._model.results, self._covariance
-        if self._noise is not None:
+        if np.isfinite(self._stated.of_model).all():
+            covariance = self._stated.now()
+        elif self._noise is not None:
             covariance = covariance + results[self._noise].reshape(covariance.shape)
         self._found = plan.locator.locate(
             results[plan.outputs[0]], results[self._torque], covariance

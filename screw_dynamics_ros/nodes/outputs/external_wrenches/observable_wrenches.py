@@ -30,6 +30,7 @@ VALIDITY_LABELS = (
     'rank',
     'condition_number',
     'near_singular',
+    *(f'model_deviation_{row}' for row in WRENCH_ROWS),
 )
 
 
@@ -102,7 +103,11 @@ class ObservableWrench:
         seen = self.seen
         numbers[:6] = swap_linear_angular(seen.axis_shares)
         numbers[6:12] = seen.singular_values
-        numbers[12:] = seen.rank, seen.condition, self.is_near_singular
+        numbers[12:15] = seen.rank, seen.condition, self.is_near_singular
+        moves = self._model.results[self._contact.jacobian].any(axis=0)
+        of_model = np.where(moves, self._covariance.of_model[self._places], 0.0)
+        variances = seen.covariance(np.diag(of_model), self._parameters['damping']).diagonal()
+        numbers[15:] = swap_linear_angular(np.sqrt(variances))
         return bool(np.isfinite(seen.singular_values[0]))
 
     def fill_reduced(self, numbers: Array) -> bool:

@@ -22,8 +22,9 @@ from screw_dynamics_ros.ros.parameters import Parameters
 class TorqueCovariance:
     """The covariance that belongs to the present state, for one topic.
 
-    That of the observer if it estimates one: the filters behind it only lessen it. Otherwise that
-    of the stated deviations of efforts and velocities, as they pass the observer and the filters.
+    That of noise: of the observer if it estimates one, as the filters behind it only lessen it,
+    otherwise of the stated deviations of efforts and velocities, as they pass the observer and the
+    filters. To it are added the variances of the model, as far as they are known, and of residuals.
 
     Parameters
     ----------
@@ -61,12 +62,19 @@ class TorqueCovariance:
 
     def now(self) -> Array:
         """Return the covariance, (n, n); to be asked in states whose torques may be used."""
-        variances = self._residuals()
-        noise = self._of_noise()
-        return noise if variances is None else noise + np.diag(variances)
+        variances = np.nan_to_num(self.of_model)
+        residuals = self._residuals()
+        if residuals is not None:
+            variances += residuals
+        return self._of_noise() + np.diag(variances)
+
+    @property
+    def of_model(self) -> Array:
+        """The variances of errors of the model (n,), NaN where they are not known."""
+        return self._observer.model_variances
 
     def _of_noise(self) -> Array:
-        """Return the covariance without that of the residuals."""
+        """Return the covariance of noise."""
         observed, results = self._observation, self._model.results
         if observed.covariance is not None:
             n = len(self._model.joints)
@@ -74,11 +82,7 @@ class TorqueCovariance:
         return self._noise.covariance(
             self._observer.noise_stages,
             [steps.weights for steps in self._filters if steps.cutoff],
-            (
-                self._parameters['observer_effort_deviation'],
-                self._parameters['observer_velocity_deviation'],
-            ),
+            self._observer.noise_deviations,
             None if observed.inertia is None else results[observed.inertia],
-            len(self._model.joints),
             self._mapper.accepted,
         )

@@ -5,12 +5,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, fields
+from typing import Any
 
 import numpy as np
 
-from screw_dynamics_ros.core import ArgumentError, Robot
-from screw_dynamics_ros.core.measurement.estimation.observers.parameters import ObserverParameters
+from screw_dynamics_ros.core import ArgumentError, Robot, ScrewDynamicsError
+from screw_dynamics_ros.core.measurement.estimation.observers.parameters import (
+    DEFAULTS,
+    JOINTS,
+    ObserverParameters,
+    check_per_joint,
+    values_of_joints,
+)
 from screw_dynamics_ros.core.measurement.estimation.observers.quantities import Observation
 from screw_dynamics_ros.core.measurement.estimation.observers.steps import ObserverSteps
 from screw_dynamics_ros.core.measurement.estimation.observers.table import (
@@ -25,7 +33,16 @@ from screw_dynamics_ros.nodes.model.scalar_joints import scalar_joints
 from screw_dynamics_ros.nodes.outputs.external_wrenches.external_torque import observation
 from screw_dynamics_ros.ros.diagnostics import Level, Status
 from screw_dynamics_ros.ros.joint_states.mapper import JointStateMapper
-from screw_dynamics_ros.ros.parameters import Parameters, Specification
+from screw_dynamics_ros.ros.parameters import Parameters, Specification, Value
+
+
+def default_of(name: str) -> Value:
+    """Return the default of an observer parameter as one of a node."""
+    default = getattr(DEFAULTS, name)
+    if name == JOINTS:
+        return ['']
+    return list(default) if isinstance(default, tuple) else default
+
 
 TABLE = (
     Specification(
@@ -37,14 +54,23 @@ TABLE = (
     *(
         Specification(
             each.name,
-            getattr(ObserverParameters, each.name),
+            default_of(each.name),
             parameter_texts()[each.name],
             minimum=each.metadata['minimum'],
             maximum=each.metadata['maximum'],
+            rule=each.metadata['rule'],
         )
         for each in fields(ObserverParameters)
     ),
 )
+
+
+def check(values: Mapping[str, Any], robot: Robot | None) -> None:
+    """Refuse lists of `TABLE` that do not fit each other, or the robot.
+
+    Raises `ArgumentError`, `UnknownNameError`.
+    """
+    check_per_joint(values, scalar_joints(robot) if robot is not None else None)
 
 
 @dataclass(frozen=True)
@@ -87,7 +113,17 @@ class TorqueObserver:
     ----------
     parameters : Parameters
         With the values of `TABLE`.
+
+    Attributes
+    ----------
+    noise_deviations : pair of (n,) arrays
+        Of efforts [N m, N] and of velocities [rad/s, m/s], from one state to the next.
+    model_variances : (n,) array
+        Of external torques, by errors of the model; NaN where they are not known.
     """
+
+    noise_deviations: tuple[Array, Array]
+    model_variances: Array
 
     def __init__(self, parameters: Parameters) -> None:
         self._parameters = parameters
@@ -121,9 +157,18 @@ class TorqueObserver:
         if plan is None:
             return
         plan.steps.time_constants[:] = value['observer_time_constant']
-        names = plan.observation.observer.parameters
-        n = len(plan.steps.time_constants)
-        plan.values[: len(names) * n] = np.repeat([value[name] for name in names], n)
+        values = [self._of_joints(name) for name in plan.observation.observer.parameters]
+        if values:
+            plan.values[:] = np.concatenate(values)
+        self.noise_deviations = (
+            self._of_joints('observer_effort_deviation'),
+            self._of_joints('observer_velocity_deviation'),
+        )
+        self.model_variances = self._of_joints('observer_model_deviation') ** 2
+
+    def _of_joints(self, name: str) -> Array:
+        """Return the value of a parameter for each joint of the model, (n,), NaN if not known."""
+        return values_of_joints(self._parameters.values, name, self._model.joints)
 
     @property
     def is_settled(self) -> bool:
@@ -184,6 +229,10 @@ class TorqueObserver:
             status.report(Level.ERROR, f'no external torques: {plan.refusal}')
             return
         status.values['observer'] = self._parameters['observer']
+        try:
+            check(self._parameters.values, self._model.robot)
+        except ScrewDynamicsError as error:
+            status.report(Level.ERROR, str(error))
         if plan.observation.state is None:
             return
         status.values['observer starts'] = str(plan.steps.starts)

@@ -159,7 +159,8 @@ class WrenchEstimator:
                 self._publishers,
                 lambda: self._observer.is_settled,
             )
-            self._channels = [*topics.channels, *flags, *self._location.bind(model, plan)]
+            contacts = self._location.bind(model, plan, topics.covariance(plan, 0))
+            self._channels = [*topics.channels, *flags, *contacts]
         self._channels += self._markers.bind(self._pictures(), self._parameters['marker_rate'])
         return self._channels
 
@@ -244,7 +245,8 @@ class WrenchEstimator:
         robot = self._host.model.robot if self._host.model else None
         frame_parameters.check(values, robot)
         residual_offsets.check(values or self._parameters.values)
-        contact_flags.check(self._parameters.values | values, robot if values else None)
+        for each in (contact_flags, torque_observer):
+            each.check(self._parameters.values | values, robot if values else None)
 
     def _apply(self, values: dict[str, Any]) -> None:
         self._options[:] = [

@@ -105,7 +105,7 @@ class WrenchTopics:
         kind, template = message_of('external_torque', joints, joints)
         self._add(kind, '~/external_torque', template, plan.torque)
         kind, template = message_of('external_torque_covariance', joints, joints)
-        covariance = self._covariance(plan, 0)
+        covariance = self.covariance(plan, 0)
         self._add_computed(kind, '~/external_torque_covariance', template, covariance.fill)
         efforts = templates.joint_efforts(joints)
         self._add_computed(
@@ -130,7 +130,7 @@ class WrenchTopics:
             self._mapper,
             contact,
             plan.filters.signals[0].value,
-            self._covariance(plan, number),
+            self.covariance(plan, number),
             parameters,
             plan.filters.parameters[BANDS],
             freedoms(np.array([sample[contact.jacobian] for sample in samples])),
@@ -155,7 +155,7 @@ class WrenchTopics:
             of_positions=True,
         )
 
-    def _covariance(self, plan: WrenchPlan, number: int) -> TorqueCovariance:
+    def covariance(self, plan: WrenchPlan, number: int) -> TorqueCovariance:
         """Return the covariance of torques that pass the filters of the signals 0 and `number`."""
         return TorqueCovariance(
             self._model,

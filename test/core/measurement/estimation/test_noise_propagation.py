@@ -83,17 +83,18 @@ def test_stages_that_change_nothing_may_be_left_out():
 
 
 def test_the_covariance_of_torques_behind_observer_and_filter():
-    """Efforts alone are equal in all torques; velocities enter through the mass matrix."""
-    M, effort, velocity = np.array([[2.0, 0.5], [0.5, 1.0]]), 0.3, 0.1
+    """Efforts are independent; velocities enter through the mass matrix."""
+    M = np.array([[2.0, 0.5], [0.5, 1.0]])
+    effort, velocity = np.array([0.3, 0.2]), np.array([0.1, 0.4])
     first, second, low = torque_stage(0.8), momentum_stage(0.8, 500.0), weights(20.0, 0.002)
-    of_efforts = stationary([first, low])[-1, -1] * effort**2 * np.eye(2)
-    of_momenta = stationary([second, low])[-1, -1] * velocity**2 * M @ M.T
+    of_efforts = stationary([first, low])[-1, -1] * np.diag(effort**2)
+    of_momenta = stationary([second, low])[-1, -1] * M @ np.diag(velocity**2) @ M.T
     for momenta, mass, expected in (
         ([second], M, of_efforts + of_momenta),
         ([second], None, of_efforts),
         ([], M, of_efforts),
     ):
         found = TorqueNoise().covariance(
-            ([first], momenta), [low], (effort, velocity), mass, 2, number=1
+            ([first], momenta), [low], (effort, velocity), mass, number=1
         )
         np.testing.assert_allclose(found, expected, rtol=1e-12)

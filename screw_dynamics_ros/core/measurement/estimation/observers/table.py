@@ -46,7 +46,7 @@ def parameter_texts() -> dict[str, str]:
             if each.name in observer.parameters
             or (each.name == 'observer_time_constant' and observer.follows_time_constant)
         ]
-        listed = ', '.join(readers[:-1]) + f' and {readers[-1]}' if readers[1:] else readers[0]
+        listed = ' and '.join(filter(None, [', '.join(readers[:-1]), *readers[-1:]]))
         observers = f'the observer{"s" if readers[1:] else ""} {listed}'
         texts[each.name] = each.metadata['text'].format(observers=observers)
     return texts
