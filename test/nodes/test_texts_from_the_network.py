@@ -41,8 +41,8 @@ DATA = 'plain name of a file in the data folder'
 PARAMETERS = {
     NAME: """
         gravity_frame effort_condition effort_joints drive_joints payload_link frame_prefix frames
-        joints constraints limited_joints flag_joints sensor_frame world_frame initial_joints
-        plane_names
+        joints constraints limited_joints flag_joints observer_joints sensor_frame world_frame
+        initial_joints plane_names
         contact_point_names spring_names faults.nan_joints faults.frozen_joints left_wheel_names
         right_wheel_names wheel_names steering_names odom_frame_id base_frame_id odom_joint_names
         base_frame platform_frame
