@@ -1,7 +1,7 @@
 # Copyright 2026 The screw_dynamics_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Node `bringup`: any of the hosted nodes in one process, on one subscription and one kernel."""
+"""Node `bringup`: several nodes in one process that share one subscription and one kernel."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from screw_dynamics_ros.nodes.parameters import hosted_nodes
 from screw_dynamics_ros.registry import NODES, load
 from screw_dynamics_ros.ros.parameters import Parameters
 
-#: What makes each node that can be hosted; imported before signals are handled in order.
+#: Factory of each node that can be hosted; imported before the signal handlers are installed.
 FACTORIES = {name: load(row.factory) for name, row in NODES.items() if row.hosted}
 
 
@@ -21,13 +21,13 @@ def make_process() -> Process:
     """Return `bringup` and the nodes it hosts.
 
     `bringup` owns the subscriptions and the shared parameters; each hosted node has its topics,
-    services and own parameters under its own name, as if it ran by itself.
+    services and own parameters under its own name, as if it ran in its own process.
     """
     bringup = Node('bringup')
     host = ModelHost(bringup)
     nodes = [bringup]
     for name in Parameters(bringup, hosted_nodes.TABLE)['nodes']:
-        # A name given to the process (__node:=...) is that of bringup only.
+        # The remapping __node:=... of the process applies to bringup only.
         node = Node(name, cli_args=['--ros-args', '-r', f'__node:={name}'])
         nodes.append(node)
         if NODES[name].kind == 'outputs':

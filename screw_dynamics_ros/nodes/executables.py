@@ -17,13 +17,13 @@ from screw_dynamics_ros.registry import NODES, load
 
 
 def run(name: str) -> None:
-    """Run a node until the process is asked to end, and end the process."""
-    factory = load(NODES[name].factory)  # imports, before signals are handled in order
+    """Run a node until the process is shut down; then exit."""
+    factory = load(NODES[name].factory)  # imported before the signal handlers are installed
     run_nodes(partial(make, name, factory), is_known)
 
 
 def make(name: str, factory: Any) -> Process:
-    """Return the process of a node, made by what the registry names."""
+    """Return the process of a node, made by its factory in the registry."""
     kind = NODES[name].kind
     if kind == 'process':
         process: Process = factory()

@@ -1,7 +1,7 @@
 # Copyright 2026 The screw_dynamics_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""All parameters of the nodes of this package, wherever they run."""
+"""The parameters of all nodes of this package."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from screw_dynamics_ros.registry import NODES, load
 from screw_dynamics_ros.ros import diagnostics
 from screw_dynamics_ros.ros.parameters import Specification
 
-#: What every node of the running robot's model has, unless `bringup` has it for those it hosts.
+#: Parameters of every node with a robot model; hosted nodes share those of `bringup`.
 SHARED = (*shared_parameters.TABLE, *diagnostics.TABLE)
 
 
@@ -34,10 +34,10 @@ def all_parameters() -> tuple[Specification, ...]:
 
 
 def is_known(parameter: str) -> bool:
-    """Whether some node of the package, in this process or not, has a parameter.
+    """Whether any node of the package has a parameter.
 
-    Those of drives have the names of joints in them, those of planes, contact points and springs
-    their names; the node that has them checks them.
+    Parameters of drives contain names of joints, parameters of planes, contact points and springs
+    contain their names; the node that declares them checks them.
     """
     return (
         parameter in _names()

@@ -76,11 +76,11 @@ def test_what_a_text_means(text, link, motions, axes):
 @pytest.mark.parametrize(
     ('texts', 'reason'),
     [
-        (['tip: up'], "no motion 'up'"),
-        (['tip:'], 'not complete'),
-        ([': x'], 'not complete'),
-        (['tip: x in '], 'not complete'),
-        (['tip: in tip'], 'not complete'),
+        (['tip: up'], "contains 'up', which is not a motion"),
+        (['tip:'], 'incomplete'),
+        ([': x'], 'incomplete'),
+        (['tip: x in '], 'incomplete'),
+        (['tip: in tip'], 'incomplete'),
         (['tip: x', 'tip: y'], "'tip' is named twice"),
     ],
 )
@@ -476,4 +476,4 @@ def test_link_of_another_robot_is_reported(rides):
 def test_text_that_cannot_be_read_stops_the_start(start):
     node = start('dynamics', {'constraints': "['tip: up']"}, ['-r', '__ns:=/bad'])
     assert node.wait() != 0
-    assert "no motion 'up'" in node.output
+    assert "contains 'up', which is not a motion" in node.output

@@ -319,7 +319,7 @@ def test_payload_of_another_robot(client, carried, describe):
     _, message = client.ask('dynamics/feedforward', ['joint1', 'joint2'], *state)
     np.testing.assert_allclose(message.effort, [0.0, 0.5 * np.sin(1.0)], atol=1e-12)
     assert client.set_parameter('dynamics', 'payload_link', '').successful
-    client.expect(OUTPUTS, WARN, 'payload_link is not')
+    client.expect(OUTPUTS, WARN, 'payload_link is empty')
     assert client.set_parameter('dynamics', 'payload_link', 'tip').successful
     client.expect(OUTPUTS, OK)
     assert client.set_parameter('dynamics', 'payload_link', '').successful

@@ -416,7 +416,7 @@ def test_a_frame_beyond_joints_needs_a_state(bench):
 
 
 def test_a_fault_of_ours_ends_nothing(bench, monkeypatch):
-    monkeypatch.setattr(bench.host.payloads, 'take_off_all', lambda duration: 1 / 0)
+    monkeypatch.setattr(bench.host.payloads, 'remove_all', lambda duration: 1 / 0)
     response = ask(bench.node, 'clear_payload', clear_payload())
     assert response.error_code == ErrorCode.INTERNAL
     assert 'ZeroDivisionError' in response.message

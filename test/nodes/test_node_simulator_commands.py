@@ -245,7 +245,7 @@ def test_frozen_commands_answer_and_do_nothing(driver):
     assert driver.switch('freeze_commands', True).success
     q = repeat(10, lambda: driver.command('position', 1.0, 1.0, 0.0))[0]
     np.testing.assert_allclose(q, START, atol=1e-9)
-    values = driver.report(1, 'commands are ignored, on purpose')
+    values = driver.report(1, 'commands are ignored as requested')
     assert values['driven by'] == 'gravity compensation'
     driver.switch('freeze_commands', False)
     assert driver.command('position', 1.0, 1.0, 0.0)[2][1] != 0.0

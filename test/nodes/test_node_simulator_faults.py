@@ -173,7 +173,7 @@ def test_impossible_faults_are_refused(driver, name, value, reason):
 
 def test_active_faults_are_warnings_until_they_are_cleared(driver):
     driver.set(faults__position_bias=[0.5], faults__nan_joints=['elbow'])
-    said = driver.client.expect(driver.faults, 1, 'on purpose', 'position_bias', 'nan_joints')
+    said = driver.client.expect(driver.faults, 1, 'simulated faults', 'position_bias', 'nan_joints')
     assert said['faults.nan_joints'] == 'elbow'
     assert driver.trigger('clear_faults').success
     driver.client.expect(driver.faults, 0)

@@ -105,7 +105,7 @@ def test_several_senders(driver):
 def test_it_goes_on_with_a_warning_when_no_answer_comes(driver):
     driver.set(lock_step_timeout=0.05)
     driver.wait_for_states(3)
-    values = driver.report(1, 'no command answered a joint state in time (lock_step_timeout)')
+    values = driver.report(1, 'no command arrived within lock_step_timeout')
     assert int(values['unanswered'].split(';')[0]) >= 2
 
 
@@ -137,7 +137,7 @@ def test_single_steps_during_a_pause(driver):
 def test_steps_need_a_pause(driver):
     answer = driver.trigger('step')
     assert not answer.success
-    assert answer.message == 'the simulation runs; call ~/pause with data: true first'
+    assert answer.message == 'the simulation is running; call ~/pause with data: true first'
     assert driver.stamps == [PERIOD]
 
 

@@ -195,13 +195,13 @@ class LockStep:
 
     @property
     def commands(self):
-        """How many good commands came, obeyed or not."""
+        """Number of valid commands, executed or ignored."""
         self.client.diagnostics.pop(self.name, None)
         status = self.client.wait(lambda: self.client.diagnostics.get(self.name), what=self.name)
         return sum(int(word) for word in status[2]['commands'].split() if word.isdigit())
 
     def until_commands(self, count):
-        """Wait until so many good commands have come."""
+        """Wait until this many valid commands have arrived."""
         self.client.wait(lambda: self.commands == count, what=f'{count} commands')
 
     @property

@@ -1,7 +1,7 @@
 # Copyright 2026 The screw_dynamics_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""The simulated mechanism of a node, made of its parameters."""
+"""The simulated mechanism of a node, built from its parameters."""
 
 from __future__ import annotations
 
@@ -30,8 +30,8 @@ from screw_dynamics_ros.ros.parameters import Parameters
 def make_mechanism(parameters: Parameters) -> tuple[SimulatedMechanism, str]:
     """Return the mechanism in its initial state, and the text of its URDF ('' for an example).
 
-    Raises what `absolute_system` and `SimulatedMechanism` raise, and `ArgumentError` for
-    parameters that do not fit each other.
+    Raises as `absolute_system` and `SimulatedMechanism`, and `ArgumentError` for inconsistent
+    parameters.
     """
     gravity = parameters['gravity']
     if len(gravity) not in (0, 3):
@@ -47,7 +47,7 @@ def make_mechanism(parameters: Parameters) -> tuple[SimulatedMechanism, str]:
         chosen = [body.group for body in choose_groups(plain.bodies, plain.joints)]
         example = make(chosen if groups == 'auto' else [groups] * len(chosen), **options)
         return SimulatedMechanism(*example, **how), ''
-    INITIAL.check(parameters)  # whether there are such joints is seen below
+    INITIAL.check(parameters)  # `absolute_system` checks the names
     text, closures = description_text(parameters), parameters['loop_closures']
     content = closure_parameters.content_of(closures) if closures else {}
     nominal = read_positions(content, closures)
@@ -63,5 +63,5 @@ def make_mechanism(parameters: Parameters) -> tuple[SimulatedMechanism, str]:
 
 
 def group_label(group: str) -> str:
-    """Return how the parameter `groups` calls a group."""
+    """Return the name of a group in the parameter `groups`."""
     return 'se3' if group == SE3 else 'so3_r3'

@@ -1,7 +1,7 @@
 # Copyright 2026 The screw_dynamics_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Torques in joints and wrenches on bodies that messages ask for, each for a time."""
+"""Joint torques and external wrenches from messages, each until its timeout."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ COMMANDS, WRENCHES = 'joint_commands', '~/external_wrench'
 
 
 class MechanismLoads:
-    """What acts on a mechanism besides its weight.
+    """Joint torques and external wrenches on a mechanism.
 
     Parameters
     ----------
@@ -29,7 +29,7 @@ class MechanismLoads:
     Attributes
     ----------
     refused : dict of str to str
-        Why the last message on a topic was refused; a good one ends it.
+        Reason why the last message on a topic was refused; a valid message clears it.
     """
 
     def __init__(self, system: AbsoluteSystem) -> None:
@@ -40,11 +40,11 @@ class MechanismLoads:
         self.refused: dict[str, str] = {}
 
     def on_command(self, message: JointState, now: int) -> None:
-        """Let the efforts of a message act on the joints that it names; others are free."""
+        """Apply the efforts of a message to the joints that it names; others are free."""
         self._take(COMMANDS, lambda: self._command(message, now))
 
     def on_wrench(self, message: WrenchStamped, now: int) -> None:
-        """Let a wrench act on the body of its frame, at its origin."""
+        """Apply a wrench to the body of its frame, at the origin of the frame."""
         self._take(WRENCHES, lambda: self._wrench(message, now))
 
     def acting(
@@ -60,7 +60,7 @@ class MechanismLoads:
         return forces, torques, wrenches
 
     def end(self) -> None:
-        """Let nothing act any more."""
+        """End all torques and wrenches."""
         self._torques = {}, -(2**62)
         self._wrenches.clear()
 
@@ -74,7 +74,7 @@ class MechanismLoads:
         for name in names:
             if name not in self._joints:
                 raise UnknownNameError(
-                    f'no joint {shown(name)!r} that only turns or only slides; there are '
+                    f'no revolute or prismatic joint {shown(name)!r}; there are '
                     f'{", ".join(self._joints)}'
                 )
         if not np.isfinite(efforts).all():
@@ -94,7 +94,7 @@ class MechanismLoads:
         self._wrenches[body] = wrench, now
 
     def _take(self, topic: str, take: object) -> None:
-        """Obey a message, or keep why not."""
+        """Apply a message, or store the reason why it is refused."""
         try:
             take()  # type: ignore[operator]
         except ScrewDynamicsError as error:

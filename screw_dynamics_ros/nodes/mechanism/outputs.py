@@ -1,7 +1,7 @@
 # Copyright 2026 The screw_dynamics_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""What the mechanism simulator publishes about a state."""
+"""Topics of the mechanism simulator."""
 
 from __future__ import annotations
 
@@ -34,11 +34,11 @@ class MechanismOutputs:
     """The topics of a simulated mechanism; nothing is computed for those without subscribers.
 
     * /tf: the pose of each body in `world_frame`
-    * `joint_states`: joints that only turn or only slide, with the torques of commands as effort
-    * `~/energy`: kinetic, potential and total energy [J], and the change of the total since the
-      start relative to the kinetic energy then
-    * `~/violation`: gap [rad, m] and its rate [rad/s, m/s] for each joint
-    * `~/reaction/<joint>`: what the joint exerts on its child, in the frame of that body
+    * `joint_states`: revolute and prismatic joints, with the commanded torques as effort
+    * `~/energy`: kinetic, potential and total energy [J], and the change of the total energy since
+      the start, relative to the initial kinetic energy
+    * `~/violation`: gap [rad, m] and its rate [rad/s, m/s] of each joint
+    * `~/reaction/<joint>`: wrench of the joint on its child, in the frame of the child
 
     Parameters
     ----------
@@ -67,7 +67,7 @@ class MechanismOutputs:
         ]
 
     def restart(self) -> None:
-        """Take the present energy as that of the start."""
+        """Set the current energy as the initial energy."""
         mechanism = self._mechanism
         self._start = mechanism.system.energy(mechanism.q, mechanism.v)
 
@@ -122,7 +122,7 @@ class MechanismOutputs:
             yield Channel(self._publishers.get(WrenchStamped, name), template), numbers
 
     def _wrenches_at(self, now: int) -> dict[str, Array]:
-        """Return what all joints exert, solved for once for all of their topics."""
+        """Return the reaction wrenches of all joints, solved once for all of their topics."""
         if self._wrenches is None:
             mechanism, forces = self._mechanism, self._forces(now)[0]
             self._wrenches = mechanism.system.reactions(mechanism.q, mechanism.v, forces)
@@ -137,12 +137,12 @@ class MechanismOutputs:
         yield Channel(self._publishers.get(TFMessage, '/tf'), template), lambda now: mechanism.q
 
     def count_listeners(self) -> None:
-        """Look for the subscribers of all topics."""
+        """Count the subscribers of all topics."""
         for topic, _ in self._topics:
             topic.count_listeners()
 
     def publish(self, now: int) -> None:
-        """Publish the state of a time [ns]."""
+        """Publish the state at a time [ns]."""
         self._wrenches = None
         for topic, numbers in self._topics:
             if topic.listened:

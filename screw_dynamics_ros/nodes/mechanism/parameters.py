@@ -29,7 +29,7 @@ MECHANISM = (
     Specification(
         'example',
         '',
-        'One of the examples of Müller and Terze, with its initial velocities. Empty: the URDF.',
+        'An example of Müller and Terze, with its initial velocities. Empty: the URDF.',
         choices=('', *EXAMPLES),
         read_only=True,
     ),
@@ -93,8 +93,8 @@ INTEGRATION = (
     Specification(
         'groups',
         'auto',
-        'Configuration group of the bodies: se3, so3_r3, or auto for SE(3) where a joint leads to '
-        'the ground and SO(3) x R^3 elsewhere.',
+        'Configuration group of the bodies: se3, so3_r3, or auto: SE(3) for bodies with a joint to '
+        'the ground and SO(3) x R^3 for others.',
         choices=tuple(GROUPS),
         read_only=True,
     ),
@@ -119,18 +119,18 @@ INTEGRATION = (
     Specification(
         'stabilization',
         [0.0, 0.0],
-        "Baumgarte's coefficients alpha and beta [1/s]; 0 for none.",
+        'Coefficients alpha and beta of Baumgarte stabilization [1/s]. 0: none.',
         size=2,
         rule='numbers >= 0',
         read_only=True,
     ),
     Specification(
-        'project', False, 'Whether to return to the constraints after each step.', read_only=True
+        'project', False, 'Whether to project onto the constraints after each step.', read_only=True
     ),
     Specification(
         'backend',
         'auto',
-        'How the model is computed: native, python, reference, sparse, or auto.',
+        'Backend that evaluates the model: native, python, reference, sparse, or auto.',
         choices=('auto', *BACKENDS, 'sparse'),
         read_only=True,
     ),
@@ -140,8 +140,8 @@ TIME = (
     Specification(
         'clock',
         WALL,
-        'wall: stamps and pace are those of the clock of the system. publish: simulated time on '
-        '/clock, at real_time_factor.',
+        'wall: stamps and pace follow the system clock. publish: simulated time on /clock, at '
+        'real_time_factor.',
         choices=(WALL, PUBLISH),
         read_only=True,
     ),
@@ -154,19 +154,19 @@ TIME = (
         read_only=True,
     ),
     Specification(
-        'paused', False, 'Whether the simulation begins with a pause; see ~/pause.', read_only=True
+        'paused', False, 'Whether the simulation starts paused; see ~/pause.', read_only=True
     ),
     Specification(
         'steps_per_request',
         1,
-        'Number of outputs that a request of ~/step simulates, during a pause.',
+        'Number of outputs that a call of ~/step simulates during a pause.',
         minimum=1,
         maximum=100_000,
     ),
     Specification(
         'command_timeout',
         0.1,
-        'Time of the simulation for which joint_commands and ~/external_wrench act [s].',
+        'Simulated time for which joint_commands and ~/external_wrench act [s].',
         minimum=0.001,
     ),
 )

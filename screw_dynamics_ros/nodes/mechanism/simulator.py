@@ -32,10 +32,9 @@ from screw_dynamics_ros.ros.topics import qos
 
 
 class MechanismSimulator(SimulationNode):
-    """Publishes the motion of a mechanism; what drives it are torques in joints and wrenches.
+    """Publishes the motion of a mechanism driven by joint torques and external wrenches.
 
-    A motion that cannot be followed stops the simulation with a reason; the state stays the last
-    valid one, until ~/reset.
+    A divergence stops the simulation at the last valid state, until ~/reset.
 
     Parameters
     ----------
@@ -80,7 +79,7 @@ class MechanismSimulator(SimulationNode):
         every(node, min(1.0 / parameters['rate'], 0.01), self._run)
 
     def _prepare(self) -> None:
-        """Compile what steps need, before time begins."""
+        """Compile the functions that steps need, before time starts."""
         q, v = self._initial
         self._mechanism.step(1e-9)
         self._mechanism.set_state(q, v)
@@ -115,7 +114,7 @@ class MechanismSimulator(SimulationNode):
         self._outputs.publish(self._time.stamp)
 
     def _move(self) -> None:
-        """Simulate until the next output; stop if the motion cannot be followed."""
+        """Simulate until the next output; stop on divergence."""
         mechanism, timeout = self._mechanism, self.parameters['command_timeout']
         for k in range(self._steps):
             instant = self._time.stamp + round(k * self._dt * NANOSECONDS)

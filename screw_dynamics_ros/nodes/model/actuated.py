@@ -1,7 +1,7 @@
 # Copyright 2026 The screw_dynamics_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""What a node asks its robot, with loops or without: see `ActuatedRobot`."""
+"""One interface for robots with and without kinematic loops: see `ActuatedRobot`."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class OpenRobot:
 
     @property
     def velocity_labels(self) -> list[str]:
-        """Names for the nv velocities: the joint, with a number where it has several."""
+        """Names of the nv velocities: the joint, with an index if it has several velocities."""
         labels = []
         for name in self.robot.joint_names:
             where = self.robot.joint_coordinates(name)[1]
@@ -35,7 +35,7 @@ class OpenRobot:
         return labels
 
     def freedoms_of(self, link: str) -> int:
-        """Return how many joints with one coordinate decide where a link is."""
+        """Return the number of joints with one coordinate between the root and a link."""
         return len(joints_that_move(self.robot, link))
 
     def elements_of_motors(self, values: Source) -> Source:
@@ -75,17 +75,17 @@ class OpenRobot:
 
 
 def actuated(robot: Robot) -> ActuatedRobot:
-    """Return what to ask about the motors of a robot: its mechanism, if it has loops."""
+    """Return the `ActuatedRobot` of a robot: its mechanism if it has loops, else the tree."""
     return robot.closed if isinstance(robot, RobotWithLoops) else OpenRobot(robot)
 
 
 def block(M: NDArray[np.float64], indices: tuple[int, ...]) -> NDArray[np.float64]:
-    """Return some rows of a matrix, and the same columns."""
+    """Return the rows and columns of a matrix with these indices."""
     return M[np.ix_(indices, indices)]
 
 
 def joints_that_move(robot: Robot, link: str) -> set[str]:
-    """Return the joints with one coordinate whose positions decide where a link is."""
+    """Return the joints with one coordinate that determine the pose of a link."""
     by_child = {joint.child: joint for joint in robot.description.joints}
     by_name = {joint.name: joint for joint in robot.description.joints}
     found = set()

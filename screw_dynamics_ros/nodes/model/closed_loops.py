@@ -1,10 +1,10 @@
 # Copyright 2026 The screw_dynamics_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Robots with loops in the nodes, and their states.
+"""Robots with kinematic loops, and their states.
 
-Joint states report the joints with sensors, and all others follow (`LoopCompletion`). Outputs of
-the tree become those of the mechanism by the formulas of `ActuatedRobot`.
+Joint states contain the joints with sensors; `LoopCompletion` computes all others. The formulas of
+`ActuatedRobot` convert outputs of the tree into those of the mechanism.
 """
 
 from __future__ import annotations
@@ -20,12 +20,12 @@ from screw_dynamics_ros.core.mechanisms.closures.closed_robot import SINGULARITY
 from screw_dynamics_ros.core.types import Array
 from screw_dynamics_ros.nodes.model.scalar_joints import scalar_joints
 
-#: Largest gap of loops that joint states close; redundant sensors have that of the file instead.
+#: Largest gap [m, rad] of a closed loop; with redundant sensors the file sets the tolerance.
 GAP_TOLERANCE = 1e-9
 
 
 class RobotWithLoops(Robot):
-    """A robot whose loops are closed in the nodes; by itself it is the tree.
+    """A robot with kinematic loops; as a `Robot` it is the spanning tree.
 
     Attributes
     ----------
@@ -37,7 +37,7 @@ class RobotWithLoops(Robot):
         self.closed = ClosedRobot(self, loops)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Copy and pickle like a `Robot`, with the loops."""
+        """Copy and pickle like a `Robot`, including the loops."""
         make, of_tree = super().__reduce__()
         return make, (*of_tree, self.closed.loops)
 
@@ -45,7 +45,8 @@ class RobotWithLoops(Robot):
 class LoopCompletion:
     """Completes states of the joints with sensors; a `Completion` of the joint state mapper.
 
-    Loops are closed from the state before, and from the assembly at first and after a pause.
+    The previous state is the initial guess; at the start and after a pause it is the assembly
+    configuration.
 
     Parameters
     ----------
@@ -67,7 +68,7 @@ class LoopCompletion:
         self.restart()
 
     def restart(self) -> None:
-        """Begin from the assembly."""
+        """Use the assembly configuration as the next initial guess."""
         self._seed = self._closed.assembly
 
     def complete(self, measured: Array, state: Array) -> str:
@@ -81,7 +82,7 @@ class LoopCompletion:
         for kind, value in (('sensors', independence), ('motors', held)):
             if not value > SINGULARITY_TOLERANCE:
                 return (
-                    f'singular: the joints with {kind} do not decide about the others '
+                    f'singular: the joints with {kind} do not determine the other joints '
                     f'(independence {value:.3g})'
                 )
         self._seed = closing.q

@@ -1,7 +1,7 @@
 # Copyright 2026 The screw_dynamics_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Joint states with efforts, recorded at rest and in motion to tell a payload from them."""
+"""Joint states with efforts, recorded at rest and in motion to identify a payload."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from screw_dynamics_ros.core.errors import (
 from screw_dynamics_ros.core.types import Array
 from screw_dynamics_ros.ros.joint_states.mapper import JointStateMapper
 
-MAX_REST_STATES, MIN_REST_STATES = 100, 10  # states of a pose, at most and at least
+MAX_REST_STATES, MIN_REST_STATES = 100, 10  # number of states of a pose
 AT_REST = 0.05  # rad/s, m/s: largest velocity in a pose
 MAX_POSES = 200
 MAX_MOTION_S = 60.0
@@ -30,7 +30,7 @@ MAX_STATES = 60_000  # in motion
 
 @dataclass(frozen=True)
 class RecordedMotion:
-    """States one after the other without a pause: stamps (N,) [ns], (q, v, tau) (N, 3, n)."""
+    """Consecutive states without a pause: stamps (N,) [ns], (q, v, tau) (N, 3, n)."""
 
     stamps: Array
     states: Array
@@ -38,9 +38,10 @@ class RecordedMotion:
 
 
 class EffortRecording:
-    """Keeps what has been recorded for the present robot; another robot restarts.
+    """Records poses and motions of the current robot; a new robot clears the recording.
 
-    States come in the thread of the joint states; all else may be called from any thread.
+    `observe` runs in the thread of the joint states; all other methods may be called from any
+    thread.
     """
 
     def __init__(self) -> None:
@@ -53,7 +54,7 @@ class EffortRecording:
         self._until = -math.inf
 
     def observe(self, mapper: JointStateMapper) -> None:
-        """Take in the present state, if it has velocities and efforts."""
+        """Add the current state if it has velocities and efforts."""
         if mapper is not self._mapper:
             self._begin(mapper)
         if not (mapper.has_velocity and mapper.has_effort):
@@ -73,7 +74,7 @@ class EffortRecording:
             self._forget()
 
     def _record(self, follows: bool) -> None:
-        """Add the latest state to the motion under way."""
+        """Add the latest state to the current motion."""
         with self._lock:
             if time.monotonic() > self._until or self._count >= MAX_STATES:
                 self._until = -math.inf
@@ -95,7 +96,7 @@ class EffortRecording:
         NotAtRestError
             A joint moves.
         ArgumentError
-            As many poses as possible have been recorded.
+            The maximum number of poses has been recorded.
         """
         mapper, latest = self._mapper, list(self._latest)
         if mapper is None or not latest:
@@ -111,13 +112,13 @@ class EffortRecording:
         if len(latest) < MIN_REST_STATES:
             raise MissingStateError(
                 f'{len(latest)} joint states with velocity and effort since the start or a pause, '
-                f'and at least {MIN_REST_STATES} are needed: try again later'
+                f'at least {MIN_REST_STATES} are needed: try again later'
             )
         states = np.array([state for _, state in latest])
         self._check_rest(mapper, states, 1e-9 * (latest[-1][0] - latest[0][0]))
         with self._lock:
             if len(self._poses) >= MAX_POSES:
-                raise ArgumentError(f'{MAX_POSES} poses have been recorded, more are not possible')
+                raise ArgumentError(f'already {MAX_POSES} poses, the maximum: CLEAR them first')
             stamps = np.array([stamp for stamp, _ in latest], dtype=float)
             self._poses.append(RecordedMotion(stamps, states, True))
         return latest[-1][0], states[-1, 0]
@@ -132,15 +133,15 @@ class EffortRecording:
             if not (speed <= AT_REST and distance <= AT_REST * seconds):
                 raise NotAtRestError(
                     f'{joint} moved, at up to {speed:.3g} rad/s (m/s) and by {distance:.3g} rad (m)'
-                    f' within {seconds:.3g} s; at most {AT_REST} rad/s (m/s) is rest: let the '
-                    'robot come to rest first'
+                    f' within {seconds:.3g} s; the limit for rest is {AT_REST} rad/s (m/s): wait '
+                    'until the robot is at rest'
                 )
 
     def begin_motion(self, duration: float) -> None:
-        """Record all states from now on, for a time [s].
+        """Record all states for a duration [s] from now.
 
-        Raises `ArgumentError` for a duration that is not possible or too much that has been
-        recorded, `NotAtRestError` while a motion is recorded.
+        Raises `ArgumentError` for a duration out of range or a full recording, `NotAtRestError`
+        while a motion is being recorded.
         """
         if not 0.0 < duration <= MAX_MOTION_S:
             raise ArgumentError(
@@ -152,12 +153,12 @@ class EffortRecording:
             )
         with self._lock:
             if self._count >= MAX_STATES:
-                raise ArgumentError(f'{MAX_STATES} states have been recorded: CLEAR them first')
+                raise ArgumentError(f'already {MAX_STATES} states, the maximum: CLEAR them first')
             self._motions.append([])
             self._until = time.monotonic() + duration
 
     def clear(self) -> None:
-        """Forget everything that has been recorded, and end a recording under way."""
+        """Discard all recorded states, and stop recording."""
         with self._lock:
             self._forget()
 
@@ -166,7 +167,7 @@ class EffortRecording:
 
     @property
     def remaining(self) -> float:
-        """How long a motion is still recorded [s]."""
+        """Remaining time of the motion being recorded [s]."""
         return max(0.0, self._until - time.monotonic())
 
     @property
@@ -175,7 +176,7 @@ class EffortRecording:
         return len(self._poses), self._count
 
     def recorded(self) -> list[RecordedMotion]:
-        """Return everything that has been recorded."""
+        """Return all recorded poses and motions."""
         with self._lock:
             motions = [
                 RecordedMotion(

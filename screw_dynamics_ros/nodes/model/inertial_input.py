@@ -13,9 +13,10 @@ from screw_dynamics_ros.nodes.model.running_model import RunningModel
 
 
 class InertialInput(ABC):
-    """An input of the kernel that is brought up to date before each joint state.
+    """An input of the kernel that is updated before each joint state.
 
-    Changes may come in any thread, under the lock; what is here is for that of the joint states.
+    Requests may change it from any thread, under the lock; `prepare` and `load` run in the thread
+    of the joint states.
     """
 
     def __init__(self) -> None:
@@ -25,15 +26,15 @@ class InertialInput(ABC):
         self._step_callbacks: list[Callable[[], None]] = []
 
     def on_step(self, callback: Callable[[], None]) -> None:
-        """Call back, before a state is processed, when something has changed at once."""
+        """Register a callback for changes without a transition; called before the next state."""
         self._step_callbacks.append(callback)
 
     def _follow(self, duration: float) -> None:
-        """Let the input follow a change over a duration [s]; the lock is held."""
+        """Start a transition of a duration [s]; the caller holds the lock."""
         self._is_steady, self._has_stepped = False, self._has_stepped or duration == 0.0
 
     def prepare(self) -> None:
-        """Bring the input of the kernel up to date; to be called before each state."""
+        """Update the input of the kernel; call it before each state."""
         if not self._is_steady:
             self.load()
         if self._has_stepped:

@@ -1,10 +1,10 @@
 # Copyright 2026 The screw_dynamics_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Inertias of links in place of those of the description, while the robot runs.
+"""Inertias of links that replace those of the description while the robot runs.
 
-The kernel adds the differences of the inertial parameters to those of the description, so that the
-robot itself changes in all outputs and nothing is compiled.
+The kernel adds differences of the inertial parameters to those of the description: all outputs
+change, and nothing is compiled again.
 """
 
 from __future__ import annotations
@@ -32,9 +32,9 @@ _UPPER = np.triu_indices(3)
 
 @dataclass(frozen=True)
 class Correction(Transition):
-    """The inertia of a link: parameters (10,) at the begin, and the body at the end.
+    """The inertia of a link: parameters (10,) at the start, and the body at the end.
 
-    `end` is None where the link gets back what the description says.
+    `end` is None if the link returns to the inertia of the description.
     """
 
     start: Array
@@ -47,9 +47,9 @@ class Correction(Transition):
 
 
 class LinkInertias(InertialInput):
-    """Corrections of the links, and their input of the kernel at each joint state.
+    """Corrections of link inertias, and their kernel input at each joint state.
 
-    Requests come in the thread of the joint states; `corrected` may be called from others.
+    Requests run in the thread of the joint states; `corrected` may be called from other threads.
     """
 
     def __init__(self) -> None:
@@ -58,14 +58,14 @@ class LinkInertias(InertialInput):
         self._corrected: tuple[Robot, Robot] | None = None
 
     def set(self, link: str, body: RigidBody | None, duration: float = 0.0) -> None:
-        """Let a link have an inertia, or (None) that of the description again.
+        """Set the inertia of a link; None restores that of the description.
 
         Raises `ArgumentError` without a robot, for a link that does not move, and for a duration
-        that is not possible.
+        out of range.
         """
         check_duration(duration)
         if self._model is None:
-            raise ArgumentError('there is no robot description yet whose inertias could be set')
+            raise ArgumentError('no robot description has been received yet: try again later')
         robot, now = self._model.robot, time.monotonic()
         if robot.tree.frame(link).body == GROUND:
             raise ArgumentError(
@@ -82,13 +82,13 @@ class LinkInertias(InertialInput):
     # --- in the thread of the joint states ------------------------------------------------------
 
     def use(self, model: RunningModel) -> None:
-        """Correct another robot."""
+        """Adopt another robot."""
         with self._lock:
             self._model, self._is_steady, self._corrected = model, False, None
         self.load()
 
     def load(self) -> None:
-        """Write the differences to the description into the input of the kernel."""
+        """Write the differences from the description into the input of the kernel."""
         model = self._model
         if model is None or self._is_steady:
             return
@@ -108,10 +108,10 @@ class LinkInertias(InertialInput):
             model.inertia_changes[:] = changes.ravel()
             self._is_steady = steady
 
-    # --- what there is --------------------------------------------------------------------------
+    # --- results --------------------------------------------------------------------------------
 
     def corrected(self, robot: Robot) -> Robot:
-        """Return a robot with the inertias that its links have after all transitions."""
+        """Return the robot with the inertias at the end of all transitions."""
         with self._lock:
             bodies = {
                 link: each.end
@@ -125,7 +125,7 @@ class LinkInertias(InertialInput):
             return self._corrected[1]
 
     def report(self, status: Status) -> None:
-        """Say which links have other inertias, and which the robot does not have."""
+        """Report corrected inertias, and corrections of links that the robot does not have."""
         links = () if self._model is None else self._model.robot.link_names
         with self._lock:
             now, items = time.monotonic(), list(self._corrections.items())
@@ -143,7 +143,7 @@ class LinkInertias(InertialInput):
 
 
 def described_parameters(robot: Robot, link: str) -> Array:
-    """Return the inertial parameters (10,) of a link in its frame, as the description has them."""
+    """Return the inertial parameters (10,) of a link in its frame, from the description."""
     inertia = robot.tree.frame(link).inertia
     if inertia is None:
         return np.zeros(10)
@@ -153,7 +153,7 @@ def described_parameters(robot: Robot, link: str) -> Array:
 
 
 def with_inertias(robot: Robot, bodies: dict[str, RigidBody]) -> Robot:
-    """Return the robot with other inertias of some links; its functions are compiled again."""
+    """Return the robot with these inertias of links; its functions are compiled again."""
     make, (description, *rest) = robot.__reduce__()
     links = tuple(
         replace(link, inertia=Inertia(body.mass, body.com, body.matrix))

@@ -1,7 +1,7 @@
 # Copyright 2026 The screw_dynamics_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""What the running robot carries: payloads by name, from parameters and requests."""
+"""Payloads of the running robot by name, from parameters and requests."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from screw_dynamics_ros.nodes.model.running_model import RunningModel
 from screw_dynamics_ros.ros.names import shorten, shown
 from screw_dynamics_ros.ros.status import Level, Status
 
-#: The payload that the parameters describe.
+#: Name of the payload from the parameters.
 PARAMETERS = 'parameters'
 
 MAX_PAYLOADS = 100  # payloads at a time
@@ -29,14 +29,14 @@ MAX_NAME_LENGTH = 100  # characters
 class Payloads(InertialInput):
     """Payloads by name, and their inertial parameters for the kernel at each joint state.
 
-    Changes may come in any thread. They count from the next joint state on, where `prepare` writes
-    the input of the kernel; nothing is compiled. A payload on a link that the robot does not have
-    counts again when a robot has it.
+    Changes may come from any thread. They take effect at the next joint state, when `prepare`
+    writes the input of the kernel; nothing is compiled. A payload on a link that the robot does not
+    have is ignored until a robot has that link.
 
     Attributes
     ----------
     changes : int
-        How often a payload was attached or removed.
+        Number of times a payload was attached or removed.
     """
 
     def __init__(self) -> None:
@@ -51,9 +51,9 @@ class Payloads(InertialInput):
     def put(
         self, name: str, link: str, body: RigidBody, duration: float = 0.0, tool: bool = False
     ) -> None:
-        """Let a link carry a body, in place of what was carried under this name.
+        """Attach a body to a link; it replaces the payload of this name.
 
-        Raises `ArgumentError` for a duration or a name that is not possible, or too many payloads.
+        Raises `ArgumentError` for an invalid duration or name, or too many payloads.
         """
         check_name(name)
         with self._lock:
@@ -62,33 +62,33 @@ class Payloads(InertialInput):
             names = self._transitions.names
             if name not in names and len(names) >= MAX_PAYLOADS:
                 raise ArgumentError(
-                    f'there are {MAX_PAYLOADS} payloads, more are not possible; clear some first'
+                    f'there are {MAX_PAYLOADS} payloads, the maximum: clear some first'
                 )
             if body.mass:
                 self._transitions.put(name, link, body, now, duration)
             elif name in names:
-                self._transitions.take_off(name, now, duration)
+                self._transitions.remove(name, now, duration)
             else:
                 check_duration(duration)
             (self._tools.add if tool and body.mass else self._tools.discard)(name)
             self._follow(duration)
 
-    def take_off(self, name: str, duration: float = 0.0) -> None:
-        """Remove what is carried under a name; raises `UnknownNameError` if there is nothing."""
+    def remove(self, name: str, duration: float = 0.0) -> None:
+        """Remove the payload of a name; raises `UnknownNameError` if there is none."""
         with self._lock:
-            self._transitions.take_off(name, time.monotonic(), duration)
+            self._transitions.remove(name, time.monotonic(), duration)
             self._tools.discard(name)
             self._follow(duration)
 
-    def take_off_all(self, duration: float = 0.0) -> list[str]:
-        """Remove everything; return the names."""
+    def remove_all(self, duration: float = 0.0) -> list[str]:
+        """Remove all payloads; return their names."""
         with self._lock:
             check_duration(duration)
             now = time.monotonic()
             self._transitions.prune(now)
             names = self._transitions.names
             for name in names:
-                self._transitions.take_off(name, now, duration)
+                self._transitions.remove(name, now, duration)
             self._tools.clear()
             self._follow(duration)
             return names
@@ -101,13 +101,13 @@ class Payloads(InertialInput):
     # --- in the thread of the joint states ------------------------------------------------------
 
     def use(self, model: RunningModel) -> None:
-        """Let another robot carry everything."""
+        """Adopt another robot, which carries the same payloads."""
         self._model, self._loaded = model, None
         self.changes += 1
         self.load()
 
     def load(self) -> None:
-        """Write what is carried now into the input of the kernel."""
+        """Write the current payloads into the input of the kernel."""
         model = self._model
         if model is None:
             return
@@ -120,11 +120,11 @@ class Payloads(InertialInput):
                 )
             model.payload[:], self._is_steady = self._loaded.at(time.monotonic())
 
-    # --- what there is --------------------------------------------------------------------------
+    # --- results --------------------------------------------------------------------------------
 
     @property
     def names(self) -> list[str]:
-        """All names, also of what is disappearing."""
+        """All names, including payloads that are being removed."""
         with self._lock:
             return self._transitions.names
 
@@ -135,17 +135,17 @@ class Payloads(InertialInput):
 
     @property
     def is_settled(self) -> bool:
-        """Whether no transition is under way."""
+        """Whether all transitions are complete."""
         with self._lock:
             return self._transitions.settled(time.monotonic())
 
     def bodies(self) -> dict[str, RigidBody]:
-        """Return what each link carries now, also links that the robot does not have."""
+        """Return the current payload of each link, including links the robot does not have."""
         with self._lock:
             return self._transitions.bodies(time.monotonic())
 
     def by_name(self) -> dict[str, dict[str, RigidBody]]:
-        """Return what is carried now under each name, by its links."""
+        """Return the current payloads: name, then link, to body."""
         named: dict[str, dict[str, RigidBody]] = {}
         with self._lock:
             now = time.monotonic()
@@ -154,12 +154,12 @@ class Payloads(InertialInput):
         return named
 
     def active_bodies(self) -> dict[str, RigidBody]:
-        """Return what each link of the robot carries now."""
+        """Return the current payload of each link of the robot."""
         links = () if self._model is None else self._model.robot.link_names
         return {link: body for link, body in self.bodies().items() if link in links}
 
     def report(self, status: Status) -> None:
-        """Say what is carried under each name, and what does not count."""
+        """Report all payloads, and those on links that the robot does not have."""
         links = () if self._model is None else self._model.robot.link_names
         with self._lock:
             now, items = time.monotonic(), list(self._transitions.items())
@@ -187,7 +187,7 @@ class Payloads(InertialInput):
 
 
 def check_name(name: str) -> None:
-    """Raise `ArgumentError` unless something can be carried under this name."""
+    """Raise `ArgumentError` unless this is a valid name of a payload."""
     if not name or len(name) > MAX_NAME_LENGTH or not name.isprintable():
         raise ArgumentError(
             f'the name of a payload must have 1 to {MAX_NAME_LENGTH} printable characters, got '

@@ -1,7 +1,7 @@
 # Copyright 2026 The screw_dynamics_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""The model of a running robot: its kernel, and the arrays of its inputs and results."""
+"""The model of a running robot: its kernel with the arrays of inputs and results."""
 
 from __future__ import annotations
 
@@ -32,30 +32,30 @@ class RunningModel(ScalarJoints):
     Parameters
     ----------
     text : str
-        The description the robot was made from.
+        The description of the robot.
     robot : Robot
     outputs : sequence
-        What the kernel computes, as for `Robot.fuse`.
+        Outputs of the kernel, as for `Robot.fuse`.
     unbounded : sequence
-        Further outputs, which may be infinite or NaN for good reasons.
+        Further outputs, which may legitimately be infinite or NaN.
     parameters : mapping
-        Vectors that formulas read besides the state, the torques of `joints` as 'measured', and
+        Vectors that formulas read, in addition to the state, 'measured' (torques of `joints`) and
         'payload'.
 
     Attributes
     ----------
     joints : tuple of str
-        The joints that joint states can carry: those with one coordinate.
+        Joints with one coordinate, the only ones that joint states can contain.
     held : tuple of str
-        Planar and floating joints, which they cannot; held at zero.
+        Planar and floating joints, held at zero.
     results : dict
         The array of each output, overwritten by `evaluate`.
     q, v : (nq,), (nv,) arrays
         The state of the whole robot.
     payload : (10 n_bodies,) array
-        What is carried, as `Robot.payload_parameters` makes it; always the same array.
+        Inertial parameters from `Robot.payload_parameters`; always the same array.
     inertia_changes : (10 n_bodies,) array
-        What is added to the inertial parameters of the bodies; always the same array.
+        Added to the inertial parameters of the bodies; always the same array.
     """
 
     def __init__(
@@ -94,7 +94,7 @@ class RunningModel(ScalarJoints):
         self.connect(np.zeros((3, len(self.joints))), np.zeros(3))
 
     def connect(self, state: Array, gravity: Array) -> None:
-        """Set the arrays of inputs, which are zero before.
+        """Set the input arrays; until then the inputs are zero.
 
         Parameters
         ----------
@@ -111,19 +111,19 @@ class RunningModel(ScalarJoints):
         self._bind_kernel()
 
     def write_into(self, targets: Mapping[Output | Formula, Array]) -> None:
-        """Write some of the results into these arrays from now on."""
+        """Use these arrays for some of the results from now on."""
         for output, array in targets.items():
             self.results[output] = array.reshape(self.results[output].shape)
         self._bind_kernel()
 
     def _bind_kernel(self) -> None:
-        """Prepare a call that needs no argument: inputs and results are always the same arrays."""
+        """Prepare a call without arguments: inputs and results are always the same arrays."""
         if self._kernel is not None:
             inputs = [self._inputs[name] for name in self._kernel.inputs]
             self._compute = partial(self._kernel.run, *inputs, *self.results.values())
 
     def evaluate(self) -> bool:
-        """Compute all results for the present state; return whether they are finite."""
+        """Compute all results for the current state; return whether they are finite."""
         if self._kernel is None:
             return True
         if self.held:
@@ -176,11 +176,11 @@ def joint_state_mapper(robot: Robot, **settings: Any) -> JointStateMapper:
 
 
 def leaf_links(robot: Robot, most: int = 8) -> list[str]:
-    """Return the moving ends of the tree without gripper fingers, those behind most joints first.
+    """Return the moving leaf links without gripper fingers, the deepest first.
 
-    Fingers are what mimic joints move, and last joints that are mimicked. Of several ends on one
-    rigid body only the last is taken: a camera beside the tool is no end of its own. Of more than
-    `most` ends the others are left out.
+    Fingers are links moved by mimic joints, and by last joints that are mimicked. If a rigid body
+    has several leaf links, such as a tool and a camera, only the last is returned. At most `most`
+    links are returned.
     """
     joints = robot.description.joints
     fingers = {joint.child for joint in joints if joint.mimic is not None}

@@ -1,7 +1,7 @@
 # Copyright 2026 The screw_dynamics_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Joints that joint states can carry: those with one coordinate."""
+"""Joints with one coordinate, the only ones that joint states can contain."""
 
 from __future__ import annotations
 
@@ -15,17 +15,17 @@ from screw_dynamics_ros.core.types import Array
 
 
 class ScalarJoints:
-    """The joints of a robot with one coordinate, and where they stand in its vectors.
+    """The joints of a robot with one coordinate, and their indices in its vectors.
 
     Attributes
     ----------
     robot : Robot
     joints : tuple of str
-        Those with one coordinate.
+        Joints with one coordinate.
     held : tuple of str
-        Planar and floating joints, which joint states cannot carry; held at zero.
+        Planar and floating joints, which joint states cannot contain; held at zero.
     q_places, v_places : (n,) arrays of int
-        Where the positions and velocities of `joints` stand in q and v.
+        Indices of the positions and velocities of `joints` in q and v.
     """
 
     def __init__(self, robot: Robot) -> None:
@@ -56,7 +56,7 @@ class ScalarJoints:
 
 
 def coordinates(robot: Robot, joints: Sequence[str]) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
-    """Return where the positions and velocities of joints with one coordinate stand in q and v."""
+    """Return the indices of positions in q and of velocities in v of joints with one coordinate."""
     places = [robot.joint_coordinates(name) for name in joints]
     return (
         np.array([q.start for q, _ in places], dtype=np.intp),

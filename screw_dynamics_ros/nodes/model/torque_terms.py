@@ -1,11 +1,11 @@
 # Copyright 2026 The screw_dynamics_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Formulas for the joint torques of a robot, term by term, and for the feedforward.
+"""Formulas for the terms of the joint torques of a robot, and for the feedforward.
 
-Gravity, Coriolis and friction torques are those of the measured state, the inertial ones are those
-of the acceleration of the reference there. Feedforward and payload torques are for the followed
-motion: the reference for the joints it names, the measured state for the others.
+Gravity, Coriolis and friction torques use the measured state; inertial torques use the measured
+positions and the acceleration of the reference. Feedforward and payload torques are for the
+followed motion: the reference for the joints it names, the measured state for the others.
 """
 
 from __future__ import annotations
@@ -42,11 +42,11 @@ class TorqueTerms:
     ----------
     gravity, coriolis, friction, inertia, payload : output or Formula
     weight : Formula
-        What carries the robot and its payload in the measured state, at rest, less what the robot
-        compensates by itself.
+        Torques that hold the robot and its payload at rest in the measured configuration, minus the
+        torques that the robot compensates internally.
     feedforward : Formula
         Inverse dynamics of the followed motion, with the friction of the reference and the payload,
-        less what the robot compensates by itself.
+        minus the torques that the robot compensates internally.
     """
 
     gravity: Source
@@ -59,11 +59,11 @@ class TorqueTerms:
 
 
 def torque_terms(robot: Robot) -> TorqueTerms:
-    """Return the formulas, which read the parameters 'reference', 'shares' and 'payload'.
+    """Return the formulas; they read the parameters 'reference', 'shares' and 'payload'.
 
-    For 'reference' and 'shares' see `core.measurement.reference_torques`; 'payload' is made by
-    `Robot.payload_parameters`. With loops torques are those of the motors, which all joints follow:
-    positions and velocities are the measured ones, which close the loops; of the reference,
+    For 'reference' and 'shares' see `core.measurement.reference_torques`; 'payload' comes from
+    `Robot.payload_parameters`. With kinematic loops, torques are those of the motors. Positions and
+    velocities are then measured, because they close the loops; from the reference only
     accelerations and the velocities for friction are used.
     """
     motors, joints = actuated(robot), scalar_joints(robot)
@@ -112,5 +112,5 @@ def torque_terms(robot: Robot) -> TorqueTerms:
 
 
 def followed(name: str, row: int, places: NDArray[np.intp]) -> Formula:
-    """Return the vector `name` of the robot with what the reference gives in place of it."""
+    """Return the vector `name` of the robot with elements replaced by the reference."""
     return Formula(f'followed {name}', (name, 'reference'), replaced, (row, tuple(places.tolist())))

@@ -1,7 +1,7 @@
 # Copyright 2026 The screw_dynamics_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""What the node `parallel_robot` publishes about a state."""
+"""Topics of the node `parallel_robot`."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class MotorState(NamedTuple):
         [ns].
     q : (n,) array
     v, tau : (n,) array or None
-        None where they are not known of all motors.
+        None if they are not known for all motors.
     """
 
     stamp: int
@@ -46,7 +46,7 @@ class MotorState(NamedTuple):
     tau: Array | None
 
 
-#: Numbers of a message for a state and its pose (4, 4); None if the state does not give them.
+#: Numbers of a message for a state and its pose (4, 4); None if the state lacks the data.
 Numbers = Callable[[MotorState, Array], Array | None]
 
 
@@ -55,10 +55,9 @@ class ParallelOutputs:
 
     * /tf and `~/pose`: the platform in the base frame
     * `~/twist`: its twist at its origin, along the axes of the base frame
-    * `~/gravity`: efforts of the motors that carry the weight of the platform
-    * `~/leg_forces`: those that also withstand `~/external_wrench`
-    * `~/wrench`: what the environment exerts on the platform at rest, in its frame, from the
-      efforts of the motors
+    * `~/gravity`: motor efforts that hold the weight of the platform
+    * `~/leg_forces`: motor efforts that also balance `~/external_wrench`
+    * `~/wrench`: external wrench on the platform at rest, in its frame, from the motor efforts
 
     Parameters
     ----------
@@ -66,7 +65,7 @@ class ParallelOutputs:
     robot : ParallelRobot
     parameters : Parameters
     external : callable
-        Returns the wrench (6,) of the environment on the platform, in its frame, that counts now.
+        Returns the current external wrench (6,) on the platform, in its frame.
     """
 
     def __init__(
@@ -102,12 +101,12 @@ class ParallelOutputs:
         return [channel for channel, _ in self._topics]
 
     def count_listeners(self) -> None:
-        """Look for the subscribers of all topics."""
+        """Count the subscribers of all topics."""
         for topic, _ in self._topics:
             topic.count_listeners()
 
     def publish(self, state: MotorState, pose: Array) -> None:
-        """Publish what follows from a state and the pose (4, 4) of the platform."""
+        """Publish the outputs for a state and the pose (4, 4) of the platform."""
         for topic, numbers in self._topics:
             if topic.listened:
                 found = numbers(state, pose)
@@ -115,7 +114,7 @@ class ParallelOutputs:
                     topic.put(found, state.stamp)
 
     def compute_once(self, state: MotorState, pose: Array) -> None:
-        """Compile what the topics need, before time matters."""
+        """Compile the functions of all topics before the first state."""
         for _, numbers in self._topics:
             numbers(state, pose)
 

@@ -1,7 +1,7 @@
 # Copyright 2026 The screw_dynamics_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Parameters of the node `parallel_robot`, and the robot that they describe."""
+"""Parameters of the node `parallel_robot`, and the robot built from them."""
 
 from __future__ import annotations
 
@@ -30,14 +30,14 @@ ROBOT = (
     Specification(
         'base_frame',
         'base',
-        'Frame of the base, in which pose and twist of the platform are.',
+        'Frame of the base, in which pose and twist of the platform are expressed.',
         rule='the name of a frame',
         read_only=True,
     ),
     Specification(
         'platform_frame',
         'platform',
-        'Frame of the platform, in which wrenches on it are.',
+        'Frame of the platform, in which wrenches on it are expressed.',
         rule='the name of another frame',
         read_only=True,
     ),
@@ -51,18 +51,19 @@ ROBOT = (
     Specification(
         'backend',
         'auto',
-        'How the model is computed: native, python, reference, or auto.',
+        'Backend that evaluates the model: native, python, reference, or auto.',
         choices=('auto', *BACKENDS),
         read_only=True,
     ),
 )
 
-CERTAINTY = (
+TRACKING = (
     Specification(
         'smallest_singular_value',
         0.02,
-        'Of the wrenches of the rods with moments divided by the size of the robot; below it '
-        'nothing is published until ~/reset, because assembly modes meet at singularities.',
+        'Smallest singular value of the rod wrenches, with moments divided by the size of the '
+        'robot. Below this value nothing is published until ~/reset, because assembly modes meet '
+        'at singularities.',
         minimum=0.0,
         maximum=1.0,
     ),
@@ -85,25 +86,25 @@ CERTAINTY = (
     Specification(
         'length_tolerance',
         1e-3,
-        'Largest contradiction between rods that is put down to measurement [m]; matters with '
-        'more than six rods only.',
+        'Largest residual of the rod lengths that is attributed to measurement errors [m]; used '
+        'with more than six rods only.',
         minimum=1e-9,
         maximum=1.0,
     ),
     Specification(
         'wrench_timeout',
         0.1,
-        'Time for which a message on ~/external_wrench is active [s].',
+        'Time for which a message on ~/external_wrench acts [s].',
         minimum=0.001,
         maximum=3600.0,
     ),
 )
 
-TABLE = (*ROBOT, *CERTAINTY, *AS_MEASURED, *PROCESS)
+TABLE = (*ROBOT, *TRACKING, *AS_MEASURED, *PROCESS)
 
 
 def check(values: dict[str, Value]) -> None:
-    """Refuse frames without names, and one frame for both; raises `ArgumentError`."""
+    """Refuse empty or equal names of frames; raises `ArgumentError`."""
     frames = [values[name] for name in ('base_frame', 'platform_frame') if name in values]
     if '' in frames or len(set(map(str, frames))) < len(frames):
         raise ArgumentError(
@@ -122,7 +123,7 @@ def make_robot(parameters: Parameters) -> ParallelRobot:
 
 
 def read_mechanism(path: Path) -> Mechanism:
-    """Return the mechanism that a YAML file describes; raises `DescriptionError` with its name."""
+    """Return the mechanism of a YAML file; raises `DescriptionError` with the file name."""
     try:
         content = read_yaml_file(path)
     except ArgumentError as error:

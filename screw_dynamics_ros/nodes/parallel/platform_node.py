@@ -37,8 +37,8 @@ HOUSEKEEPING_PERIOD_S = 0.1
 class PlatformNode:
     """Publishes pose, twist and forces of a platform for each joint state of its motors.
 
-    Nothing is published for a state that is refused, nor as long as the assembly mode is lost;
-    ~/reset says that the platform is near its home again.
+    Nothing is published for a refused state, nor while the assembly mode is lost; ~/reset declares
+    that the platform is near its home pose again.
 
     Parameters
     ----------
@@ -70,7 +70,7 @@ class PlatformNode:
         every(node, HOUSEKEEPING_PERIOD_S, self._look_around)
 
     def _prepare(self) -> None:
-        """Compile what states need."""
+        """Compile the functions that states need."""
         q = self._robot.inverse_position(self._robot.home)
         self._tracker.update(q)
         self._outputs.compute_once(MotorState(0, q, 0.0 * q, 0.0 * q), self._robot.home)
@@ -81,7 +81,7 @@ class PlatformNode:
         policies(self.parameters, values)
 
     def _follow(self, changes: dict[str, Value]) -> None:
-        """Activate the limits of certainty."""
+        """Apply the limits of the pose tracker."""
         tracker, parameters = self._tracker, self.parameters
         self._states.policies = policies(parameters)
         tracker.smallest_singular_value = parameters['smallest_singular_value']
@@ -91,7 +91,7 @@ class PlatformNode:
         tracker.tolerance = parameters['length_tolerance'] if redundant else None
 
     def _look_around(self) -> None:
-        """Look for subscribers and drivers."""
+        """Count subscribers, and look for drivers."""
         self._outputs.count_listeners()
         self._states.look_for_drivers()
 
@@ -122,19 +122,19 @@ class PlatformNode:
             self._wrench, self._wrench_time = wrench, time.monotonic()
 
     def _external(self) -> Array:
-        """Return the wrench of the environment that counts now, in the platform frame."""
+        """Return the current external wrench (6,), in the platform frame."""
         age = time.monotonic() - self._wrench_time
         return self._wrench if age < self.parameters['wrench_timeout'] else np.zeros(6)
 
     def _reset(self) -> str:
         self._tracker.reset()
         self._refused.pop(TOPIC, None)
-        return 'the platform is taken to be near its home'
+        return 'the platform is assumed to be near its home pose'
 
     # --- report ---------------------------------------------------------------------------------
 
     def status(self) -> Status:
-        """Report whether the pose is certain, and what is missing."""
+        """Report whether the pose is known, and missing inputs."""
         status, tracker = Status('platform'), self._tracker
         report, age = tracker.singularity, time.monotonic() - self._heard
         smallest = f'{report.singular_values[-1]:.3g}' if report else 'none yet'
@@ -151,7 +151,7 @@ class PlatformNode:
             status.report(
                 Level.ERROR,
                 f'assembly mode lost, nothing is published: {tracker.lost}; move the platform '
-                'near its home and call ~/reset',
+                'near its home pose and call ~/reset',
             )
         elif age > (self.parameters['state_timeout'] or math.inf):
             motors = shorten(self._robot.joint_names)

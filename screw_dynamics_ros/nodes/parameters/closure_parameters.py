@@ -1,7 +1,7 @@
 # Copyright 2026 The screw_dynamics_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""The parameter `loop_closures`: the file of the joints that close loops."""
+"""The parameter `loop_closures`: a file with the joints that close kinematic loops."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def read(path: str) -> LoopClosures:
 
 
 def content_of(path: str) -> Any:
-    """Return what a YAML file says; raises `DescriptionError`."""
+    """Return the contents of a YAML file; raises `DescriptionError`."""
     try:
         return read_yaml_file(Path(path))
     except ArgumentError as error:

@@ -1,7 +1,7 @@
 # Copyright 2026 The screw_dynamics_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""The parameter `constraints`: links that the environment keeps from some motions."""
+"""The parameter `constraints`: links whose motion the environment blocks in some directions."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ class BlockedMotions:
     def parse(cls, text: str) -> BlockedMotions:
         """Read "<link>", "<link>: <motions>" or "<link>: <motions> in <link>".
 
-        Raises `ArgumentError`, which says what is wrong with the text.
+        Raises `ArgumentError` with the fault in the text.
 
         Examples
         --------
@@ -67,13 +67,13 @@ class BlockedMotions:
         for word in words.split():
             if word not in MOTIONS and word not in GROUPS:
                 raise ArgumentError(
-                    f'constraints: {text!r} has no motion {word!r} to block; choose some of x, y, '
-                    'z, rx, ry, rz, position, orientation, as in "tool0: x y rz"'
+                    f'constraints: {text!r} contains {word!r}, which is not a motion; use x, y, z, '
+                    'rx, ry, rz, position or orientation, as in "tool0: x y rz"'
                 )
             chosen.update(GROUPS.get(word, (word,)))
         if not (link and chosen) or bool(is_in) > bool(axes.strip()):
             raise ArgumentError(
-                f'constraints: {text!r} is not complete; write a link and what is blocked, as in '
+                f'constraints: {text!r} is incomplete; write a link and its blocked motions, as in '
                 '"tool0", "tool0: position" or "tool0: x y rz in tool0"'
             )
         return cls(link, tuple(word for word in MOTIONS if word in chosen), axes.strip())
@@ -82,7 +82,7 @@ class BlockedMotions:
         return f'{self.link}: {" ".join(self.motions)}' + (f' in {self.axes}' if self.axes else '')
 
     def on(self, robot: Robot) -> MotionConstraint:
-        """Return the constraint of the core: velocities along the motions stay what they are.
+        """Return the constraint of the core: zero acceleration along the blocked motions.
 
         Raises `UnknownNameError` if the robot does not have the link or the axes.
         """
@@ -95,7 +95,7 @@ class BlockedMotions:
         if self.axes not in ('', root, self.link):
             raise UnknownNameError(
                 f'constraints: "{self}" is in axes of {self.axes!r}; write "in {self.link}" for '
-                f'axes that move with the link, or leave it out for those of the root, {root}'
+                f'axes that move with the link, or omit it for axes of the root link, {root}'
             )
         return MotionConstraint(
             self.link,
@@ -106,7 +106,7 @@ class BlockedMotions:
 
 
 def read(texts: Sequence[str]) -> list[BlockedMotions]:
-    """Return what the parameter says; raises `ArgumentError`."""
+    """Return the blocked motions of each link; raises `ArgumentError`."""
     blocked = [BlockedMotions.parse(text) for text in texts]
     links = [each.link for each in blocked]
     for link in links:
@@ -120,7 +120,7 @@ def read(texts: Sequence[str]) -> list[BlockedMotions]:
 def choose(
     texts: Sequence[str], robot: Robot
 ) -> tuple[dict[BlockedMotions, MotionConstraint], list[str]]:
-    """Return the constraints on a robot, and why some of the texts are invalid."""
+    """Return the constraints on a robot, and the faults of invalid texts."""
     constraints, faults = {}, []
     for blocked in read(texts):
         try:
@@ -131,7 +131,7 @@ def choose(
 
 
 def check(values: dict[str, Any], robot: Robot | None) -> None:
-    """Refuse texts that cannot be read or name what the robot does not have."""
+    """Refuse invalid texts, and links that the robot does not have."""
     for blocked in read(values.get('constraints', ())):
         if robot is not None:
             blocked.on(robot)

@@ -25,7 +25,7 @@ JOINTS = Specification(
     read_only=True,
 )
 
-#: The parameters of each of these joints, after `drives.<joint>.`; the names are those of `Drive`.
+#: Parameters of each joint, after `drives.<joint>.`; named as the fields of `Drive`.
 TABLE = (
     Specification(
         'rotor_inertia', 0.0, 'Inertia of the rotor about its own axis [kg m^2].', minimum=0.0
@@ -40,45 +40,45 @@ TABLE = (
     Specification(
         'armature',
         0.0,
-        'Additional reflected inertia at the joint, as of gears [kg m^2, kg].',
+        'Additional reflected inertia at the joint, such as that of gears [kg m^2, kg].',
         minimum=0.0,
     ),
     Specification(
         'damping',
         0.0,
-        'Viscous friction [N m s/rad, N s/m]. 0: that of the description.',
+        'Viscous friction [N m s/rad, N s/m]. 0: from the description.',
         minimum=0.0,
     ),
     Specification(
         'coulomb',
         0.0,
-        'Dry friction of a moving joint [N m, N]. 0: that of the description.',
+        'Coulomb friction [N m, N]. 0: from the description.',
         minimum=0.0,
     ),
     Specification(
         'breakaway',
         0.0,
-        'Dry friction near standstill, not below coulomb [N m, N]. 0: the same as coulomb.',
+        'Breakaway friction near standstill, not below coulomb [N m, N]. 0: the same as coulomb.',
         minimum=0.0,
     ),
     Specification(
         'stribeck_speed',
         0.1,
-        'Speed at which the difference breakaway - coulomb has fallen to one half [rad/s, m/s].',
+        'Speed at which the Stribeck effect, breakaway - coulomb, is halved [rad/s, m/s].',
         minimum=1e-9,
     ),
     Specification(
         'smoothing',
         0.01,
-        'Speed below which dry friction goes smoothly to zero; 71 % of it at this speed [rad/s, '
-        'm/s].',
+        'Speed below which Coulomb friction decreases smoothly to zero; 71 % at this speed '
+        '[rad/s, m/s].',
         minimum=1e-9,
     ),
     Specification(
         'rotor_axis',
         [0.0, 0.0, 0.0],
-        'Axis of the rotor in the frame of its carrier, for the gyroscopic effects of its spin. '
-        'Zeros: only its reflected inertia is included.',
+        'Axis of the rotor in the frame of its carrier, for gyroscopic effects. '
+        'Zeros: only the reflected inertia of the rotor is included.',
         size=3,
     ),
     Specification(
@@ -126,17 +126,17 @@ class DriveParameters:
     node : rclpy.node.Node
     joints : sequence of str
     check : callable, optional
-        Gets the drives that are proposed, as a function of the description; refuses them by
-        raising `ScrewDynamicsError`.
+        Receives the proposed drives, as a function of the description; raises `ScrewDynamicsError`
+        to refuse them.
     apply : callable, optional
-        Called when they have changed.
+        Called after a change.
     read_only : bool
-        Whether they are taken at start only.
+        Whether they can only be set at start.
 
     Raises
     ------
     ArgumentError
-        If a value given at start is not acceptable, or is for something that does not exist.
+        If an initial value is invalid, or its joint or parameter does not exist.
     """
 
     def __init__(
@@ -187,7 +187,7 @@ class DriveParameters:
         self._check_elsewhere(lambda description: self.on(description, values))
 
     def _drive(self, joint: str, described: Drive, changed: Values | None = None) -> Drive:
-        """Return the drive of a joint; friction that is not given is that of the description."""
+        """Return the drive of a joint; friction defaults to that of the description."""
         value = {}
         for specification in TABLE:
             name = f'drives.{joint}.{specification.name}'
@@ -219,15 +219,15 @@ class DriveParameters:
             raise ArgumentError(f'drives.{joint}: {text}') from None
 
     def _refuse_others(self, node: Node) -> None:
-        """Refuse values that would be ignored: of other joints, with other names."""
+        """Refuse parameters of other joints and unknown names, which would be ignored."""
         for name in getattr(node, '_parameter_overrides', ()):
             if not name.startswith('drives.') or node.has_parameter(name):
                 continue
             joint, _, field = name.removeprefix('drives.').rpartition('.')
             known = ', '.join(specification.name for specification in TABLE)
             if joint in self._joints:
-                raise ArgumentError(f'parameter {name}: a drive has no {field!r}, but {known}')
+                raise ArgumentError(f'parameter {name}: a drive has no {field!r}; it has {known}')
             raise ArgumentError(
                 f'parameter {name}: {joint!r} is not in drive_joints '
-                f'({", ".join(self._joints) or "empty"}); name all joints with drives there'
+                f'({", ".join(self._joints) or "empty"}); add it there'
             )

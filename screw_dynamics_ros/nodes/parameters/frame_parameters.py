@@ -1,7 +1,7 @@
 # Copyright 2026 The screw_dynamics_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""The `frames` parameter: links of the robot at which something is published."""
+"""The parameter `frames`: links of the robot for which outputs are published."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ def specification(what: str) -> Specification:
     return Specification(
         'frames',
         [''],
-        f'Links for which {what} published, on topics that end in their names (characters not '
-        'allowed in topic names are replaced by underscores). Empty: the moving ends of the '
-        'tree without gripper fingers.',
+        f'Links for which {what} published. Each topic ends in the name of its link, with '
+        'underscores for characters not allowed in topic names. Empty: the moving leaf links '
+        'without gripper fingers.',
         rule='links of the robot',
     )
 
@@ -37,9 +37,9 @@ class Frames:
     tokens : dict
         The last part of the topic name for each link.
     absent : tuple of str
-        Wanted links that the robot does not have.
+        Requested links that the robot does not have.
     robot : str
-        Its name.
+        Name of the robot.
     """
 
     tokens: dict[str, str]
@@ -48,7 +48,7 @@ class Frames:
 
     @classmethod
     def choose(cls, names: Sequence[str], robot: Robot) -> Frames:
-        """Choose the links `names`, the moving ends of the tree if there are none."""
+        """Choose the links `names`; if empty, the moving leaf links."""
         links = [name for name in dict.fromkeys(names) if name in robot.link_names]
         return cls(
             topic_tokens(links if names else leaf_links(robot)),
@@ -57,7 +57,7 @@ class Frames:
         )
 
     def report(self, status: Status) -> None:
-        """Say which frames there are, and which could not be."""
+        """Report the frames, and those that the robot does not have."""
         status.values['frames'] = ', '.join(self.tokens)
         if self.absent:
             status.report(
@@ -68,7 +68,7 @@ class Frames:
 
 
 def check(values: dict[str, Any], robot: Robot | None) -> None:
-    """Refuse frames that the present robot does not have; raises `UnknownNameError`."""
+    """Refuse frames that the current robot does not have; raises `UnknownNameError`."""
     for name in values.get('frames', ()):
         if robot is not None and name not in robot.link_names:
             raise UnknownNameError(

@@ -1,7 +1,7 @@
 # Copyright 2026 The screw_dynamics_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Where the direction of gravity comes from, as parameters."""
+"""Parameters for the source of the direction of gravity."""
 
 from __future__ import annotations
 
@@ -14,21 +14,22 @@ TABLE = (
     Specification(
         'gravity_source',
         PARAMETER,
-        'Where the direction of gravity comes from, in the frame of the root link. parameter: '
+        'Source of the direction of gravity in the frame of the root link. parameter: '
         'gravity; tf: the frame gravity_frame on /tf, whose z axis points up; imu: the topic imu. '
-        'The magnitude is always that of gravity, and its direction too until something arrives.',
+        'The parameter gravity always sets the magnitude, and the direction until the first '
+        'message.',
         choices=SOURCES,
     ),
     Specification(
         'gravity_frame',
         'world',
-        'Frame whose z axis points up, above the root link on /tf, for gravity_source tf.',
+        'Frame whose z axis points up, an ancestor of the root link on /tf, for gravity_source tf.',
         rule='the name of a frame',
     ),
     Specification(
         'gravity_cutoff',
         1.0,
-        'Cut-off frequency with which the direction follows its source [Hz].',
+        'Cut-off frequency of the low-pass filter on the direction [Hz].',
         minimum=1e-3,
         maximum=100.0,
     ),
@@ -41,8 +42,8 @@ TABLE = (
     Specification(
         'on_gravity_loss',
         HOLD,
-        'What happens when the direction is out of date, or none has arrived. hold: the last one '
-        'stays active, with an error on /diagnostics; stop: outputs stop.',
+        'Reaction to a direction that is out of date or was never received. hold: keep the last '
+        'one and report an error on /diagnostics; stop: stop the outputs.',
         choices=ACTIONS,
     ),
 )

@@ -10,7 +10,7 @@ TABLE = (
     Specification(
         'nodes',
         ['kinematics', 'dynamics', 'wrench_estimator'],
-        'The nodes to host.',
+        'Nodes that run in this process.',
         choices=tuple(name for name, row in NODES.items() if row.hosted),
         read_only=True,
     ),

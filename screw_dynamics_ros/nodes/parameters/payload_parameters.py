@@ -47,7 +47,7 @@ def payloads(
 ) -> dict[str, RigidBody]:
     """Return the payload by its link, empty if there is none.
 
-    Raises `InertiaError` if no body has these parameters.
+    Raises `InertiaError` for physically impossible parameters.
     """
     value = {specification.name: parameters[specification.name] for specification in TABLE}
     value.update(changed or {})
@@ -61,7 +61,7 @@ def payloads(
 
 
 def check(parameters: Parameters, changed: Mapping[str, Any], robot: Robot | None) -> None:
-    """Refuse changes that describe no body, or one on no link of the present robot."""
+    """Refuse impossible inertias, and links that the current robot does not have."""
     payloads(parameters, changed)
     link = changed.get('payload_link')
     if link and robot is not None and link not in robot.link_names:
@@ -72,15 +72,15 @@ def check(parameters: Parameters, changed: Mapping[str, Any], robot: Robot | Non
 
 
 def put(parameters: Parameters, carried: Payloads, duration: float = 0.0) -> None:
-    """Let the robot carry the payload of the parameters, or nothing of theirs [s]."""
+    """Attach the payload of the parameters, or remove it, within a duration [s]."""
     described = payloads(parameters)
     for link, body in described.items():
         carried.put(PARAMETERS, link, body, duration)
     if not described and PARAMETERS in carried.names:
-        carried.take_off(PARAMETERS, duration)
+        carried.remove(PARAMETERS, duration)
 
 
 def report(status: Status, parameters: Parameters) -> None:
     """Warn about a payload mass without a link."""
     if parameters['payload_mass'] and not parameters['payload_link']:
-        status.report(Level.WARN, 'no payload: payload_mass is set and payload_link is not')
+        status.report(Level.WARN, 'no payload: payload_mass is set, but payload_link is empty')

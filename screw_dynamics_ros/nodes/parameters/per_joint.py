@@ -1,7 +1,7 @@
 # Copyright 2026 The screw_dynamics_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Numbers for some joints: a parameter with their names, others with a number for each."""
+"""Numbers for some joints: one parameter lists the joints, others a number for each."""
 
 from __future__ import annotations
 
@@ -22,18 +22,18 @@ Values = Mapping[str, Any] | Parameters  # by name
 
 @dataclass(frozen=True)
 class PerJoint:
-    """Parameters of which each has a number for each joint of a list.
+    """A parameter with names of joints, and parameters with a number for each of them.
 
     Attributes
     ----------
     names : str
-        The parameter with the joints.
+        The parameter with the names.
     numbers : tuple of str
-        Those with the numbers; `values` of the methods has the values of all of them by name.
+        The parameters with numbers. The argument `values` of methods has all values by name.
     may_be_empty : bool
-        Whether a list of numbers may be empty, whatever the joints: then there are none.
+        Whether a list of numbers may be empty although joints are named.
     may_repeat : bool
-        Whether a joint may be named twice; the last number counts.
+        Whether a joint may be named twice; the last number is used.
     """
 
     names: str
@@ -42,7 +42,7 @@ class PerJoint:
     may_repeat: bool = False
 
     def check(self, values: Values, joints: Sequence[str] | None = None) -> None:
-        """Refuse lists that do not fit each other, or the `joints` of a robot.
+        """Refuse lists of different lengths, and names that are not among `joints`.
 
         Raises `ArgumentError`, `UnknownNameError`.
         """
@@ -64,15 +64,15 @@ class PerJoint:
             )
 
     def named(self, values: Values) -> list[str]:
-        """Return the named joints; the empty list of strings is written `['']`."""
+        """Return the named joints; `['']` is the empty list, which has no type in ROS 2."""
         return [name for name in values[self.names] if name]
 
     def of(self, what: str, values: Values) -> dict[str, float]:
         """Return the numbers of one of the parameters by joint."""
-        return dict(zip(self.named(values), values[what]))  # which may be empty
+        return dict(zip(self.named(values), values[what]))  # the list of numbers may be empty
 
     def array(self, what: str, values: Values, joints: Sequence[str], neutral: float) -> Array:
-        """Return the numbers for all `joints`, (n,); `neutral` for those without."""
+        """Return the numbers for all `joints`, (n,); `neutral` for joints not named."""
         given = self.of(what, values)
         return np.array([given.get(joint, neutral) for joint in joints], dtype=float)
 

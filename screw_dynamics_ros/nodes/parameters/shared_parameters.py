@@ -1,7 +1,7 @@
 # Copyright 2026 The screw_dynamics_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Parameters of every node that turns joint states into model outputs."""
+"""Parameters of every node that computes model outputs from joint states."""
 
 from __future__ import annotations
 
@@ -42,8 +42,7 @@ PROCESS = (
     Specification(
         'realtime_priority',
         0,
-        'Real-time priority (SCHED_FIFO) of the process, 1 to 99, as a controller manager has it. '
-        '0: ordinary scheduling.',
+        'Real-time priority (SCHED_FIFO) of the process, 1 to 99. 0: default scheduling.',
         minimum=0,
         maximum=99,
         read_only=True,
@@ -90,17 +89,17 @@ TABLE = (
     Specification(
         'effort_terms',
         list(TERMS),
-        'Torques contained in the efforts of the joint states; efforts of motors contain all of '
-        'them. Torque sensors behind the gears lack friction, gravity-free efforts lack '
-        'gravity, external torques lack all.',
+        'Torques contained in the efforts of the joint states. Motor efforts contain all of them; '
+        'efforts of torque sensors behind the gears lack friction, gravity-compensated efforts '
+        'lack gravity, external torques lack all.',
         choices=TERMS,
     ),
     Specification(
         'effort_condition',
         '',
-        'Parameter of <hardware> in the <ros2_control> tag of the description, as NAME=VALUE, '
-        'with which efforts are what the other parameters state. Efforts are not used if it has '
-        'another value or is missing. Empty: always used.',
+        'Required parameter of <hardware> in the <ros2_control> tag of the description, as '
+        'NAME=VALUE. Efforts are ignored if it has another value or is missing. Empty: efforts '
+        'are always used.',
         rule='empty, or NAME=VALUE',
         read_only=True,
     ),
@@ -117,7 +116,7 @@ TABLE = (
     Specification(
         'backend',
         'auto',
-        'How the model is computed: native (machine code), python, reference (NumPy); auto uses '
+        'Backend that evaluates the model: native (machine code), python, reference (NumPy); auto: '
         'the fastest one available.',
         choices=('auto', *BACKENDS),
         read_only=True,
@@ -127,7 +126,7 @@ TABLE = (
 
 
 def effort_shares(parameters: Parameters) -> list[float]:
-    """Return for each of `TERMS` 1 if it is part of the efforts, else 0."""
+    """Return 1 for each of `TERMS` that the efforts contain, else 0."""
     return [float(term in parameters['effort_terms']) for term in TERMS]
 
 
@@ -136,9 +135,9 @@ def effort_calibration(
     joints: Sequence[str],
     changes: dict[str, Any] | None = None,
 ) -> tuple[Array | None, Array | None]:
-    """Return scale and offset of the efforts of `joints`, None where there is nothing to do.
+    """Return scale and offset of the efforts of `joints`, (n,) each, None if not set.
 
-    Raises what `PerJoint.check` raises.
+    Raises as `PerJoint.check`.
     """
     values = {**parameters.values, **(changes or {})}
     EFFORTS.check(values, joints)

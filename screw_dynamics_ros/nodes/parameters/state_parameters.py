@@ -1,7 +1,7 @@
 # Copyright 2026 The screw_dynamics_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Parameters of every node that follows joint states: what becomes of imperfect ones."""
+"""Parameters of every node that reads joint states: policies for imperfect ones."""
 
 from __future__ import annotations
 
@@ -54,14 +54,14 @@ TABLE = (
         'max_stamp_age',
         0.0,
         'Largest difference between the stamp of a joint state and the clock of the node [s]; '
-        'others are refused. 0: any, with a warning.',
+        'a joint state beyond it is refused. 0: no limit, with a warning.',
         minimum=0.0,
     ),
     Specification(
         'max_delay',
         0.02,
-        'Largest time from the sending of a joint state to its processing [s]; later ones are '
-        'skipped, so that outputs after a pause begin with the newest state. 0: any, for '
+        'Largest time from publication to processing of a joint state [s]; later ones are '
+        'skipped, so that outputs after a pause begin with the newest state. 0: no limit, for '
         'recordings.',
         minimum=0.0,
     ),
@@ -69,7 +69,7 @@ TABLE = (
 
 DEFAULTS: dict[str, Value] = {'velocity_policy': 'reject', 'max_delay': 0.0}
 
-#: The same for nodes that answer every state, and use velocities as they are measured.
+#: The same for nodes that process every state and use measured velocities only.
 AS_MEASURED = tuple(replace(row, default=DEFAULTS.get(row.name, row.default)) for row in TABLE)
 
 

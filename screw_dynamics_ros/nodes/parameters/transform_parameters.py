@@ -1,7 +1,7 @@
 # Copyright 2026 The screw_dynamics_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Parameters of frames on /tf, and of the robot description that is passed on with them."""
+"""Parameters of frames on /tf, and of the robot description published with them."""
 
 from __future__ import annotations
 
@@ -26,13 +26,13 @@ TABLE = (
     Specification(
         'ignore_timestamp',
         False,
-        'Publish /tf for every joint state, with its own stamp, also if this was seen before or '
-        'is out of order, or far from the clock; publish_frequency has no effect then.',
+        'Publish /tf for every joint state, with its own stamp, even if the stamp is repeated, out '
+        'of order or far from the clock; publish_frequency is then ignored.',
     ),
     Specification(
         'publish_description',
         'auto',
-        'Publish the robot description that came by parameter on the topic robot_description. '
+        'Publish the parameter robot_description on the topic robot_description. '
         'auto: if no other node does; always; never.',
         choices=DESCRIPTION_CHOICES,
     ),

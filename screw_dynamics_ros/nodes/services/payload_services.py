@@ -34,7 +34,7 @@ DEFAULT = 'payload'  # name of a payload without one
 
 
 class PayloadServices:
-    """The services that put payloads on and remove them.
+    """The services that attach and remove payloads.
 
     Parameters
     ----------
@@ -95,12 +95,12 @@ class PayloadServices:
         """Answer a ClearPayload request."""
         duration = seconds(request.transition_time)
         if request.name:
-            self._take_off(request.name, duration)
+            self._remove(request.name, duration)
             response.message = f'{request.name}: nothing{how(duration)}'
             return
         if PARAMETERS in self.payloads.names:
-            self._take_off(PARAMETERS, duration)
-        names = self.payloads.take_off_all(duration)
+            self._remove(PARAMETERS, duration)
+        names = self.payloads.remove_all(duration)
         response.message = f'{shorten(names) or "nothing carried"}: nothing{how(duration)}'
 
     def detach_tool(self, request: Any, response: Any) -> None:
@@ -112,17 +112,17 @@ class PayloadServices:
         if name not in tools:
             wanted = f'no tool {shown(name)!r}' if name else 'no name, and not just one tool'
             raise UnknownNameError(f'{wanted}; attached: {shorten(tools, 30) or "none"}')
-        self.payloads.take_off(name, duration)
+        self.payloads.remove(name, duration)
         response.message = f'{name}: detached{how(duration)}'
 
-    def _take_off(self, name: str, duration: float) -> None:
+    def _remove(self, name: str, duration: float) -> None:
         if name == PARAMETERS and name in self.payloads.names:
             check_duration(duration)
             self._set({'payload_link': ''}, duration)
             with suppress(UnknownNameError):  # it has gone with its parameters
-                self.payloads.take_off(name, duration)
+                self.payloads.remove(name, duration)
             return
-        self.payloads.take_off(name, duration)
+        self.payloads.remove(name, duration)
 
     def _set(self, values: Mapping[str, Any], duration: float) -> None:
         reason = self._set_parameters(values, duration)

@@ -1,7 +1,7 @@
 # Copyright 2026 The screw_dynamics_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""The simulated robot of a node, made of its parameters."""
+"""The simulated robot of a node, built from its parameters."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def make_robot(node: Node, parameters: Parameters, text: str) -> Robot:
 
 
 def make_simulated(node: Node, parameters: Parameters, robot: Robot) -> SimulatedRobot:
-    """Return the robot at its initial configuration, with what it touches."""
+    """Return the robot at its initial configuration, with its environment."""
     import scipy.interpolate  # slow: no tick is to wait for the first use
     import scipy.optimize  # noqa: F401
 
@@ -78,10 +78,10 @@ def make_simulated(node: Node, parameters: Parameters, robot: Robot) -> Simulate
 
 
 def initial_configuration(robot: Robot, parameters: Parameters) -> Array:
-    """Return where the simulation starts, (nq,).
+    """Return the initial configuration (nq,).
 
-    Raises `ArgumentError` and `UnknownNameError` for joints that do not exist, positions beyond
-    limits and invalid poses.
+    Raises `UnknownNameError` for unknown joints, `ArgumentError` for positions beyond limits and
+    invalid poses.
     """
     INITIAL.check(parameters, scalar_joints(robot))
     q = robot.home()
@@ -106,7 +106,7 @@ def initial_configuration(robot: Robot, parameters: Parameters) -> Array:
 
 
 def make_motors(robot: Robot, parameters: Parameters) -> tuple[JointTargets, Motors]:
-    """Return the active commands and the motors that follow them."""
+    """Return the targets of the joints and the motors that track them."""
     joints = ScalarJoints(robot)
     indices = np.array([robot.joint_names.index(name) for name in joints.joints], dtype=np.intp)
     lower, upper, velocity = (

@@ -1,7 +1,7 @@
 # Copyright 2026 The screw_dynamics_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Messages that command joints, checked and with the joints by number."""
+"""Messages with joint commands: validation, and conversion to joint indices."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from screw_dynamics_ros.ros.names import check_joint_names, shorten, shown
 def read_numbers(message: Any, joints: Sequence[str], interface: str) -> Command:
     """Return the command of a std_msgs/Float64MultiArray: one number for each joint, in order.
 
-    Raises `ArgumentError` for other lengths and numbers that are not finite.
+    Raises `ArgumentError` for a wrong length and numbers that are not finite.
     """
     fits = len(message.data) == len(joints)
     values = np.array(message.data if fits else [], dtype=float)
@@ -48,28 +48,28 @@ def read_joint_commands(
     known: Collection[str],
     components: Sequence[HardwareComponent],
 ) -> tuple[list[Command], str]:
-    """Return the commands of a sensor_msgs/JointState, and what of it was left out, in words.
+    """Return the commands of a sensor_msgs/JointState, and a text about omitted joints.
 
-    As `joint_state_topic_hardware_interface` sends them: `name` has all joints of a component, each
-    array only the numbers of those with that command interface. An array that is as long as `name`
-    has a number for each; otherwise the `<ros2_control>` tags of the description tell whose they
-    are. NaN is what a command interface has that no controller has claimed: it commands nothing. If
-    a joint has several numbers, position goes before velocity, which is then its rate, and velocity
-    before effort.
+    The format is that of `joint_state_topic_hardware_interface`: `name` lists all joints of a
+    component; each array has numbers only for joints with that command interface. An array as long
+    as `name` has a number for each joint; otherwise the `<ros2_control>` tags of the description
+    assign the numbers. NaN marks an unclaimed command interface and is ignored. If a joint has
+    several numbers, position has priority, with velocity as its rate; then velocity; then effort.
 
     Parameters
     ----------
     message : sensor_msgs/JointState
     joints : sequence of str
-        Those that can be commanded.
+        Joints that can be commanded.
     known : collection of str
-        Names that may occur and do not count: mimic and fixed joints.
+        Names that are permitted and ignored: mimic and fixed joints.
     components : sequence of HardwareComponent
 
     Raises
     ------
     ArgumentError, UnknownNameError
-        Unknown and repeated names, arrays that belong to no joints, infinite numbers, no number.
+        Unknown or repeated names, arrays that cannot be assigned to joints, infinite numbers, or no
+        number at all.
     """
     names = list(message.name)
     check_joint_names('the message', names, joints, known)
@@ -102,8 +102,8 @@ def read_path(
 ) -> tuple[Trajectory, Array]:
     """Return the trajectory of a trajectory_msgs/JointTrajectory, and its points (N, k).
 
-    It begins at the stamp of the message, now if that is zero; if its first point is later than
-    that, with the present state.
+    It starts at the stamp of the message, or now if the stamp is zero. If the first point is later
+    than the start, the trajectory begins with the current state.
 
     Parameters
     ----------
@@ -113,12 +113,12 @@ def read_path(
     now : int
         Time of the simulation [ns].
     state : two (n,) arrays
-        Present positions and velocities of the joints.
+        Current positions and velocities of the joints.
 
     Raises
     ------
     ArgumentError, UnknownNameError
-        As `read_trajectory`, and if all of it is in the past.
+        As `read_trajectory`, and if the trajectory ends in the past.
     """
     given = read_trajectory(message, joints, known)
     indices = np.array([joints.index(name) for name in given.joints], dtype=np.intp)
@@ -172,7 +172,7 @@ def _numbers_by_joint(
 
 
 def _by_priority(numbers: dict[str, dict[str, float]], joints: Sequence[str]) -> list[Command]:
-    """Return a command for each interface, each joint in the first one that has a number for it."""
+    """Return one command per interface; each joint uses its interface of highest priority."""
     commands, taken = [], set()
     for interface in INTERFACES:
         mine = [name for name in numbers[interface] if name not in taken]
@@ -195,7 +195,7 @@ def _left_out(
     numbers: dict[str, dict[str, float]],
     joints: Sequence[str],
 ) -> str:
-    """Return which joints have nothing but NaN, in words; '' if none."""
+    """Return a text with the joints that have only NaN; '' if there are none."""
     without = [
         name
         for name in joints

@@ -1,7 +1,7 @@
 # Copyright 2026 The screw_dynamics_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Topics that command the simulated robot; each refusal is kept until a good message comes."""
+"""Topics that command the simulated robot; a valid message clears the refusal of its topic."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ COMMANDS = {
 JOINT_COMMANDS, TRAJECTORIES = 'joint_commands', '~/joint_trajectory'
 WRENCHES, STATES = '~/external_wrench', '~/set_state'
 
-#: Called after each message that commands joints, with its stamp [ns], 0 for none.
+#: Called after each joint command with its stamp [ns]; 0 if it has none.
 Answered = Callable[[int], None]
 
 
@@ -64,9 +64,9 @@ class CommandTopics:
     targets : JointTargets
     time : SimulationTime
     text : str
-        The description, which may tell in `<ros2_control>` tags who has which interface.
+        The description; its `<ros2_control>` tags may declare the command interfaces of joints.
     answered, replaced : callables
-        Called when joints have been commanded, and when the state has been set.
+        Called after a joint command, and after the state was set.
 
     Attributes
     ----------
@@ -88,7 +88,7 @@ class CommandTopics:
         self._answered, self._replaced = answered, replaced
         self._refused: dict[str, str] = {}
         self._notes: dict[str, str] = {}
-        self.frozen, self._obeyed, self._ignored = False, 0, 0
+        self.frozen, self._executed, self._ignored = False, 0, 0
         description = plant.joints.robot.description
         commanded = {*plant.joints.joints}
         self._known = {joint.name for joint in description.joints} - commanded
@@ -125,21 +125,22 @@ class CommandTopics:
         )
 
     def report(self, status: Status) -> None:
-        """Report refusals, what was clipped, and commands that are ignored."""
+        """Report refused, clipped and ignored commands."""
         for refusal in list(self._refused.values()):
             status.report(Level.WARN, f'refused {refusal}')
         for topic, note in list(self._notes.items()):
             status.report(Level.WARN, f'{topic}: {note}')
         if self._tag_fault:
             status.report(Level.WARN, f'ros2_control tags: {self._tag_fault}')
-        status.values['commands'] = f'{self._obeyed} obeyed, {self._ignored} ignored'
+        status.values['commands'] = f'{self._executed} executed, {self._ignored} ignored'
         if self.frozen:
             status.report(
-                Level.WARN, 'commands are ignored, on purpose; ~/freeze_commands with data: false'
+                Level.WARN,
+                'commands are ignored as requested; ~/freeze_commands with data: false ends this',
             )
 
     def forget(self) -> None:
-        """Report no refusals of before any more."""
+        """Clear all reported refusals and notes."""
         self._refused.clear()
         self._notes.clear()
 
@@ -184,20 +185,20 @@ class CommandTopics:
         self._replaced()
 
     def _is_ignored(self) -> bool:
-        """Whether a good command is ignored; counts it."""
+        """Count a valid command; return whether it is ignored."""
         self._ignored += self.frozen
-        self._obeyed += not self.frozen
+        self._executed += not self.frozen
         return self.frozen
 
     def _note(self, topic: str, text: str) -> None:
-        """Keep what of the last message of a topic was changed, nothing if that is empty."""
+        """Store the note on changes to the last message of a topic; an empty text clears it."""
         self._notes.pop(topic, None)
         if text:
             self._notes[topic] = text
 
 
 def components_of(text: str) -> tuple[tuple[HardwareComponent, ...], str]:
-    """Return the hardware components of a description, and why they cannot be read."""
+    """Return the hardware components of a description, and the error if they are invalid."""
     try:
         return read_ros2_control(text), ''
     except DescriptionError as error:

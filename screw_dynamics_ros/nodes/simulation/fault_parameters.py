@@ -1,7 +1,7 @@
 # Copyright 2026 The screw_dynamics_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""The faults of the simulated sensors as parameters, which change while the node runs."""
+"""Parameters of simulated sensor faults, which may change while the node runs."""
 
 from __future__ import annotations
 
@@ -55,14 +55,14 @@ TABLE = (
     ),
     _numbers(
         'torque_constants',
-        'Torque per current [N m/A, N/A]: efforts are reported as currents [A], not as torques. '
-        'effort_bias and effort_noise are those of the currents.',
+        'Torque per current [N m/A, N/A]: efforts are reported as currents [A], not as torques; '
+        'effort_bias and effort_noise then apply to the currents.',
         -float('inf'),
     ),
     Specification(
         PREFIX + 'delay',
         0.0,
-        'Time of the simulation from measurement to publication of a joint state [s].',
+        'Simulated time from measurement to publication of a joint state [s].',
         minimum=0.0,
         maximum=60.0,
     ),
@@ -97,7 +97,7 @@ TABLE = (
 
 
 class FaultParameters:
-    """The faults of a sensor, active as soon as their parameters are.
+    """The faults of a sensor; parameter changes take effect immediately.
 
     Parameters
     ----------
@@ -111,7 +111,7 @@ class FaultParameters:
         self._apply()
 
     def clear(self) -> None:
-        """Set all to no fault."""
+        """Remove all faults."""
         self._node.set_parameters_atomically(
             [
                 Parameter(each.name, each.kind, [] if each.default == [''] else each.default)
@@ -120,7 +120,7 @@ class FaultParameters:
         )
 
     def status(self) -> Status:
-        """Report the active faults: warnings, on purpose."""
+        """Report the active faults as warnings."""
         status = Status('simulated faults')
         active = self._sensor.faults.active
         for name, value in active.items():
@@ -129,7 +129,7 @@ class FaultParameters:
         if active:
             status.report(
                 Level.WARN,
-                f'on purpose, joint states have faults: {", ".join(active)}; ~/clear_faults ends '
+                f'joint states have simulated faults: {", ".join(active)}; ~/clear_faults removes '
                 'them',
             )
         return status

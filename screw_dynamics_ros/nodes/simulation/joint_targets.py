@@ -1,7 +1,7 @@
 # Copyright 2026 The screw_dynamics_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""What each joint is to do: the newest command for it, and how long it applies."""
+"""Targets of the joints: the newest command of each joint until its timeout."""
 
 from __future__ import annotations
 
@@ -32,11 +32,11 @@ class Command:
     interface : str
         One of `INTERFACES`.
     joints : (k,) array of int
-        Which joints.
+        Indices of the joints.
     values : (k,) array
         [rad, m; rad/s, m/s; N m, N].
     rates : (k,) array, optional
-        Velocities that go with positions [rad/s, m/s].
+        Feedforward velocities of a position command [rad/s, m/s].
     """
 
     interface: str
@@ -52,9 +52,9 @@ class Trajectory:
     Attributes
     ----------
     joints : (k,) array of int
-        Which joints.
+        Indices of the joints.
     start : int
-        Time from which the path counts [ns].
+        Start time of the path [ns].
     path : JointPath
     """
 
@@ -64,7 +64,7 @@ class Trajectory:
 
     @property
     def end(self) -> int:
-        """When its last point is reached [ns]."""
+        """Time of the last point [ns]."""
         return self.start + round(self.path.end * NANOSECONDS)
 
     def at(self, now: int) -> tuple[Array, Array]:
@@ -73,11 +73,11 @@ class Trajectory:
 
 
 class JointTargets:
-    """The active commands, of n joints with one coordinate.
+    """The active commands of n joints with one coordinate.
 
-    For each joint the newest command decides. Efforts and velocities apply for a time, then the
-    joint holds the position it has; a position, and the end of a trajectory, is held until another
-    command comes.
+    The newest command of each joint is active. After the timeout of an effort or velocity command,
+    the joint holds its current position. A position, and the end of a trajectory, is held until the
+    next command.
 
     Parameters
     ----------
@@ -88,11 +88,11 @@ class JointTargets:
     Attributes
     ----------
     interfaces : list of str
-        What is commanded, one of `INTERFACES` for each joint.
+        Active interface of each joint, one of `INTERFACES`.
     sources : list of str
-        Whose command is active; empty for joints that hold because there is none.
+        Source of the active command of each joint; empty for joints that hold without a command.
     changes : int
-        How many commands there were.
+        Number of commands so far.
     """
 
     def __init__(self, names: Sequence[str], lower: Array, upper: Array, velocity: Array) -> None:
@@ -110,7 +110,7 @@ class JointTargets:
         return not any(self.sources)
 
     def hold(self, q: Array) -> None:
-        """Forget all commands and hold positions (n,)."""
+        """Discard all commands and hold positions (n,)."""
         count = len(self.names)
         self.changes += 1
         self.interfaces, self.sources = [POSITION] * count, [''] * count
@@ -137,7 +137,7 @@ class JointTargets:
         self._trajectories.append(trajectory)
 
     def expire(self, now: int, timeout: float, q: Array) -> None:
-        """Let efforts and velocities that are older than a time [s] end; hold q (n,) there."""
+        """End efforts and velocities older than a timeout [s]; these joints then hold q (n,)."""
         latest = now - round(timeout * NANOSECONDS)
         for joint, interface in enumerate(self.interfaces):
             if interface != POSITION and self._arrivals[joint] < latest:
@@ -146,7 +146,7 @@ class JointTargets:
                 self._values[VELOCITY][joint] = 0.0
 
     def at(self, now: int) -> Wanted:
-        """Return interfaces, positions, velocities and efforts wanted at a time [ns], (n,) each."""
+        """Return interfaces and targets (position, velocity, effort) at a time [ns], (n,) each."""
         positions, velocities = self._values[POSITION], self._values[VELOCITY]
         for trajectory in self._trajectories:
             q, v = trajectory.at(now)
@@ -156,11 +156,11 @@ class JointTargets:
         return self.interfaces, positions, velocities, self._values[EFFORT]
 
     def clipped_path(self, joints: Indices, q: Array) -> str:
-        """Return in words what of the points (N, k) of a path is beyond the limits, '' if none."""
+        """Return a text about the first point of a path (N, k) beyond limits; '' if none is."""
         return next(filter(None, (self._clipped(POSITION, joints, row)[1] for row in q)), '')
 
     def _clipped(self, interface: str, joints: Indices, values: Array) -> tuple[Array, str]:
-        """Return values (k,) within the limits, and in words the first that was not."""
+        """Return values (k,) within the limits, and a text about the first clipped one."""
         if interface not in self._bounds:
             return values, ''
         lower, upper = (bound[joints] for bound in self._bounds[interface])
@@ -175,7 +175,7 @@ class JointTargets:
         )
 
     def _assign(self, joints: Indices, interface: str, source: str, now: int) -> None:
-        """Let a source decide over joints, which leave the trajectories they were on."""
+        """Assign joints to a source, and remove them from active trajectories."""
         taken = set(joints.tolist())
         self.changes += 1
         self._trajectories = [
@@ -187,7 +187,7 @@ class JointTargets:
 
 
 def without(trajectory: Trajectory, taken: set[int]) -> Trajectory:
-    """Return a trajectory that does not move some joints."""
+    """Return a trajectory without some of its joints."""
     kept = [k for k, joint in enumerate(trajectory.joints) if joint not in taken]
     if len(kept) == len(trajectory.joints):
         return trajectory

@@ -1,7 +1,7 @@
 # Copyright 2026 The screw_dynamics_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Torques of the motors: commands, joint servos, and the posture that is held without commands."""
+"""Motor torques: commands, joint servos, and a held posture without commands."""
 
 from __future__ import annotations
 
@@ -21,26 +21,26 @@ from screw_dynamics_ros.nodes.simulation.joint_targets import (
     Wanted,
 )
 
-#: Returns a slow motion that begins at given positions (n,).
+#: Returns a slow motion that starts at given positions (n,).
 MakeReference = Callable[[Array], ReferenceMotion]
 
 
 class Motors:
-    """The motors of the joints with one coordinate; nothing else is driven.
+    """The motors of the joints with one coordinate; other joints have no motors.
 
-    While a command is active, joints with efforts get exactly these, and servos move the others
-    to their targets, or hold them. `ServoReference` leads to targets that jump. Without any command
-    soft servos follow a slow motion.
+    While a command is active, effort commands are applied directly, and servos move the other
+    joints to their targets or hold them. `ServoReference` smooths steps of the targets. Without any
+    command, soft servos track a slow motion.
 
     Parameters
     ----------
     joints : ScalarJoints
     targets : JointTargets
-        Of these joints.
+        Targets of these joints.
     servo, posture_servo : JointServo
-        While there are commands, and without.
+        Servos with and without active commands.
     reference : callable
-        Returns the slow motion from given positions (n,).
+        Returns the slow motion that starts at given positions (n,).
     """
 
     def __init__(
@@ -55,8 +55,8 @@ class Motors:
         self._servo, self._posture_servo = servo, posture_servo
         self._make_reference = reference
         self._reference: ReferenceMotion | None = None
-        self._elapsed = 0.0  # of the slow motion; the time of the system may skip some
-        # A joint state tells the torques of its time, and the step from there begins with them.
+        self._elapsed = 0.0  # s of the slow motion; not the clock, which may skip time
+        # A joint state reports the torques with which the next integration step begins.
         self._known: tuple[tuple[int, int], Array] = (-1, -1), np.zeros(joints.robot.nv)
         robot = joints.robot
         limits = [robot.limits.effort[robot.joint_names.index(name)] for name in joints.joints]
@@ -66,17 +66,17 @@ class Motors:
         self._scalar = [robot.joint_names.index(name) for name in joints.joints]
 
     def hold(self, q: Array) -> None:
-        """Forget all commands, and hold the posture of a configuration (nq,) from now on."""
+        """Discard all commands, and hold a configuration (nq,)."""
         self._targets.hold(self._joints.positions_of_joints(q))
         self._reference = None
         self._profile.start(self._targets.at(0)[1], np.zeros(len(self._joints.joints)))
 
     def prepare(self, q: Array) -> None:
-        """Compile what commands will need."""
+        """Compile the functions that commands need."""
         self._profile.accelerations(q)
 
     def advance(self, now: int, dt: float, q: Array, v: Array) -> None:
-        """Let the references of the servos move on by dt [s], to a time [ns] and a state there."""
+        """Advance the references of the servos by dt [s], to the state at a time [ns]."""
         targets, joints, profile = self._targets, self._joints, self._profile
         interfaces, positions, velocities, _ = targets.at(now)
         is_effort = np.array([interface == EFFORT for interface in interfaces])
@@ -95,7 +95,7 @@ class Motors:
         now : int
             Time of the simulation [ns].
         timeout : float
-            How long commands apply [s].
+            Timeout of commands [s].
         q, v : (nq,), (nv,) arrays
         """
         targets, joints = self._targets, self._joints
@@ -119,7 +119,7 @@ class Motors:
         return result
 
     def _driven(self, servo: JointServo, q: Array, v: Array, wanted: Wanted) -> Array:
-        """Return the torques (nv,) of a servo; joints with several freedoms are not driven."""
+        """Return the torques (nv,) of a servo; zero for joints with several coordinates."""
         modes = [EFFORT] * len(self._joints.robot.joint_names)
         for place, interface in zip(self._scalar, wanted[0]):
             modes[place] = interface

@@ -1,7 +1,7 @@
 # Copyright 2026 The screw_dynamics_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""What the simulator publishes about a state: measurements, and what is true."""
+"""Topics of the simulator: measurements and ground truth."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class StateOutputs:
     plant : Plant
     sensor : JointSensor
     timeouts : callable
-        Returns how long commands and wrenches apply now.
+        Returns the current timeouts of commands and wrenches.
     world_frame : str
         Parent of a floating base on /tf.
 
@@ -72,7 +72,7 @@ class StateOutputs:
         ]
 
     def _truths(self) -> Iterator[tuple[Channel, Callable[[int], Array]]]:
-        """Yield the topics with what is true, and what gives their numbers."""
+        """Yield the ground-truth topics, and the functions that return their numbers."""
         plant, names = self._plant, self._plant.joints.joints
         simulated = plant.simulated
         for kind, name, template, numbers in (
@@ -126,7 +126,7 @@ class StateOutputs:
             )
 
     def _transforms(self, world_frame: str) -> Iterator[tuple[Channel, Callable[[int], Array]]]:
-        """Yield /tf, if there is something that joint states cannot place."""
+        """Yield /tf for a floating base and joints that joint states cannot contain."""
         simulated, robot = self._plant.simulated, self._plant.simulated.robot
         described = {joint.name: joint for joint in robot.description.joints}
         rows = [
@@ -152,19 +152,19 @@ class StateOutputs:
         yield Channel(self._publishers.get(TFMessage, '/tf'), templates.transforms(frames)), numbers
 
     def prepare(self) -> None:
-        """Compile what the topics need, which the first messages would wait for otherwise."""
+        """Compile the functions of all topics, so that the first messages are not delayed."""
         for _, numbers in self._others:
             numbers(0)
 
     def count_listeners(self) -> None:
-        """Look for the subscribers of all topics."""
+        """Count the subscribers of all topics."""
         for topic, _ in self._others:
             topic.count_listeners()
 
     def publish(self, now: int) -> int | None:
-        """Publish the state of a time [ns]; return the stamp of the last joint state sent [ns].
+        """Publish the state at a time [ns]; return the stamp of the last joint state sent [ns].
 
-        Delayed ones are of times before; there may be several, or none: None.
+        With a delay, earlier joint states are sent: several, one, or none (returns None).
         """
         self._torques = self._plant.torques(now, self._timeouts())
         self._sensor.measure(now, *self._true_state())

@@ -1,7 +1,7 @@
 # Copyright 2026 The screw_dynamics_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Parameters of the simulator: the robot, its motion without commands, time."""
+"""Parameters of the simulator: robot, integration, motion without commands, time."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from screw_dynamics_ros.nodes.parameters import drive_parameters
 from screw_dynamics_ros.nodes.parameters.shared_parameters import PROCESS
 from screw_dynamics_ros.ros.parameters import Specification, Value
 
-#: Those that fit fixed and floating bases.
+#: Integrators for fixed and floating bases.
 SIMULATOR_INTEGRATORS = tuple(name for name in INTEGRATORS if name != 'momentum_preserving')
 
 WALL, PUBLISH, LOCK_STEP = CLOCKS = ('wall', 'publish', 'lock_step')
 
-MIN_REAL_TIME_FACTOR, MAX_REAL_TIME_FACTOR = 0.1, 100.0  # real time factors, besides 0
+MIN_REAL_TIME_FACTOR, MAX_REAL_TIME_FACTOR = 0.1, 100.0  # 0 is also permitted
 
 ROBOT = (
     Specification(
@@ -58,8 +58,8 @@ ROBOT = (
     Specification(
         'friction',
         False,
-        'Whether joints have friction: that of drives, and that of the description for joints '
-        'without. A robot with drive_joints has it in any case.',
+        'Whether joints have friction: from their drives, or else from the description. '
+        'Always true with drive_joints.',
         read_only=True,
     ),
     drive_parameters.JOINTS,
@@ -82,7 +82,7 @@ INTEGRATION = (
         'integrator',
         'runge_kutta',
         'Method of integration: runge_kutta (order 4) or semi_implicit (Euler, order 1, a '
-        'quarter of the computation).',
+        'quarter of the computing time).',
         choices=SIMULATOR_INTEGRATORS,
         read_only=True,
     ),
@@ -97,7 +97,7 @@ INTEGRATION = (
         'initial_positions',
         [],
         'Initial positions [rad, m] for each of initial_joints, within their limits; other '
-        'joints start at 0, or at the limit next to it.',
+        'joints start at 0, or at the nearest limit.',
         rule='empty, or one for each of initial_joints',
         read_only=True,
     ),
@@ -115,7 +115,7 @@ MOTION = (
     Specification(
         'motion_amplitude',
         0.3,
-        'Amplitude of the slow reference motion without commands [rad, m]. 0: hold still.',
+        'Amplitude of the slow reference motion without commands [rad, m]. 0: hold the position.',
         minimum=0.0,
         read_only=True,
     ),
@@ -129,7 +129,7 @@ MOTION = (
     Specification(
         'posture_frequency',
         20.0,
-        'Natural frequency of the joint springs that follow the reference motion [rad/s].',
+        'Natural frequency of the joint servos that track the reference motion [rad/s].',
         minimum=0.1,
         maximum=500.0,
         read_only=True,
@@ -137,8 +137,8 @@ MOTION = (
     Specification(
         'servo_frequency',
         60.0,
-        'Natural frequency of the joint servos that follow position, velocity and trajectory '
-        'commands: their stiffness, with the inertia behind each joint [rad/s].',
+        'Natural frequency of the joint servos that track position, velocity and trajectory '
+        'commands [rad/s]; with the inertia at each joint it determines their stiffness.',
         minimum=0.1,
         maximum=500.0,
         read_only=True,
@@ -154,14 +154,14 @@ MOTION = (
     Specification(
         'command_timeout',
         0.1,
-        'Time for which effort and velocity commands are applied; afterwards the joints hold '
-        'their posture. In time of the simulation [s].',
+        'Simulated time after which effort and velocity commands end and the joints hold their '
+        'positions [s].',
         minimum=0.001,
     ),
     Specification(
         'wrench_timeout',
         0.1,
-        'Time of the simulation for which a message on ~/external_wrench acts [s].',
+        'Simulated time for which a message on ~/external_wrench acts [s].',
         minimum=0.001,
     ),
 )
@@ -170,17 +170,17 @@ TIME = (
     Specification(
         'clock',
         WALL,
-        'wall: stamps and pace are those of the clock of the system. publish: simulated time on '
-        '/clock, at real_time_factor. lock_step: the same, and after each joint state time stands '
-        'still until a command answers it.',
+        'wall: stamps and pace follow the system clock. publish: simulated time on /clock, at '
+        'real_time_factor. lock_step: as publish, but after each joint state time stops until a '
+        'command arrives.',
         choices=CLOCKS,
         read_only=True,
     ),
     Specification(
         'real_time_factor',
         1.0,
-        'Simulated time per real time, with a simulated clock; in lock step, the largest '
-        'one. 0: as fast as possible.',
+        'Simulated time per real time, with a simulated clock; an upper limit in lock step. 0: as '
+        'fast as possible.',
         minimum=0.0,
         maximum=MAX_REAL_TIME_FACTOR,
         rule=f'0, or at least {MIN_REAL_TIME_FACTOR:g}',
@@ -188,31 +188,32 @@ TIME = (
     Specification(
         'lock_step_commands',
         1,
-        'How many commands answer one joint state in lock step: as many as there are senders.',
+        'Number of commands for which lock step waits after each joint state: the number of '
+        'commanding nodes.',
         minimum=1,
         maximum=1000,
     ),
     Specification(
         'lock_step_timeout',
         1.0,
-        'Real time after which lock step continues unanswered, with a warning [s]. 0: never.',
+        'Real time after which lock step continues with a warning without a command [s]. 0: never.',
         minimum=0.0,
         maximum=3600.0,
     ),
     Specification(
-        'paused', False, 'Whether the simulation begins with a pause; see ~/pause.', read_only=True
+        'paused', False, 'Whether the simulation starts paused; see ~/pause.', read_only=True
     ),
     Specification(
         'steps_per_request',
         1,
-        'Number of joint states that a request of ~/step simulates, during a pause.',
+        'Number of joint states that a call of ~/step simulates during a pause.',
         minimum=1,
         maximum=10_000,
     ),
     Specification(
         'seed',
         0,
-        'Seed of the random numbers of the faults.',
+        'Seed of the random numbers for sensor faults.',
         minimum=0,
         maximum=2**31 - 1,
         read_only=True,
@@ -223,7 +224,7 @@ PROCESSING = (
     Specification(
         'backend',
         'auto',
-        'How the model is computed: native, python, reference, or auto.',
+        'Backend that evaluates the model: native, python, reference, or auto.',
         choices=('auto', *BACKENDS),
         read_only=True,
     ),
@@ -232,7 +233,7 @@ PROCESSING = (
 
 
 def check(values: dict[str, Value]) -> None:
-    """Refuse what the ranges of single parameters do not; raises `ArgumentError`."""
+    """Refuse values within their ranges that are still invalid; raises `ArgumentError`."""
     if values.get('world_frame') == '':
         raise ArgumentError('parameter world_frame is empty; name a frame')
     factor = values.get('real_time_factor', 0.0)

@@ -1,7 +1,7 @@
 # Copyright 2026 The screw_dynamics_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""The simulated robot with its motors and what pushes it."""
+"""The simulated robot with its motors and external wrenches."""
 
 from __future__ import annotations
 
@@ -17,19 +17,19 @@ from screw_dynamics_ros.nodes.simulation.pushes import AppliedWrenches
 
 @dataclass(frozen=True)
 class Timeouts:
-    """How long commands and wrenches apply [s]."""
+    """Timeouts of commands and external wrenches [s]."""
 
     command: float
     wrench: float
 
 
 class Plant:
-    """The simulated robot, its motors and the wrenches on it: what a driver acts on.
+    """The simulated robot, its motors and the external wrenches on it.
 
     Parameters
     ----------
     simulated : SimulatedRobot
-        Its present state is where resets lead to.
+        Its current state is the state after a reset.
     joints : ScalarJoints
     motors : Motors
     pushes : AppliedWrenches
@@ -52,7 +52,7 @@ class Plant:
         self.motors.hold(simulated.q)
 
     def prepare(self, timeouts: Timeouts) -> None:
-        """Compile what steps and commands need."""
+        """Compile the functions that steps and commands need."""
         self.simulated.prepare()
         self.motors.prepare(self.simulated.q)
         self.torques(0, timeouts)
@@ -72,9 +72,9 @@ class Plant:
         return self.motors.torques(now, timeouts.command, self.simulated.q, self.simulated.v)
 
     def advance(self, now: int, timeouts: Timeouts, steps: int) -> None:
-        """Move on by some steps from a time [ns].
+        """Simulate some steps from a time [ns].
 
-        Raises `DivergenceError`; the state is then the last one that could be followed.
+        Raises `DivergenceError`; the state is then the last valid one.
         """
         for k in range(steps):
             instant = now + round(k * self._dt * NANOSECONDS)
@@ -87,10 +87,10 @@ class Plant:
             self.motors.advance(after, self._dt, self.simulated.q, self.simulated.v)
 
     def external_torques(self, now: int, timeouts: Timeouts) -> Array:
-        """Return what the environment exerts on the joints (n,) [N m, N].
+        """Return the joint torques (n,) of the environment [N m, N].
 
-        Wrenches, contacts and springs in the present state, and what the stops gave in the last
-        step.
+        They consist of wrenches, contacts and springs in the current state, and of joint stops in
+        the last step.
         """
         simulated = self.simulated
         pushed = self.pushes.joint_torques(simulated.q, self.pushes.acting(now, timeouts.wrench))
@@ -99,13 +99,13 @@ class Plant:
         )
 
     def reset(self) -> None:
-        """Return to where the simulation began, without commands and wrenches."""
+        """Return to the initial state, without commands and wrenches."""
         self.simulated.restore(self._initial)
         self.pushes.end()
         self.motors.hold(self.simulated.q)
 
     def set_state(self, positions: dict[str, float], velocities: dict[str, float]) -> None:
-        """Put joints elsewhere, by name; the others and a floating base stay. Commands end.
+        """Set joint states by name; other joints and a floating base stay. Commands end.
 
         Raises `ArgumentError` for positions beyond limits and numbers that are not finite.
         """

@@ -1,7 +1,7 @@
 # Copyright 2026 The screw_dynamics_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Wrenches of the environment on links, each for a time."""
+"""External wrenches on links, each until its timeout."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from screw_dynamics_ros.ros.names import shown
 from screw_dynamics_ros.ros.process.faults import FAULTS
 from screw_dynamics_ros.ros.process.latest import Latest
 
-MAX_WRENCH = 1e9  # N, N m; no robot meets more, and numbers stay far from overflow
+MAX_WRENCH = 1e9  # N, N m; beyond any real load, far below overflow
 
 
 class AppliedWrenches:
@@ -25,18 +25,17 @@ class AppliedWrenches:
     ----------
     robot : Robot
     at_once : bool
-        Whether to compile where a wrench arrives: time is paused meanwhile. Otherwise that is
-        done in the background.
+        Whether to compile when a wrench arrives, while time is paused; otherwise in the background.
     """
 
     def __init__(self, robot: Robot, at_once: bool) -> None:
         self._robot, self._at_once = robot, at_once
-        self._wrenches: dict[str, tuple[Array, int]] = {}  # by links: no more than there are
+        self._wrenches: dict[str, tuple[Array, int]] = {}  # by link
         self._compiled: set[str] = set()
         self._background: Latest[None] = Latest('wrenches')
 
     def push(self, link: str, wrench: Array, now: int) -> None:
-        """Let a wrench (6,) act on a link from now [ns]; (moment, force), at and in its frame.
+        """Apply a wrench (6,), (moment, force) in the frame of a link at its origin, from now [ns].
 
         Raises `UnknownNameError` and `ArgumentError`.
         """
@@ -54,7 +53,7 @@ class AppliedWrenches:
             self._background.ask(self._compile_all)
 
     def acting(self, now: int, timeout: float) -> dict[str, Array]:
-        """Return the wrenches (6,) by link that are not older than a time [s]."""
+        """Return the wrenches (6,) by link that are not older than a timeout [s]."""
         earliest = now - round(timeout * NANOSECONDS)
         return {
             link: wrench
@@ -63,19 +62,19 @@ class AppliedWrenches:
         }
 
     def joint_torques(self, q: Array, wrenches: dict[str, Array]) -> Array:
-        """Return the generalized forces (nv,) of wrenches by link in a configuration [N m, N]."""
+        """Return the generalized forces (nv,) of wrenches by link [N m, N]."""
         total = np.zeros(self._robot.nv)
         for link, wrench in wrenches.items():
             total += self._robot.jacobian(q, link, 'body').T @ wrench
         return total
 
     def end(self) -> None:
-        """Let no wrench act any more."""
+        """End all wrenches."""
         for link, (wrench, _) in list(self._wrenches.items()):
             self._wrenches[link] = wrench, -(2**62)
 
     def _compile_all(self) -> None:
-        """Compile what wrenches need, without delaying the simulation."""
+        """Compile the Jacobians for wrenches in the background."""
         for link in [link for link in list(self._wrenches) if link not in self._compiled]:
             with FAULTS.caught(f'a wrench at {link!r}'):
                 self._compile(link)

@@ -1,7 +1,7 @@
 # Copyright 2026 The screw_dynamics_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Whether the simulation runs, and why not: paused, stopped by a fault, waiting for a client."""
+"""Run state of a simulation: running, paused, stopped by a fault, or waiting for a command."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from screw_dynamics_ros.core.errors import ScrewDynamicsError
 
 
 class RefusedError(ScrewDynamicsError):
-    """A request that cannot be met in the present state of the simulation."""
+    """A request that is not possible in the current state of the simulation."""
 
 
 class RunState:
-    """Running or paused; stopped by a divergence; in lock step waiting for an answer.
+    """Running or paused; stopped by a divergence; in lock step waiting for commands.
 
-    A stop lasts until the simulation has another state, by a reset or by setting it: from the last
-    one it would diverge again.
+    A stop lasts until the state is reset or set: from the last state the simulation would diverge
+    again.
 
     Parameters
     ----------
@@ -28,9 +28,9 @@ class RunState:
     ----------
     paused : bool
     stopped : str
-        Why the simulation cannot go on; empty if it can.
+        Reason for the stop; empty if the simulation can continue.
     awaited : int or None
-        Stamp of the joint state that waits for an answer [ns].
+        Stamp of the joint state that is waiting for commands [ns].
     """
 
     def __init__(self, paused: bool = False) -> None:
@@ -40,7 +40,7 @@ class RunState:
 
     @property
     def is_running(self) -> bool:
-        """Whether time runs, now or as soon as a response arrives."""
+        """Whether time runs, now or as soon as a command arrives."""
         return not (self.paused or self.stopped)
 
     def pause(self) -> None:
@@ -54,28 +54,25 @@ class RunState:
             self.paused, self._asked = False, now
 
     def check_step(self) -> None:
-        """Raise `RefusedError` unless single steps may be made: during a pause."""
+        """Raise `RefusedError` unless the simulation is paused, which permits single steps."""
         self._check_stopped()
         if not self.paused:
-            raise RefusedError('the simulation runs; call ~/pause with data: true first')
+            raise RefusedError('the simulation is running; call ~/pause with data: true first')
 
     def stop(self, reason: str) -> None:
-        """Stop where the motion cannot be followed."""
+        """Stop the simulation for a reason, such as a divergence."""
         self.stopped, self.awaited = reason, None
 
     def replaced(self) -> None:
-        """Note that the simulation has got another state, from which it can go on."""
+        """End a stop, because the state was reset or set."""
         self.stopped, self.awaited = '', None
 
     def wait_for_answer(self, stamp: int, now: float, commands: int = 1) -> None:
-        """Wait, from the real time `now` [s], for the answer to the joint state of a stamp [ns].
-
-        It consists of so many commands.
-        """
+        """Wait, from real time `now` [s], for a number of commands that answer a stamp [ns]."""
         self.awaited, self._asked, self._missing = stamp, now, commands
 
     def answered(self, stamp: int = 0) -> bool:
-        """Take a command for a part of the answer; return whether that is complete now.
+        """Count a command; return whether all expected commands have arrived.
 
         Commands with a nonzero stamp [ns] older than the joint state are ignored.
         """
@@ -88,7 +85,7 @@ class RunState:
         return True
 
     def given_up(self, now: float, timeout: float) -> bool:
-        """Whether an answer has not come within a time [s]; it is not waited for any more then."""
+        """Whether the commands did not arrive within a timeout [s]; then stop waiting."""
         if self.awaited is None or not timeout or now - self._asked < timeout:
             return False
         self.awaited = None

@@ -1,7 +1,7 @@
 # Copyright 2026 The screw_dynamics_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""What all simulators share: the division of time, its clock, pauses and single steps."""
+"""Base of all simulators: ticks, clock, pauses and single steps."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ from screw_dynamics_ros.ros.topics import qos
 from screw_dynamics_ros.ros.topics.channel import Channel
 from screw_dynamics_ros.ros.topics.publishers import Publishers
 
-MAX_LAG = 0.25  # s; a simulation that is further behind skips the time
-MAX_CATCHING_UP = 0.02  # s; messages are processed in between
+MAX_LAG = 0.25  # s; a simulation with a larger lag skips time
+MAX_CATCHING_UP = 0.02  # s; then other callbacks run
 HOUSEKEEPING_PERIOD_S = 0.1  # between checks for subscribers
 
 
 class SimulationNode:
-    """A node whose time passes in ticks of several steps each; subclasses say what happens in them.
+    """A node that simulates in ticks of several integration steps; subclasses define a tick.
 
     Parameters
     ----------
@@ -43,7 +43,7 @@ class SimulationNode:
         self._dt = 1.0 / (rate * self._steps)
 
     def _begin(self) -> None:
-        """Let time begin, by the clock of the system or at zero."""
+        """Start time, at the system clock or at zero."""
 
         def now() -> int:
             return int(self._node.get_clock().now().nanoseconds)
@@ -84,14 +84,14 @@ class SimulationNode:
         self._descriptions.publish(String(data=text))
 
     def _publish_clock(self) -> None:
-        """Publish the present time, if it is simulated."""
+        """Publish the current time, if it is simulated."""
         if self._clock is not None:
             self._clock.put(np.zeros(0), self._time.stamp)
 
-    # --- what subclasses say ----------------------------------------------------------------------
+    # --- implemented by subclasses ----------------------------------------------------------------
 
     def _publish_last(self) -> None:
-        """Publish the present state before single steps, unless that has been done."""
+        """Publish the current state before single steps, unless it is already published."""
 
     def _publish(self) -> None:
         """Publish time and state."""
@@ -102,5 +102,5 @@ class SimulationNode:
         raise NotImplementedError
 
     def _reset(self) -> str:
-        """Return to the initial state, and say so."""
+        """Return to the initial state; return a message."""
         raise NotImplementedError

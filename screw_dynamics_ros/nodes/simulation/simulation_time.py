@@ -1,7 +1,7 @@
 # Copyright 2026 The screw_dynamics_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Time of the simulation: the stamps of joint states, and when the next one is due."""
+"""Simulation time: stamps of joint states, and the schedule of ticks in real time."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from screw_dynamics_ros.core.units import NANOSECONDS
 class SimulationTime:
     """Stamps of ticks, equally spaced; the origin of simulated time is one period before tick 0.
 
-    A stamp of zero means in ROS that there is none.
+    In ROS a stamp of zero means no stamp.
 
     Parameters
     ----------
     rate : float
         Ticks per second [Hz].
     origin : int, optional
-        Stamp of tick 0 by the clock of the system [ns]; simulated time otherwise.
+        Stamp of tick 0 from the system clock [ns]; None for simulated time.
 
     Attributes
     ----------
@@ -34,34 +34,34 @@ class SimulationTime:
 
     @property
     def stamp(self) -> int:
-        """The time of the present tick [ns]."""
+        """The time of the current tick [ns]."""
         return self._origin + round(self.tick * self._period)
 
     def restart(self) -> None:
-        """Begin again, if time is simulated; otherwise it goes on."""
+        """Restart simulated time; system time continues."""
         if self.is_simulated:
             self.tick = 0
 
     def skip(self, seconds: float) -> None:
-        """Let time of the system pass without ticks [s]."""
+        """Skip system time without ticks [s]."""
         if not self.is_simulated:
             self._origin += round(seconds * NANOSECONDS)
 
     def skip_to(self, stamp: int) -> None:
-        """Let the present tick be at a time of the system [ns], unless it is later already."""
+        """Move the current tick to a system time [ns], unless it is already later."""
         if not self.is_simulated:
             self._origin += max(0, stamp - self.stamp)
 
 
 class TickSchedule:
-    """When ticks are due in real time.
+    """Schedule of ticks in real time.
 
     Parameters
     ----------
     period : float
         Between two ticks [s]; 0 for as fast as possible. May be set.
     most_lag : float
-        More than this is not made up for [s].
+        Largest lag that is caught up [s].
     """
 
     def __init__(self, period: float, most_lag: float) -> None:
@@ -69,19 +69,19 @@ class TickSchedule:
         self._due = -math.inf
 
     def start(self, now: float) -> None:
-        """Let the next tick be due now."""
+        """Schedule the next tick now."""
         self._due = now
 
     def is_due(self, now: float) -> bool:
-        """Whether it is time for a tick."""
+        """Whether the next tick is due."""
         return now >= self._due
 
     def count(self, now: float) -> None:
-        """Take a tick as done."""
+        """Mark a tick as done."""
         self._due = self._due + self.period if self.period else now
 
     def lost(self, now: float) -> float:
-        """Return how much time is given up, because it is too much to be made up for [s]."""
+        """Return the time to skip because the lag is too large [s], 0 if it is not."""
         late = now - self._due
         if not self._most_lag < late < math.inf:
             return 0.0

@@ -1,7 +1,7 @@
 # Copyright 2026 The screw_dynamics_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""The node `simulator`: a robot driver whose robot is simulated."""
+"""The node `simulator`: a simulated robot driver."""
 
 from __future__ import annotations
 
@@ -48,16 +48,15 @@ TABLE = (
     *parameters.PROCESSING,
 )
 
-POLL_PERIOD_S = 0.001  # between looks at what is due, with a simulated clock
+POLL_PERIOD_S = 0.001  # period of the timer with a simulated clock
 
 
 class Simulator(SimulationNode):
-    """A driver that publishes `joint_states` and obeys commands, and its simulated robot.
+    """A simulated robot driver that publishes `joint_states` and executes commands.
 
-    One tick is one joint state and the motion until the next one is due. Ticks, messages, services
-    and parameters share one thread. Whatever fails in one of them is counted and reported, and the
-    next one is served; a motion that cannot be followed stops the simulation, and the state stays
-    the last one that could.
+    One tick is one joint state and the motion until the next. Ticks, messages, services and
+    parameters share one thread. An exception in one of them is counted and reported, and the node
+    continues. A divergence stops the simulation at the last valid state.
 
     Parameters
     ----------
@@ -111,7 +110,7 @@ class Simulator(SimulationNode):
     # --- ticks ----------------------------------------------------------------------------------
 
     def _run(self) -> None:
-        """Simulate as far as time, a pause or an answer that is waited for allow."""
+        """Simulate until the current time, a pause, or a joint state that waits for commands."""
         if not self._state.is_running:
             return
         now = time.monotonic()
@@ -131,7 +130,7 @@ class Simulator(SimulationNode):
             self._move()
 
     def _publish(self) -> None:
-        """Publish time and state, and in lock step begin to wait for the answer."""
+        """Publish time and state; in lock step start to wait for commands."""
         self._is_published = True
         self._publish_clock()
         sent = self._outputs.publish(self._time.stamp)
@@ -140,7 +139,7 @@ class Simulator(SimulationNode):
             self._state.wait_for_answer(sent, time.monotonic(), commands)
 
     def _move(self) -> None:
-        """Simulate until the next state; stop if that is not possible."""
+        """Simulate until the next state; stop on divergence."""
         try:
             self._plant.advance(self._time.stamp, self._timeouts(), self._steps)
         except DivergenceError as error:
@@ -151,7 +150,7 @@ class Simulator(SimulationNode):
         self._is_published = False
 
     def _is_waiting(self) -> bool:
-        """Whether an answer is still waited for, in lock step."""
+        """Whether lock step is waiting for commands."""
         if self._state.given_up(time.monotonic(), self.parameters['lock_step_timeout']):
             self._report.was_not_answered(f'at {self._time.stamp / NANOSECONDS:.3f} s')
         return self._state.awaited is not None
@@ -164,7 +163,7 @@ class Simulator(SimulationNode):
         return self._outputs.states.listened
 
     def _on_command(self, stamp: int) -> None:
-        """Go on in lock step if the command, with its stamp [ns] or 0, is what was waited for."""
+        """Continue lock step if a command, with its stamp [ns] or 0, was the last expected one."""
         if self._state.answered(stamp):
             self._run()
 
@@ -193,10 +192,10 @@ class Simulator(SimulationNode):
 
     def _freeze(self, wanted: bool) -> str:
         self._topics.frozen = wanted
-        return 'commands are ignored' if wanted else 'commands are obeyed'
+        return 'commands are ignored' if wanted else 'commands are executed'
 
     def _on_replaced(self, restart: bool = False) -> None:
-        """Publish a state that has been set as the next one; during a pause at once."""
+        """Publish a state that was set as the next one; immediately during a pause."""
         self._control.replaced()
         if self._is_published:
             self._time.tick += 1  # no two states of one time
@@ -206,7 +205,7 @@ class Simulator(SimulationNode):
         if self._state.paused:
             self._publish()
 
-    # --- the rest -------------------------------------------------------------------------------
+    # --- parameters, subscribers, report --------------------------------------------------------
 
     def _timeouts(self) -> Timeouts:
         return Timeouts(self.parameters['command_timeout'], self.parameters['wrench_timeout'])
@@ -215,7 +214,7 @@ class Simulator(SimulationNode):
         self._pace.period = self._period()
 
     def _look_around(self) -> None:
-        """Look for subscribers; publish the time to those that join while it is paused."""
+        """Count subscribers; publish the time to those that join while it is paused."""
         self._outputs.count_listeners()
         if not self._state.is_running or self._state.awaited is not None:
             self._publish_clock()

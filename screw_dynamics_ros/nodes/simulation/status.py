@@ -1,7 +1,7 @@
 # Copyright 2026 The screw_dynamics_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""The condition of the simulation, for /diagnostics."""
+"""Diagnostics of the simulation."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from screw_dynamics_ros.ros.status import Level, Status
 
 
 class SimulationReport:
-    """What the diagnostics say of a simulation; rates are those since the last report.
+    """Diagnostics of a simulation; rates are since the last report.
 
     Parameters
     ----------
@@ -30,9 +30,9 @@ class SimulationReport:
     Attributes
     ----------
     lost : float
-        Time that was skipped [s]; may be set.
+        Skipped time [s]; may be set.
     ticks : int
-        Joint states so far; may be set.
+        Number of joint states so far; may be set.
     """
 
     def __init__(
@@ -50,7 +50,7 @@ class SimulationReport:
         self._unanswered, self._last_unanswered = self._unanswered + 1, instant
 
     def status(self, timeouts: Timeouts) -> Status:
-        """Return what is going on."""
+        """Return the current status."""
         status, clock = Status('simulation'), self._clock
         now, before = time.monotonic(), self._reported
         self._reported = now, self.lost, self.ticks, self._unanswered
@@ -90,19 +90,19 @@ class SimulationReport:
             status.report(
                 Level.WARN,
                 f'the effort limit of {self._powerless} is 0 in the '
-                'description, so that no motor moves them; correct <limit effort="..."/>',
+                'description, so that their motors are off; correct <limit effort="..."/>',
             )
         if self._unanswered > before[3]:
             status.report(
                 Level.WARN,
-                'no command answered a joint state in time (lock_step_timeout), and the simulation '
-                f'went on, {self._unanswered - before[3]} times; {self._last_unanswered}',
+                'no command arrived within lock_step_timeout, and the simulation continued, '
+                f'{self._unanswered - before[3]} times; {self._last_unanswered}',
             )
         return status
 
     @property
     def _condition(self) -> str:
-        """What the simulation does, in a word or two."""
+        """The run state in one or a few words."""
         state = self._state
         if state.stopped:
             return 'stopped'
@@ -111,7 +111,7 @@ class SimulationReport:
         return 'running' if state.awaited is None else 'waiting for a command'
 
     def _joints_without_power(self) -> str:
-        """Return the joints that no motor moves, by the description."""
+        """Return the joints with an effort limit of 0 in the description."""
         robot, joints = self._plant.joints.robot, self._plant.joints.joints
         limits = dict(zip(robot.joint_names, robot.limits.effort))
         return ', '.join(name for name in joints if limits[name] == 0.0)

@@ -1,7 +1,7 @@
 # Copyright 2026 The screw_dynamics_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""What requests do to the time of a simulation: pauses, and going on from another state."""
+"""Requests that affect the time of a simulation: pauses, resets and new states."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from screw_dynamics_ros.nodes.simulation.simulation_time import SimulationTime, 
 
 
 class TimeControl:
-    """Pauses of a simulation; after each, and after a stop, time goes on from the present.
+    """Pauses of a simulation; after a pause or stop, time continues from now.
 
     Parameters
     ----------
@@ -22,7 +22,7 @@ class TimeControl:
     simulated : SimulationTime
     pace : TickSchedule
     now : callable
-        Returns the time of the system [ns].
+        Returns the system time [ns].
     """
 
     def __init__(
@@ -32,11 +32,11 @@ class TimeControl:
 
     @property
     def seconds(self) -> str:
-        """The time of the simulation [s]."""
+        """The simulation time [s]."""
         return f'{self._time.stamp / NANOSECONDS:.9g}'
 
     def pause(self, wanted: bool) -> str:
-        """Begin or end a pause, and return what is so now; raises `RefusedError` after a stop."""
+        """Start or end a pause, and return a message; raises `RefusedError` after a stop."""
         if wanted:
             self._state.pause()
         elif self._state.paused:
@@ -45,12 +45,12 @@ class TimeControl:
         return f'{"paused" if wanted else "running"} at {self.seconds} s'
 
     def replaced(self) -> None:
-        """Let the simulation go on from another state, even if it had stopped."""
+        """Continue from a state that was set, even after a stop."""
         if self._state.stopped:
             self._restart()
         self._state.replaced()
 
     def _restart(self) -> None:
-        """Go on from now, after time has stood still."""
+        """Continue from now after a pause or stop."""
         self._pace.start(time.monotonic())
         self._time.skip_to(self._now())

@@ -46,36 +46,40 @@ def _number(name: str, default: float, description: str) -> Specification:
 
 LINK = Specification('link', '', 'The link.', rule='a link of the robot', read_only=True)
 
-#: The parameters of each thing, after its name, by what comes before that.
+#: Parameters of each kind of object, by prefix: `<prefix>.<name>.<parameter>`.
 TABLES = {
     'planes': (
         _vector('point', f'A point of the plane, {WHERE} [m].'),
-        _vector('normal', 'Direction away from its material, of any length.', (0.0, 0.0, 1.0)),
-        _number('stiffness', 1e4, 'Force per penetration of each contact point [N/m]; not 0.'),
-        _number(
-            'damping', 1.0, 'Relative increase of that force per velocity of penetration [s/m].'
+        _vector(
+            'normal',
+            'Normal vector that points out of the material, of any length.',
+            (0.0, 0.0, 1.0),
         ),
-        _number('friction', 0.5, 'Coefficient of dry friction.'),
+        _number('stiffness', 1e4, 'Contact stiffness of each point [N/m]; not 0.'),
+        _number(
+            'damping', 1.0, 'Relative increase of the contact force per penetration velocity [s/m].'
+        ),
+        _number('friction', 0.5, 'Coefficient of Coulomb friction.'),
     ),
     'contact_points': (
         LINK,
-        _vector('position', 'The point in the frame of the link [m].'),
-        _number('radius', 0.0, 'Radius of a sphere around the point, which touches planes [m].'),
+        _vector('position', 'Position of the point in the frame of the link [m].'),
+        _number('radius', 0.0, 'Radius of a contact sphere around the point [m].'),
     ),
     'springs': (
         LINK,
-        _vector('position', 'Where it is fixed, in the frame of the link [m].'),
-        _vector('anchor', f'Its other end, {WHERE} [m].'),
-        _number('stiffness', 100.0, 'Force per length [N/m].'),
-        _number('damping', 0.0, 'Force per velocity [N s/m].'),
-        _number('rest_length', 0.0, 'Length without a force [m].'),
+        _vector('position', 'Attachment point in the frame of the link [m].'),
+        _vector('anchor', f'Fixed end, {WHERE} [m].'),
+        _number('stiffness', 100.0, 'Stiffness [N/m].'),
+        _number('damping', 0.0, 'Damping [N s/m].'),
+        _number('rest_length', 0.0, 'Length at zero force [m].'),
     ),
 }
 
 
 @dataclass(frozen=True)
 class World:
-    """What a robot touches and is tied to."""
+    """The environment of a robot: planes, contact points and springs."""
 
     planes: tuple[Plane, ...] = ()
     contact_points: tuple[ContactPoint, ...] = ()
@@ -83,17 +87,17 @@ class World:
 
 
 def is_known(parameter: str) -> bool:
-    """Whether a parameter has the name of one of these."""
+    """Whether a parameter has the prefix of a kind of object."""
     return any(parameter.startswith(f'{prefix}.') for prefix in TABLES)
 
 
 def read_world(node: Node, parameters: Parameters) -> World:
-    """Declare the parameters of all that is named, and return what they describe.
+    """Declare the parameters of all named objects, and return the objects.
 
     Raises
     ------
     ArgumentError
-        If a value is impossible, or for something that is not named; the reason says which.
+        If a value is invalid, or belongs to an object that is not named.
     """
     planes, points, springs = (
         _sections(node, prefix, parameters[specification.name])
@@ -108,7 +112,7 @@ def read_world(node: Node, parameters: Parameters) -> World:
 
 
 def _sections(node: Node, prefix: str, names: Sequence[str]) -> dict[str, dict[str, Any]]:
-    """Return the values of each named thing."""
+    """Return the values of each named object."""
     sections = {}
     for name in dict.fromkeys(names):
         table = [each.renamed(f'{prefix}.{name}.{each.name}') for each in TABLES[prefix]]
@@ -122,13 +126,13 @@ def _sections(node: Node, prefix: str, names: Sequence[str]) -> dict[str, dict[s
 
 
 def _refuse_others(node: Node) -> None:
-    """Refuse values that would be ignored: of things that are not named, or with other fields."""
+    """Refuse values that would be ignored: of objects not named, or unknown parameters."""
     for name in getattr(node, '_parameter_overrides', ()):
         if is_known(name) and not node.has_parameter(name):
             prefix = name.partition('.')[0]
             specification = NAMES[list(TABLES).index(prefix)]
             fields = ', '.join(each.name for each in TABLES[prefix])
             raise ArgumentError(
-                f'parameter {name}: there is none; name the thing in {specification.name}, and '
-                f'give it some of {fields}'
+                f'parameter {name} does not exist; name the object in {specification.name}; its '
+                f'parameters are {fields}'
             )

@@ -18,7 +18,7 @@ A change within a change starts from the parameters at that moment.
 >>> carried.put('box', 'tool0', box, now=0.0, duration=4.0)
 >>> carried.bodies(1.0)['tool0'].mass
 0.5
->>> carried.take_off('box', now=1.0, duration=1.0)
+>>> carried.remove('box', now=1.0, duration=1.0)
 >>> carried.bodies(1.5)['tool0'].mass, carried.bodies(2.0)
 (0.25, {})
 
@@ -77,7 +77,7 @@ class PayloadTransitions:
                 self._begin(key, NO_PAYLOAD, now, duration)
         self._begin((name, link), body, now, duration)
 
-    def take_off(self, name: str, now: float, duration: float = 0.0) -> None:
+    def remove(self, name: str, now: float, duration: float = 0.0) -> None:
         """Let what is carried under a name disappear.
 
         What is disappearing already then does so over the new duration. Raises `UnknownNameError`

@@ -55,7 +55,7 @@ def test_parameters_are_those_of_a_recomputation(events):
         new = {key: (at(key, now), np.zeros(10), now, duration) for key in keys}
         if link is None:
             if any(at(key, now).any() or lines[key][1].any() for key in keys):
-                carried.take_off(name, now, duration)
+                carried.remove(name, now, duration)
                 lines.update(new)
         else:
             carried.put(name, link, body(seed), now, duration)
@@ -117,17 +117,17 @@ def test_impossible_transition_times(duration):
     with pytest.raises(ArgumentError, match='transition time'):
         carried.put('a', 'link2', body(2), now=0.0, duration=duration)
     with pytest.raises(ArgumentError, match='transition time'):
-        carried.take_off('a', now=0.0, duration=duration)
+        carried.remove('a', now=0.0, duration=duration)
     assert set(carried.bodies(0.0)) == {'link1'}
 
 
-def test_nothing_to_take_off():
+def test_nothing_to_remove():
     carried = PayloadTransitions()
     carried.put('a', 'link1', body(1), now=0.0)
     with pytest.raises(UnknownNameError, match="no payload 'b'; there is: a"):
-        carried.take_off('b', now=0.0)
-    carried.take_off('a', now=0.0, duration=5.0)
-    carried.take_off('a', now=1.0, duration=1.0)  # sooner than it would have been
+        carried.remove('b', now=0.0)
+    carried.remove('a', now=0.0, duration=5.0)
+    carried.remove('a', now=1.0, duration=1.0)  # sooner than it would have been
     assert carried.bodies(2.0) == {}
     with pytest.raises(UnknownNameError, match='there is: none'):
-        carried.take_off('a', now=2.0)
+        carried.remove('a', now=2.0)
