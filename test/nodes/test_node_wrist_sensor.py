@@ -216,7 +216,7 @@ def test_frame_of_the_messages_is_used(make):
     np.testing.assert_allclose(numbers(sent['wrench']), 0.0, atol=1e-9)
     assert sent['wrench'].header.frame_id == f'left_{FRAME}'
     assert not rig.sense(rig.stamp + MS, np.zeros(6), 'left_elsewhere')
-    assert 'several sensors' in rig.status().summary
+    assert 'one topic for each sensor' in rig.status().summary
     assert rig.set(sensor_frame='panda_link7')
     assert rig.stand(HOME, 30)['wrench'].header.frame_id == 'left_panda_link7'
 
@@ -305,7 +305,7 @@ UNUSABLE = (
 def test_unusable_messages_are_refused_with_the_reason(make):
     rig = make(sensor_frame=FRAME, **TOOL)
     assert rig.stand(HOME)
-    assert 'have not settled' in rig.status().summary  # recently
+    assert 'has not settled' in rig.status().summary  # recently
     assert rig.stand(HOME, 800)
     assert rig.status().level == Level.OK, rig.status().summary
     for change, reason in UNUSABLE:

@@ -1,7 +1,7 @@
 # Copyright 2026 The screw_dynamics_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Parameters of the node `wrist_sensor`, and the tool that they describe."""
+"""Parameters of the node `wrist_sensor`, and the tool built from them."""
 
 from __future__ import annotations
 
@@ -44,14 +44,14 @@ TABLE = (
     Specification(
         'sensor_frame',
         '',
-        'Link that is the frame of the sensor, regardless of its messages. Empty: header.frame_id '
-        'of its first message.',
+        'Link whose frame is the frame of the sensor, whatever header.frame_id is. Empty: '
+        'header.frame_id of the first message.',
         rule='a link of the robot, or empty',
     ),
     Specification(
         'sensor_sign',
         1.0,
-        '1: the sensor shows forces of the environment on the robot, as '
+        '1: the sensor reports the wrench of the environment on the robot, as '
         'force_torque_sensor_broadcaster does; -1: of the robot on the environment.',
         minimum=-1.0,
         maximum=1.0,
@@ -61,14 +61,14 @@ TABLE = (
     Specification(
         'frames',
         [''],
-        'Links for which the compensated wrench is published on ~/wrench_at/<link> as well.',
+        'Links for which the compensated wrench is also published on ~/wrench_at/<link>.',
         rule='links of the robot',
     ),
     Specification(
         'acceleration_cutoff',
         10.0,
-        'Cut-off frequency of the low-pass filter on accelerations, which are differences of '
-        'velocities [Hz]. 0: accelerations are taken as zero.',
+        'Cut-off frequency of the low-pass filter on accelerations, which are differentiated '
+        'velocities [Hz]. 0: zero accelerations are used.',
         minimum=0.0,
         maximum=1000.0,
     ),
@@ -82,7 +82,7 @@ TABLE = (
     Specification(
         'sensor_timeout',
         0.5,
-        'Time without a usable sensor message after which that is reported, and ~/tare and '
+        'Time without a valid sensor message after which a warning is reported and ~/tare and '
         '~/record_pose are refused [s].',
         minimum=0.001,
         maximum=3600.0,
@@ -90,15 +90,15 @@ TABLE = (
     Specification(
         'pose_samples',
         100,
-        'Number of latest sensor messages whose mean ~/tare and ~/record_pose take; at least 10, '
-        'or all if fewer, must be available without a pause.',
+        'Number of latest sensor messages that ~/tare and ~/record_pose average; at least 10, or '
+        'this number if smaller, must have arrived without a pause.',
         minimum=1,
         maximum=10_000,
     ),
     Specification(
         'rest_velocity_limit',
         0.05,
-        'Largest velocity of a joint, measured or derived from its positions, at which ~/tare and '
+        'Largest joint velocity, measured or derived from positions, at which ~/tare and '
         '~/record_pose are accepted [rad/s, m/s].',
         minimum=1e-6,
     ),
@@ -106,7 +106,7 @@ TABLE = (
 
 
 def tool_of(values: Mapping[str, Any]) -> RigidBody:
-    """Return the tool of the parameters; raises `InertiaError` if it is no body."""
+    """Return the tool; raises `InertiaError` if its inertia is physically impossible."""
     xx, xy, xz, yy, yz, zz = values['tool_inertia']
     return RigidBody(
         values['tool_mass'],

@@ -1,7 +1,7 @@
 # Copyright 2026 The screw_dynamics_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Whether the robot was at rest while a sensor was read."""
+"""Check whether the robot was at rest during sensor messages."""
 
 from __future__ import annotations
 
@@ -16,22 +16,22 @@ from screw_dynamics_ros.core.types import Array
 from screw_dynamics_ros.nodes.force_torque.sensor_messages import WrenchSample
 from screw_dynamics_ros.ros.joint_states.mapper import JointStateMapper
 
-MAX_STATES = 20_000  # joint states kept
+MAX_STATES = 20_000  # stored joint states
 MIN_SAMPLES = 10  # or pose_samples, if that is less
 
 
 class RestStates:
-    """The latest joint states, without a pause among them."""
+    """The latest joint states, without a pause between them."""
 
     def __init__(self) -> None:
         self._states: deque[tuple[int, Array, Array]] = deque(maxlen=MAX_STATES)
 
     def forget(self) -> None:
-        """Restart."""
+        """Discard all states."""
         self._states.clear()
 
     def observe(self, mapper: JointStateMapper) -> None:
-        """Keep the present state; only it after a pause."""
+        """Store the current state; after a pause discard earlier ones."""
         before = self._states[-1][0] if self._states else mapper.stamp - 1
         if mapper.restarted or not 0 < mapper.stamp - before <= mapper.policies.timeout:
             self.forget()
@@ -46,33 +46,33 @@ class RestStates:
         timeout: float,
         most: int,
     ) -> Array:
-        """Return the mean positions (n,) of the robot, at rest during samples.
+        """Return the mean positions (n,) of the robot, which must be at rest during the samples.
 
         Parameters
         ----------
         mapper : JointStateMapper
         samples : list of WrenchSample
-            The latest ones, without a pause among them.
+            The latest samples, without a pause between them.
         limit : float
             Largest velocity [rad/s, m/s].
         gap : float
-            By how much the stamps of states may end before those of samples [s].
+            Largest difference between first or last stamps of states and samples [s].
         timeout : float
             Largest age of the last sample [s].
         most : int
-            How many samples are asked for; a tenth, at least `MIN_SAMPLES`, must be there.
+            Requested number of samples; at least `MIN_SAMPLES`, or `most` if smaller, are required.
 
         Raises
         ------
         NotAtRestError
             The robot moves.
         ArgumentError
-            Samples or joint states are too few, too old, or of other times.
+            Too few or too old samples, or no joint states at their times.
         """
         now = time.monotonic()
         if len(samples) < min(MIN_SAMPLES, most):
             raise ArgumentError(
-                f'{len(samples)} sensor messages without a pause, and at least '
+                f'{len(samples)} sensor messages without a pause, at least '
                 f'{min(MIN_SAMPLES, most)} are needed: call again later; see /diagnostics'
             )
         if now - samples[-1].arrival > timeout:
@@ -90,8 +90,8 @@ class RestStates:
             samples[0].stamp + gap * 1e9
         ):
             raise ArgumentError(
-                'there are no joint states of the time of the sensor messages: their stamps differ '
-                f'by {abs(states[-1][0] - samples[-1].stamp) * 1e-9:.3g} s; check the clocks, or '
+                'no joint states match the stamps of the sensor messages, which differ by '
+                f'{abs(states[-1][0] - samples[-1].stamp) * 1e-9:.3g} s; check the clocks, or '
                 'call again later'
             )
         return self._at_rest(mapper, states, limit)
@@ -112,7 +112,7 @@ class RestStates:
             raise NotAtRestError(
                 f'{mapper.joints[k]} moves: {speeds[k]:.3g} rad/s or m/s, by {spread[k]:.3g} rad '
                 f'or m within {seconds:.3g} s, more than rest_velocity_limit ({limit:g}) allows; '
-                'let the robot come to rest and call again'
+                'wait until the robot is at rest and call again'
             )
         mean: Array = q[0] + moved.mean(axis=0)
         return mean

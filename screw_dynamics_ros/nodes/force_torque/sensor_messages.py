@@ -1,7 +1,7 @@
 # Copyright 2026 The screw_dynamics_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Messages of a force-torque sensor: checked, and the latest kept."""
+"""Messages of a force-torque sensor: validation, and a buffer of the latest."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from screw_dynamics_ros.core.errors import ArgumentError
 from screw_dynamics_ros.core.types import Array
 from screw_dynamics_ros.ros.names import shown
 
-#: Time [ns] by which stamps may run backwards before it is another run of time.
+#: Largest backward step of stamps [ns]; a larger one is a restart of the clock.
 MAX_BACKWARD_JUMP_NS = 10**9
 
 
 class WrenchSample(NamedTuple):
-    """What one message says.
+    """Contents of one message.
 
     Attributes
     ----------
@@ -30,7 +30,7 @@ class WrenchSample(NamedTuple):
     wrench : (6,) array
         Moment and force of the environment on the robot.
     arrival : float
-        On the monotonic clock [s].
+        Arrival time on the monotonic clock [s].
     """
 
     stamp: int
@@ -39,14 +39,14 @@ class WrenchSample(NamedTuple):
 
 
 class SensorMessages:
-    """The latest samples without a pause among them.
+    """The latest samples without a pause between them.
 
     Attributes
     ----------
     accepted : int
-        Messages so far.
+        Number of accepted messages.
     frame : str
-        header.frame_id of the first one, '' before.
+        header.frame_id of the first message, '' before.
     """
 
     def __init__(self) -> None:
@@ -55,19 +55,19 @@ class SensorMessages:
 
     @property
     def last(self) -> float:
-        """When the last one came, on the monotonic clock [s]; -inf before."""
+        """Arrival of the last message on the monotonic clock [s]; -inf before."""
         return self._samples[-1].arrival if self._samples else -math.inf
 
     def keep(self, most: int) -> None:
-        """Keep that many from now on."""
+        """Set the number of stored samples."""
         self._samples = deque(self._samples, most)
 
     def forget(self) -> None:
-        """Forget the samples."""
+        """Discard the samples."""
         self._samples.clear()
 
     def restart(self) -> None:
-        """Forget the samples and the frame."""
+        """Discard the samples and the frame."""
         self.forget()
         self.frame = ''
 
@@ -78,17 +78,17 @@ class SensorMessages:
         ----------
         message : geometry_msgs.msg.WrenchStamped
         frame : str
-            The frame that is set; '' for that of the first message, which all must have then.
+            Parameter sensor_frame; if '', all messages must have the frame of the first one.
         sign : float
-            1, or -1 for a sensor that shows the opposite.
+            1, or -1 for a sensor that reports the opposite wrench.
         longest : float
-            Pause after which samples before it are forgotten [s].
+            Duration of a pause after which earlier samples are discarded [s].
 
         Raises
         ------
         ArgumentError
-            For numbers that are not finite, another frame, and a stamp that is missing or does not
-            advance. The message is not used.
+            For numbers that are not finite, another frame, and a missing or repeated stamp. The
+            message is not used.
         """
         f, n, header = message.wrench.force, message.wrench.torque, message.header
         wrench = sign * np.array([n.x, n.y, n.z, f.x, f.y, f.z])
@@ -98,12 +98,12 @@ class SensorMessages:
             self._check_frame(header.frame_id)
         stamp = header.stamp.sec * 10**9 + header.stamp.nanosec
         if stamp == 0:
-            raise ArgumentError('it has no stamp, by which the motion is found')
+            raise ArgumentError('it has no stamp, which is needed to find the motion')
         before = self._samples[-1].stamp if self._samples else stamp - 1
         if before - MAX_BACKWARD_JUMP_NS < stamp <= before:
             raise ArgumentError(
-                'its stamp is not later than that of the one before: by '
-                f'{(before - stamp) * 1e-9:g} s'
+                'its stamp is not later than the previous one: it is '
+                f'{(before - stamp) * 1e-9:g} s earlier'
             )
         if not 0 < stamp - before <= longest * 1e9:
             self.forget()
@@ -118,11 +118,11 @@ class SensorMessages:
         self.frame = self.frame or frame
         if frame != self.frame:
             raise ArgumentError(
-                f'its frame is another one: {shown(frame)!r}, that of the first one '
-                f'{shown(self.frame)!r}; several sensors on one topic, or set sensor_frame'
+                f'its frame differs from the first one: {shown(frame)!r} instead of '
+                f'{shown(self.frame)!r}; use one topic for each sensor, or set sensor_frame'
             )
 
     @property
     def samples(self) -> list[WrenchSample]:
-        """The latest ones."""
+        """The stored samples."""
         return list(self._samples)

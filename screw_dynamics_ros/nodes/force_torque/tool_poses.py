@@ -1,7 +1,7 @@
 # Copyright 2026 The screw_dynamics_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Services that need the robot at rest: bias, poses, and the tool that they tell."""
+"""Services for a robot at rest: tare, record poses, identify the tool."""
 
 from __future__ import annotations
 
@@ -39,12 +39,12 @@ MAX_POSES = 1000
 
 
 class RestingPose(NamedTuple):
-    """What the sensor shows in one pose.
+    """Mean reading of the sensor in one pose.
 
     Attributes
     ----------
     stamp : int
-        Of the last sample [ns].
+        Stamp of the last sample [ns].
     q : (n,) array
         Mean positions.
     wrench : (6,) array
@@ -66,7 +66,7 @@ class ToolPoses:
     node : rclpy.node.Node
     host : ModelHost
     parameters : Parameters
-        With the values of `parameters.TABLE`; bias and tool are set there.
+        With the rows of `parameters.TABLE`; the services set bias and tool.
     sensor : SensorMessages
 
     Attributes
@@ -95,7 +95,7 @@ class ToolPoses:
     def bind(
         self, model: RunningModel, mapper: JointStateMapper, frame: str, motion: Formula | None
     ) -> None:
-        """Adopt a new model; poses of another robot or frame are forgotten."""
+        """Adopt a new model; discard poses of another robot or frame."""
         if mapper is not self._mapper:
             self.rest.forget()
         if (model.text, frame) != (self._text, self._frame):
@@ -104,18 +104,18 @@ class ToolPoses:
         self._text, self._frame = model.text, frame
 
     def forget(self) -> None:
-        """Forget all poses."""
+        """Discard all poses."""
         self._poses.clear()
 
     def report(self, status: Status) -> None:
-        """Say how many poses there are."""
+        """Report the number of poses."""
         status.values['poses recorded'] = str(len(self._poses))
         self._services.report(status)
 
     # --- requests -------------------------------------------------------------------------------
 
     def _present(self) -> RestingPose:
-        """Return the present reading; raises `ScrewDynamicsError` if it cannot be estimated."""
+        """Return the current reading; raises `ScrewDynamicsError` unless the robot is at rest."""
         mapper, value = self._mapper, self._parameters
         self._known_motion()
         assert mapper is not None
@@ -135,7 +135,7 @@ class ToolPoses:
         """Return the output with the motion; raises `MissingDescriptionError` without one."""
         if self._motion is None or self._model is None:
             raise MissingDescriptionError(
-                'no robot description, or no frame of the sensor in it; see /diagnostics'
+                'no robot description, or it does not contain the sensor frame; see /diagnostics'
             )
         return self._motion
 
@@ -156,7 +156,7 @@ class ToolPoses:
 
     def _record(self) -> str:
         if len(self._poses) >= MAX_POSES:
-            raise ArgumentError(f'{MAX_POSES} poses are recorded: call ~/forget_poses')
+            raise ArgumentError(f'already {MAX_POSES} poses, the maximum: call ~/forget_poses')
         pose = self._present()
         self._poses.append(pose)
         return f'pose {len(self._poses)}: mean of {pose.samples} sensor messages'
@@ -164,7 +164,7 @@ class ToolPoses:
     def _forget(self) -> str:
         count = len(self._poses)
         self._poses.clear()
-        return f'{count} poses forgotten'
+        return f'{count} poses discarded'
 
     def _identify(self, request: Any, response: Any) -> None:
         self._known_motion()
@@ -177,7 +177,7 @@ class ToolPoses:
         if request.apply:
             inertia = self._parameters['tool_inertia']
             self._set(tool_mass=tool.mass, tool_center_of_mass=tool.com.tolist(), bias=tool.bias)
-            response.message = f'active from now on, with tool_inertia {inertia}'
+            response.message = f'applied, with tool_inertia {inertia}'
 
     def _set(self, bias: Array, **tool: Any) -> None:
         """Set parameters, all or none; raises `ArgumentError`."""

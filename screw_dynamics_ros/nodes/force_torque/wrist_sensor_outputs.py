@@ -1,7 +1,7 @@
 # Copyright 2026 The screw_dynamics_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Outputs of the node `wrist_sensor`: what the environment exerts on the tool beyond the sensor."""
+"""Outputs of the node `wrist_sensor`: the external wrench on the tool."""
 
 from __future__ import annotations
 
@@ -48,13 +48,13 @@ from screw_dynamics_ros.ros.topics.channel import Channel
 from screw_dynamics_ros.ros.topics.publishers import Publishers
 
 INPUT, OUTPUT = 'wrench', '~/wrench'
-MAX_KINDS = 20  # of refusals
-STATE_HISTORY = 200  # joint states among which that of a sensor message is looked for
+MAX_KINDS = 20  # of refusals reported
+STATE_HISTORY = 200  # joint states in which the one of a sensor message is searched
 
 
 @dataclass(frozen=True)
 class Refusal:
-    """Sensor messages refused for one kind of reason: when last [s], how often, and why."""
+    """Sensor messages refused for one kind of reason: time of the last [s], count, reason."""
 
     last: float
     count: int
@@ -63,16 +63,16 @@ class Refusal:
 
 @dataclass(frozen=True)
 class SensorPlan(Plan):
-    """What is needed of a robot.
+    """Outputs and settings for one robot.
 
     Attributes
     ----------
     frame : str
-        The link of the sensor, '' if it is not known or the robot does not have it.
+        The link of the sensor, '' if it is unknown or the robot does not have it.
     fault : str
-        Why there is none.
+        Reason for an empty frame.
     tokens : dict
-        Further links, with the last parts of their topics.
+        Further links, with the last part of their topic names.
     motion : Formula or None
         `sensor_motion`, then the poses of the sensor in the frames of these links, flat.
     acceleration : FilteredAcceleration
@@ -88,8 +88,8 @@ class SensorPlan(Plan):
 class WristSensor:
     """`~/wrench`, `~/wrench_at/<frame>`, and the services that identify tool and bias.
 
-    Each message of the sensor is answered by one, with its stamp and the motion at that time, as
-    joint states tell it; weight and inertia of the tool and the bias are removed.
+    For each sensor message one wrench with the same stamp is published; bias, weight and inertial
+    forces of the tool are removed. The motion at that time is from the joint states.
     """
 
     def __init__(self, node: Node, host: ModelHost) -> None:
@@ -105,7 +105,7 @@ class WristSensor:
         self._poses = ToolPoses(node, host, self._parameters, self._sensor)
         self._check({})
         self._follow()
-        self._publishers.get(WrenchStamped, OUTPUT)  # there before its frame is known
+        self._publishers.get(WrenchStamped, OUTPUT)  # exists before its frame is known
         node.create_subscription(
             WrenchStamped,
             INPUT,
@@ -117,10 +117,10 @@ class WristSensor:
     # --- the robot ------------------------------------------------------------------------------
 
     def plan(self, robot: Robot) -> SensorPlan:
-        """Find the frame of the sensor on the robot, and the source of its motion."""
+        """Find the link of the sensor, and return the formula for its motion."""
         wanted, names = self._frame, robot.link_names
         acceleration = FilteredAcceleration(len(scalar_joints(robot)))
-        fault = '' if wanted else 'no message of the sensor so far, and sensor_frame is not set'
+        fault = '' if wanted else 'no sensor message so far, and sensor_frame is not set'
         if wanted and wanted not in names:
             fault = (
                 f'robot {robot.description.name} has no link {printable(wanted)}: set sensor_frame '
@@ -143,7 +143,7 @@ class WristSensor:
         )
 
     def stages(self) -> list[Stage]:
-        """Return what acts on each joint state."""
+        """Return the stages that process each joint state."""
         return [
             Stage(observe=self._poses.rest.observe),
             Stage(prepare=self._advance, consume=lambda mapper, sent: self._keep_motion(mapper)),
@@ -173,7 +173,7 @@ class WristSensor:
     # --- joint states ---------------------------------------------------------------------------
 
     def _advance(self) -> None:
-        """Take in the velocities of a state, before anything is computed for it."""
+        """Update the filtered accelerations before a state is evaluated."""
         adopted = self._adopted
         if adopted is None or adopted.plan.motion is None:
             return
@@ -185,7 +185,7 @@ class WristSensor:
             filtered.restart()
 
     def _keep_motion(self, mapper: JointStateMapper) -> None:
-        """Keep the motion of the sensor in a state."""
+        """Store the motion of the sensor in a state."""
         adopted = self._adopted
         if adopted is None or adopted.plan.motion is None:
             return
@@ -198,7 +198,7 @@ class WristSensor:
     # --- sensor messages ------------------------------------------------------------------------
 
     def _on_wrench(self, message: WrenchStamped) -> None:
-        """Publish what the environment exerts, if the motion at that time is known."""
+        """Publish the external wrench, if the motion at that time is known."""
         value = self._parameters
         try:
             sample = self._sensor.take(
@@ -222,11 +222,11 @@ class WristSensor:
                 channel.put(swap_linear_angular(numbers), sample.stamp)
 
     def _motion_at(self, stamp: int) -> Array:
-        """Return what was kept of a time [ns]; raises `ArgumentError` if there is none."""
+        """Return the motion at a time [ns]; raises `ArgumentError` if it is unknown."""
         if not len(self._motions):
             raise ArgumentError(
-                'there is no motion: no joint states with velocities so far, or their '
-                'accelerations have not settled since the last pause'
+                'the motion is unknown: no joint states with velocities so far, or the filter of '
+                'accelerations has not settled since the last pause'
             )
         try:
             return self._motions.at(stamp, round(self._parameters['match_limit'] * 1e9))
@@ -234,7 +234,7 @@ class WristSensor:
             raise ArgumentError(f'no joint state matches its stamp: {error}') from None
 
     def _find_frame(self) -> None:
-        """Take the frame of the first message, if none is set."""
+        """Use the frame of the first message if sensor_frame is empty."""
         frame = self._parameters['sensor_frame'] or self._sensor.frame
         prefix = self._host.parameters['frame_prefix']
         if not self._parameters['sensor_frame'] and prefix and frame.startswith(prefix):
@@ -253,7 +253,7 @@ class WristSensor:
     # --- report ---------------------------------------------------------------------------------
 
     def status(self) -> Status:
-        """Report the sensor, the tool, and what is missing."""
+        """Report the sensor, the tool, and missing inputs."""
         status, adopted = Status('outputs'), self._adopted
         value = self._parameters
         status.values.update(
@@ -273,7 +273,7 @@ class WristSensor:
             age = now - self._sensor.last
             status.report(
                 Level.WARN,
-                f'no usable message on {self._node.resolve_topic_name(INPUT)}'
+                f'no valid message on {self._node.resolve_topic_name(INPUT)}'
                 + (f' for {age:.3g} s' if math.isfinite(age) else ' so far'),
             )
         if adopted is not None and adopted.plan.fault:
@@ -297,7 +297,7 @@ class WristSensor:
     # --- parameters -----------------------------------------------------------------------------
 
     def _check(self, values: Mapping[str, Any]) -> None:
-        """Refuse what cannot be; raises `ScrewDynamicsError`."""
+        """Refuse invalid values; raises `ScrewDynamicsError`."""
         value = {**self._parameters.values, **values}
         tool_of(value)
         if abs(value['sensor_sign']) != 1.0:
@@ -323,7 +323,7 @@ class WristSensor:
             self._host.reload()
 
     def _follow(self) -> None:
-        """Apply the present values of the parameters."""
+        """Apply the current values of the parameters."""
         value = self._parameters
         self._inertia, self._bias = inertia_matrix(tool_of(value.values)), bias_of(value.values)
         self._sensor.keep(value['pose_samples'])
@@ -334,7 +334,7 @@ class WristSensor:
 def motion_of(robot: Robot, link: str, frames: Sequence[str]) -> Formula:
     """Return the output with the motion of a link, and its poses in other links.
 
-    It reads the parameter 'joint_accelerations', of the joints with one coordinate.
+    It reads the parameter 'joint_accelerations' of joints with one coordinate.
     """
     places = tuple(coordinates(robot, scalar_joints(robot))[1].tolist())
     a = Formula('accelerations', ('joint_accelerations',), scattered, (places, robot.nv))
@@ -352,13 +352,13 @@ def motion_of(robot: Robot, link: str, frames: Sequence[str]) -> Formula:
 
 
 def scattered(values: Array, places: tuple[int, ...], size: int) -> Array:
-    """Return a vector of `size` with values at some places, zero elsewhere."""
+    """Return a vector (size,) with values at some indices, zero elsewhere."""
     result = zeros(size, values)
     result[list(places)] = values
     return result
 
 
 def motion_and_poses(V: Array, dV: Array, gravity: Array, C: Array, *frames: Array) -> Array:
-    """Return `sensor_motion`, and the pose of the sensor in other frames, in one vector."""
+    """Return `sensor_motion` and the poses of the sensor in other frames, in one vector."""
     poses = [relative_pose(C, frame) for frame in frames]
     return np.concatenate([sensor_motion(V, dV, C, gravity), *(pose.ravel() for pose in poses)])

@@ -1,7 +1,7 @@
 # Copyright 2026 The screw_dynamics_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""The platform of a node, made of its parameters, and the joints that move it."""
+"""The wheeled platform of a node, built from its parameters, and its joints."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from screw_dynamics_ros.core.mobile import platforms
 from screw_dynamics_ros.core.mobile.wheeled_platform import WheeledPlatform
 from screw_dynamics_ros.nodes.mobile_base.parameters import DIFFERENTIAL, axis_limits
 
-#: Which dimensions each platform needs besides wheel_radius.
+#: Required dimensions of each platform, in addition to wheel_radius.
 DIMENSIONS = {
     DIFFERENTIAL: ('wheel_separation',),
     'bicycle': ('wheelbase',),
@@ -35,7 +35,7 @@ class MobileBase:
     ----------
     platform : WheeledPlatform
     wheels : tuple of tuples of str
-        Joints of each driven wheel, in the order of the platform; those of one wheel turn alike.
+        Joints of each driven wheel, in the order of the platform; those of one wheel turn together.
     steering : tuple of str
         Joint of each steered wheel.
     """
@@ -51,7 +51,7 @@ class MobileBase:
 
 
 def make_base(values: Mapping[str, Any]) -> MobileBase:
-    """Return the platform of the parameters; raises `ArgumentError` that names what is missing."""
+    """Return the platform; raises `ArgumentError` with the missing or invalid parameter."""
     kind = values['platform']
     for name in ('wheel_radius', *DIMENSIONS[kind]):
         if not values[name] > 0.0:
@@ -71,12 +71,12 @@ def make_base(values: Mapping[str, Any]) -> MobileBase:
     base = MobileBase(platform, wheels, tuple(values['steering_names']))
     double = sorted({name for name in base.joints if base.joints.count(name) > 1})
     if double:
-        raise ArgumentError(f'each joint moves one wheel, but {", ".join(double)} is named twice')
+        raise ArgumentError(f'each joint moves one wheel: {", ".join(double)} is named twice')
     odom_joints = values['odom_joint_names']
     if len(odom_joints) not in (0, 3) or set(odom_joints) & set(base.joints):
         raise ArgumentError(
-            'odom_joint_names must be three joints for x, y and heading, other ones than those of '
-            f'the wheels, or none, got {", ".join(odom_joints)}'
+            'odom_joint_names must be empty or three joints for x, y and heading that are not '
+            f'joints of wheels, got {", ".join(odom_joints)}'
         )
     axis_limits(values)
     return base

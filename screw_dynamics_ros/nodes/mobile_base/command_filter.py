@@ -1,7 +1,7 @@
 # Copyright 2026 The screw_dynamics_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Commanded twists on their way to the wheels: filtered, limited, ended in time."""
+"""Filter of commanded twists: feasibility, limits, timeout."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ CHANGE_TOLERANCE = 1e-9  # rad/s, m/s
 
 
 class CommandFilter:
-    """Passes on the newest command, as far as the platform can follow it.
+    """Returns the feasible and limited part of the newest command.
 
     Parameters
     ----------
@@ -35,7 +35,7 @@ class CommandFilter:
     Attributes
     ----------
     acting : str
-        What changes the command at present, '' for nothing.
+        Reasons for changes to the current command; '' if it is unchanged.
     """
 
     def __init__(self, platform: WheeledPlatform, values: Callable[[], Mapping[str, Any]]) -> None:
@@ -45,13 +45,13 @@ class CommandFilter:
         self._resting, self.acting = True, ''
 
     def adapt(self) -> None:
-        """Adopt changed limits; the motion goes on from the last twist."""
+        """Adopt changed limits; the motion continues from the last twist."""
         self._limiter = self._limiter.with_axes(axis_limits(self._values()))
 
     def take(self, twist: ArrayLike, now: float) -> None:
-        """Let a command (omega, v_x, v_y) be active from now [s], for cmd_vel_timeout.
+        """Activate a command (omega, v_x, v_y) at a time [s], for cmd_vel_timeout.
 
-        Raises `ArgumentError` if it is not finite; the one before stays active.
+        Raises `ArgumentError` if it is not finite; the previous command stays active.
         """
         wanted = vector('the command', 3, twist)
         if not np.isfinite(wanted).all():
@@ -60,9 +60,9 @@ class CommandFilter:
         self._resting = False
 
     def next(self, now: float, dt: float) -> Array | None:
-        """Return the twist to be made now, dt [s] after the one before; None at rest.
+        """Return the twist for now, dt [s] after the previous one; None at rest.
 
-        The last twist before that is zero.
+        The last twist before rest is zero.
         """
         if self._resting:
             return None
@@ -72,7 +72,7 @@ class CommandFilter:
         given = self._curved(self._limiter.limit(possible, dt))
         reasons = [] if is_fresh else ['the command has timed out']
         if np.abs(possible - wanted).max() > CHANGE_TOLERANCE:
-            reasons.append('the platform cannot make the twist')
+            reasons.append('not feasible for the platform')
         if self._limiter.acted:
             reasons.append('limits')
         self.acting = ', '.join(reasons)

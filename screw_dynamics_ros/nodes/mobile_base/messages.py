@@ -31,13 +31,13 @@ from screw_dynamics_ros.core.mobile.odometry import Odometry
 from screw_dynamics_ros.core.types import Array
 from screw_dynamics_ros.ros.messages.templates import vector
 
-#: Where (phi, x, y) stand in the order x, y, z, roll, pitch, yaw of covariances in ROS.
+#: Indices of (phi, x, y) in the order x, y, z, roll, pitch, yaw of ROS covariances.
 COVARIANCE_INDICES = (5, 0, 1)
-TILT_TOLERANCE = 1e-3  # of a quaternion: how far a pose that is set may be tilted
+TILT_TOLERANCE = 1e-3  # of x and y of the quaternion of a pose that is set
 
 
 def stamp_of(nanoseconds: int) -> Time:
-    """Return a stamp [ns] as message."""
+    """Return a stamp [ns] as a message."""
     return Time(sec=nanoseconds // 10**9, nanosec=nanoseconds % 10**9)
 
 
@@ -60,7 +60,7 @@ def odometry_message(
     Parameters
     ----------
     odometry : Odometry
-        With the pose.
+        Provides the pose.
     twist, twist_covariance : (3,), (3, 3) arrays
         (omega, v_x, v_y) in the frame of the platform.
     frames : tuple of str
@@ -98,14 +98,14 @@ def joint_state(names: Sequence[str], odometry: Odometry, twist: Array, stamp: i
 
 
 def covariance(P: Array, diagonal: ArrayLike) -> list[float]:
-    """Return the 36 numbers of a covariance of (phi, x, y) with variances added."""
+    """Return the 36 elements of a covariance of (phi, x, y), with variances added."""
     whole = np.diag(np.asarray(diagonal, dtype=float))
     whole[np.ix_(COVARIANCE_INDICES, COVARIANCE_INDICES)] += P
     return [float(number) for number in whole.ravel()]
 
 
 def heading(phi: float) -> Quaternion:
-    """Return the quaternion of a turn about z [rad]."""
+    """Return the quaternion of a rotation about z [rad]."""
     return Quaternion(x=0.0, y=0.0, z=math.sin(0.5 * phi), w=math.cos(0.5 * phi))
 
 
@@ -122,7 +122,7 @@ def read_pose(message: PoseWithCovarianceStamped, frame: str) -> tuple[Array, Ar
     if not np.isfinite(numbers).all() or not abs(q @ q - 1.0) < TILT_TOLERANCE:
         raise ArgumentError('numbers must be finite and the orientation a unit quaternion')
     if max(abs(o.x), abs(o.y)) > TILT_TOLERANCE:
-        raise ArgumentError('the pose is tilted; a platform turns about z only')
+        raise ArgumentError('the pose is tilted; a platform rotates about z only')
     R = quaternions.to_matrix(q / np.sqrt(q @ q))
     phi = math.atan2(R[1, 0], R[0, 0])
     turn = np.eye(3)

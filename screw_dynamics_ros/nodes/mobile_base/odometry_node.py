@@ -43,10 +43,10 @@ HOUSEKEEPING_PERIOD_S = 0.1
 
 
 class OdometryNode:
-    """Publishes where a platform is, and the commands that it can follow.
+    """Publishes the pose of a wheeled platform, and limited commands.
 
-    When the path is lost (a gap, a clock set back, a jump of an encoder) nothing is published until
-    ~/reset or ~/set_pose: a pose that continues as if nothing had happened would be wrong.
+    When the path is lost (a gap, a clock set back, an encoder jump), nothing is published until
+    ~/reset or ~/set_pose, because the pose would be wrong.
 
     Parameters
     ----------
@@ -108,7 +108,7 @@ class OdometryNode:
             self._commands.adapt()
 
     def _policies(self, changes: dict[str, Any] | None = None) -> Policies:
-        """Return the policies of joint states; who measures velocities only needs no positions."""
+        """Return the policies of joint states; measured velocities make positions optional."""
         found = policies(self.parameters, changes)
         is_measured_by_velocity = not self.parameters['position_feedback']
         if is_measured_by_velocity and not self._base.steering:
@@ -119,8 +119,8 @@ class OdometryNode:
 
     def _on_state(self, mapper: JointStateMapper) -> None:
         if not (mapper.has_velocity or self.parameters['position_feedback']):
-            return  # the status of the joint states says so
-        # Of several publishers each brings some wheels: a step is one in which all have been read.
+            return  # reported in the status of the joint states
+        # Several publishers may each report some wheels; a step needs a new reading of all.
         stamps = mapper.stamps
         if not (mapper.restarted or (stamps > self._read).all()):
             return
@@ -162,7 +162,7 @@ class OdometryNode:
         self._obey(UNSTAMPED, message, 0.0)
 
     def _obey(self, topic: str, twist: Twist, age: float) -> None:
-        """Let a command be active from now, or keep why not."""
+        """Activate a command, or store the reason why it is refused."""
         components = twist.angular.z, twist.linear.x, twist.linear.y
         try:
             if age > self.parameters['cmd_vel_timeout']:
@@ -174,11 +174,11 @@ class OdometryNode:
             self._refused.pop(topic, None)
 
     def _tick(self) -> None:
-        """Pass on a command; integrate it where there is no feedback."""
+        """Publish the limited command; integrate it in open loop."""
         now = self._now
         dt = now - self._ticked
         self._ticked = now
-        if not 0.0 < dt <= self.parameters['max_gap']:  # the first one, or the clock was set
+        if not 0.0 < dt <= self.parameters['max_gap']:  # first tick, or the clock was set
             return
         twist = self._commands.next(now, dt)
         stamp = round(now * NANOSECONDS)
@@ -194,13 +194,13 @@ class OdometryNode:
 
     @property
     def _now(self) -> float:
-        """Time of the clock of the node [s]."""
+        """Time of the node's clock [s]."""
         return 1e-9 * self._node.get_clock().now().nanoseconds
 
     # --- report ---------------------------------------------------------------------------------
 
     def status(self) -> Status:
-        """Report where the platform is, how sure that is, and what was refused."""
+        """Report the pose, its standard deviations, and refused messages."""
         status, path = Status('odometry'), self._path
         odometry = path.odometry
         phi, x, y = odometry.pose
@@ -212,9 +212,9 @@ class OdometryNode:
                     f'{deviations[k]:.3g}' for k in (1, 2, 0)
                 ),
                 'distance [m]': f'{path.distance:.3f}',
-                'slip by wheels that disagree [m/s]': f'{path.slip:.3g}',
+                'slip from inconsistent wheels [m/s]': f'{path.slip:.3g}',
                 'published': str(self._outputs.count),
-                'command': self._commands.acting or 'passed on as it is',
+                'command': self._commands.acting or 'unchanged',
             }
         )
         if path.lost:

@@ -1,7 +1,7 @@
 # Copyright 2026 The screw_dynamics_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Parameters of the node `odometry`; names and meanings as in diff_drive_controller."""
+"""Parameters of the node `odometry`, as in diff_drive_controller."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ from screw_dynamics_ros.ros.parameters import Specification
 #: Axes of commands in the order of twists (omega, v_x, v_y), and their units.
 AXES = (('angular.z', 'rad'), ('linear.x', 'm'), ('linear.y', 'm'))
 
-#: Of each axis: name, meaning, per which time, meaning of 0.
+#: Of each axis: name, meaning, divisor of the unit, meaning of 0.
 BOUNDS = (
     ('max_velocity', 'Largest speed', '/s', 'no limit'),
-    ('min_velocity', 'Largest speed in reverse, negative', '/s', 'that of max_velocity'),
+    ('min_velocity', 'Largest speed in reverse, negative', '/s', 'as max_velocity'),
     ('max_acceleration', 'Largest acceleration', '/s^2', 'no limit'),
-    ('max_deceleration', 'Largest deceleration, negative', '/s^2', 'that of max_acceleration'),
+    ('max_deceleration', 'Largest deceleration, negative', '/s^2', 'as max_acceleration'),
     ('max_jerk', 'Largest jerk', '/s^3', 'no limit'),
 )
 NEGATIVE = ('min_velocity', 'max_deceleration')
@@ -40,14 +40,14 @@ PLATFORM = (
     Specification(
         'left_wheel_names',
         [''],
-        'Joints of the wheels on the left of a differential drive; several turn alike.',
+        'Joints of the left wheels of a differential drive; several turn together.',
         rule='names of joints; needed for a differential drive',
         read_only=True,
     ),
     Specification(
         'right_wheel_names',
         [''],
-        'The same on the right.',
+        'Joints of the right wheels of a differential drive; several turn together.',
         rule='names of joints; needed for a differential drive',
         read_only=True,
     ),
@@ -63,7 +63,7 @@ PLATFORM = (
     Specification(
         'steering_names',
         [''],
-        'Joints that steer: bicycle: front; ackermann: front left and right; swerve: in the order '
+        'Steering joints: bicycle: front; ackermann: front left and right; swerve: in the order '
         'of wheel_positions.',
         rule='names of joints, one for each steered wheel',
         read_only=True,
@@ -102,7 +102,7 @@ PLATFORM = (
     Specification(
         'wheel_positions',
         [],
-        'x and y of each swerve wheel, one after the other [m].',
+        'x and y of each swerve wheel: x1, y1, x2, y2 and so on [m].',
         rule='two numbers for each of wheel_names',
         read_only=True,
     ),
@@ -150,13 +150,13 @@ ODOMETRY = (
     Specification(
         'open_loop',
         False,
-        'Whether to integrate the commands that are passed on instead of joint_states.',
+        'Whether to integrate the commands on ~/cmd_vel_out instead of joint_states.',
         read_only=True,
     ),
     Specification(
         'position_feedback',
         True,
-        'Whether wheels are measured by their positions, or by their velocities.',
+        'Whether odometry uses positions (true) or velocities (false) of the wheels.',
         read_only=True,
     ),
     Specification(
@@ -170,14 +170,14 @@ ODOMETRY = (
     Specification(
         'pose_covariance_diagonal',
         [1e-6] * 6,
-        'Variances that are added to those of the wheels [m^2, rad^2]: x, y, z, roll, pitch, yaw.',
+        'Variances added to the pose covariance [m^2, rad^2]: x, y, z, roll, pitch, yaw.',
         minimum=0.0,
         size=6,
     ),
     Specification(
         'twist_covariance_diagonal',
         [1e-6] * 6,
-        'The same for the twist [m^2/s^2, rad^2/s^2].',
+        'Variances added to the twist covariance [m^2/s^2, rad^2/s^2].',
         minimum=0.0,
         size=6,
     ),
@@ -191,21 +191,21 @@ ODOMETRY = (
     Specification(
         'wheel_noise_across',
         1e-5,
-        'Variance of the slip across a wheel, per distance [m^2/m].',
+        'Variance of the lateral slip of a wheel, per distance [m^2/m].',
         minimum=0.0,
         read_only=True,
     ),
     Specification(
         'max_gap',
         0.5,
-        'Longest time between two joint states over which the path is still known [s].',
+        'Longest time between two joint states; after a longer one the path is lost [s].',
         minimum=0.001,
         maximum=60.0,
     ),
     Specification(
         'max_wheel_velocity',
         200.0,
-        'A wheel cannot turn faster [rad/s]: larger steps are faults of the encoder.',
+        'Largest possible wheel velocity [rad/s]; larger steps are encoder faults.',
         minimum=0.1,
     ),
 )
@@ -220,21 +220,23 @@ COMMANDS = (
     Specification(
         'cmd_vel_timeout',
         0.5,
-        'Time for which a command is active [s]; afterwards the platform stops.',
+        'Time after which a command ends and the platform stops [s].',
         minimum=0.01,
         maximum=60.0,
     ),
     Specification(
         'filter_length',
         0.5,
-        'Speed with the same weight as 1 rad/s when a command must be changed [m].',
+        'Weight of rotation against translation when a command is not feasible [m]: 1 rad/s '
+        'weighs as much as this length per second.',
         minimum=0.001,
         maximum=1000.0,
     ),
     Specification(
         'max_steering_angle',
         0.0,
-        'Of a bicycle or ackermann platform [rad]: curvature of commands is limited. 0: none.',
+        'Largest steering angle of a bicycle or ackermann platform [rad], which limits the '
+        'curvature of commands. 0: no limit.',
         minimum=0.0,
         maximum=1.5,
     ),
@@ -266,7 +268,7 @@ def _names(axis: str) -> list[str]:
 
 
 def _limits(values: Mapping[str, float]) -> AxisLimits:
-    """Return the limits of one axis, where 0 stands for none."""
+    """Return the limits of one axis; 0 means no limit."""
     return AxisLimits(
         most=values['max_velocity'] or math.inf,
         least=values['min_velocity'] or None,

@@ -1,7 +1,7 @@
 # Copyright 2026 The screw_dynamics_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""What the node `odometry` publishes about the pose."""
+"""Outputs of the node `odometry` with the pose."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ LONG_AGO = -(2**62)
 
 
 class PoseOutputs:
-    """~/odom, /tf, and joints that represent the pose on `joint_states`.
+    """Publishes ~/odom, /tf, and joints that represent the pose on `joint_states`.
 
     Parameters
     ----------
@@ -33,9 +33,9 @@ class PoseOutputs:
     Attributes
     ----------
     frames : tuple of str
-        Those of parent and platform.
+        Parent frame and frame of the platform.
     count : int
-        Messages so far.
+        Number of messages so far.
     """
 
     def __init__(self, node: Node, parameters: Parameters) -> None:
@@ -51,11 +51,11 @@ class PoseOutputs:
             self._joints = node.create_publisher(JointState, 'joint_states', qos.OUTPUT)
 
     def restart(self) -> None:
-        """Let the next pose be due."""
+        """Publish the next pose immediately."""
         self._due = LONG_AGO
 
     def publish(self, path: FollowedPath, dt: float, steering: Array, stamp: int) -> None:
-        """Publish the pose after a step of dt [s], unless the last one was published just now."""
+        """Publish the pose after a step of dt [s], at most at publish_rate."""
         if self._due - self._period < stamp < self._due:
             return
         earliest = max(self._due + self._period, stamp + self._period // 2)

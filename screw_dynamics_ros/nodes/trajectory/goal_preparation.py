@@ -1,7 +1,7 @@
 # Copyright 2026 The screw_dynamics_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""What becomes of a goal before the controller gets it; computed in another process."""
+"""Preparation of a goal for the controller: rates, efforts, limits; in a separate process."""
 
 from __future__ import annotations
 
@@ -49,12 +49,12 @@ from screw_dynamics_ros.ros.names import printable
 SUCCESSFUL, INVALID_GOAL, INVALID_JOINTS, OLD_HEADER_TIMESTAMP = 0, -1, -2, -3
 
 MAX_POINTS = 2000
-MAX_REASON_LENGTH = 1000  # characters of a reason
+MAX_REASON_LENGTH = 1000  # characters
 
 
 @dataclass(frozen=True)
 class Settings:
-    """How goals are prepared; see the parameters of the node."""
+    """Options of the preparation; see the parameters of the node."""
 
     on_excess: str
     effort_limit_factor: float
@@ -66,16 +66,16 @@ class Settings:
 
 @dataclass(frozen=True)
 class PreparedGoal:
-    """The outcome.
+    """Result of the preparation.
 
     Attributes
     ----------
     data : bytes
-        The goal to pass on, serialized; empty if it is refused.
+        Serialized goal for the controller; empty if it is refused.
     code : int
         Error code of the action.
     text : str
-        Why it is refused, or what has been changed; may be empty.
+        Reason for a refusal, or a description of changes; may be empty.
     """
 
     data: bytes
@@ -84,11 +84,11 @@ class PreparedGoal:
 
 
 class OldGoalError(ArgumentError):
-    """A trajectory has ended before it came."""
+    """The trajectory ends before its arrival."""
 
 
 def prepare(situation: RequestContext, settings: Settings, data: bytes, now: int) -> PreparedGoal:
-    """Return a goal with rates and efforts, within the limits, or why there is none.
+    """Return a goal with rates and efforts, within the limits, or the reason for a refusal.
 
     Parameters
     ----------
@@ -97,7 +97,7 @@ def prepare(situation: RequestContext, settings: Settings, data: bytes, now: int
     data : bytes
         Serialized FollowJointTrajectory.Goal.
     now : int
-        Time of the clock that stamps are of [ns].
+        Current time, on the clock of the stamps [ns].
     """
     from control_msgs.action import FollowJointTrajectory
 
@@ -110,7 +110,7 @@ def prepare(situation: RequestContext, settings: Settings, data: bytes, now: int
 
 
 def warm_up(data: bytes) -> None:
-    """Compile what goals of a pickled robot need."""
+    """Compile the functions that goals for a pickled robot need."""
     robot = robot_of(data)
     if actuated(robot).has_loops:
         return
@@ -131,12 +131,12 @@ def code_of(error: ScrewDynamicsError) -> int:
 
 
 def change(goal: Any, queried: ServiceModel, settings: Settings, now: int) -> str:
-    """Change a goal in place; return what has been changed, in words.
+    """Change a goal in place; return a description of the changes.
 
     Raises
     ------
     ScrewDynamicsError
-        If it cannot be executed.
+        If the goal cannot be executed.
     """
     queried.check_tree('trajectories', 'send goals to the controller itself')
     if goal.multi_dof_trajectory.points:
@@ -167,14 +167,14 @@ def change(goal: Any, queried: ServiceModel, settings: Settings, now: int) -> st
     if feasible.slowness > 1.0 and settings.scale_tolerances:
         scale_tolerances(goal, feasible.slowness)
     if not feasible.reason:
-        return f'passed on beyond limits: {feasible.exceeded[0]}' if feasible.exceeded else ''
+        return f'sent although beyond limits: {feasible.exceeded[0]}' if feasible.exceeded else ''
     return f'slowed down, takes {feasible.slowness:.3g} times as long: {feasible.reason}'
 
 
 def path_of(queried: ServiceModel, given: JointTrajectory) -> tuple[JointPath, bool]:
-    """Return the path of the named joints, and whether it begins where the robot is.
+    """Return the path of the named joints, and whether it begins at the measured state.
 
-    It does if the first point is to be reached later than the start.
+    It does if time_from_start of the first point is positive and a state is known.
     """
     time, rows = given.stamps / NANOSECONDS, [given.q, given.v, given.a]
     if time[0] < 0.0:
@@ -198,7 +198,7 @@ def path_of(queried: ServiceModel, given: JointTrajectory) -> tuple[JointPath, b
 def whole_motion(
     queried: ServiceModel, given: JointTrajectory, path: JointPath, resolution: float
 ) -> Motion:
-    """Return samples of the motion of the whole robot; joints that are not named stand still."""
+    """Return samples of the motion of the whole robot; joints not named are at rest."""
     robot = queried.robot
     times = refined(path.times, resolution, MAX_POINTS)
     rest = resting_configuration(queried, given)
@@ -209,7 +209,7 @@ def whole_motion(
 
 
 def check_time(trajectory: Any, duration: float, now: int) -> None:
-    """Refuse a trajectory that has ended; raises `OldGoalError`."""
+    """Raise `OldGoalError` if the trajectory has ended."""
     stamp = stamp_of(trajectory)
     late = (now - stamp) / NANOSECONDS - duration
     if stamp and late > 0.0:
@@ -227,7 +227,7 @@ def write(
     efforts: np.ndarray,
     first: int,
 ) -> None:
-    """Write a motion from a sample on into a trajectory_msgs/JointTrajectory."""
+    """Write a motion into a trajectory_msgs/JointTrajectory, from sample `first` on."""
     places_q, places_v = coordinates(queried.robot, given.joints)
     trajectory.joint_names = list(given.joints)
     trajectory.points = trajectory_points(
@@ -240,7 +240,7 @@ def write(
 
 
 def scale_tolerances(goal: Any, slowness: float) -> None:
-    """Let tolerances fit a trajectory that takes `slowness` times as long."""
+    """Scale tolerances for a trajectory that takes `slowness` times as long."""
     seconds = duration_stamp(goal.goal_time_tolerance) / NANOSECONDS
     set_duration(goal.goal_time_tolerance, seconds * slowness)
     for tolerance in (*goal.path_tolerance, *goal.goal_tolerance):

@@ -1,13 +1,13 @@
 # Copyright 2026 The screw_dynamics_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Goals on their way to the controller and back.
+"""Relay of goals to the controller, and of results back.
 
-One goal runs at the controller, another one may be on its way there: a new goal replaces the one
-on its way at once, and the one that runs when the controller has accepted the new one. A goal that
-is refused thus changes nothing. An empty goal stops the robot.
+At most one goal is active at the controller, and one is pending. A new goal replaces the pending
+one immediately, and preempts the active one when the controller accepts it. A refused goal thus has
+no effect. An empty goal stops the robot.
 
-Everything happens in one thread, that of the executor of the node.
+Everything runs in the thread of the node's executor.
 """
 
 from __future__ import annotations
@@ -28,14 +28,14 @@ from screw_dynamics_ros.nodes.trajectory.goal_preparation import INVALID_GOAL, S
 from screw_dynamics_ros.ros.process.faults import FAULTS
 from screw_dynamics_ros.ros.process.timers import every
 
-POLL_PERIOD_S = 0.05  # between looks at the action server of the controller
+POLL_PERIOD_S = 0.05  # between checks of the action server of the controller
 
 # Of action_msgs/GoalStatus.
 ACCEPTED, SUCCEEDED, CANCELED, ABORTED = 1, 4, 5, 6
 
 
 class Phase(Enum):
-    """Where a goal is."""
+    """Phase of a goal."""
 
     PREPARED = 'being prepared'
     WAITING = 'waiting for the action server of the controller'
@@ -53,15 +53,15 @@ class Relay:
     handle : rclpy.action.server.ServerGoalHandle
     phase : Phase
     since : float
-        When the phase began, on the monotonic clock [s].
+        Start of the phase, on the monotonic clock [s].
     goal : FollowJointTrajectory.Goal or None
-        What is passed on.
+        Goal for the controller.
     note : str
-        What has been changed.
+        Description of changes to the goal.
     controller : rclpy.action.client.ClientGoalHandle or None
         The goal at the controller.
     stop : str
-        Why it is canceled at the controller; empty if it is not.
+        Reason for its cancellation at the controller; empty without one.
     stopped_by : list of Relay
         Empty goals that wait for its end.
     """
@@ -76,7 +76,7 @@ class Relay:
     stopped_by: list[Relay] = field(default_factory=list)
 
     def enter(self, phase: Phase) -> None:
-        """Be in a phase from now on."""
+        """Start a phase."""
         self.phase, self.since = phase, time.monotonic()
 
 
@@ -85,7 +85,7 @@ Prepare = Callable[[Any, Callable[[Any, int, str], None]], None]
 
 
 class GoalRelay:
-    """An action server that passes its goals on to another one.
+    """An action server that relays its goals to another one.
 
     Parameters
     ----------
@@ -93,18 +93,18 @@ class GoalRelay:
     name, controller : str
         Names of both actions.
     prepare : callable
-        Makes of a goal the one that is passed on.
+        Converts a goal to the one that is sent to the controller.
     timeout : callable
-        Returns how long to wait for the controller [s].
+        Returns the timeout of the controller [s].
 
     Attributes
     ----------
     coming, running : Relay or None
-        The goal on its way to the controller, and the one that it executes.
+        The pending goal, and the one that the controller executes.
     refusal : str
-        Why the latest goal was refused; empty if it was not.
+        Reason why the latest goal was refused; empty if it was not.
     counts : dict
-        How many goals ended how.
+        Number of goals by result.
     """
 
     def __init__(
@@ -116,7 +116,7 @@ class GoalRelay:
         self.running: Relay | None = None
         self.refusal, self.note = '', ''
         self.counts = {'succeeded': 0, 'canceled': 0, 'aborted': 0}
-        self._away: float | None = None  # since when the controller is, while it has a goal
+        self._away: float | None = None  # since when the controller has been absent during a goal
         self._relays: dict[bytes, Relay] = {}
         self._is_ending = False
         self._client = ActionClient(node, FollowJointTrajectory, controller)
@@ -132,19 +132,19 @@ class GoalRelay:
 
     @property
     def is_ready(self) -> bool:
-        """Whether the action server of the controller is there."""
+        """Whether the action server of the controller is available."""
         return bool(self._client.server_is_ready())
 
     # --- goals ------------------------------------------------------------------------------------
 
     def _on_goal(self, handle: Any) -> None:
-        """Begin with a goal."""
+        """Start the preparation of a goal."""
         relay = Relay(handle)
         relay.enter(Phase.PREPARED)
         self._relays[bytes(handle.goal_id.uuid)] = relay
         mark_executing(handle)
         if self._is_ending:
-            self._end(relay, ABORTED, INVALID_GOAL, 'the trajectory proxy ends')
+            self._end(relay, ABORTED, INVALID_GOAL, 'the trajectory proxy is shutting down')
         elif not (handle.request.trajectory.points or handle.request.multi_dof_trajectory.points):
             self._on_stop(relay)
         else:
@@ -154,7 +154,7 @@ class GoalRelay:
             self._prepare(handle.request, partial(self._on_prepared, relay))
 
     def _on_stop(self, relay: Relay) -> None:
-        """Stop the robot for an empty goal, which succeeds when that is done."""
+        """Stop the robot for an empty goal, which succeeds when the robot has stopped."""
         if self.coming is not None:
             self._end(self.coming, ABORTED, INVALID_GOAL, 'stopped by an empty trajectory')
         if self.running is None:
@@ -164,7 +164,7 @@ class GoalRelay:
             self._cancel(self.running, 'stopped by an empty trajectory')
 
     def _on_prepared(self, relay: Relay, goal: Any, code: int, text: str) -> None:
-        """Pass a goal on, or refuse it."""
+        """Send a prepared goal, or abort it if it was refused."""
         if relay.phase is not Phase.PREPARED:
             return  # canceled or replaced meanwhile
         if goal is None:
@@ -177,7 +177,7 @@ class GoalRelay:
         self._send(relay)
 
     def _send(self, relay: Relay) -> None:
-        """Pass a goal on if the controller is there."""
+        """Send a goal if the controller is available."""
         if not self.is_ready:
             return
         relay.enter(Phase.SENT)
@@ -185,11 +185,11 @@ class GoalRelay:
         future.add_done_callback(FAULTS.guarded('a goal', partial(self._on_answer, relay)))
 
     def _on_answer(self, relay: Relay, future: Any) -> None:
-        """Let a goal run that the controller has accepted, in place of the one before."""
+        """Make an accepted goal the active one; it preempts the previous one."""
         controller = future.result()
         if relay.phase is not Phase.SENT:
             if controller is not None and controller.accepted:
-                controller.cancel_goal_async()  # nobody waits for it any more
+                controller.cancel_goal_async()  # already canceled or replaced
             return
         if controller is None or not controller.accepted:
             self.refusal = f'{self._controller} has rejected the trajectory; see its log'
@@ -211,12 +211,12 @@ class GoalRelay:
             relay.handle.publish_feedback(message.feedback)
 
     def _on_result(self, relay: Relay, future: Any) -> None:
-        """End a goal as the controller has ended it."""
+        """End a goal with the result of the controller."""
         if relay.phase is not Phase.RUNNING:
             return
         response = future.result()
         if response is None or response.status not in (SUCCEEDED, CANCELED, ABORTED):
-            text = f'{self._controller} does not know the goal any more; was it started again?'
+            text = f'{self._controller} no longer knows the goal; was it restarted?'
             self._end(relay, ABORTED, INVALID_GOAL, text)
             return
         result = response.result
@@ -226,25 +226,25 @@ class GoalRelay:
     # --- cancellation -----------------------------------------------------------------------------
 
     def _on_cancel(self, handle: Any) -> CancelResponse:
-        """Cancel a goal wherever it is; it ends when the controller has ended it."""
+        """Cancel a goal in any phase; a sent goal ends when the controller ends it."""
         relay = self._relays.get(bytes(handle.goal_id.uuid))
         if relay is None or relay.phase is Phase.ENDED:
             return CancelResponse.REJECT
         if relay.phase in (Phase.PREPARED, Phase.WAITING):
-            self._end(relay, CANCELED, SUCCESSFUL, 'canceled before it was passed on')
+            self._end(relay, CANCELED, SUCCESSFUL, 'canceled before it was sent')
         else:
             self._cancel(relay, 'canceled')
         return CancelResponse.ACCEPT
 
     @staticmethod
     def _cancel(relay: Relay, reason: str) -> None:
-        """Cancel a goal at the controller, as soon as that has accepted it."""
+        """Cancel a goal at the controller, as soon as the controller has accepted it."""
         relay.stop = relay.stop or reason
         if relay.controller is not None:
             relay.controller.cancel_goal_async()
 
     def _end(self, relay: Relay, status: int, code: int, text: str) -> None:
-        """End a goal with a status, in a task of its own: a cancellation takes effect before."""
+        """End a goal with a status, in a separate task so that a cancellation takes effect first."""
         relay.enter(Phase.ENDED)
         self._relays.pop(bytes(relay.handle.goal_id.uuid), None)
         if relay is self.coming:
@@ -265,7 +265,7 @@ class GoalRelay:
                 self._end(other, SUCCEEDED, SUCCESSFUL, '')
 
     def _finished(self, handle: Any, status: int, result: Any) -> Any:
-        """Put the goal of a client into its last state; return the result."""
+        """Set the final state of a client's goal; return the result."""
         if status == SUCCEEDED:
             handle.succeed()
             self.counts['succeeded'] += 1
@@ -277,10 +277,10 @@ class GoalRelay:
             self.counts['aborted'] += 1
         return result
 
-    # --- a controller that is not there, and the end ----------------------------------------------
+    # --- absent controller, shutdown --------------------------------------------------------------
 
     def _watch(self) -> None:
-        """Look for the action server of the controller."""
+        """Check whether the action server of the controller is available."""
         now, timeout = time.monotonic(), self._timeout()
         if self.coming is not None and self.coming.phase in (Phase.WAITING, Phase.SENT):
             self._watch_coming(self.coming, now, timeout)
@@ -289,15 +289,15 @@ class GoalRelay:
         elif self._away is None:
             self._away = now
         elif now - self._away > timeout:
-            text = f'{self._controller} has been away for {timeout:g} s: the controller has ended'
+            text = f'{self._controller} has been unavailable for {timeout:g} s'
             self._end(self.running, ABORTED, INVALID_GOAL, text)
 
     def _watch_coming(self, coming: Relay, now: float, timeout: float) -> None:
-        """Send a goal as soon as the controller is there, and give it up if it takes too long."""
+        """Send a goal as soon as the controller is available; abort it after the timeout."""
         if coming.phase is Phase.WAITING:
             self._send(coming)
         if now - coming.since > timeout:
-            what = 'is not there' if coming.phase is Phase.WAITING else 'does not answer'
+            what = 'is not available' if coming.phase is Phase.WAITING else 'did not respond'
             self.refusal = (
                 f'{self._controller} {what} after {timeout:g} s; start the controller, or correct '
                 'controller_action'
@@ -305,20 +305,19 @@ class GoalRelay:
             self._end(coming, ABORTED, INVALID_GOAL, self.refusal)
 
     def stop_all(self) -> None:
-        """Accept nothing any more, and cancel what runs: the process ends."""
+        """Refuse new goals and cancel the active one, because the process is shutting down."""
         self._is_ending = True
         if self.coming is not None:
-            self._end(self.coming, ABORTED, INVALID_GOAL, 'the trajectory proxy ends')
+            self._end(self.coming, ABORTED, INVALID_GOAL, 'the trajectory proxy is shutting down')
         if self.running is not None:
-            self._cancel(self.running, 'the trajectory proxy ends')
+            self._cancel(self.running, 'the trajectory proxy is shutting down')
 
 
 def mark_executing(handle: Any) -> None:
-    """Let clients see that a goal is worked on.
+    """Set the state of a goal to executing.
 
-    `ServerGoalHandle.execute` does so, too, but has the executor run a function until the goal has
-    ended, in a thread of its own or over and over again. Where rclpy has changed, goals are marked
-    at their end.
+    `ServerGoalHandle.execute` does so too, but makes the executor run a function until the goal
+    ends. If this version of rclpy has another interface, the state changes only at the end.
     """
     with suppress(ImportError, AttributeError):
         from rclpy.impl.implementation_singleton import rclpy_implementation

@@ -11,22 +11,22 @@ TABLE = (
     Specification(
         'controller_action',
         '/joint_trajectory_controller/follow_joint_trajectory',
-        'Action (control_msgs/FollowJointTrajectory) of the controller to which goals are passed.',
+        'Action (control_msgs/FollowJointTrajectory) of the controller that executes the goals.',
         rule='the name of an action',
         read_only=True,
     ),
     Specification(
         'controller_timeout',
         2.0,
-        'How long to wait for the action server of the controller, for its answer to a goal, and '
-        'while it is away during a motion [s].',
+        'Timeout for the action server of the controller, for its response to a goal, and for its '
+        'absence during a motion [s].',
         minimum=0.1,
     ),
     Specification(
         'on_excess',
         SLOW,
-        'Reaction to a trajectory beyond limits of velocity or effort: slow it down along the same '
-        'path, refuse it, or send it unchanged (pass). Beyond limits of position it is refused, '
+        'Reaction to a trajectory beyond velocity or effort limits: slow it down on the same path, '
+        'refuse it, or send it unchanged (pass). A trajectory beyond position limits is refused '
         'except with pass.',
         choices=REACTIONS,
     ),
@@ -41,15 +41,15 @@ TABLE = (
     Specification(
         'effort_share',
         1.0,
-        'Share of the efforts of the model that is written into the points. 0: no efforts.',
+        'Fraction of the model efforts that is written into the points. 0: no efforts.',
         minimum=0.0,
         maximum=1.0,
     ),
     Specification(
         'compensated_terms',
         [''],
-        'Torques that the robot adds to its commands by itself; they are not included in the '
-        'efforts of the points.',
+        'Torques that the robot adds to its commands internally; the efforts of the points do not '
+        'include them.',
         choices=TERMS,
     ),
     Specification(
@@ -61,8 +61,8 @@ TABLE = (
     Specification(
         'resolution',
         0.02,
-        'Longest time between points of the trajectory that is passed on [s]: efforts and limits '
-        'are computed at its points.',
+        'Longest time between points of the trajectory sent to the controller [s]; efforts and '
+        'limits are evaluated at these points.',
         minimum=0.001,
         maximum=1.0,
     ),

@@ -1,7 +1,7 @@
 # Copyright 2026 The screw_dynamics_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""The node `trajectory_proxy`: trajectories with efforts, within the limits, for a controller."""
+"""The node `trajectory_proxy`: adds efforts to trajectories and enforces limits."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ except ImportError:
 T = TypeVar('T')
 
 ACTION = '~/follow_joint_trajectory'
-DELIVERY_TIMEOUT_S = 0.3  # that the last results have to reach their clients
+DELIVERY_TIMEOUT_S = 0.3  # for the last results to reach their clients
 
 ABSENT = (
     'no action server: the package control_msgs is not installed; install it '
@@ -55,10 +55,10 @@ ABSENT = (
 
 
 class TrajectoryProxy:
-    """An action server before that of a joint trajectory controller.
+    """An action server that forwards prepared goals to a joint trajectory controller.
 
-    Actions belong to a node of their own, which runs in a thread beside the host of the model;
-    goals are prepared in another process.
+    Actions belong to a separate node in a separate thread, beside the host of the model; goals are
+    prepared in another process.
 
     Parameters
     ----------
@@ -68,7 +68,7 @@ class TrajectoryProxy:
     Attributes
     ----------
     nodes : list of rclpy.node.Node
-        What has to be run in another thread.
+        Nodes that must run in another thread.
     relay : GoalRelay or None
         None without control_msgs.
     """
@@ -77,7 +77,7 @@ class TrajectoryProxy:
         self._node, self._host = node, host
         self._parameters = Parameters(node, TABLE)
         self._worker = Worker('prepares trajectories')
-        # Of robots and of goals the newest counts; they take turns in the other process.
+        # Only the newest robot and the newest goal are processed, in turns, in the other process.
         self._compilation, self._preparation = (
             Latest[None](f'{what} trajectories', in_ordinary_time=False)
             for what in ('compilation for', 'preparation of')
@@ -111,19 +111,19 @@ class TrajectoryProxy:
     # --- model ------------------------------------------------------------------------------------
 
     def stages(self) -> list[Stage]:
-        """Return nothing: joint states are not used."""
+        """Return no stages: joint states are not used."""
         return []
 
     def plan(self, robot: Robot) -> Plan:
-        """Return nothing to compute for joint states."""
+        """Return an empty plan: nothing is computed for joint states."""
         return Plan([])
 
     def bind(self, adopted: Adopted[Plan]) -> list[Channel]:
-        """Compile what goals of another robot need, before the first one comes."""
+        """Compile the functions for goals of a new robot, before the first goal."""
         robot = pickled(adopted.model.robot)
 
         def task() -> None:
-            with suppress(WorkerError):  # a goal that cannot be prepared has the reason
+            with suppress(WorkerError):  # the first goal reports the reason
                 self._call(warm_up, robot)
 
         self._compilation.ask(task)
@@ -174,18 +174,18 @@ class TrajectoryProxy:
         self._preparation.ask(task)
 
     def _call(self, function: Callable[..., T], *arguments: Any) -> T:
-        """Call a function in the other process, once more if that has died."""
+        """Call a function in the other process; repeat the call once if the process has died."""
         try:
             return self._worker.call(function, *arguments)
         except FunctionError:
             raise
-        except WorkerError:  # maybe while it had nothing to do
+        except WorkerError:  # it may have died while idle
             return self._worker.call(function, *arguments)
 
     # --- end --------------------------------------------------------------------------------------
 
     def begin(self) -> None:
-        """Cancel what the controller executes: the process ends."""
+        """Cancel the active goal, because the process is shutting down."""
         self._ends = time.monotonic()
         executor = self._actions.executor
         if self.relay is not None and executor is not None:
@@ -193,7 +193,7 @@ class TrajectoryProxy:
 
     @property
     def ended(self) -> bool:
-        """Whether clients and controller know."""
+        """Whether clients and controller have been informed."""
         if self._ends is None or self.relay is None:
             return self.relay is None
         elapsed = time.monotonic() - self._ends
@@ -205,7 +205,7 @@ class TrajectoryProxy:
     # --- report -----------------------------------------------------------------------------------
 
     def status(self) -> Status:
-        """Report what is going on, and why the latest goal was refused."""
+        """Report the active goals, and why the latest goal was refused."""
         status = Status('trajectory proxy')
         relay = self.relay
         if relay is None:
@@ -219,7 +219,7 @@ class TrajectoryProxy:
         if relay.refusal:
             status.report(Level.WARN, f'the latest goal was refused: {relay.refusal}')
         self._worker.report(status, 'the next goal starts another one')
-        goals = {'on its way': relay.coming, 'at the controller': relay.running}
+        goals = {'pending': relay.coming, 'active': relay.running}
         status.values['goal'] = (
             ', '.join(
                 f'{where}: {goal.phase.value}' for where, goal in goals.items() if goal is not None
@@ -233,7 +233,7 @@ class TrajectoryProxy:
 
 
 def make_process() -> Process:
-    """Return the node, and that of its actions."""
+    """Return the process of the node, and of the separate node for its actions."""
     node = Node('trajectory_proxy')
     host = ModelHost(node)
     proxy = TrajectoryProxy(node, host)

@@ -387,7 +387,7 @@ def test_excess_is_passed_on_if_so_wanted(rig):
     rig.run(fast())
     t, *_ = arrays(rig.arm.goals[-1])
     assert t[-1] == 0.5
-    assert 'passed on beyond limits' in rig.proxy.status().values['latest change']
+    assert 'sent although beyond limits' in rig.proxy.status().values['latest change']
 
 
 def test_what_no_speed_makes_possible_is_refused(rig):
@@ -438,7 +438,7 @@ def test_a_goal_is_canceled_before_it_is_passed_on(rig):
     status, _, text = sent.result()
     gate.set()
     assert status == CANCELED
-    assert 'before it was passed on' in text
+    assert 'before it was sent' in text
     rig.run(goal(q=((0, 0), (0.05, 0.1), (0.1, 0.05))))  # prepared after the other one
     (passed,) = rig.arm.goals[count:]
     assert passed.trajectory.points[-1].positions == pytest.approx([0.1, 0.05])
@@ -529,7 +529,7 @@ def test_a_controller_that_does_not_answer(rig):
     rig.pass_time(0.2)
     status, _, text = sent.result()
     assert status == ABORTED
-    assert 'does not answer after 0.5 s' in text
+    assert 'did not respond after 0.5 s' in text
     rig.stands_still = False
     rig.wait(lambda: rig.arm.cancels > cancels)  # the goal arrives, and is not left running
 
@@ -561,13 +561,13 @@ def test_a_controller_that_dies(rig):
     rig.pass_time(0.2)
     status, code, text = sent.result()
     assert (status, code) == (ABORTED, INVALID_GOAL)
-    assert 'has been away for 0.5 s' in text
+    assert 'has been unavailable for 0.5 s' in text
     sent = rig.send()
     rig.wait(lambda: rig.proxy.relay.coming.phase is Phase.WAITING)
     rig.pass_time(0.6)
     status, _, text = sent.result()
     assert status == ABORTED
-    assert 'is not there after 0.5 s' in text
+    assert 'is not available after 0.5 s' in text
     assert 'no action server' in rig.proxy.status().summary
 
 
