@@ -190,7 +190,7 @@ def test_states_that_do_not_close_are_refused(client, closed):
 
     client.expect(STATES, WARN, *reasons, meanwhile=send_both)
     # Nothing but such states is a failure of the driver: after state_timeout it is an error.
-    silent = 'no usable joint state for longer than state_timeout'
+    silent = 'no valid joint state for longer than state_timeout'
     client.expect(STATES, ERROR, silent, *reasons, meanwhile=lambda: client.send(*too_long))
 
 

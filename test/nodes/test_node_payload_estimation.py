@@ -240,7 +240,7 @@ def test_tools_by_their_description(bench):
     assert ask(bench, 'attach_tool', attach(name='second', link='panda_hand')).success
     response = ask(bench, 'detach_tool', srv.DetachTool.Request())
     assert response.error_code == ErrorCode.UNKNOWN_NAME
-    assert 'not just one tool' in response.message
+    assert 'not exactly one tool' in response.message
     assert ask(bench, 'detach_tool', srv.DetachTool.Request(name='second')).success
     assert ask(bench, 'detach_tool', srv.DetachTool.Request()).success
     assert not bench.host.payloads.bodies()

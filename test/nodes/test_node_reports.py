@@ -59,7 +59,7 @@ def joint_state_status(host):
 def test_messages_of_no_use(host):
     status = joint_state_status(host)
     assert status.level == Level.ERROR
-    assert 'no usable joint state' in status.summary
+    assert 'no valid joint state' in status.summary
 
 
 def test_a_robot_that_has_just_come_waits_for_its_first_state(host, clock):

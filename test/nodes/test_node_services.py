@@ -328,7 +328,7 @@ def test_filter_twist(client, robot, q):
     request.length = 0.0
     refused = client.call(FilterTwist, FILTER, request)
     assert not refused.success
-    assert 'length must be within 0.001 and' in refused.message
+    assert 'length must be between 0.001 and' in refused.message
 
 
 # --- measured state ------------------------------------------------------------------------------
@@ -392,7 +392,7 @@ INFINITE.pose.position.y = float('inf')
             InverseKinematics,
             IK,
             {'frames': [TOOL], 'targets': [PoseStamped()], 'timeout': Duration(sec=10**9)},
-            'timeout must be within 0 and 60 s',
+            'timeout must be between 0 and 60 s',
         ),
     ],
 )

@@ -1,13 +1,12 @@
 # Copyright 2026 The screw_dynamics_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Messages that are computed in Python in another process: markers and singularity measures.
+"""Messages computed in another process: markers and singularity measures.
 
-The thread that processes joint states only copies the required numbers. Another thread, which
-sleeps most of the time, passes them to a `Worker` and publishes its results with the stamp of their
-joint state. While the worker is busy, only the newest numbers of each topic are kept, and results
-that have taken too long are dropped: the rate of these messages may decrease, but they are never
-late.
+The thread that processes joint states only copies the required numbers. Another thread sends them
+to a `Worker` and publishes the results with the stamp of their joint state. While the worker is
+busy, only the newest numbers of each topic are kept, and late results are dropped. The rate of
+these messages may decrease, but they are never late.
 """
 
 from __future__ import annotations
@@ -29,23 +28,23 @@ from screw_dynamics_ros.ros.process.timers import at_most
 from screw_dynamics_ros.ros.process.worker import DEATH_HOLD_S, Worker, WorkerError
 from screw_dynamics_ros.ros.topics.channel import Channel
 
-#: Returns present numbers in the thread that answers joint states: always of the same shape.
+#: Returns current numbers, always of the same shape; runs in the thread of the joint states.
 Source = Callable[[], Array]
 
-#: What to make a message with (pickled, with the shapes of its numbers), stamp and numbers.
+#: Builder of a message (pickled, with the shapes of its numbers), stamp, and numbers.
 Task = tuple[bytes, bytes, bytes]
 
-MAX_AGE_S = 0.5  # between a state and what is drawn of it; later it is left out
+MAX_AGE_S = 0.5  # s from a state to its message; later messages are dropped
 
-RESTART_PERIOD_S = 1.0  # between two attempts to start a process
-ANSWER_TIMEOUT_S = 5.0  # without an answer before a warning
+RESTART_PERIOD_S = 1.0  # s between two attempts to start a process
+ANSWER_TIMEOUT_S = 5.0  # s without a response before a warning
 
 
 class MessageBuilder(Protocol):
     """Creates messages from numbers in the other process; can be pickled."""
 
     def __call__(self, stamp: bytes, *numbers: Array) -> bytes | None:
-        """Return a serialized message with a stamp, as `packed` makes it; None if there is none."""
+        """Return a serialized message with a stamp from `packed`, or None for no message."""
 
 
 class DrawnTopic:
@@ -67,10 +66,7 @@ class DrawnTopic:
         self.draw(None, (), 1.0)
 
     def draw(self, maker: MessageBuilder | None, sources: Sequence[Source], rate: float) -> None:
-        """Publish from now on what `maker` makes of the sources, nothing if there is no maker.
-
-        At most `rate` times a second [Hz].
-        """
+        """Set the builder, its inputs and the largest rate [Hz]; None publishes nothing."""
         self._process.clear()
         self._sources = tuple(sources)
         shapes = [source().shape for source in sources]
@@ -78,13 +74,13 @@ class DrawnTopic:
         self.channel.is_valid = at_most(rate) if maker is not None else never
 
     def _offer(self, stamp: bytes) -> None:
-        """Have a message made of the present numbers; the process publishes it."""
+        """Offer the current numbers to the drawing process, which publishes the message."""
         numbers = b''.join([source().tobytes() for source in self._sources])
         self._process.offer(self.channel, (self._maker, stamp, numbers))
 
 
 class DrawingProcess:
-    """Creates the messages of all drawn topics of this process in another one.
+    """Computes the messages of all drawn topics in another process.
 
     Attributes
     ----------
@@ -95,29 +91,31 @@ class DrawingProcess:
     def __init__(self) -> None:
         self.is_used = False
         self.worker = Worker('draws')
-        self._waiting: dict[Channel, tuple[Task, float]] = {}  # and since when
+        self._waiting: dict[
+            Channel, tuple[Task, float]
+        ] = {}  # task, and monotonic time of the offer
         self._changing = threading.Lock()
         self._publishing = threading.Lock()
-        self._era = 0  # rises when messages under way must not be published any more
+        self._era = 0  # incremented to invalidate messages being computed
         self._background: Latest[None] = Latest('drawing', in_ordinary_time=False)
         self._drawn = self._left_out = 0
         self._fault, self._last_fault = '', 0.0
 
     def offer(self, channel: Channel, task: Task) -> None:
-        """Have a message made and published; one that still waits to be made is dropped."""
+        """Compute and publish a message; it replaces a waiting one of the same topic."""
         with self._changing:
             self._left_out += channel in self._waiting
             self._waiting[channel] = task, time.monotonic()
         self._background.ask(self._draw)
 
     def clear(self) -> None:
-        """Publish none of the messages that were offered so far."""
+        """Discard all messages offered so far."""
         with self._publishing, self._changing:
             self._era += 1
             self._waiting.clear()
 
     def _draw(self) -> None:
-        """Have all messages made that wait, and publish them."""
+        """Compute all waiting messages, and publish them."""
         with self._changing:
             waiting, self._waiting, era = self._waiting, {}, self._era
         if self.worker.ended or not waiting:
@@ -128,13 +126,13 @@ class DrawingProcess:
         except WorkerError as error:
             self._note(str(error))
             time.sleep(RESTART_PERIOD_S)
-        except Exception as error:  # whatever it is, states are answered and it is reported
+        except Exception as error:  # any failure is reported; joint states are still processed
             self._note(f'{type(error).__name__}: {error}')
 
     def _publish(
         self, channels: dict[Channel, float], made: Sequence[bytes | str | None], era: int
     ) -> None:
-        """Publish what came back, unless it is out of date."""
+        """Publish the computed messages, unless they are out of date."""
         for (channel, since), message in zip(channels.items(), made):
             with self._publishing:
                 if era != self._era:
@@ -149,7 +147,7 @@ class DrawingProcess:
     def _send(self, channel: Channel, message: bytes) -> None:
         try:
             channel.send(message)
-        except Exception as error:  # of one topic: the others are published
+        except Exception as error:  # other topics are still published
             self._note(f'{channel.topic}: {type(error).__name__}: {error}')
         else:
             channel.published += 1
@@ -161,7 +159,7 @@ class DrawingProcess:
     def status(self) -> Status:
         """Report the state of the drawing process."""
         status = Status('drawing')
-        status.values['messages'] = f'{self._drawn}, {self._left_out} left out'
+        status.values['messages'] = f'{self._drawn}, {self._left_out} dropped'
         self.worker.report(status, 'another one is started')
         if time.monotonic() - self._last_fault < DEATH_HOLD_S and not status.texts:
             status.report(Level.WARN, self._fault)
@@ -180,19 +178,19 @@ def never() -> bool:
 
 
 def make_all(tasks: Sequence[Task]) -> list[bytes | str | None]:
-    """Return the messages, or why one cannot be made; runs in the other process."""
+    """Return each message, or the reason for its failure; runs in the other process."""
     made: list[bytes | str | None] = []
     for pickled, stamp, data in tasks:
         try:
             maker, shapes = maker_of(pickled)
             made.append(maker(stamp, *arrays(data, shapes)))
-        except Exception as error:  # of one topic: the others are made
+        except Exception as error:  # other topics are still computed
             made.append(f'{type(error).__name__}: {error}')
     return made
 
 
 def arrays(data: bytes, shapes: Sequence[tuple[int, ...]]) -> list[Array]:
-    """Return the arrays whose numbers stand in `data` one after the other."""
+    """Return the arrays that are concatenated in `data`."""
     ends = np.cumsum([math.prod(shape) for shape in shapes])
     flat = np.frombuffer(data) if data else np.empty(0)
     return [part.reshape(shape) for part, shape in zip(np.split(flat, ends), shapes)]
@@ -200,5 +198,5 @@ def arrays(data: bytes, shapes: Sequence[tuple[int, ...]]) -> list[Array]:
 
 @lru_cache(maxsize=32)
 def maker_of(pickled: bytes) -> tuple[MessageBuilder, list[tuple[int, ...]]]:
-    """Return what makes the messages of a topic, with the shapes of its numbers."""
+    """Return the builder of a topic's messages, with the shapes of its numbers."""
     return pickle.loads(pickled)

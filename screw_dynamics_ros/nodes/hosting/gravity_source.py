@@ -1,7 +1,7 @@
 # Copyright 2026 The screw_dynamics_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Gravity in the root frame from a parameter, /tf or an IMU, smoothly at each joint state."""
+"""Gravity in the root frame from a parameter, /tf or an IMU, filtered at each joint state."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from screw_dynamics_ros.ros.process.faults import FAULTS
 from screw_dynamics_ros.ros.status import Level, Status
 from screw_dynamics_ros.ros.topics.frame_chain import FrameChain
 
-TRANSFORM_PERIOD_S = 0.02  # between looks at the transforms
+TRANSFORM_PERIOD_S = 0.02  # between evaluations of the transforms
 
 
 class GravitySource:
@@ -38,11 +38,11 @@ class GravitySource:
     Parameters
     ----------
     node : rclpy.node.Node
-        Has the subscriptions.
+        Owns the subscriptions.
     parameters : Parameters
-        With those of `gravity_parameters` and `gravity`.
+        With `gravity` and the rows of `gravity_parameters`.
     states : StatePipeline
-        Is stopped by a direction that is out of date, if it should be.
+        Suspended while the direction is out of date, with on_gravity_loss stop.
     gravity : (3,) array
         Written in place.
     """
@@ -52,7 +52,7 @@ class GravitySource:
     ) -> None:
         self._node, self._parameters, self._states = node, parameters, states
         self._turning = TurningGravity(gravity)
-        self._down: Array | None = None  # unit vector in the root frame, the last one
+        self._down: Array | None = None  # last unit vector, in the root frame
         self._arrival = -math.inf
         self._reason = ''
         self._looked = -math.inf
@@ -61,10 +61,10 @@ class GravitySource:
         self.update_parameters()
 
     def update_parameters(self) -> None:
-        """Apply the parameters: subscribe to what is needed; another source restarts."""
+        """Apply the parameters: create required subscriptions, and restart the filter."""
         source = self._parameters['gravity_source']
         self._down, self._arrival, self._looked = None, -math.inf, -math.inf
-        self._reason = 'nothing has arrived yet'
+        self._reason = 'no message so far'
         self._turning.restart(time.monotonic())
         if source == TF and self._chain is None:
             self._subscribe_tf()
@@ -88,7 +88,7 @@ class GravitySource:
     # --- sources --------------------------------------------------------------------------------
 
     def look(self) -> None:
-        """Take what the transforms say, and see whether the direction is out of date."""
+        """Read the direction from the transforms; suspend outputs if it is out of date."""
         source = self._parameters['gravity_source']
         if source == TF and self._chain is not None and self._states.model is not None:
             root = self._states.model.robot.description.root
@@ -103,7 +103,7 @@ class GravitySource:
         )
 
     def receive(self, message: Any) -> None:
-        """Take the direction that an IMU measures."""
+        """Read the direction from an IMU message."""
         if self._parameters['gravity_source'] != IMU:
             return
         model, mapper = self._states.model, self._states.mapper
@@ -123,7 +123,7 @@ class GravitySource:
         self._take(R @ down, time.monotonic())
 
     def _of_imu(self, message: Any) -> Array | None:
-        """Return free fall in the frame of the IMU, None with a reason if it does not tell."""
+        """Return the direction of gravity in the frame of the IMU, or None with a reason."""
         if message.orientation_covariance[0] != -1.0:
             o = message.orientation
             down = down_by_orientation(np.array([o.x, o.y, o.z, o.w]))
@@ -144,16 +144,16 @@ class GravitySource:
         if np.isfinite(down).all():
             self._down, self._arrival, self._reason = down, arrival, ''
 
-    # --- what follows ---------------------------------------------------------------------------
+    # --- results --------------------------------------------------------------------------------
 
     @property
     def is_stale(self) -> bool:
-        """Whether the direction is out of date, or there is none."""
+        """Whether the direction is out of date or unknown."""
         timeout = self._parameters['gravity_timeout'] or math.inf
         return self._down is None or time.monotonic() - self._arrival > timeout
 
     def prepare(self) -> None:
-        """Turn gravity towards its source; to be called before each state."""
+        """Rotate gravity towards its source; call it before each state."""
         if self._parameters['gravity_source'] == PARAMETER:
             return
         now = time.monotonic()
@@ -167,7 +167,7 @@ class GravitySource:
         self._turning.turn(target, self._parameters['gravity_cutoff'], now)
 
     def keep_house(self) -> None:
-        """Look at the source also without joint states, and let the robot know its gravity."""
+        """Update gravity and the model of the robot, also without joint states."""
         if self._parameters['gravity_source'] != PARAMETER:
             self.look()
             model = self._states.model
@@ -175,7 +175,7 @@ class GravitySource:
                 model.robot.gravity = self._turning.gravity
 
     def report(self, status: Status) -> None:
-        """Say where gravity comes from, and what is wrong with it."""
+        """Report gravity, its source and its faults."""
         source = self._parameters['gravity_source']
         vector = ', '.join(f'{value:.4g}' for value in self._turning.gravity)
         status.values['gravity [m/s^2]'] = f'{vector} ({source})'

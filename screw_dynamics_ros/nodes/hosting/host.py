@@ -58,7 +58,7 @@ GRAVITY = {'gravity', *(each.name for each in gravity_parameters.TABLE)}
 
 
 class ModelHost:
-    """Turns robot descriptions and joint states into the topics of its output groups.
+    """Computes the topics of its output groups from robot descriptions and joint states.
 
     Parameters
     ----------
@@ -70,13 +70,13 @@ class ModelHost:
     source : RobotSource
         The robot descriptions.
     payloads : Payloads
-        What the robot carries.
+        Payloads of the robot.
     states : StatePipeline
-        The way from joint states to messages.
+        Processes joint states.
     endings : list of ShutdownTask
-        What is to be done before the process ends.
+        Tasks before the process exits.
     scheduling_fault : str
-        Why the process does not run with the real-time priority it should have, or empty.
+        Reason why the process does not run with the requested real-time priority, or empty.
     """
 
     def __init__(self, node: Node) -> None:
@@ -131,7 +131,7 @@ class ModelHost:
         self.states.stages = self.stages()
 
     def stages(self) -> list[Stage]:
-        """Return what acts on each joint state besides the kernel, in this order."""
+        """Return the stages that process each joint state in addition to the kernel, in order."""
         return [
             Stage(prepare=self.payloads.prepare),
             Stage(prepare=self.link_inertias.prepare),
@@ -165,7 +165,7 @@ class ModelHost:
         """Which terms the measured efforts contain; see `ModelParameters`."""
         return self._model_parameters.effort_shares
 
-    # --- what output groups and services ask for ------------------------------------------------
+    # --- interface for output groups and services -----------------------------------------------
 
     def add(self, group: OutputGroup[Any], node: Node) -> None:
         """Host a group whose topics belong to `node`."""
@@ -174,7 +174,7 @@ class ModelHost:
         self.diagnostics.add(group.status, node)
 
     def on_step(self, callback: Callable[[], None]) -> None:
-        """Call back when gravity or the payload have changed: results may have made a step."""
+        """Register a callback for changes of gravity or inertias without a transition."""
         self._model_parameters.on_step(callback)
         self.link_inertias.on_step(callback)
 
@@ -186,9 +186,9 @@ class ModelHost:
         query: requests.Query,
         payloads: Callable[[], dict[str, RigidBody]] = dict,
     ) -> None:
-        """Offer a typed service of `node`, which `query` answers in another process.
+        """Offer a typed service of `node`; `query` answers requests in another process.
 
-        `payloads` returns what the parameters have the robot carry.
+        `payloads` returns the bodies attached to links in these requests.
         """
 
         def task() -> tuple[Answer, tuple[Any, ...]]:
@@ -197,7 +197,7 @@ class ModelHost:
         self.services.add(node, kind, name, task)
 
     def situation(self, payloads: Mapping[str, RigidBody]) -> requests.RequestContext:
-        """Return what requests are answered by now; raises `MissingDescriptionError`."""
+        """Return the current context of requests; raises `MissingDescriptionError`."""
         model, mapper = self.model, self.mapper
         if model is None or mapper is None:
             raise MissingDescriptionError('no robot description yet; see /diagnostics')
@@ -211,11 +211,11 @@ class ModelHost:
         )
 
     def reload(self) -> None:
-        """Compile again: other outputs of a group, other drives, another description."""
+        """Compile again, after changes of outputs, drives or description."""
         self.source.reload()
 
     def start(self) -> None:
-        """Subscribe, once all groups are there."""
+        """Subscribe, after all groups have been added."""
         if self.services.is_used:
             self.diagnostics.add(self.services.status)
         if self.drawing.is_used:
@@ -229,7 +229,7 @@ class ModelHost:
     # --- diagnostics ----------------------------------------------------------------------------
 
     def description_status(self) -> Status:
-        """Report which robot is in use, and why not another one."""
+        """Report the robot in use, and why another description was refused."""
         return statuses.description_status(
             self.node,
             self.source.descriptions,
@@ -240,24 +240,24 @@ class ModelHost:
         )
 
     def joint_state_status(self) -> Status:
-        """Report whether states arrive, and what was wrong with them."""
+        """Report whether joint states arrive, and their faults."""
         timeout = self.parameters['state_timeout'] or math.inf
         return self.states.status(timeout, self.scheduling_fault)
 
     def payload_status(self) -> Status:
-        """Report gravity, what is carried, and the requests that change it."""
+        """Report gravity, payloads, corrected inertias, and the services that change them."""
         status = Status('payload')
         self.gravity_source.report(status)
         self.payloads.report(status)
         self.link_inertias.report(status)
         self._estimation.report(status)
-        self.immediate.report(status, 'see services')  # which tell how to install it, once
+        self.immediate.report(status, 'see services')  # the remedy is reported there
         return status
 
     # --- another robot --------------------------------------------------------------------------
 
     def keep_house(self) -> None:
-        """Adopt what has been built, and look for listeners."""
+        """Adopt a new model, count subscribers, and update inputs without joint states."""
         outcome = self.source.poll()
         if outcome is not None:
             self._adopt(outcome)
@@ -268,7 +268,7 @@ class ModelHost:
         self.gravity_source.keep_house()
 
     def _adopt(self, outcome: DescriptionOutcome[BuiltModel]) -> None:
-        """Use a new model, or keep the old one and remember why."""
+        """Adopt a new model, or keep the old one and store the reason."""
         descriptions, before, built = self.source.descriptions, self.model, outcome.model
         descriptions.reason = outcome.reason
         if built is None:
@@ -302,7 +302,7 @@ class ModelHost:
             self.source.read(values['robot_description'])
 
     def _check_drives(self, drives: Callable[[RobotDescription], dict[str, Drive]]) -> None:
-        """Refuse drives that the present robot cannot have; raises `ScrewDynamicsError`."""
+        """Refuse drives that the current robot cannot have; raises `ScrewDynamicsError`."""
         if self.model is not None:
             drives(self.model.robot.description)
 

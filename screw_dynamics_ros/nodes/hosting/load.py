@@ -1,18 +1,18 @@
 # Copyright 2026 The screw_dynamics_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Statistics of joint states: arrivals, processing times, and how many were skipped."""
+"""Statistics of joint states: arrivals, processing times, skipped states."""
 
 from __future__ import annotations
 
 import math
 import time
 
-MAX_LOSS_SHARE = 0.1  # share of joint states, lost on the way or overtaken, that is worth a warning
+MAX_LOSS_SHARE = 0.1  # fraction of lost or merged joint states above which a warning is reported
 
 
 class Load:
-    """Arrivals of joint states and the time spent on them, since the last report and in all."""
+    """Counts and processing times of joint states, since the last report and in total."""
 
     def __init__(self) -> None:
         self.started = self.last_arrival = time.monotonic()
@@ -30,13 +30,13 @@ class Load:
         self._lost = self.lost
 
     def arrived(self, now: float) -> None:
-        """Count a message that came at `now` on the monotonic clock [s]."""
+        """Count a message that arrived at `now` on the monotonic clock [s]."""
         self.arrivals += 1
         self._count += 1
         self.last_arrival = now
 
     def was_late(self, now: float, delay: float) -> None:
-        """Count a state that was not answered because it had been under way for `delay` [s]."""
+        """Count a state that was skipped because of its delay [s]."""
         self.late += 1
         self.last_late, self.delay = now, delay
 
@@ -46,18 +46,18 @@ class Load:
         self.last_overflow = now
 
     def unreadable(self, now: float, error: Exception) -> None:
-        """Note a message that is no JointState."""
+        """Record a message that cannot be deserialized."""
         self.last_unreadable = now
         self.unreadable_reason = str(error)
 
     def served(self, duration: float) -> None:
-        """Count a message that was answered within `duration` [s]."""
+        """Count a state that was processed within `duration` [s]."""
         self._served += 1
         self._busy += duration
         self._longest = max(self._longest, duration)
 
     def take(self, now: float) -> dict[str, str]:
-        """Return rates and times since the last report, and restart."""
+        """Return rates and times since the last report, and reset them."""
         interval = max(now - self._reported, 1e-9)
         self.loses = self.lost - self._lost > MAX_LOSS_SHARE * (
             self._count + self.lost - self._lost

@@ -1,7 +1,7 @@
 # Copyright 2026 The screw_dynamics_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Models of robots with all that a host needs: built in the background, adopted by its thread."""
+"""Models for a host: built in the background, adopted by the thread of the node."""
 
 from __future__ import annotations
 
@@ -24,15 +24,15 @@ from screw_dynamics_ros.ros.topics.channel import Channel
 
 @dataclass(frozen=True)
 class BuiltModel:
-    """What is built of a description.
+    """Everything that is built from a description.
 
     Attributes
     ----------
     model : RunningModel
     mapper : JointStateMapper
-        The state of its joints, unless that of the same robot before is kept.
+        The state of the joints; replaced by the previous mapper if the robot is the same.
     plans : sequence of BoundPlan
-        How each group adopts it.
+        The plan of each group.
     """
 
     model: RunningModel
@@ -40,7 +40,7 @@ class BuiltModel:
     plans: Sequence[BoundPlan]
 
     def bind(self, mapper: JointStateMapper, gravity: Array) -> list[Channel]:
-        """Connect the model with its inputs and topics; return the topics of all groups.
+        """Connect the model to its inputs and topics; return the topics of all groups.
 
         Runs in the thread of the node. A group that fails has no topics.
         """
@@ -62,14 +62,14 @@ class ModelBuilder:
     Parameters
     ----------
     parameters : Parameters
-        Those of every model node.
+        Parameters of every model node.
     clock : callable
-        Returns the time on the time base of the stamps [ns].
+        Returns the current time on the clock of the stamps [ns].
 
     Attributes
     ----------
     groups : list of OutputGroup
-        What the models are for.
+        Output groups that use the models.
     """
 
     def __init__(self, parameters: Parameters, clock: Callable[[], int]) -> None:
@@ -77,7 +77,7 @@ class ModelBuilder:
         self.groups: list[OutputGroup[Any]] = []
 
     def build(self, text: str, robot: Robot) -> BuiltModel:
-        """Return the model of a description; runs in a thread in the background."""
+        """Return the model of a description; runs in a background thread."""
         bound = [planned(group, robot) for group in self.groups]
         plans = [each.plan for each in bound]
         model = RunningModel(
@@ -95,5 +95,5 @@ class ModelBuilder:
             effort_fault=unmet_condition(text, self._parameters['effort_condition']),
         )
         if model.joints:
-            model.evaluate()  # whatever is made at the first call is made now
+            model.evaluate()  # so that the first joint state is not delayed
         return BuiltModel(model, mapper, bound)

@@ -1,7 +1,7 @@
 # Copyright 2026 The screw_dynamics_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""The parameters of every model node, in the form in which joint states need them."""
+"""The parameters of every model node, converted for the processing of joint states."""
 
 from __future__ import annotations
 
@@ -38,14 +38,14 @@ class ModelParameters:
     Parameters
     ----------
     node : rclpy.node.Node
-        Has the parameters.
+        Owns the parameters.
     model : callable
-        Returns the active model, or None. Names are those of its robot, also while another one
-        is being compiled: what has been accepted is active at once.
+        Returns the active model, or None. Names are checked against its robot, even while another
+        one is being compiled, because accepted values take effect immediately.
     payloads : Payloads
-        Has the payload of the parameters, among others.
+        Receives the payload of the parameters.
     check, apply : callable
-        Further checks, which raise `ScrewDynamicsError`, and what else follows, both with the
+        Further checks, which raise `ScrewDynamicsError`, and further actions; both receive the
         changed values.
 
     Attributes
@@ -54,9 +54,9 @@ class ModelParameters:
     gravity : (3,) array
         Always the same array.
     effort_shares : (5,) array
-        1 for each of `TERMS` that is part of the measured efforts, else 0; always the same array.
+        1 for each of `TERMS` that measured efforts contain, else 0; always the same array.
     policies : Policies
-        How joint states are treated.
+        Policies for imperfect joint states.
     """
 
     def __init__(
@@ -83,27 +83,27 @@ class ModelParameters:
         payload_parameters.put(self.declared, payloads)
 
     def on_step(self, callback: Callable[[], None]) -> None:
-        """Call back when gravity or a payload have changed at once: torques may make a step."""
+        """Register a callback for changes of gravity or payloads without a transition."""
         self._payloads.on_step(callback)
         self._step_callbacks.append(callback)
 
     def calibrate(self, mapper: JointStateMapper) -> None:
-        """Set how a mapper makes torques of efforts; raises `ScrewDynamicsError`."""
+        """Set scale and offset of the efforts of a mapper; raises `ScrewDynamicsError`."""
         calibration = shared_parameters.effort_calibration(self.declared, mapper.measured_joints)
         mapper.calibrate(*calibration)
 
     def set_payload(self, values: Mapping[str, Any], duration: float) -> str:
-        """Set parameters of the payload, with a transition [s]; return why not, or ''."""
+        """Set parameters of the payload, with a transition [s]; return '' or why it is refused."""
         self._transition = duration
         result = self._node.set_parameters_atomically(
             [Parameter(name, value=value) for name, value in values.items()]
         )
         if not result.successful or can_call_after_parameters_are_set(self._node):
-            self._transition = 0.0  # otherwise parameters are followed later
+            self._transition = 0.0  # otherwise `_apply` runs later
         return str(result.reason)
 
     def _check(self, values: dict[str, Any]) -> None:
-        """Refuse what cannot be; raises `ScrewDynamicsError`."""
+        """Refuse invalid values; raises `ScrewDynamicsError`."""
         model = self._model()
         state_parameters.policies(self.declared, values)
         robot: Robot | None = None

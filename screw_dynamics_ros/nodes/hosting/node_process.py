@@ -1,7 +1,7 @@
 # Copyright 2026 The screw_dynamics_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Starting a process with one host and its output groups."""
+"""Start of a process with nodes."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ from screw_dynamics_ros.nodes.hosting.output_group import OutputGroup
 from screw_dynamics_ros.ros.process.executor import ShutdownTask, end_process, spin, start
 from screw_dynamics_ros.ros.process.start_parameters import check_parameters
 
-#: Makes a group whose topics and parameters belong to a node.
+#: Returns a group whose topics and parameters belong to a node.
 OutputGroupFactory = Callable[[Node, ModelHost], OutputGroup[Any]]
 
-# Threads take turns this often [s], so that compiling does not hold up joint states.
+# Switch interval of threads [s]: short, so that compilation does not delay joint states.
 SWITCH_INTERVAL = 0.0005
 
 
@@ -36,11 +36,11 @@ class Process:
     ----------
     nodes : sequence of rclpy.node.Node
     executor : str
-        Kind of their executor.
+        Type of their executor.
     slow : sequence of rclpy.node.Node
-        Further nodes, which get another thread.
+        Further nodes, which run in another thread.
     endings : sequence of ShutdownTask
-        What is done before the process ends.
+        Tasks before the process exits.
     """
 
     nodes: Sequence[Node]
@@ -50,9 +50,9 @@ class Process:
 
 
 def run_nodes(make: Callable[[], Process], is_known: Callable[[str], bool]) -> NoReturn:
-    """Run what `make` returns, unless the configuration of the process is invalid; end it.
+    """Run the process that `make` returns, unless its configuration is invalid; then exit.
 
-    `is_known` tells whether some node of the package has a parameter.
+    `is_known` returns whether any node of the package has a parameter.
     """
     status = 0
     sys.setswitchinterval(SWITCH_INTERVAL)
@@ -65,7 +65,7 @@ def run_nodes(make: Callable[[], Process], is_known: Callable[[str], bool]) -> N
     except (ScrewDynamicsError, ParameterException, NameValidationException) as error:
         rclpy.logging.get_logger('screw_dynamics_ros').fatal(str(error))
         status = 1
-    except SystemExit:  # asked to end before nodes ran
+    except SystemExit:  # shut down before the nodes ran
         pass
     rclpy.try_shutdown()
     end_process(status)

@@ -1,7 +1,7 @@
 # Copyright 2026 The screw_dynamics_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Output groups: what a host expects of them."""
+"""The interface of output groups."""
 
 from __future__ import annotations
 
@@ -22,18 +22,18 @@ from screw_dynamics_ros.ros.topics.channel import Channel
 
 @dataclass(frozen=True)
 class Plan:
-    """What a group needs of one robot; immutable.
+    """Requirements of a group for one robot; immutable.
 
-    Groups define subclasses with what they need to bind a model.
+    Groups define subclasses with the data they need to bind a model.
 
     Attributes
     ----------
     outputs : sequence
-        What the kernel has to compute, as for `Robot.fuse`, finite for finite states.
+        Outputs of the kernel, as for `Robot.fuse`, finite for finite states.
     unbounded : sequence
         Further outputs, which may be infinite or NaN.
     parameters : mapping
-        Further vectors that formulas read: the kernel always sees what the arrays hold.
+        Further vectors that formulas read; the kernel reads these arrays at each evaluation.
     """
 
     outputs: Sequence[Output | Formula]
@@ -43,22 +43,21 @@ class Plan:
 
 @dataclass(frozen=True)
 class Stage:
-    """What acts on each joint state besides the kernel, in the phases that it takes part in.
+    """Callbacks for each joint state, in addition to the kernel.
 
-    `ModelHost.stages` has the order in which stages act.
+    `ModelHost.stages` determines their order.
 
     Attributes
     ----------
     prepare : callable, optional
-        Called before anything is computed for a state that has subscribers.
+        Called before the kernel is evaluated, which requires a subscriber.
     consume : callable, optional
-        ``consume(mapper, sent)`` is called with its results, before they are published. `sent` is
-        when the state was sent, on the monotonic clock of this process [s].
+        ``consume(mapper, sent)`` is called after the kernel, before results are published. `sent`
+        is the time of publication of the state, on the monotonic clock of this process [s].
     observe : callable, optional
-        ``observe(mapper)`` is called with every state after that, even without subscribers.
+        ``observe(mapper)`` is called last for every state, even without subscribers.
     use_refused : callable, optional
-        ``use_refused(mapper, message)`` is called with messages that are refused:
-        `mapper.refused`.
+        ``use_refused(mapper, message)`` is called for refused messages; see `mapper.refused`.
     """
 
     prepare: Callable[[], None] | None = None
@@ -78,9 +77,9 @@ class Adopted(Generic[P]):
     ----------
     model : RunningModel
     mapper : JointStateMapper
-        Feeds it; another one is another robot.
+        The state of the joints; a new mapper means a new robot.
     plan : Plan
-        What the group wants of it.
+        The plan of the group.
     """
 
     model: RunningModel
@@ -89,16 +88,16 @@ class Adopted(Generic[P]):
 
 
 class OutputGroup(Protocol[P]):
-    """A group of outputs; one of these makes a node."""
+    """A group of outputs; a node consists of one group, `bringup` of several."""
 
     def stages(self) -> Sequence[Stage]:
-        """Return what acts on each joint state, in this order."""
+        """Return the stages for each joint state, in order."""
 
     def plan(self, robot: Robot) -> P:
-        """Return what to compute for a robot. Runs in another thread; may compile kernels."""
+        """Return the plan for a robot. Runs in another thread; may compile kernels."""
 
     def bind(self, adopted: Adopted[P]) -> list[Channel]:
-        """Adopt a new model, and return the topics there are now."""
+        """Adopt a new model, and return its topics."""
 
     def status(self) -> Status:
         """Report on /diagnostics."""
@@ -106,12 +105,12 @@ class OutputGroup(Protocol[P]):
 
 @dataclass(frozen=True)
 class BoundPlan:
-    """The plan of a group, and how the group adopts the model made of it.
+    """The plan of a group, and the function with which the group adopts a model.
 
     Attributes
     ----------
     name : str
-        Of the group.
+        Name of the group.
     plan : Plan
     bind : callable
     """
@@ -122,7 +121,7 @@ class BoundPlan:
 
 
 def planned(group: OutputGroup[P], robot: Robot) -> BoundPlan:
-    """Return what a group wants of a robot."""
+    """Return the plan of a group for a robot."""
     plan = group.plan(robot)
     return BoundPlan(
         type(group).__name__,

@@ -1,7 +1,7 @@
 # Copyright 2026 The screw_dynamics_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Topics that tell what the links carry: `~/payload_inertia/<link>`."""
+"""Topics with the payload of each link: `~/payload_inertia/<link>`."""
 
 from __future__ import annotations
 
@@ -17,24 +17,24 @@ from screw_dynamics_ros.ros.topics.publishers import Publishers
 
 
 class PayloadTopics:
-    """One latched topic for each link that carries something, or has: all that is there together.
+    """One latched topic for each link that has or had a payload, with the total inertia.
 
     Parameters
     ----------
     node : rclpy.node.Node
     payloads : Payloads
     prefix : str
-        Of frame names.
+        Prefix of frame names.
     """
 
     def __init__(self, node: Node, payloads: Payloads, prefix: str) -> None:
         self._node, self._payloads, self._prefix = node, payloads, prefix
         self._publishers = Publishers(node)
-        self._links: dict[str, None] = {}  # in the order in which they got a topic
+        self._links: dict[str, None] = {}  # in order of creation of their topics
         self._told: tuple[int, bool] | None = None
 
     def publish(self) -> None:
-        """Tell what has changed since the last call, transitions under way included."""
+        """Publish changes since the last call, including transitions."""
         state = self._payloads.changes, self._payloads.is_settled
         if state == self._told and state[1]:
             return

@@ -1,7 +1,7 @@
 # Copyright 2026 The screw_dynamics_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Robots of the descriptions from a topic and a parameter, built in the background."""
+"""Robot descriptions from a topic and a parameter; models are built in the background."""
 
 from __future__ import annotations
 
@@ -30,24 +30,24 @@ T = TypeVar('T')
 
 
 class RobotSource(Generic[T]):
-    """Follows the topic and the parameter `robot_description`.
+    """Reads the topic and the parameter `robot_description`.
 
     Parameters
     ----------
     parameters : Parameters
-        Those of every model node.
+        Parameters of every model node.
     drives : DriveParameters
     build : callable
-        Makes what the node needs of the text and its robot; runs in another thread.
+        Returns the model of a text and its robot; runs in another thread.
 
     Attributes
     ----------
     descriptions : DescriptionSource
-        What is offered, what is active, and why it is not what is wanted.
+        Offered and active descriptions, and the reason of a refusal.
     loader : DescriptionLoader
-        Builds in the background.
+        Builds models in the background.
     own_text : str or None
-        What this process has just published itself, and will hear once.
+        Text that this process has published and will receive once.
     """
 
     def __init__(
@@ -63,7 +63,7 @@ class RobotSource(Generic[T]):
         self._robot: tuple[str, dict[str, Any], Robot] | None = None
 
     def subscribe(self, node: Node) -> None:
-        """Follow parameter and topic from now on."""
+        """Read the parameter and subscribe to the topic."""
         self.descriptions.from_parameter = self._parameters['robot_description']
         self.reload()
         node.create_subscription(
@@ -75,17 +75,17 @@ class RobotSource(Generic[T]):
 
     @property
     def compiling(self) -> bool:
-        """Whether a new description is being worked on."""
+        """Whether a new description is being compiled."""
         return self.loader.is_pending
 
     def reload(self) -> None:
-        """Compile again: other outputs of a group, other drives, another description."""
+        """Compile again, after changes of outputs, drives or description."""
         candidates = self.descriptions.candidates()
         if candidates:
             self.loader.submit(candidates)
 
     def receive(self, message: String) -> None:
-        """Take what the topic offers."""
+        """Process a description from the topic."""
         if message.data == self.own_text:
             self.own_text = None
             return
@@ -97,13 +97,13 @@ class RobotSource(Generic[T]):
             self.reload()
 
     def follow_parameter(self, is_changed: bool) -> None:
-        """Take what the parameter offers; what was refused may be good now."""
+        """Process the description from the parameter; retry a refused one."""
         self.descriptions.from_parameter = self._parameters['robot_description']
         if is_changed or self.descriptions.reason:
             self.reload()
 
     def poll(self) -> DescriptionOutcome[T] | None:
-        """Return what has been built once, None if there is nothing new."""
+        """Return each new model once, None if there is no new one."""
         return self.loader.poll()
 
     def read(self, text: str) -> Robot:
@@ -112,7 +112,7 @@ class RobotSource(Generic[T]):
             urdf_text(text, 'the robot description'),
             inertia_check=self._parameters['inertia_check'],
         )
-        # Friction is a term of its own: fed back from a measured velocity it can drive a robot.
+        # Friction is a separate term: fed back from a measured velocity it can drive a robot.
         options = {
             'backend': self._parameters['backend'],
             'drives': self._drives.on(description),

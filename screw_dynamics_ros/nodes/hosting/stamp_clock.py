@@ -1,7 +1,7 @@
 # Copyright 2026 The screw_dynamics_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""The clock that stamps of joint states are compared with."""
+"""The clock with which stamps of joint states are compared."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from rclpy.node import Node
 
 
 class StampClock:
-    """The clock of a node; without simulated time that of the system, which is quicker to read.
+    """The clock of a node; without simulated time the system clock, which is faster to read.
 
     Parameters
     ----------

@@ -1,7 +1,7 @@
 # Copyright 2026 The screw_dynamics_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""From messages on joint_states to states of joints: one way for all nodes."""
+"""Joint states of a node from messages on joint_states."""
 
 from __future__ import annotations
 
@@ -28,13 +28,13 @@ TOPIC = 'joint_states'
 
 
 class StateInput:
-    """The joint states of a node: read, merged by name, and counted.
+    """Reads, merges and counts the joint states of a node.
 
     Parameters
     ----------
     node : rclpy.node.Node
     mapper : JointStateMapper, optional
-        May be set later: without one messages are only counted.
+        May be set later; without a mapper, messages are only counted.
 
     Attributes
     ----------
@@ -52,7 +52,7 @@ class StateInput:
 
     @property
     def policies(self) -> Policies:
-        """How joint states are treated that are incomplete, invalid or late."""
+        """Policies for incomplete, invalid or late joint states."""
         return self._policies
 
     @policies.setter
@@ -62,7 +62,7 @@ class StateInput:
             self.mapper.policies = policies
 
     def subscribe(self, receive: Callable[[bytes, dict[str, Any]], None]) -> None:
-        """Call ``receive(data, info)`` with each serialized message from now on."""
+        """Subscribe; each serialized message calls ``receive(data, info)``."""
         subscribe(
             self._node,
             JointState,
@@ -74,7 +74,7 @@ class StateInput:
         )
 
     def subscribe_to_states(self, use: Callable[[JointStateMapper], None]) -> None:
-        """Call ``use(mapper)`` with each state from now on that is not late."""
+        """Subscribe; each state that is not late calls ``use(mapper)``."""
 
         def receive(data: bytes, info: dict[str, Any]) -> None:
             arrival = time.monotonic()
@@ -92,7 +92,7 @@ class StateInput:
         self.subscribe(receive)
 
     def look_for_drivers(self) -> None:
-        """Determine whether there is a single driver: lost messages can be counted then."""
+        """Determine whether there is only one driver, so that lost messages can be counted."""
         topic = self._node.resolve_topic_name(TOPIC)
         self._has_one_driver = self._node.count_publishers(topic) == 1
 
@@ -103,17 +103,17 @@ class StateInput:
         arrival: float,
         use_refused: Callable[[JointStateMapper, JointStateMessage], None] | None = None,
     ) -> float | None:
-        """Merge a serialized message; return its delay [s] if it makes a state, else None.
+        """Merge a serialized message; return its delay [s] if a state results, else None.
 
         Parameters
         ----------
         data : bytes
         info : dict
-            As of `subscribe`.
+            Information from `subscribe`.
         arrival : float
-            On the monotonic clock [s].
+            Arrival time on the monotonic clock [s].
         use_refused : callable, optional
-            Called with mapper and message if the message is refused, but not late.
+            Called with mapper and message if the message is refused but not late.
         """
         policies, mapper, load = self._policies, self.mapper, self.load
         delay = self._delay.of(
@@ -127,7 +127,7 @@ class StateInput:
             return None
         try:
             message = self._reader.read(data)
-        except Exception as error:  # rclpy has no class of its own for it
+        except Exception as error:  # rclpy has no specific exception
             load.unreadable(arrival, error)
             return None
         with mapper.lock:  # services read the state in another thread
@@ -144,9 +144,9 @@ class StateInput:
             self.mapper.reset()
 
     def report(self, status: Status, needs: Collection[str]) -> None:
-        """Report rates, and what was refused, late or substituted.
+        """Report rates, and refused, late and substituted data.
 
-        `needs` are the fields, 'velocity' and 'effort', that outputs wait for.
+        `needs` are the fields, 'velocity' and 'effort', that outputs require.
         """
         now = time.monotonic()
         status.values.update(self.load.take(now))
@@ -156,7 +156,7 @@ class StateInput:
 
 
 def state_input(node: Node, joints: Collection[str], policies: Policies) -> StateInput:
-    """Return the joint states of some joints; others may stand on the same topic."""
+    """Return the joint states of some joints; the topic may contain others."""
 
     def clock() -> int:
         return int(node.get_clock().now().nanoseconds)

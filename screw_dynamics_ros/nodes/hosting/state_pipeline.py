@@ -1,10 +1,10 @@
 # Copyright 2026 The screw_dynamics_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Processing of a joint state: serialized message, state of all joints, kernel, messages.
+"""Processing of a joint state: serialized message, state of all joints, kernel, outputs.
 
-If joint states arrive faster than they are processed, only the newest one waits; after a short
-pause, those that have come meanwhile are all processed.
+If joint states arrive faster than they are processed, only the newest one waits. After a short
+pause, all states that arrived during the pause are processed.
 """
 
 from __future__ import annotations
@@ -28,9 +28,9 @@ from screw_dynamics_ros.ros.process.faults import FAULTS
 from screw_dynamics_ros.ros.status import Status
 from screw_dynamics_ros.ros.topics.channel import Channel
 
-IDLE_TIME_S = 2e-4  # after an answer from which the next state need not wait its turn
-CATCH_UP = 2e-3  # s for which waiting states are processed, and not merged into newer ones
-TURN_LOST = 0.1  # s after which nothing waits for its turn any more
+IDLE_TIME_S = 2e-4  # s after which the next state is processed immediately
+CATCH_UP = 2e-3  # s for which waiting states are processed instead of merged into newer ones
+TURN_LOST = 0.1  # s after which a state no longer waits
 
 
 class StatePipeline(StateInput):
@@ -39,18 +39,18 @@ class StatePipeline(StateInput):
     Parameters
     ----------
     node : rclpy.node.Node
-        Its `joint_states` are followed.
+        Subscribes to `joint_states`.
 
     Attributes
     ----------
     model : RunningModel or None
-        The robot, with the kernel that computes everything.
+        The robot, with its kernel.
     channels : sequence of Channel
         All topics.
     model_since : float
-        When this robot was adopted, on the monotonic clock [s].
+        Time at which this robot was adopted, on the monotonic clock [s].
     suspended : bool
-        Whether nothing is computed and published, as if no states came.
+        Whether nothing is computed and published, as without joint states.
     deferred_work : DeferredWork
         Work between joint states.
     """
@@ -64,12 +64,12 @@ class StatePipeline(StateInput):
         self.deferred_work = DeferredWork(node)
         self._listened: list[Channel] = []
         self.stages = ()
-        self._waiting: float | None = None  # when the state that is to be answered was sent
+        self._waiting: float | None = None  # time of publication of the waiting state
         self._free_since = self._turn = -math.inf
 
     @property
     def stages(self) -> Sequence[Stage]:
-        """What acts on each joint state besides the kernel, in this order."""
+        """Stages for each joint state in addition to the kernel, in order."""
         return self._stages
 
     @stages.setter
@@ -81,7 +81,7 @@ class StatePipeline(StateInput):
         self._use_refused = [stage.use_refused for stage in stages if stage.use_refused]
 
     def use(self, model: RunningModel, mapper: JointStateMapper) -> None:
-        """Use a model from now on; a waiting state of another robot is discarded."""
+        """Adopt a model; discard a waiting state of another robot."""
         if mapper is not self.mapper:
             self.model_since = time.monotonic()
             self._waiting = None
@@ -89,7 +89,7 @@ class StatePipeline(StateInput):
         mapper.policies = self.policies
 
     def look_for_listeners(self) -> None:
-        """Determine which topics have subscribers, and whether there is a single driver."""
+        """Determine which topics have subscribers, and whether there is only one driver."""
         for channel in self.channels:
             channel.count_listeners()
         self._listened = sorted(
@@ -99,7 +99,7 @@ class StatePipeline(StateInput):
         self.look_for_drivers()
 
     def status(self, timeout: float, scheduling_fault: str) -> Status:
-        """Report whether states arrive, and the problems found in them."""
+        """Report whether states arrive, and their faults."""
         return statuses.joint_state_status(
             self._node,
             self.model,
@@ -114,12 +114,12 @@ class StatePipeline(StateInput):
     # --- one joint state ------------------------------------------------------------------------
 
     def receive(self, data: bytes, info: dict[str, Any]) -> None:
-        """Read one serialized joint state, and process it if no other work has to come first.
+        """Read one serialized joint state, and process it unless other callbacks are due.
 
-        A state that arrives right after another one has been processed waits until all pending
+        A state that arrives right after another one was processed waits until all pending
         callbacks have run, including parameters and timers; then the newest waiting state is
-        processed. Otherwise joint states at a high rate would starve all other callbacks. For a
-        short time they may: then none of the states is lost that came during a pause.
+        processed. Otherwise joint states at a high rate would starve all other callbacks. For up
+        to `CATCH_UP` they may, so that no state that arrived during a pause is lost.
         """
         arrival = time.monotonic()
         if self._waiting is not None and arrival - self._turn < CATCH_UP:
@@ -145,12 +145,12 @@ class StatePipeline(StateInput):
             self._answer(sent)
             return
         if not waits:
-            # The EventsExecutor has no guard conditions, and dies of a task that raises.
+            # The EventsExecutor has no guard conditions, and stops if a task raises.
             self._node.executor.create_task(FAULTS.guarded('a joint state', self._on_turn))
         self._waiting = sent
 
     def _on_turn(self) -> None:
-        """Process the newest waiting state, unless that has been done or the robot has changed."""
+        """Process the newest waiting state, if there still is one."""
         self._turn = time.monotonic()
         if self._waiting is not None:
             self._answer(self._waiting)
@@ -160,7 +160,7 @@ class StatePipeline(StateInput):
             use(mapper, message)
 
     def _answer(self, sent: float) -> None:
-        """Publish the results for the state of the robot, sent at `sent`, monotonic [s]."""
+        """Publish the results for the current state, published at monotonic time `sent` [s]."""
         start = time.monotonic()
         self._waiting = None
         try:
@@ -177,7 +177,7 @@ class StatePipeline(StateInput):
             self._free_since = time.monotonic()
 
     def _evaluate(self, sent: float) -> None:
-        """Compute all messages that have subscribers from the state of the robot."""
+        """Compute and publish all messages with subscribers for the current state."""
         model, mapper = self.model, self.mapper
         assert model is not None
         assert mapper is not None
@@ -196,7 +196,7 @@ class StatePipeline(StateInput):
             observe(mapper)
 
     def publish(self) -> None:
-        """Publish all messages with subscribers, those of the other process last."""
+        """Publish all messages with subscribers; the drawn ones last."""
         mapper = self.mapper
         assert mapper is not None
         stamp = packed(mapper.stamp)
@@ -211,5 +211,5 @@ class StatePipeline(StateInput):
             try:
                 if channel.is_valid is None or channel.is_valid():
                     channel.publish(stamp)
-            except Exception as error:  # the others are still to come
+            except Exception as error:  # other topics are still published
                 FAULTS.record(f'output {channel.topic}', error)

@@ -1,7 +1,7 @@
 # Copyright 2026 The screw_dynamics_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Statuses for /diagnostics: the description, the joint states, the outputs."""
+"""Diagnostics of the description, the joint states and the outputs."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from screw_dynamics_ros.ros.joint_states.policies import Reason
 from screw_dynamics_ros.ros.names import printable, shorten
 from screw_dynamics_ros.ros.topics.channel import Channel
 
-INCIDENT_HOLD_S = 3.0  # for which an incident stays on /diagnostics
+INCIDENT_HOLD_S = 3.0  # an incident stays on /diagnostics for this time
 SHORT_OF_FIELD = {
     Reason.VELOCITY_MISSING: 'velocity',
     Reason.EFFORT_MISSING: 'effort',
@@ -29,7 +29,7 @@ SHORT_OF_FIELD = {
 
 
 def level_while_waiting(load: Load) -> Level:
-    """Return the level for something that has not arrived yet."""
+    """Return the level for an input that has not arrived yet."""
     return Level.ERROR if time.monotonic() - load.started > INCIDENT_HOLD_S else Level.OK
 
 
@@ -42,7 +42,7 @@ def description_status(
     drives: Sequence[str],
     compiling: bool,
 ) -> Status:
-    """Report the robot in use, the drives of the parameters, and why another one is refused."""
+    """Report the robot in use, its drives, and why another description was refused."""
     status, active = Status('robot description'), descriptions.active
     if model is not None:
         robot = model.robot
@@ -119,9 +119,10 @@ def joint_state_status(
     model_since: float,
     scheduling_fault: str,
 ) -> Status:
-    """Report whether states arrive, and the problems found in them.
+    """Report whether states arrive, and their faults.
 
-    `timeout` is the longest silence [s], `model_since` when the model was adopted [s].
+    `timeout` is the longest time without states [s], `model_since` the time of adoption of the
+    model [s].
     """
     status, now = Status('joint states'), time.monotonic()
     status.values.update(load.take(now))
@@ -145,16 +146,16 @@ def joint_state_status(
         )
     elif silence > timeout:
         status.report(Level.ERROR, f'no joint state for {silence:.1f} s; outputs have stopped')
-    # Messages come, but none of them is of use.
+    # Messages arrive, but none of them is valid.
     starved = silence <= timeout < now - max(mapper.last_accepted, model_since)
     if starved:
         status.report(
-            Level.ERROR, 'no usable joint state for longer than state_timeout; outputs have stopped'
+            Level.ERROR, 'no valid joint state for longer than state_timeout; outputs have stopped'
         )
     if now - load.last_overflow < INCIDENT_HOLD_S:
         status.report(
             Level.WARN,
-            'positions or velocities too large to compute with: '
+            'results are not finite because positions or velocities are too large: '
             f'{load.overflows} states without results so far',
         )
     report_messages(status, load, now, remedy(model))
@@ -163,13 +164,13 @@ def joint_state_status(
 
 
 def report_messages(status: Status, load: Load, now: float, remedy: str = '') -> None:
-    """Report messages that came late, not at all, or could not be read."""
+    """Report late, lost and unreadable messages."""
     status.values['late, skipped'] = str(load.late)
     status.values['lost or merged'] = str(load.lost)
     if now - load.last_late < INCIDENT_HOLD_S:
         status.report(
             Level.WARN,
-            f'a joint state was received {load.delay:.3f} s after it was sent, later than '
+            f'a joint state was received {load.delay:.3f} s after its publication, later than '
             f'max_delay: {load.late} skipped so far; this process was stopped or is overloaded'
             + remedy,
         )
@@ -184,14 +185,14 @@ def report_messages(status: Status, load: Load, now: float, remedy: str = '') ->
 
 
 def needs(channels: Sequence[Channel]) -> set[str]:
-    """Return which fields of joint states some topics wait for: 'velocity', 'effort'."""
+    """Return the fields of joint states that topics require: 'velocity', 'effort'."""
     return {
         field for field in SHORT_OF_FIELD.values() if any(getattr(each, field) for each in channels)
     }
 
 
 def remedy(model: RunningModel) -> str:
-    """Return how to speed up the processing, empty if there is no way."""
+    """Return a remedy for slow processing, empty if there is none."""
     return '' if model.robot.backend == 'native' else '; install llvmlite'
 
 
@@ -203,9 +204,9 @@ def report_records(
     *,
     only_needs: bool = False,
 ) -> None:
-    """Add what the mapper has recently refused or substituted.
+    """Report data that the mapper has recently refused or substituted.
 
-    `needs` as `needs` returns it; with `only_needs` other fields are counted and not mentioned.
+    `needs` are the fields from `needs`; with `only_needs` other fields are only counted.
     """
     for reason, record in mapper.records.items():
         status.values[f'{reason.name.lower()} count'] = str(record.count)
@@ -226,10 +227,10 @@ def report_records(
 def report_channels(
     status: Status, channels: Sequence[Channel], mapper: JointStateMapper | None
 ) -> None:
-    """Add which topics are published, and which are not for lack of velocities or efforts."""
+    """Report published topics, and those that lack velocities or efforts."""
     for channel in channels:
         status.values[channel.topic] = (
-            f'{channel.published} messages, {channel.listeners} listeners'
+            f'{channel.published} messages, {channel.listeners} subscribers'
         )
     if mapper is None or not mapper.accepted:
         return
@@ -237,5 +238,5 @@ def report_channels(
         silent = [channel.topic for channel in channels if getattr(channel, field)]
         if silent and not present:
             status.report(
-                Level.WARN, f'not published: joint states carry no {field}: {shorten(silent)}'
+                Level.WARN, f'not published: joint states contain no {field}: {shorten(silent)}'
             )

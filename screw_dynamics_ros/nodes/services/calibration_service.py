@@ -31,7 +31,7 @@ from screw_dynamics_ros.ros.description import urdf_text
 from screw_dynamics_ros.ros.joint_states.requested_state import JointState, read_requested_state
 from screw_dynamics_ros.ros.messages.conversions import matrix, pose
 
-MAX_MEASUREMENTS = 10_000  # measurements of a request: the other services wait meanwhile
+MAX_MEASUREMENTS = 10_000  # measurements per request: other services wait
 
 
 def calibrate(queried: ServiceModel, request: Any, response: Any) -> None:
@@ -74,8 +74,8 @@ def measurements(request: Any) -> Measurements:
     if bool(request.poses) == bool(request.points) or count > MAX_MEASUREMENTS:
         raise ArgumentError(
             f'the request has {len(request.poses)} poses and {len(request.points)} points for '
-            f'{count} joint states; give poses or points, one for each of at most '
-            f'{MAX_MEASUREMENTS}'
+            f'{count} joint states; give either poses or points, one for each joint state, at '
+            f'most {MAX_MEASUREMENTS}'
         )
     if request.poses:
         C = np.stack([matrix(each, f'poses[{k}]') for k, each in enumerate(request.poses)])
@@ -85,7 +85,7 @@ def measurements(request: Any) -> Measurements:
 
 
 def configurations(model: ChainErrors, messages: Any, count: int) -> Array:
-    """Return q (N, nq); joints that do not move the link are at zero where they are not named."""
+    """Return q (N, nq); joints that do not move the link may be omitted and are then zero."""
     if len(messages) != count:
         raise ArgumentError(f'{len(messages)} joint_states for {count} measurements')
     joints = model.coordinates
@@ -97,15 +97,15 @@ def configurations(model: ChainErrors, messages: Any, count: int) -> Array:
         missing = [name for name in model.moving if name not in message.name]
         if missing:
             raise ArgumentError(
-                f'joint_states[{k}] does not name {", ".join(missing)}; name every joint that '
-                'moves the link'
+                f'joint_states[{k}] does not name {", ".join(missing)}; name all joints that '
+                'move the link'
             )
         rows.append(read_requested_state(message, joints, known=known, measured=elsewhere).q)
     return np.array(rows)
 
 
 def fill_in(response: Any, result: RobotCalibration) -> None:
-    """Write numbers into the response."""
+    """Write the results into the response."""
     response.parameters = list(result.parameters)
     response.corrections = result.values.tolist()
     response.deviations = result.deviations.tolist()

@@ -1,11 +1,10 @@
 # Copyright 2026 The screw_dynamics_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""The service `compare_model` of the node `dynamics`: the active model beside other programs.
+"""The service `compare_model` of the node `dynamics`: comparison with other programs.
 
-The programs read the description as it was received and get what it lacks: gravity, and the current
-armatures and viscous friction of the drives. Where links have been corrected since, they read the
-corrected description.
+The programs read the received description, or the corrected one if link inertias were corrected.
+They also receive gravity, and the current armatures and viscous friction of the drives.
 """
 
 from __future__ import annotations
@@ -44,7 +43,7 @@ def compare_model(queried: ServiceModel, request: Any, response: Any) -> None:
     count, tolerance = request.states or STATES, request.tolerance or TOLERANCE
     if count > MAX_STATES:
         raise ArgumentError(
-            f'states: at most {MAX_STATES}, got {count}; the other services wait meanwhile'
+            f'states: at most {MAX_STATES}, because other services wait; got {count}'
         )
     if not 0.0 < tolerance < 1.0:
         raise ArgumentError(f'tolerance must be between 0 and 1, got {tolerance}')
@@ -66,7 +65,7 @@ def compare_model(queried: ServiceModel, request: Any, response: Any) -> None:
 
 
 def wanted_programs(request: Any) -> list[str]:
-    """Return the programs that are asked for, each once; raises `UnknownNameError`."""
+    """Return the requested programs, each once; raises `UnknownNameError`."""
     names = [name.lower() for name in request.programs] or list(PROGRAMS)
     for name in names:
         if name not in PROGRAMS:
@@ -77,15 +76,15 @@ def wanted_programs(request: Any) -> list[str]:
 
 
 def outcome_of(name: str, source: ModelSource, *options: Any) -> ProgramOutcome:
-    """Return the outcome for one program; its faults do not stand in the way of the others."""
+    """Return the outcome for one program; its exceptions do not affect the others."""
     try:
         return outcome(name, source, *options)
-    except Exception as error:  # of the program, or of what it gives us
+    except Exception as error:  # of the program, or from its results
         return ProgramOutcome(NAMES[name], refusal=f'fails: {type(error).__name__}: {error}')
 
 
 def source_of(robot: Robot, text: str, tip: str) -> ModelSource:
-    """Return what is compared: the robot with its gravity and its drives."""
+    """Return the compared model: the robot with its gravity and drives."""
     drives = robot.drives
     joints = tuple(
         replace(joint, damping=drives[joint.name].damping) if joint.name in drives else joint
@@ -118,24 +117,26 @@ def is_active(text: str, description: RobotDescription) -> bool:
 
 
 def remarks(queried: ServiceModel) -> list[str]:
-    """Return what of the active model is not compared."""
+    """Return notes on parts of the active model that are not compared."""
     rotors = [name for name, drive in queried.robot.drives.items() if drive.rotor_axis is not None]
     found = []
     if rotors:
         found.append(
-            f'  note       joints {shorten(rotors)}: compared with their reflected inertias; no '
-            'other program has the momentum of rotors about axes of their own'
+            f'  note       joints {shorten(rotors)}: compared with reflected inertias only; no '
+            'other program models the angular momentum of rotors'
         )
     springs = [name for name, drive in queried.robot.drives.items() if drive.has_spring]
     if springs:
         found.append(f'  note       the springs of joints {shorten(springs)} are left out')
     if queried.payloads:
-        found.append(f'  note       the payload on {shorten(list(queried.payloads))} is left out')
+        found.append(
+            f'  note       the payload on {shorten(list(queried.payloads))} is not compared'
+        )
     return found
 
 
 def fill_in(response: Any, outcomes: list[ProgramOutcome]) -> None:
-    """Write what came of each program into the response."""
+    """Write the outcomes into the response."""
     from screw_dynamics_msgs.msg import ProgramComparison
 
     for each in outcomes:
@@ -161,7 +162,7 @@ def fill_in(response: Any, outcomes: list[ProgramOutcome]) -> None:
 
 
 def in_short(each: ProgramOutcome) -> str:
-    """Return what came of one program in a few words."""
+    """Return a short text for the outcome of one program."""
     name = report.title(each)
     if each.comparison is None:
         return f'{name} {each.refusal}'

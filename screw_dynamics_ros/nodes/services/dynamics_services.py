@@ -1,11 +1,11 @@
 # Copyright 2026 The screw_dynamics_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Services of the node `dynamics`: inverse and forward dynamics, trajectories, payload, ...
+"""Services of the node `dynamics`: inverse and forward dynamics, trajectories, payload capacity.
 
-They answer for the robot as the description has it; friction and the payload of the parameters
-count where the service says so. For a robot with loops there are accelerations, efforts and mass
-matrices of its motors (`core.mechanisms.closures.ClosedRobot`); functions of trees are refused.
+They use the robot of the description; friction and payloads are included only where the service
+documents it. For a robot with loops, accelerations, efforts and mass matrices are those of its
+motors (`core.mechanisms.closures.ClosedRobot`); functions of trees are refused.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ DERIVED = {'v': 'velocities', 'a': 'accelerations'}
 
 
 def register(host: ServiceHost, node: Node, payloads: Callable[[], dict[str, RigidBody]]) -> None:
-    """Offer the services of `node`; `payloads` returns what links carry."""
+    """Offer the services of `node`; `payloads` returns the payload of each link."""
     for kind, name, query in (
         ('InverseDynamics', 'inverse_dynamics', inverse_dynamics),
         ('ForwardDynamics', 'forward_dynamics', forward_dynamics),
@@ -87,7 +87,7 @@ def forward_dynamics(queried: ServiceModel, request: Any, response: Any) -> None
 
 def hybrid_dynamics(queried: ServiceModel, request: Any, response: Any) -> None:
     """Answer a HybridDynamics request."""
-    queried.check_tree('hybrid dynamics', 'ClosedRobot.hybrid_dynamics has it in programs')
+    queried.check_tree('hybrid dynamics', 'use ClosedRobot.hybrid_dynamics in a program')
     robot = queried.robot
     state = queried.requested_state(
         request.joint_state, ('position', 'velocity', 'effort'), request.acceleration
@@ -103,7 +103,7 @@ def hybrid_dynamics(queried: ServiceModel, request: Any, response: Any) -> None:
 
 def linearize(queried: ServiceModel, request: Any, response: Any) -> None:
     """Answer a Linearize request."""
-    queried.check_tree('linearization', 'take differences of forward_dynamics')
+    queried.check_tree('linearization', 'use finite differences of forward_dynamics')
     robot = queried.robot
     state = queried.requested_state(request.joint_state, ('position', 'velocity', 'effort'))
     of = state.q, state.v, state.tau
@@ -125,7 +125,7 @@ def mass_matrix(queried: ServiceModel, request: Any, response: Any) -> None:
 
 def payload_capacity(queried: ServiceModel, request: Any, response: Any) -> None:
     """Answer a PayloadCapacity request."""
-    queried.check_tree('payload capacity', 'take inverse_dynamics with the weight as a wrench')
+    queried.check_tree('payload capacity', 'use inverse_dynamics with the weight as a wrench')
     robot, point = queried.robot, request.point
     link = queried.find_link(request.frame, 'frame')
     q = queried.requested_state(request.joint_state).q
@@ -136,7 +136,7 @@ def payload_capacity(queried: ServiceModel, request: Any, response: Any) -> None
 
 def annotate_trajectory(queried: ServiceModel, request: Any, response: Any) -> None:
     """Answer an AnnotateTrajectory request."""
-    queried.check_tree('trajectories', 'take inverse_dynamics for each point')
+    queried.check_tree('trajectories', 'use inverse_dynamics for each point')
     robot = queried.robot
     known = {joint.name for joint in robot.description.joints} - set(queried.held)
     given = read_trajectory(request.trajectory, queried.joints, known)
@@ -171,9 +171,9 @@ def contact_torques(queried: ServiceModel, state: RequestedState, wrenches: Sequ
 
 
 def motion_of(queried: ServiceModel, given: JointTrajectory) -> tuple[Motion, tuple[str, ...]]:
-    """Return the motion of the whole robot, and which rates were derived.
+    """Return the motion of the whole robot, and the names of derived rates.
 
-    Joints that are not named stay where they were measured last.
+    Joints not named rest at their last measured positions.
     """
     robot, count = queried.robot, len(given.stamps)
     rest = resting_configuration(queried, given)
@@ -186,16 +186,16 @@ def motion_of(queried: ServiceModel, given: JointTrajectory) -> tuple[Motion, tu
 
 
 def resting_configuration(queried: ServiceModel, given: JointTrajectory) -> Array:
-    """Return a configuration (nq,) with joints that are not named where they were measured last.
+    """Return a configuration (nq,) with joints not named at their last measured positions.
 
-    Raises `MissingStateError` if they were not.
+    Raises `MissingStateError` without a current measured state.
     """
     absent = [name for name in queried.joints if name not in given.joints]
     measured = queried.measured if absent else None
     if absent and measured is None:
         raise MissingStateError(
-            f'the trajectory does not name {shorten(absent)}, and there is no current measured '
-            'state to take instead; name all joints, or see /diagnostics'
+            f'the trajectory does not name {shorten(absent)}, and no current measured state is '
+            'available for them; name all joints, or see /diagnostics'
         )
     queried.stamp = 0 if measured is None else measured.stamp
     return queried.whole_q(np.zeros(len(queried.joints)) if measured is None else measured.q)

@@ -3,7 +3,7 @@
 
 """Services `record_payload`, `estimate_payload` and `attach_tool`.
 
-Estimates and descriptions are computed in another process; the results are activated in this one.
+Another process computes estimates and tools; this process activates the results.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from screw_dynamics_ros.ros.messages.inertias import read_inertia
 from screw_dynamics_ros.ros.services import Answer, Services
 from screw_dynamics_ros.ros.status import Status
 
-TOOL = 'tool'  # name of a tool without one
+TOOL = 'tool'  # default name of a tool
 
 
 class PayloadEstimation:
@@ -47,9 +47,9 @@ class PayloadEstimation:
     payload_services : PayloadServices
         Activates results.
     situation : callable
-        Returns what requests are answered by.
+        Returns the current `RequestContext`.
     shares : (5,) array
-        Which terms the measured efforts contain.
+        Terms contained in the measured efforts; see `ModelParameters.effort_shares`.
 
     Attributes
     ----------
@@ -94,11 +94,13 @@ class PayloadEstimation:
             recording.clear()
             response.message = 'nothing recorded'
         else:
-            raise ArgumentError(f'action is {request.action}: POSE, MOTION or CLEAR is possible')
+            raise ArgumentError(
+                f'action {request.action} does not exist; use POSE, MOTION or CLEAR'
+            )
         response.poses, response.motion_states = recording.counts
 
     def estimation(self) -> tuple[Answer, tuple[Any, ...]]:
-        """Return what answers an EstimatePayload request."""
+        """Return function and arguments that answer an EstimatePayload request."""
         remaining = self.recording.remaining
         if remaining:
             raise NotAtRestError(f'a motion is being recorded, for another {remaining:.1f} s')
@@ -110,7 +112,7 @@ class PayloadEstimation:
         )
 
     def apply_estimate(self, request: Any, response: Any) -> None:
-        """Let the link carry what has been estimated, if that is asked for."""
+        """Attach the estimated payload to the link, if requested."""
         if not request.apply:
             return
         inertia, com = response.inertia.inertia, response.inertia.inertia.com
@@ -127,7 +129,7 @@ class PayloadEstimation:
         response.message += f'; {name}: carried by {link}{point}{how(duration)}'
 
     def attach(self, request: Any, response: Any) -> None:
-        """Let a link carry the tool that has been described."""
+        """Attach the described tool to a link."""
         link = self._put.active_link(request.link, 'link')
         duration, name = seconds(request.transition_time), request.name or TOOL
         check_other_thread(name)
@@ -138,13 +140,13 @@ class PayloadEstimation:
         response.message += f'; {name}: carried by {link}{how(duration)}'
 
     def report(self, status: Status) -> None:
-        """Say what has been recorded."""
+        """Report the numbers of recorded poses and states."""
         poses, states = self.recording.counts
         status.values['recorded'] = f'{poses} poses, {states} states in motion'
 
 
 def check_other_thread(name: str) -> None:
-    """Refuse the payload whose parameters only the thread of the joint states may set."""
+    """Refuse the payload of the parameters, which only the thread of the joint states may set."""
     if name == PARAMETERS:
         raise ArgumentError(
             f'name: {PARAMETERS!r} is the payload of the parameters; give another name'

@@ -1,11 +1,11 @@
 # Copyright 2026 The screw_dynamics_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""The service `inverse_kinematics`: one solution by steps from a start, or all of them.
+"""The service `inverse_kinematics`: one numerical solution, or all solutions.
 
-By steps (NUMERIC) any robot is solved for one or several links, by what is found first; with loops
-for one link, in positions of the motors. All solutions (ALL, NEAREST) are those of one link of a
-tree, with a certificate that there are no others (`core.arms.families.all_solutions`).
+NUMERIC iterates from a start to the first solution, for one or several links of any robot; with
+loops for one link, in positions of the motors. ALL and NEAREST find all solutions for one link of a
+tree, with a certificate of completeness (`core.arms.families.all_solutions`).
 """
 
 from __future__ import annotations
@@ -35,8 +35,8 @@ from screw_dynamics_ros.ros.names import shorten, shown
 
 DEFAULT_TOLERANCE = 1e-9  # angle [rad] and distance [m] in one norm
 DEFAULT_TIMEOUT, MAX_TIMEOUT = 1.0, 60.0  # s
-RESTARTS_PER_CLOCK_CHECK = 20  # random starts between looks at the clock
-MAX_ANGLE = 1e4  # rad, to where joints without limits are turned: angles have 12 digits there
+RESTARTS_PER_CLOCK_CHECK = 20  # random starts between readings of the clock
+MAX_ANGLE = 1e4  # rad, limit for joints without limits: angles have 12 digits there
 
 
 def inverse_kinematics(queried: ServiceModel, request: Any, response: Any) -> None:
@@ -48,7 +48,7 @@ def inverse_kinematics(queried: ServiceModel, request: Any, response: Any) -> No
         all_at_once(queried, request, response, links)
     else:
         raise ArgumentError(
-            f'method {request.method} does not exist; it is NUMERIC ({request.NUMERIC}), '
+            f'method {request.method} does not exist; use NUMERIC ({request.NUMERIC}), '
             f'ALL ({request.ALL}) or NEAREST ({request.NEAREST})'
         )
 
@@ -58,11 +58,11 @@ def wanted_links(queried: ServiceModel, request: Any) -> list[str]:
     links = [queried.find_link(name, 'frames') for name in request.frames]
     if not links or len(request.targets) != len(links):
         raise ArgumentError(
-            f'there are {len(request.targets)} targets for {len(links)} frames; '
-            'give one target for each, and at least one'
+            f'{len(request.targets)} targets for {len(links)} frames; give at least one frame, and '
+            'one target for each'
         )
     if len(set(links)) < len(links):
-        raise ArgumentError('frames name a link twice; give one target for each link')
+        raise ArgumentError('frames contain a link twice; give one target for each link')
     if queried.held:
         raise UnsupportedRobotError(
             'joint positions alone do not determine the pose of the robot: it has planar or '
@@ -74,7 +74,7 @@ def wanted_links(queried: ServiceModel, request: Any) -> list[str]:
 def target_poses(
     queried: ServiceModel, request: Any, links: Sequence[str], state: RequestedState
 ) -> Array:
-    """Return the wanted poses in the root frame, (k, 4, 4)."""
+    """Return the target poses in the root frame, (k, 4, 4)."""
     q, _ = queried.whole_state(state, moving=False)
     targets = []
     for link, target in zip(links, request.targets):
@@ -87,7 +87,7 @@ def target_poses(
     return np.array(targets)
 
 
-# --- one solution, by steps -----------------------------------------------------------------------
+# --- one numerical solution -----------------------------------------------------------------------
 
 
 def by_steps(queried: ServiceModel, request: Any, response: Any, links: Sequence[str]) -> None:
@@ -97,8 +97,8 @@ def by_steps(queried: ServiceModel, request: Any, response: Any, links: Sequence
         raise ArgumentError(f'tolerance must be finite and >= 0, got {request.tolerance}')
     if not 0.0 < timeout <= MAX_TIMEOUT:
         raise ArgumentError(
-            f'timeout must be within 0 and {MAX_TIMEOUT:g} s: the other '
-            f'services wait meanwhile; got {timeout:g}'
+            f'timeout must be between 0 and {MAX_TIMEOUT:g} s, because other services wait; got '
+            f'{timeout:g}'
         )
     if request.locked.name or len(request.swivel):
         raise ArgumentError('locked joints and swivel angles need the method ALL or NEAREST')
@@ -120,7 +120,7 @@ def solve(
 ) -> InverseKinematicsResult:
     """Return the result of a `ServiceModel.solver`, or the best one found within `timeout` [s].
 
-    Compiling the solver, at the first request for these links, is not counted.
+    The time for compiling the solver, at the first request for these links, is not included.
     """
     best = attempt(tolerance=tolerance, restarts=0)
     iterations, seed, end = best.iterations, 0, time.monotonic() + timeout
@@ -134,8 +134,8 @@ def solve(
         if best.success
         else (
             f'no solution within the joint limits and {timeout:g} s: the smallest pose error is '
-            f'{best.residual:.3g} (tolerance {tolerance:.3g}); the target is out of reach, or more '
-            'time is needed'
+            f'{best.residual:.3g} (tolerance {tolerance:.3g}); the target is out of reach, or a '
+            'longer timeout is needed'
         )
     )
     return replace(best, iterations=iterations, message=message)
@@ -146,11 +146,11 @@ def solve(
 
 def all_at_once(queried: ServiceModel, request: Any, response: Any, links: Sequence[str]) -> None:
     """Answer a request with method ALL or NEAREST."""
-    queried.check_tree('all solutions', 'take the method NUMERIC')
+    queried.check_tree('all solutions', 'use the method NUMERIC')
     if len(links) > 1:
         raise ArgumentError(
-            f'all solutions are those of one link, and frames name {len(links)}: ask for one, or '
-            'take the method NUMERIC'
+            f'the methods ALL and NEAREST solve for one link, got {len(links)} frames: give one '
+            'frame, or use the method NUMERIC'
         )
     (link,) = links
     robot = queried.robot
@@ -192,19 +192,19 @@ def all_at_once(queried: ServiceModel, request: Any, response: Any, links: Seque
 
 
 def held_joints(chain: SerialChain, message: Any, q: Array) -> dict[str, float]:
-    """Return the positions of the joints that a request holds, those of q (nq,) by default."""
+    """Return the positions of locked joints; the default is their position in q (nq,)."""
     names, positions = list(message.name), list(message.position)
     own = dict(zip(chain.joint_names, q[chain.places].tolist()))
     for name in names:
         if name not in own:
             raise UnknownNameError(
-                f"locked names joint '{shown(name)}', which does not carry the link; those that do "
-                f'are {shorten(chain.joint_names, 30)}'
+                f"locked contains joint '{shown(name)}', which does not move the link; give some of "
+                f'{shorten(chain.joint_names, 30)}'
             )
     if len(set(names)) < len(names):
-        raise ArgumentError('locked names a joint twice')
+        raise ArgumentError('locked contains a joint twice')
     if len(positions) not in (0, len(names)):
-        raise ArgumentError(f'locked has {len(positions)} of position for {len(names)} names')
+        raise ArgumentError(f'locked has {len(positions)} positions for {len(names)} names')
     held = dict(zip(names, positions or [own[name] for name in names]))
     for name, value in held.items():
         if not np.isfinite(value):
@@ -215,10 +215,11 @@ def held_joints(chain: SerialChain, message: Any, q: Array) -> dict[str, float]:
 def turned_next_to(
     seed: Array, q: Array, chain: SerialChain, locked: dict[str, float], images: bool
 ) -> Array:
-    """Return configurations (k, nq), by multiples of 2 pi next to a seed (nq,).
+    """Return configurations (k, nq), shifted by multiples of 2 pi next to a seed (nq,).
 
-    Within the limits, and within +-1e4 rad. Where q has the images of joints with limits already,
-    only joints without limits are turned; joints that are locked never are.
+    Positions stay within the limits and within +-1e4 rad. With `images`, q already contains the
+    images of joints with limits, and only joints without limits are shifted. Locked joints never
+    are.
     """
     endless = np.isinf(chain.lower) & np.isinf(chain.upper)
     turns = endless if images else np.ones(len(chain), dtype=bool)

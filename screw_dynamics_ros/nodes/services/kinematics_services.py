@@ -3,8 +3,8 @@
 
 """Services of `kinematics`: forward and inverse kinematics, Jacobian, contacts, calibration.
 
-Shaped like moveit_msgs/GetPositionFK and GetPositionIK: the state by joint names, links by name,
-poses in any of the robot's frames, and a reason where there is no answer.
+Requests and responses are similar to moveit_msgs/GetPositionFK and GetPositionIK: joints and links
+by name, poses in any frame of the robot, and a reason for each failure.
 """
 
 from __future__ import annotations

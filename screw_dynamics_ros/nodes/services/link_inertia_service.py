@@ -1,7 +1,7 @@
 # Copyright 2026 The screw_dynamics_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Service `set_link_inertia`: the inertia of a link in place of that of the description."""
+"""Service `set_link_inertia`: replaces the inertia of a link from the description."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from screw_dynamics_ros.ros.messages.inertias import read_inertia
 
 
 class LinkInertiaService:
-    """Answers requests at once, active from the next joint state on.
+    """Answers requests immediately; changes take effect at the next joint state.
 
     Parameters
     ----------
     services : ImmediateServices
     inertias : LinkInertias
     frames : PayloadServices
-        Knows the links by the names of their frames.
+        Finds links by the names of their frames.
     """
 
     def __init__(

@@ -38,7 +38,7 @@ def estimate(
     request: Any,
     response: Any,
 ) -> None:
-    """Answer an EstimatePayload request; what is to be applied has been checked."""
+    """Answer an EstimatePayload request; with `apply` the result is a valid payload."""
     queried = service_model(situation)
     queried.check_tree('estimation of a payload', 'set it with set_payload')
     link = queried.find_link(request.link, 'link')
@@ -78,7 +78,7 @@ def estimate(
 def together(
     carried: Iterable[Mapping[str, RigidBody]], links: Collection[str]
 ) -> dict[str, RigidBody]:
-    """Return what some payloads are on each of some links."""
+    """Return the sum of the payloads on each of these links."""
     parts: dict[str, list[tuple[float, RigidBody]]] = {}
     for each in carried:
         for link, body in each.items():
@@ -110,21 +110,22 @@ def write(found: PayloadEstimate, response: Any) -> None:
 
 
 def body_of(found: PayloadEstimate) -> RigidBody:
-    """Return what an estimate lets the link carry: a point where the inertia is no body's.
+    """Return the body of an estimate: a point mass if its inertia is physically impossible.
 
-    Raises `InertiaError` if mass and center of mass are not estimated, or there is no mass.
+    Raises `InertiaError` if mass or center of mass is not estimated, or the mass is not
+    significant.
     """
     if not found.has_mass or np.isnan(found.center_of_mass).any():
         raise InertiaError(
             f'not applied: mass {found.mass:.3g} kg +- {found.mass_interval:.2g} kg, center of '
             f'mass {found.center_of_mass.round(3).tolist()} m; both must be estimated, and the '
-            'mass must be more than its interval'
+            'mass must exceed its interval'
         )
     return carried_body(found.mass, found.center_of_mass, found.inertia)
 
 
 def carried_body(mass: float, com: Array, moments: Array) -> RigidBody:
-    """Return a body, a point if no body has these moments xx, xy, xz, yy, yz, zz."""
+    """Return a body, a point mass if the moments xx, xy, xz, yy, yz, zz are impossible."""
     xx, xy, xz, yy, yz, zz = moments
     try:
         return RigidBody(mass, com, np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]]))
@@ -133,7 +134,7 @@ def carried_body(mass: float, com: Array, moments: Array) -> RigidBody:
 
 
 def describe_tool(request: Any, response: Any) -> None:
-    """Answer an AttachTool request but for the link, which is that of the active robot."""
+    """Answer an AttachTool request, except the link, which needs the active robot."""
     description = read_urdf(urdf_text(request.description, 'description'), inertia_check='warn')
     orientation = request.pose.orientation
     if not any((orientation.x, orientation.y, orientation.z, orientation.w)):

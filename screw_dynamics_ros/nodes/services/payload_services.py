@@ -1,10 +1,11 @@
 # Copyright 2026 The screw_dynamics_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Services that change what the robot carries: `set_payload`, `clear_payload`, `detach_tool`.
+"""Services that change the payloads: `set_payload`, `clear_payload`, `detach_tool`.
 
-They are answered at once, in the thread of the joint states, and count from the next one on. The
-payload named `parameters` is that of the parameters payload_...: a request about it sets them.
+They run in the thread of the joint states, and changes take effect at the next joint state. The
+payload named `parameters` is that of the parameters payload_...: a request for it sets these
+parameters.
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ from screw_dynamics_ros.ros.joint_states.requested_state import latest
 from screw_dynamics_ros.ros.messages.inertias import read_inertia
 from screw_dynamics_ros.ros.names import shorten, shown
 
-DEFAULT = 'payload'  # name of a payload without one
+DEFAULT = 'payload'  # default name of a payload
 
 
 class PayloadServices:
@@ -41,11 +42,11 @@ class PayloadServices:
     services : ImmediateServices
     payloads : Payloads
     running : callable
-        Returns the active model and the mapper, None each if there is none.
+        Returns the active model and its mapper, or (None, None).
     set_parameters : callable
-        Gives parameters other values, over a transition time [s]; returns why not, or ''.
+        Sets parameters, with a transition time [s]; returns '' or the reason for a refusal.
     prefix : str
-        Of frame names.
+        Prefix of frame names.
     """
 
     def __init__(
@@ -75,7 +76,7 @@ class PayloadServices:
     def put(
         self, name: str, link: str, body: RigidBody, duration: float, tool: bool = False
     ) -> None:
-        """Let a link carry a body under a name; raises `ScrewDynamicsError`, nothing changed."""
+        """Attach a body to a link under a name, or raise `ScrewDynamicsError` without a change."""
         check_name(name)
         check_duration(duration)
         if name == PARAMETERS:
@@ -88,7 +89,7 @@ class PayloadServices:
                 },
                 duration,
             )
-        # parameters with the same values as before change nothing: what is under way is replaced
+        # parameters with unchanged values have no effect, but the current transition must restart
         self.payloads.put(name, link, body, duration, tool)
 
     def clear_payload(self, request: Any, response: Any) -> None:
@@ -96,12 +97,12 @@ class PayloadServices:
         duration = seconds(request.transition_time)
         if request.name:
             self._remove(request.name, duration)
-            response.message = f'{request.name}: nothing{how(duration)}'
+            response.message = f'{request.name}: removed{how(duration)}'
             return
         if PARAMETERS in self.payloads.names:
             self._remove(PARAMETERS, duration)
         names = self.payloads.remove_all(duration)
-        response.message = f'{shorten(names) or "nothing carried"}: nothing{how(duration)}'
+        response.message = f'{shorten(names)}: removed{how(duration)}' if names else 'no payloads'
 
     def detach_tool(self, request: Any, response: Any) -> None:
         """Answer a DetachTool request."""
@@ -110,7 +111,9 @@ class PayloadServices:
         if not name and len(tools) == 1:
             (name,) = tools
         if name not in tools:
-            wanted = f'no tool {shown(name)!r}' if name else 'no name, and not just one tool'
+            wanted = (
+                f'no tool {shown(name)!r}' if name else 'name is empty, and not exactly one tool'
+            )
             raise UnknownNameError(f'{wanted}; attached: {shorten(tools, 30) or "none"}')
         self.payloads.remove(name, duration)
         response.message = f'{name}: detached{how(duration)}'
@@ -119,7 +122,7 @@ class PayloadServices:
         if name == PARAMETERS and name in self.payloads.names:
             check_duration(duration)
             self._set({'payload_link': ''}, duration)
-            with suppress(UnknownNameError):  # it has gone with its parameters
+            with suppress(UnknownNameError):  # already removed with its parameters
                 self.payloads.remove(name, duration)
             return
         self.payloads.remove(name, duration)
@@ -127,10 +130,10 @@ class PayloadServices:
     def _set(self, values: Mapping[str, Any], duration: float) -> None:
         reason = self._set_parameters(values, duration)
         if reason:
-            raise ScrewDynamicsError(f'the parameters do not take it: {reason}')
+            raise ScrewDynamicsError(f'the parameters were refused: {reason}')
 
     def active_link(self, frame: str, field: str) -> str:
-        """Return the link with a frame name, of the active robot if there is one."""
+        """Return the link with a frame name; without an active robot its existence is unchecked."""
         model, _ = self._running()
         if model is None:
             return frame.removeprefix(self.prefix)
@@ -144,9 +147,9 @@ class PayloadServices:
         Parameters
         ----------
         frame : str
-            In which the body is given; empty: that of the link.
+            Frame in which the body is given; empty: the frame of the link.
         link : str
-            Empty: that of the frame.
+            Link that carries the body; empty: the link of the frame.
         body : RigidBody
         """
         if not (frame or link):
@@ -157,8 +160,8 @@ class PayloadServices:
             link, frame = (each.removeprefix(self.prefix) for each in wanted)
             if link != frame:
                 raise MissingStateError(
-                    f'no robot description yet, so it is unknown where {shown(frame)!r} is on '
-                    f'{shown(link)!r}; give the body in the frame of the link'
+                    f'no robot description yet, so the pose of {shown(frame)!r} on {shown(link)!r} '
+                    'is unknown; give the body in the frame of the link'
                 )
             return link, body
         robot = model.robot
@@ -170,9 +173,9 @@ class PayloadServices:
 
 
 def link_of(robot: Robot, prefix: str, frame: str, field: str) -> str:
-    """Return the link with a frame name, with the prefix in front or without.
+    """Return the link with a frame name, with or without the prefix.
 
-    Raises `UnknownNameError`, which names the field of the request.
+    Raises `UnknownNameError` with the field of the request.
     """
     for link in (frame.removeprefix(prefix), frame):
         if link in robot.link_names:
@@ -188,7 +191,8 @@ def relative_pose(
 ) -> Array:
     """Return the pose (4, 4) of a link in the frame of another one.
 
-    Where joints are between the two, in the latest state; raises `MissingStateError` without one.
+    If joints are between the two links, the latest state is used; raises `MissingStateError`
+    without one.
     """
     tree = model.robot.tree
     frames = tree.frame(carrier), tree.frame(link)
@@ -210,5 +214,5 @@ def seconds(duration: Any) -> float:
 
 
 def how(duration: float) -> str:
-    """Return when a change counts, for a text."""
+    """Return a text for the time at which a change takes effect."""
     return f' within {duration:g} s' if duration else ' from the next joint state on'

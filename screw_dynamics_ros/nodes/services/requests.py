@@ -1,10 +1,10 @@
 # Copyright 2026 The screw_dynamics_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Common parts of the requests of all typed services: robot, states, frames.
+"""Common parts of all typed services: robot, states, frames.
 
-Requests are answered in another process (`ros.services`). It receives a `RequestContext` with each
-request, and builds the robot again only if it has changed.
+Another process (`ros.services`) answers requests. It receives a `RequestContext` with each request,
+and builds the robot again only if it has changed.
 """
 
 from __future__ import annotations
@@ -33,22 +33,22 @@ from screw_dynamics_ros.ros.names import shorten
 
 @dataclass(frozen=True)
 class RequestContext:
-    """All that determines a response in addition to the request; can be pickled.
+    """All data that determine a response in addition to the request; can be pickled.
 
     Attributes
     ----------
     robot : bytes
-        The robot that is active, pickled: once for all requests about it.
+        The active robot, pickled once for all requests.
     gravity : (3,) array
         [m/s^2].
     prefix : str
-        Of frame names.
+        Prefix of frame names.
     measured : JointState or None
-        The latest state, unless it is out of date.
+        The latest state; None if it is out of date.
     payloads : mapping of str to RigidBody
-        The payload of the parameters by its link, which the robot may not have.
+        The payload of each link; the robot may not have the link.
     text : str
-        The description as it was received.
+        The received description.
     """
 
     robot: bytes
@@ -65,11 +65,11 @@ class ServiceModel(ScalarJoints):
     Attributes
     ----------
     model : Robot or ClosedRobot
-        Which has the functions that the request is about.
+        Provides the functions for the request.
     prefix, measured, payloads, text
-        As in the `RequestContext`; only payloads that the robot can carry.
+        As in the `RequestContext`; only payloads on links that the robot has.
     stamp : int
-        Of the measured state if any of it was used in the answer [ns], 0 if not.
+        Stamp of the measured state if the response uses it [ns], else 0.
     """
 
     def __init__(self, robot: Robot, situation: RequestContext) -> None:
@@ -83,7 +83,7 @@ class ServiceModel(ScalarJoints):
         }
 
     def check_tree(self, subject: str, remedy: str) -> None:
-        """Raise if the robot has loops: `subject` is known of trees only."""
+        """Raise if the robot has loops, because `subject` is available for trees only."""
 
     def requested_state(
         self,
@@ -91,10 +91,10 @@ class ServiceModel(ScalarJoints):
         fields: Collection[str] = ('position',),
         acceleration: Sequence[float] = (),
     ) -> RequestedState:
-        """Return the state a sensor_msgs/JointState of a request describes.
+        """Return the state from the sensor_msgs/JointState of a request.
 
-        Arguments and errors as of `read_requested_state`; planar and floating joints, which cannot
-        be named, are at zero.
+        Arguments and errors as for `read_requested_state`; planar and floating joints, which
+        cannot be named, are at zero.
         """
         known = {joint.name for joint in self.robot.description.joints} - set(self.held)
         state = read_requested_state(
@@ -121,7 +121,7 @@ class ServiceModel(ScalarJoints):
     def solver(
         self, targets: Array, links: Sequence[str], q: Array
     ) -> Callable[..., InverseKinematicsResult]:
-        """Return a function of options that looks for the targets (k, 4, 4), from q (nq,) on."""
+        """Return a function of options that solves for targets (k, 4, 4), starting at q (nq,)."""
         return partial(self.robot.inverse_kinematics, targets, links, q)
 
     def named_positions(self, q: Array) -> tuple[Sequence[str], Array]:
@@ -133,9 +133,9 @@ class ServiceModel(ScalarJoints):
         return self.prefix + link
 
     def find_link(self, frame: str, field: str) -> str:
-        """Return the link with the frame name `frame`, with the prefix in front or without.
+        """Return the link with the frame name `frame`, with or without the prefix.
 
-        Raises `UnknownNameError`, which names the field of the request.
+        Raises `UnknownNameError` with the field of the request.
         """
         for link in (
             frame[len(self.prefix) :] if frame.startswith(self.prefix) else '',
@@ -151,16 +151,16 @@ class ServiceModel(ScalarJoints):
 
 @dataclass(frozen=True)
 class RequestedState:
-    """A state of the whole robot, as the functions of `ServiceModel.model` take it.
+    """A state of the whole robot: arguments for the functions of `ServiceModel.model`.
 
     Attributes
     ----------
     q : (nq,) array
     v, a, tau : (nv,) arrays
     stamp : int
-        Of the measured state it was completed with [ns]; 0 if it was given entirely.
+        Stamp of the measured state that completes the request [ns]; 0 if the request is complete.
     options : mapping
-        Further arguments of the functions: of a mechanism with loops the `seed`.
+        Further arguments of the functions: `seed` for a mechanism with loops.
     """
 
     q: Array
@@ -172,7 +172,7 @@ class RequestedState:
 
 
 class ServiceMechanism(ServiceModel):
-    """A robot with loops, of which requests name the motors; `robot` is its tree."""
+    """A robot with loops; requests name its motors, and `robot` is its spanning tree."""
 
     def __init__(self, robot: RobotWithLoops, situation: RequestContext) -> None:
         super().__init__(robot, situation)
@@ -191,16 +191,17 @@ class ServiceMechanism(ServiceModel):
         fields: Collection[str] = ('position',),
         acceleration: Sequence[float] = (),
     ) -> RequestedState:
-        """Return the state of the motors, which all other joints follow.
+        """Return the state of the motors, which determine all other joints.
 
-        Loops are closed from the measured state where motors take theirs from it, otherwise from
-        the assembly of the file, so that the answer depends on nothing but the request.
+        If motors are completed from the measured state, it is also the initial guess for the
+        closure of loops. Otherwise the assembly configuration is, so that the response depends on
+        the request only.
 
         Raises
         ------
         ArgumentError, UnknownNameError
-            As `read_requested_state`; also if the message names passive joints and not all motors:
-            it is not clear then which of them should move.
+            As `read_requested_state`; also if the message names passive joints but not all motors,
+            because the state is then ambiguous.
         """
         closed = self.closed
         motors = closed.joint_names
@@ -208,7 +209,7 @@ class ServiceMechanism(ServiceModel):
         passive = [name for name in message.name if name in closed.passive]
         if passive and absent:
             raise ArgumentError(
-                f'joint_state names {shorten(passive)}, which the motors decide about, and not '
+                f'joint_state names {shorten(passive)}, which the motors determine, but not '
                 f'{shorten(absent)}; name the joints with motors, {shorten(motors, 30)}'
             )
         known = {joint.name for joint in self.robot.description.joints}
@@ -226,7 +227,7 @@ class ServiceMechanism(ServiceModel):
         return RequestedState(state.q, state.v, state.a, state.tau, state.stamp, {'seed': seed})
 
     def whole_state(self, state: RequestedState, moving: bool) -> tuple[Array, Array]:
-        """Return q (nq,) and v (nv,), zero unless `moving`: at singularities there is no v."""
+        """Return q (nq,) and v (nv,); zero v unless `moving`, because singularities have no v."""
         if moving:
             motion = self.closed.state(state.q, state.v, **state.options)
             return motion.q, motion.v
@@ -235,9 +236,9 @@ class ServiceMechanism(ServiceModel):
     def solver(
         self, targets: Array, links: Sequence[str], q: Array
     ) -> Callable[..., InverseKinematicsResult]:
-        """Return the same in positions of the motors; of one link only."""
+        """Return the solver in positions of the motors, for one link only."""
         if len(links) > 1:
-            self.check_tree('several links at once', 'ask for one')
+            self.check_tree('several links at once', 'request one')
         return partial(self.closed.inverse_kinematics, targets[0], links[0], q)
 
     def named_positions(self, q: Array) -> tuple[Sequence[str], Array]:
@@ -246,7 +247,7 @@ class ServiceMechanism(ServiceModel):
 
 
 def of_motors(measured: JointState | None, closed: ClosedRobot) -> JointState | None:
-    """Return a measured state of all joints as that of the motors."""
+    """Return the state of the motors from a measured state of all joints."""
     if measured is None:
         return None
     q, v, a, tau = (
@@ -256,7 +257,7 @@ def of_motors(measured: JointState | None, closed: ClosedRobot) -> JointState | 
 
 
 def service_model(situation: RequestContext) -> ServiceModel:
-    """Return the robot of a request, of the class that fits."""
+    """Return the model for a request, of the class for the robot."""
     robot = robot_of(situation.robot)
     if isinstance(robot, RobotWithLoops):
         return ServiceMechanism(robot, situation)
@@ -282,10 +283,10 @@ class ServiceHost(Protocol):
 
 
 def answer(query: Query, situation: RequestContext, request: Any, response: Any) -> None:
-    """Answer a request in the process that does so.
+    """Answer a request, in the other process.
 
-    The header gets the stamp of the measured state if the answer depends on it, and the root link
-    as frame; a query that resolves its results in another one names that.
+    The header contains the stamp of the measured state if the response depends on it, and the root
+    link as frame unless the query sets another one.
     """
     queried = service_model(situation)
     response.header.frame_id = queried.frame_id(queried.robot.description.root)
@@ -295,7 +296,7 @@ def answer(query: Query, situation: RequestContext, request: Any, response: Any)
 
 @lru_cache(maxsize=1)
 def pickled(robot: Robot) -> bytes:
-    """Return a robot as bytes, always the same ones for the same robot."""
+    """Return a robot as bytes, always the same bytes for the same robot."""
     return pickle.dumps(robot, pickle.HIGHEST_PROTOCOL)
 
 
@@ -310,7 +311,6 @@ def finite(name: str, values: Array) -> Array:
     """Return `values` if all are finite numbers; raises `NotFiniteError`."""
     if not np.isfinite(values).all():
         raise NotFiniteError(
-            f'{name} is not finite: numbers of the request are too large to compute with, or a '
-            'joint moves no mass'
+            f'{name} is not finite: numbers of the request are too large, or a joint moves no mass'
         )
     return values

@@ -1,7 +1,7 @@
 # Copyright 2026 The screw_dynamics_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""The service `filter_twist`: what a contact and the joints leave of a commanded twist."""
+"""The service `filter_twist`: the feasible part of a commanded twist."""
 
 from __future__ import annotations
 
@@ -33,20 +33,20 @@ from screw_dynamics_ros.ros.messages import templates
 from screw_dynamics_ros.ros.messages.conversions import swap_linear_angular
 from screw_dynamics_ros.ros.names import shorten
 
-MIN_METRIC_LENGTH, MAX_METRIC_LENGTH = 1e-3, 1e3  # m, of the length in the metric of twists
+MIN_METRIC_LENGTH, MAX_METRIC_LENGTH = 1e-3, 1e3  # m, for the metric of twists
 
 
 def filter_twist(queried: ServiceModel, request: Any, response: Any) -> None:
     """Answer a FilterTwist request: first the contact (C-046), then the joints (C-024)."""
     if not MIN_METRIC_LENGTH <= request.length <= MAX_METRIC_LENGTH:
         raise ArgumentError(
-            f'length must be within {MIN_METRIC_LENGTH:g} and {MAX_METRIC_LENGTH:g} m: 1 rad/s '
-            f'counts as much as this velocity in m/s; got {request.length}'
+            f'length must be between {MIN_METRIC_LENGTH:g} and {MAX_METRIC_LENGTH:g} m, the '
+            f'velocity [m/s] with the same weight as 1 rad/s; got {request.length}'
         )
     policy = policy_of(request)
     if policy is None and not request.wrenches:
         raise ArgumentError(
-            'wrenches is empty; give at least one that the contact transmits, or a policy'
+            'wrenches is empty; give at least one wrench of the contact, or a policy'
         )
     V = components(request.twist.twist.angular, request.twist.twist.linear)
     removed = np.zeros(6)
@@ -75,7 +75,7 @@ def filter_twist(queried: ServiceModel, request: Any, response: Any) -> None:
 
 
 def policy_of(request: Any) -> SingularityPolicy | None:
-    """Return the policy of a request, None if it has none; raises `ArgumentError`."""
+    """Return the policy of a request, or None; raises `ArgumentError`."""
     if request.policy == request.NO_POLICY:
         return None
     if request.policy == request.SCALE:
@@ -85,12 +85,12 @@ def policy_of(request: Any) -> SingularityPolicy | None:
     if request.policy == request.DEVIATE:
         if request.wrenches:
             raise ArgumentError(
-                'the policy DEVIATE leaves the path, and would work against the wrenches of the '
-                'contact; take SCALE or STOP'
+                'the policy DEVIATE leaves the path and would work against the wrenches of the '
+                'contact; use SCALE or STOP'
             )
         return Deviate(AdaptiveDamping(request.damping, request.slow))
     raise ArgumentError(
-        f'policy {request.policy} does not exist; it is NO_POLICY ({request.NO_POLICY}), SCALE '
+        f'policy {request.policy} does not exist; use NO_POLICY ({request.NO_POLICY}), SCALE '
         f'({request.SCALE}), STOP ({request.STOP}) or DEVIATE ({request.DEVIATE})'
     )
 
@@ -98,8 +98,8 @@ def policy_of(request: Any) -> SingularityPolicy | None:
 def guarded(
     queried: ServiceModel, request: Any, policy: SingularityPolicy, V: Array
 ) -> PolicyStatus:
-    """Return what a policy makes of the twist (6,) of the link in whose frame it is."""
-    queried.check_tree('policies near singularities', 'ask without one')
+    """Apply a policy to the twist (6,) of a link, in the frame of the link."""
+    queried.check_tree('policies near singularities', 'use NO_POLICY')
     if queried.held:
         raise UnsupportedRobotError(
             'joint rates alone do not determine the motion of the robot: it has planar or floating '
@@ -137,7 +137,7 @@ def fill_in(queried: ServiceModel, response: Any, status: PolicyStatus) -> None:
 
 
 def contact_wrenches(queried: ServiceModel, request: Any) -> Array:
-    """Return the wrenches, scaled, in the frame of the twist, (6, k), moments first."""
+    """Return the normalized wrenches in the frame of the twist, (6, k), moments first."""
     root = queried.robot.description.root
     own = frame_of(queried, request.twist, 'twist', root)
     links = [
@@ -156,13 +156,13 @@ def contact_wrenches(queried: ServiceModel, request: Any) -> Array:
         if not np.isfinite(W).all() or not W.any():
             error = ArgumentError if np.isfinite(W).all() else NotFiniteError
             raise error(f'wrenches[{k}] must be finite and not zero, got {W.tolist()}')
-        W = W / np.abs(W).max()  # only its screw counts
+        W = W / np.abs(W).max()  # only the screw axis and pitch matter
         columns.append(screws.transform_wrench(poses[link], W) if poses else W)
     return finite('a wrench', np.transpose(columns))
 
 
 def frame_of(queried: ServiceModel, stamped: Any, name: str, root: str) -> str:
-    """Return the link in whose frame a message is, `root` where it names none."""
+    """Return the link of a message's frame, `root` if frame_id is empty."""
     frame = stamped.header.frame_id
     return queried.find_link(frame, f'{name}: frame_id') if frame else root
 

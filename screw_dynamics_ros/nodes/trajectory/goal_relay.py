@@ -244,7 +244,7 @@ class GoalRelay:
             relay.controller.cancel_goal_async()
 
     def _end(self, relay: Relay, status: int, code: int, text: str) -> None:
-        """End a goal with a status, in a separate task so that a cancellation takes effect first."""
+        """End a goal with a status, in a separate task: a cancellation must take effect first."""
         relay.enter(Phase.ENDED)
         self._relays.pop(bytes(relay.handle.goal_id.uuid), None)
         if relay is self.coming:

@@ -203,8 +203,8 @@ ONE_JOINT = JointState(name=['panda_joint7'])
 @pytest.mark.parametrize(
     ('fields', 'reason'),
     [
-        ({'method': 7}, r'method 7 does not exist; it is NUMERIC \(0\), ALL \(1\) or NEAREST'),
-        ({'frames': [TOOL, 'panda_link4']}, 'are those of one link, and frames name 2'),
+        ({'method': 7}, r'method 7 does not exist; use NUMERIC \(0\), ALL \(1\) or NEAREST'),
+        ({'frames': [TOOL, 'panda_link4']}, 'solve for one link, got 2 frames'),
         ({'method': 0, 'locked': ONE_JOINT}, 'need the method ALL or NEAREST'),
         ({'method': 0, 'swivel': [0.1]}, 'need the method ALL or NEAREST'),
         ({}, '7 joints are more than a pose needs: lock all but six of panda_joint1'),
@@ -215,7 +215,7 @@ ONE_JOINT = JointState(name=['panda_joint7'])
         ({'locked': JointState(name=['panda_joint7'] * 2)}, 'names a joint twice'),
         (
             {'locked': JointState(name=['panda_joint7'], position=[0.0, 1.0])},
-            'locked has 2 of position for 1 names',
+            'locked has 2 positions for 1 names',
         ),
         (
             {'locked': JointState(name=['panda_joint7'], position=[np.inf])},

@@ -125,9 +125,9 @@ PUSH = [0, 0, 0, 0, 0, 1]
 @pytest.mark.parametrize(
     ('fields', 'reason'),
     [
-        ({'length': 0.0}, 'length must be within 0.001 and'),
-        ({'length': 1e200}, 'length must be within 0.001 and'),
-        ({'length': float('nan')}, 'length must be within 0.001 and'),
+        ({'length': 0.0}, 'length must be between 0.001 and'),
+        ({'length': 1e200}, 'length must be between 0.001 and'),
+        ({'length': float('nan')}, 'length must be between 0.001 and'),
         ({'wrenches': []}, 'wrenches is empty.*or a policy'),
         ({'wrenches': [wrench_message('', np.zeros(6))]}, r'wrenches\[0\] must be .* not zero'),
         ({'wrenches': [wrench_message('', [np.nan] * 6)]}, r'wrenches\[0\] must be finite'),
@@ -237,7 +237,7 @@ def test_the_contact_comes_before_the_policy(panda):
 @pytest.mark.parametrize(
     ('fields', 'reason'),
     [
-        ({'policy': 9}, r'policy 9 does not exist; it is NO_POLICY \(0\), SCALE \(1\)'),
+        ({'policy': 9}, r'policy 9 does not exist; use NO_POLICY \(0\), SCALE \(1\)'),
         ({'policy': STOP, 'stop': 0.2, 'slow': 0.1}, 'needs stop < slow'),
         ({'policy': STOP}, 'singular value of rest'),
         ({'policy': STOP, 'stop': float('nan'), 'slow': 0.1}, 'singular value of rest'),

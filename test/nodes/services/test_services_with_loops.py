@@ -148,7 +148,7 @@ def test_passive_joints_follow(robot, closed):
     expected = closed.mass_matrix(Q).reshape(-1)
     np.testing.assert_allclose(answer.mass_matrix, expected, atol=1e-12)
     request.joint_state = JointState(name=['elbow_joint_1'], position=[1.9])
-    with pytest.raises(ArgumentError, match='names elbow_joint_1, which the motors decide about'):
+    with pytest.raises(ArgumentError, match='names elbow_joint_1, which the motors determine'):
         asked(
             robot,
             dynamics.mass_matrix,
