@@ -246,7 +246,7 @@ def test_velocity_policy_reject(client, robot):
     client.expect(
         'bad/dynamics: outputs',
         WARN,
-        'joint states carry no velocity',
+        'joint states contain no velocity',
         '/bad/dynamics/coriolis',
         meanwhile=send,
     )
@@ -268,7 +268,7 @@ def test_effort_is_nan_or_empty_or_ragged(client, robot):
 
         client.expect(STATES, WARN, text, meanwhile=send)
         client.expect(
-            'bad/wrench_estimator: outputs', WARN, 'joint states carry no effort', meanwhile=send
+            'bad/wrench_estimator: outputs', WARN, 'joint states contain no effort', meanwhile=send
         )
         silent(client, robot, stamps, (EXTERNAL,))
         assert set(stamps) <= set(client.stamps(CORIOLIS))

@@ -123,7 +123,7 @@ def test_reference_of_motors(client, closed):
     a = np.array([0.3, -0.2, 0.1, 0.4])
     outputs = 'loops/dynamics: outputs'
     refer(client, ['boom_joint'], [0.5], [0.0])
-    client.expect(outputs, WARN, "'boom_joint' follows the others")
+    client.expect(outputs, WARN, "'boom_joint' has no motor")
     assert client.diagnostics[outputs][2]['feedforward follows'] == 'measured state'
     refer(client, closed.joint_names, Q + 0.01, a)
 

@@ -246,7 +246,7 @@ def test_no_effort_no_wrench(golden):
     golden.expect(
         'golden/dynamics: outputs',
         WARN,
-        'not published: joint states carry no effort',
+        'not published: joint states contain no effort',
         'constraint_wrench/tip',
         meanwhile=lambda: stamps.append(golden.send(*CASE[:3])),
     )

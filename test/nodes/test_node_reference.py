@@ -173,7 +173,7 @@ def test_a_single_point_ends_a_trajectory_and_the_other_way_round(run):
         (trajectory((-1.0, 1.0, 2.0), POINTS), 'begins at -1 s'),
         (trajectory(TIMES, POINTS, names=('joint1', 'nose')), "'nose'"),
         (trajectory(TIMES, POINTS[:, :1]), '1 positions for 2 joints'),
-        (trajectory(TIMES, POINTS, stamp=10**18), 's before it came'),
+        (trajectory(TIMES, POINTS, stamp=10**18), 's before its arrival'),
     ],
 )
 def test_a_trajectory_that_cannot_be_followed_is_refused_by_name(run, message, reason):

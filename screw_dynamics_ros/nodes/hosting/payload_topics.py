@@ -31,14 +31,14 @@ class PayloadTopics:
         self._node, self._payloads, self._prefix = node, payloads, prefix
         self._publishers = Publishers(node)
         self._links: dict[str, None] = {}  # in order of creation of their topics
-        self._told: tuple[int, bool] | None = None
+        self._published: tuple[int, bool] | None = None
 
     def publish(self) -> None:
         """Publish changes since the last call, including transitions."""
         state = self._payloads.changes, self._payloads.is_settled
-        if state == self._told and state[1]:
+        if state == self._published and state[1]:
             return
-        self._told = state
+        self._published = state
         bodies = self._payloads.active_bodies()
         self._links.update(dict.fromkeys(bodies))
         tokens = topic_tokens(self._links)

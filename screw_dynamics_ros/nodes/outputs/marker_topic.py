@@ -1,7 +1,7 @@
 # Copyright 2026 The screw_dynamics_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""The topic `~/markers` of a node: shapes for rviz, drawn at a rate for subscribers."""
+"""The topic `~/markers` of a node: shapes for rviz."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ TABLE = (
     Specification(
         'marker_rate',
         30.0,
-        'Rate at which ~/markers are drawn [Hz], at most the rate of the joint states.',
+        'Rate of ~/markers [Hz], at most the rate of the joint states.',
         minimum=1.0,
         maximum=1000.0,
     ),
@@ -42,7 +42,7 @@ TABLE = (
 
 
 def color(name: str, of: str, default: Sequence[float]) -> Specification:
-    """Return the parameter for the color of something in ~/markers."""
+    """Return the parameter for a color in ~/markers."""
     return Specification(
         name,
         list(default),
@@ -54,13 +54,13 @@ def color(name: str, of: str, default: Sequence[float]) -> Specification:
 
 
 def scale(name: str, of: str, unit: str, default: float) -> Specification:
-    """Return the parameter for the size of something in ~/markers."""
+    """Return the parameter for a length in ~/markers."""
     return Specification(name, default, f'Length of {of} in ~/markers [{unit}].', minimum=1e-6)
 
 
 @dataclass(frozen=True)
 class MarkerShapes:
-    """Shapes that belong together, and how their numbers are written; can be pickled.
+    """A group of shapes, and the function that writes their numbers; can be pickled.
 
     Attributes
     ----------
@@ -76,7 +76,7 @@ class MarkerShapes:
 
 @dataclass(frozen=True)
 class MarkerPlan:
-    """A drawing, and what it is made of in each state; without sources it never changes."""
+    """A drawing and its inputs for each state; without inputs it never changes."""
 
     drawing: MarkerShapes
     sources: tuple[Source, ...] = ()
@@ -84,14 +84,14 @@ class MarkerPlan:
 
 @dataclass(frozen=True)
 class MarkerMaker:
-    """Makes the messages of `~/markers` in the other process.
+    """Creates the messages of `~/markers` in the other process.
 
     Attributes
     ----------
     drawings : tuple of (Drawing, int)
-        Each with how many arrays it takes.
+        Each drawing with the number of its input arrays.
     lifetime : float
-        How long markers stay when no more messages come [s].
+        Lifetime of markers without further messages [s].
     """
 
     drawings: tuple[tuple[MarkerShapes, int], ...]
@@ -99,7 +99,7 @@ class MarkerMaker:
 
     @cached_property
     def _markers(self) -> Markers:
-        """The message, in which what never changes is drawn."""
+        """The message, with constant drawings already written."""
         markers = Markers(shapes_of(drawing for drawing, _ in self.drawings), self.lifetime)
         for (drawing, count), numbers in zip(self.drawings, self._parts(markers)):
             if not count:
@@ -112,7 +112,7 @@ class MarkerMaker:
         return (list(islice(numbers, len(drawing.shapes))) for drawing, _ in self.drawings)
 
     def __call__(self, stamp: bytes, *values: Array) -> bytes | None:
-        """Return the message; none, if not all of its numbers are finite."""
+        """Return the message, or None if some of its numbers are not finite."""
         markers, values_left = self._markers, iter(values)
         for (drawing, count), numbers in zip(self.drawings, self._parts(markers)):
             if count:
@@ -128,7 +128,7 @@ def screw(
     scales: tuple[float, float],
     length: float,
 ) -> MarkerShapes:
-    """Return a twist or a wrench (6,), angular part first: two arrows and its axis as a line.
+    """Return the drawing of a twist or wrench (6,), angular part first: two arrows and its axis.
 
     Parameters
     ----------
@@ -137,9 +137,9 @@ def screw(
     axis_of : callable
         `screw_axis` or `wrench_axis`.
     scales : (float, float)
-        Lengths of arrows of size 1, linear and angular [m].
+        Lengths of the arrows of unit magnitude, linear and angular [m].
     length : float
-        Of the line [m].
+        Length of the line [m].
     """
     return MarkerShapes(shapes, partial(draw_screw, axis_of, scales, length))
 
@@ -160,17 +160,17 @@ def draw_screw(
 
 
 def shapes_of(drawings: Iterable[MarkerShapes]) -> tuple[MarkerShape, ...]:
-    """Return the shapes of some drawings, in their order."""
+    """Return the shapes of drawings, in order."""
     return tuple(shape for drawing in drawings for shape in drawing.shapes)
 
 
 class MarkerTopic:
-    """`~/markers`, for as many robots as come one after the other.
+    """The topic `~/markers`, which persists when the robot changes.
 
     Parameters
     ----------
     publishers : Publishers
-        Of the node.
+        Publishers of the node.
     process : DrawingProcess
     """
 
@@ -181,17 +181,16 @@ class MarkerTopic:
         self._shapes: tuple[MarkerShape, ...] = ()
 
     def bind(self, pictures: Sequence[MarkerPlan], rate: float) -> list[Channel]:
-        """Return the topic for another robot, see `redraw`."""
+        """Return the topic for a new robot; see `redraw`."""
         publisher = self._publishers.get(MarkerArray, '~/markers')
         self._drawn = DrawnTopic(publisher, self._process)
         self.redraw(pictures, rate)
         return [self._drawn.channel]
 
     def redraw(self, pictures: Sequence[MarkerPlan], rate: float) -> None:
-        """Show other pictures of the same robot from now on, at most `rate` times a second [Hz].
+        """Set the drawings of the same robot, and the largest rate [Hz].
 
-        Shapes shown before are deleted, if they are others. Before the first `bind` there is
-        nothing to show.
+        Shapes that are not shown again are deleted. Has no effect before the first `bind`.
         """
         if self._drawn is None:
             return

@@ -198,7 +198,7 @@ def held_joints(chain: SerialChain, message: Any, q: Array) -> dict[str, float]:
     for name in names:
         if name not in own:
             raise UnknownNameError(
-                f"locked contains joint '{shown(name)}', which does not move the link; give some of "
+                f"locked contains joint '{shown(name)}', which does not move the link; choose from "
                 f'{shorten(chain.joint_names, 30)}'
             )
     if len(set(names)) < len(names):

@@ -1,7 +1,7 @@
 # Copyright 2026 The screw_dynamics_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Topics of torques: the messages, and a deadline for sending."""
+"""Messages of commanded torques, with a deadline for sending."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ from screw_dynamics_ros.ros.messages.serialized import Template
 
 
 def joint_command(names: Sequence[str]) -> tuple[type, Template]:
-    """Return type and template of a stamped command of efforts by joint names.
+    """Return type and template of a stamped effort command by joint names.
 
-    control_msgs/JointCommand where the distribution has it, sensor_msgs/JointState otherwise.
+    The type is control_msgs/JointCommand if the distribution has it, else sensor_msgs/JointState.
     """
     kind = joint_command_type()
     if kind is None:
@@ -36,14 +36,14 @@ def joint_command(names: Sequence[str]) -> tuple[type, Template]:
 
 
 class CommandMessage:
-    """A message with a deadline for sending: the process may have been stopped before.
+    """A message with a deadline for sending, because the process may have stalled.
 
     Parameters
     ----------
     template : Template
-        Its numbers are the torques.
+        Template whose numbers are the torques.
     places : array of int, or slice
-        Which elements of a command.
+        Indices of the elements of a command.
 
     Attributes
     ----------
@@ -56,11 +56,11 @@ class CommandMessage:
         self._torques, self.latest = template.array(0), np.inf
 
     def write(self, command: Array, latest: float) -> None:
-        """Adopt a command."""
+        """Set the torques and the deadline [s]."""
         self._torques[:] = command[self._places]
         self.latest = latest
 
     def encode(self, stamp: bytes) -> bytes | None:
-        """Return the message, None if it is too late; checked right before sending."""
+        """Return the message, or None after the deadline; called right before sending."""
         data = self._template.encode(stamp)
         return data if time.monotonic() <= self.latest else None

@@ -1,7 +1,7 @@
 # Copyright 2026 The screw_dynamics_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Parameters of torques that a controller may act on."""
+"""Parameters of torques for a controller."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from screw_dynamics_ros.core.motion.control import ACTIONS
 from screw_dynamics_ros.nodes.parameters.per_joint import PerJoint
 from screw_dynamics_ros.ros.parameters import Specification
 
-CONTINUE = 'continue'  # what a new or refused description changes by default: nothing
+CONTINUE = 'continue'  # default for a new or refused description: no action
 
 LIMITS = frozenset(
     {
@@ -45,7 +45,7 @@ MODEL = frozenset(
 #: Parameters that cannot change while torques are enabled.
 LOCKED = {'none': frozenset[str](), 'limits': LIMITS, 'all': LIMITS | MODEL}
 
-#: Limits of single joints.
+#: Limits of individual joints.
 LIMITED = PerJoint('limited_joints', ('effort_limits', 'effort_rates'))
 
 TABLE = (
@@ -53,20 +53,20 @@ TABLE = (
         'enabled',
         False,
         'Whether torques are published on ~/feedforward, ~/commands and ~/joint_command. The '
-        'service ~/enable sets it, too.',
+        'service ~/enable also sets it.',
     ),
     Specification(
         'command_parameters_locked',
         'limits',
-        'Parameters that cannot change while enabled: limits (those of limits, and of reactions to '
-        'faults), all (those of the model too), or none; see doc/how_to/security.md.',
+        'Parameters that cannot change while enabled: limits (limits and reactions to faults), all '
+        '(also those of the model), or none; see doc/how_to/security.md.',
         choices=tuple(LOCKED),
         read_only=True,
     ),
     Specification(
         'effort_limit_factor',
         1.0,
-        'Fraction of the effort limits of the description to which these torques are limited.',
+        'Limit of these torques, as a fraction of the effort limits of the description.',
         minimum=1e-3,
         maximum=1.0,
     ),
@@ -94,7 +94,7 @@ TABLE = (
     Specification(
         'effort_rates',
         [],
-        'Largest rate of change of the torque [N m/s, N/s] for each of limited_joints. Empty: by '
+        'Largest rate of change of the torque [N m/s, N/s] for each of limited_joints. Empty: from '
         'effort_rate_factor.',
         minimum=1e-9,
         rule='empty, or one for each of limited_joints',
@@ -118,16 +118,16 @@ TABLE = (
     Specification(
         'age_limit',
         0.1,
-        'Age of the last usable joint state at which on_loss is executed [s].',
+        'Age of the last valid joint state at which on_loss is executed [s].',
         minimum=1e-3,
         maximum=10.0,
     ),
     Specification(
         'on_loss',
         'gravity',
-        'Action for these torques when joint states stop, are too old or cannot be used. hold: '
-        'keep the last torques; gravity: blend to those that hold the robot in its last '
-        'position; ramp_to_zero; stop: publish nothing more. Usable joint states end the action.',
+        'Action for these torques when joint states stop, are too old or invalid. hold: keep the '
+        'last torques; gravity: blend to gravity compensation at the last position; '
+        'ramp_to_zero; stop: stop publishing. Valid joint states end the action.',
         choices=ACTIONS,
     ),
     Specification(
@@ -147,7 +147,7 @@ TABLE = (
     Specification(
         'on_end',
         'ramp_to_zero',
-        'Action for these torques before the process ends: one of the actions of on_loss.',
+        'Action for these torques before the process exits: one of the actions of on_loss.',
         choices=ACTIONS,
     ),
 )

@@ -1,10 +1,10 @@
 # Copyright 2026 The screw_dynamics_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Torques that a controller may act on: `~/feedforward`, `~/commands` and `~/joint_command`.
+"""Torques for a controller: `~/feedforward`, `~/commands` and `~/joint_command`.
 
 They are enabled explicitly, limited, continuous, never older than a limit, and end in a defined
-way; the rules are those of `core.motion.control.TorqueCommand`.
+way; `core.motion.control.TorqueCommand` implements these rules.
 """
 
 from __future__ import annotations
@@ -55,17 +55,19 @@ from screw_dynamics_ros.ros.topics import qos
 from screw_dynamics_ros.ros.topics.channel import Channel
 from screw_dynamics_ros.ros.topics.publishers import Publishers
 
-WATCH_PERIOD_S = 0.01  # between looks for joint states that do not come
-LAST_RANK = 1  # rank: Fast DDS wakes a thread for each deadline, which delays what is sent after it
-DELIVERY_TIMEOUT_S = 0.2  # that listeners have to acknowledge the last command of a process
-LIMIT_HOLD_S = 3.0  # for which a limit that acted stays on /diagnostics
+WATCH_PERIOD_S = 0.01  # s between checks for missing joint states
+LAST_RANK = (
+    1  # publish last: Fast DDS wakes a thread for each deadline, which delays later messages
+)
+DELIVERY_TIMEOUT_S = 0.2  # for subscribers to acknowledge the last command of a process
+LIMIT_HOLD_S = 3.0  # an active limit stays on /diagnostics for this time
 
 REFUSED = 'the robot description is refused (on_refused_description)'
 LOST_MODES = (Mode.SILENT, Mode.HOLDING, Mode.GRAVITY, Mode.RAMPING_TO_ZERO)
 
 
 class Commands:
-    """The topics of one node, for as many robots as come one after the other.
+    """The torque topics of one node, which persist when the robot changes.
 
     Parameters
     ----------
@@ -80,12 +82,12 @@ class Commands:
         self._motors: tuple[str, ...] = ()
         self._efforts: dict[str, float] = {}
         self._topics: list[tuple[Channel, CommandMessage]] = []
-        self._is_ready = False  # whether there is a command for the present state
-        self._stopped = ''  # why a description takes the torques off
-        self._action = ''  # what is done about it
+        self._is_ready = False  # whether there is a command for the current state
+        self._stopped = ''  # reason why a description stopped the torques
+        self._action = ''  # action for that reason
         self._stamp, self._stamp_time = 0, -np.inf
         self._is_ending = False
-        #: When a limit acted last, and how, by joint and quantity.
+        #: Time and details of the last action of each limit, by joint and quantity.
         self._limited: dict[tuple[str, str], tuple[float, ActedLimit]] = {}
         self._parameters = Parameters(node, TABLE, self._check, self._apply)
         self._check({})
@@ -114,12 +116,11 @@ class Commands:
         model : RunningModel
         publishers : Publishers
         wanted, weight : (n,) arrays
-            Where the kernel writes the torques of the joints of the model, and those that carry its
-            weight.
+            Arrays into which the kernel writes the torques of the joints, and those for the weight.
         order : sequence of str
-            Joints of `~/commands` and `~/joint_command`; empty for no such topics.
+            Joints of `~/commands` and `~/joint_command`; empty: these topics are omitted.
         is_new : bool
-            Whether it is another robot than before.
+            Whether the robot has changed.
         """
         self._wanted, self._weight = wanted, weight
         self._joints, self._motors = model.joints, actuated(model.robot).joint_names
@@ -138,7 +139,7 @@ class Commands:
         return [channel for channel, _ in self._topics]
 
     def _refuse_locked(self, names: Collection[str]) -> None:
-        """Refuse changes that others could move the robot by; raises `ArgumentError`."""
+        """Refuse changes that could move the robot while enabled; raises `ArgumentError`."""
         locked = LOCKED[self._parameters['command_parameters_locked']].intersection(names)
         if self._parameters['enabled'] and locked:
             raise ArgumentError(
@@ -165,13 +166,12 @@ class Commands:
         self._topics.append((channel, message))
 
     def _is_known(self) -> bool:
-        """Whether there is a command for the present state."""
         return self._is_ready
 
     # --- settings -------------------------------------------------------------------------------
 
     def _settings(self, values: Mapping[str, Any]) -> CommandSettings:
-        """Return the rules for the present robot."""
+        """Return the settings for the current robot."""
         given = {
             what: {
                 name: number
@@ -196,7 +196,7 @@ class Commands:
         )
 
     def _configure(self) -> None:
-        """Follow the parameters and the robot."""
+        """Apply the parameters and the limits of the robot."""
         settings = self._settings(self._parameters.values)
         if self.torque is None:
             self.torque = TorqueCommand(settings)
@@ -233,7 +233,7 @@ class Commands:
         return [topic for topic in self._topics if topic[0].listeners]
 
     def consume(self, mapper: JointStateMapper, sent: float) -> None:
-        """Make the command of a state."""
+        """Compute the command for a state."""
         self._is_ready = False
         listened = self._listened
         if self.torque is None or not listened:
@@ -241,7 +241,7 @@ class Commands:
         now = time.monotonic()
         self._stamp, self._stamp_time = mapper.stamp, sent
         reason = self._stopped or (
-            '' if mapper.has_velocity else 'joint states carry no velocity (velocity_policy)'
+            '' if mapper.has_velocity else 'joint states contain no velocity (velocity_policy)'
         )
         if self._stopped:
             command = self.torque.unusable(now, reason, sent)
@@ -252,7 +252,7 @@ class Commands:
         if command is None:
             return
         self._is_ready = True
-        # Zero as the last command is never too old: nothing comes after it.
+        # A final zero command never expires, because no command follows it.
         is_off = self.torque.is_silent and not command.any()
         latest = np.inf if is_off else sent + self.torque.settings.age_limit
         for _, message in listened:
@@ -263,7 +263,7 @@ class Commands:
         self._react_to_refusal()
         now = time.monotonic()
         if now - self._stamp_time <= WATCH_PERIOD_S:
-            return  # states come, and go on with whatever is under way
+            return  # joint states arrive, and `consume` handles them
         if self.torque is not None and self._listened:
             self._send(
                 self.torque.unusable(now, self._stopped)
@@ -273,7 +273,7 @@ class Commands:
             )
 
     def _send(self, command: Array | None, now: float) -> None:
-        """Publish a command that no joint state has caused; its stamp goes on with the time."""
+        """Publish a command without a joint state; its stamp is extrapolated with time."""
         if command is None:
             return
         stamp = packed(self._stamp + round(1e9 * (now - self._stamp_time)))
@@ -313,10 +313,10 @@ class Commands:
     def _stop(self, action: str, reason: str) -> None:
         self._action, self._stopped = action, reason
 
-    # --- the end --------------------------------------------------------------------------------
+    # --- shutdown -------------------------------------------------------------------------------
 
     def begin(self) -> None:
-        """Begin what is to be done before the process ends."""
+        """Start the action before the process exits."""
         self._is_ending = True
         if self.torque is not None:
             now = time.monotonic()
@@ -324,7 +324,7 @@ class Commands:
 
     @property
     def ended(self) -> bool:
-        """Whether nothing is left to do."""
+        """Whether the action is complete."""
         if self.torque is None or not self._listened:
             return True
         if self.torque.has_ended:
@@ -339,12 +339,12 @@ class Commands:
         result = self._node.set_parameters_atomically([Parameter('enabled', value=wanted)])
         if not result.successful:
             raise ArgumentError(result.reason)
-        if wanted:  # also if it was enabled, and stopped
+        if wanted:  # also clears a stop while enabled
             self._apply({'enabled': True})
         return result.reason or ('enabled' if wanted else 'disabled')
 
     def status(self) -> Status:
-        """Report what is commanded, and what limits it."""
+        """Report mode and active limits of the commands."""
         status, torque = Status('commands'), self.torque
         status.values['enabled'] = 'yes' if self._parameters['enabled'] else 'no: see ~/enable'
         if torque is None:

@@ -1,7 +1,7 @@
 # Copyright 2026 The screw_dynamics_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""The wrenches by which the environment holds links: `~/constraint_wrench/<link>`.
+"""Constraint wrenches of the environment on links: `~/constraint_wrench/<link>`.
 
 With the constraints A^T dV/dt = 0 and the torques tau of the drives (Bruyninckx 2010, 6.7.1,
 C-072),
@@ -45,24 +45,22 @@ TABLE = (
         'constraint_torques',
         MEASURED,
         'Joint torques from which the constraint wrenches are computed. measured: the efforts '
-        'of the joint states; feedforward: ~/feedforward plus the terms that the robot adds by '
-        'itself.',
+        'of the joint states; feedforward: ~/feedforward plus the terms that the robot adds '
+        'internally.',
         choices=(MEASURED, FEEDFORWARD),
     ),
     Specification(
         'constraint_rate',
         100.0,
-        'Rate at which ~/constraint_wrench/<link> are published [Hz], at most the rate of the '
-        'joint states.',
+        'Rate of ~/constraint_wrench/<link> [Hz], at most the rate of the joint states.',
         minimum=1.0,
         maximum=1000.0,
     ),
     Specification(
         'constraint_tolerance',
         0.01,
-        'Largest admissible acceleration along a blocked motion [rad/s^2, m/s^2]. If more '
-        'motions are blocked than the joints can perform, velocity noise makes the constraints '
-        'slightly contradictory.',
+        'Largest admissible acceleration along a blocked motion [rad/s^2, m/s^2]. Redundant '
+        'constraints are slightly inconsistent because of velocity noise.',
         minimum=0.0,
     ),
 )
@@ -74,11 +72,11 @@ class ConstraintWrenches:
     Parameters
     ----------
     constraints : mapping
-        Each with what it was made of.
+        The constraints, by the entries of the parameter `constraints`.
     faults : list of str
-        Why other constraints are not among them.
+        Faults of the other entries.
     robot : Robot
-        What the constraints need is compiled for it.
+        The required functions are compiled for this robot.
     """
 
     def __init__(
@@ -89,7 +87,7 @@ class ConstraintWrenches:
     ) -> None:
         self._blocked = list(constraints)
         self._faults = faults
-        # What holds the joints that no joint state can tell of.
+        # Constraints that hold planar and floating joints, which joint states cannot contain.
         held = [
             fixed_frame(joint.child, other=joint.parent)
             for joint in robot.description.joints
@@ -104,7 +102,7 @@ class ConstraintWrenches:
             self._compile(robot)
 
     def _compile(self, robot: Robot) -> None:
-        """Compile what is needed; a robot for which it cannot be has no constraint wrenches."""
+        """Compile the required functions; on failure there are no constraint wrenches."""
         import scipy.linalg.lapack  # noqa: F401 - slow: no state is to wait for its first use
 
         start, rest = robot.neutral(), np.zeros(robot.nv)
@@ -127,9 +125,9 @@ class ConstraintWrenches:
     ) -> list[Channel]:
         """Return the topics.
 
-        `torques` gives those that move the robot and its payload, (n,) over the joints of the
-        model [N m, N]; `payload` is what `Robot.payload_torques` takes. Its weight counts and what
-        its velocity takes, its accelerations do not: they are not part of the equations solved.
+        `torques` returns the torques that move the robot and its payload, (n,) for the joints of
+        the model [N m, N]; `payload` is the argument of `Robot.payload_torques`. Its weight and its
+        velocity terms are included; its inertial forces are not part of the solved equations.
         """
         self._model, self._mapper = model, mapper
         self._torques, self._payload = torques, payload
@@ -155,14 +153,14 @@ class ConstraintWrenches:
         return self._channels
 
     def _is_known(self) -> bool:
-        """Whether the wrenches are due and known; those of all links come from one solution."""
+        """Whether the wrenches are due and known; one solution serves all links."""
         state = self._mapper.accepted
         if state != self._solved_state:
             self._solved_state, self._is_solved = state, self._is_due() and self._solve()
         return self._is_solved
 
     def _solve(self) -> bool:
-        """Compute the wrenches of the present state; return whether there are any."""
+        """Compute the wrenches of the current state; return whether this succeeded."""
         model, q, v = self._model, self._model.q, self._model.v
         tau = model.whole_v(self._torques())
         if self._payload.any():
@@ -174,7 +172,7 @@ class ConstraintWrenches:
             self._fault = str(error)
             return False
         if not np.isfinite(motion.wrenches).all():
-            self._fault = 'torques or velocities are too large to compute with'
+            self._fault = 'results are not finite because torques or velocities are too large'
             return False
         self._motion = motion
         if self._missed(motion).any():
@@ -184,13 +182,13 @@ class ConstraintWrenches:
         return True
 
     def _missed(self, motion: ConstrainedMotion) -> Flags:
-        """Return which directions of all constraints are not met."""
+        """Return flags of the constrained directions that are violated."""
         forces = motion.forces
         missed: Flags = forces.conflicting & (np.abs(forces.error) > self._tolerance)
         return missed
 
     def status(self) -> Status:
-        """Report the constraints and, while there are subscribers, whether they can be met."""
+        """Report the constraints and, with subscribers, whether they are consistent."""
         status = Status('constraints')
         for fault in self._faults:
             status.report(Level.ERROR, fault)
@@ -209,20 +207,20 @@ class ConstraintWrenches:
         if self._missed(motion).any():
             status.report(
                 Level.ERROR,
-                'no constraint wrenches: the constraints contradict each other or the mobility '
-                f'of the joints; not met: {self._conflict(motion)}; block fewer motions in the '
-                'parameter constraints',
+                'no constraint wrenches: the constraints are inconsistent with each other or with '
+                f'the mobility of the joints; violated: {self._conflict(motion)}; block fewer '
+                'motions in the parameter constraints',
             )
         elif rank < self._wanted:
             status.report(
                 Level.WARN,
-                f'the constraint wrenches are not unique, {self._wanted} motions are blocked and '
-                f'{rank} of them are independent: those of least norm are published',
+                f'the constraint wrenches are not unique: {self._wanted} motions are blocked, and '
+                f'{rank} of them are independent; the minimum-norm wrenches are published',
             )
         return status
 
     def _conflict(self, motion: ConstrainedMotion) -> str:
-        """Return the blocked motions that are not, and by how much."""
+        """Return a text with the violated motions and their accelerations."""
         parts, first = [], 0
         for blocked in self._blocked:
             those = slice(first, first + len(blocked.motions))

@@ -59,15 +59,15 @@ TABLE = (
     Specification(
         'compensated_terms',
         [''],
-        'Torques that the robot adds to its commands by itself; they are not included in '
-        '~/feedforward and ~/commands.',
+        'Torques that the robot adds to its commands internally; ~/feedforward and ~/commands do '
+        'not include them.',
         choices=TERMS,
     ),
     constraint_parameters.SPECIFICATION,
     *constraint_wrenches.TABLE,
 )
 
-#: Parameters that topics are made of.
+#: Parameters that require a new model.
 SHAPING = {
     'joints',
     constraint_parameters.SPECIFICATION.name,
@@ -79,7 +79,7 @@ MOMENTUM = Formula('momentum', ('centroidal_momentum',), swap_linear_angular)
 
 @dataclass(frozen=True)
 class Outputs:
-    """What there is to publish for one robot, and the arrays that decide about it.
+    """Outputs for one robot, and the arrays of their parameters.
 
     Attributes
     ----------
@@ -87,7 +87,7 @@ class Outputs:
     published : dict
         The outputs of `QUANTITIES`, in the order of messages.
     order : tuple of str
-        Joints of the commands; empty if some of the wanted ones are absent.
+        Joints of the commands; empty if the robot lacks some of them.
     absent : tuple of str
     reference : (4 n,) array
         See `reference_torques.GIVEN`.
@@ -104,16 +104,16 @@ class Outputs:
 
 @dataclass(frozen=True)
 class DynamicsPlan(Plan):
-    """What `Dynamics` publishes of a robot."""
+    """The plan of `Dynamics` for one robot."""
 
     chosen: Outputs = field(kw_only=True)
 
 
 class Dynamics:
-    """Torques term by term, `~/feedforward`, `~/commands`, mass matrix, constraint wrenches, ...
+    """Terms of the joint torques, `~/feedforward`, `~/commands`, mass matrix, constraint wrenches.
 
-    Feedforward is what moves the robot along the reference: inverse dynamics of its motion. Without
-    one it is what lets the measured motion go on unaccelerated: gravity and Coriolis.
+    Feedforward is the inverse dynamics of the reference. Without a reference it is the inverse
+    dynamics of the measured motion at zero acceleration: gravity and Coriolis torques.
     """
 
     def __init__(self, node: Node, host: ModelHost) -> None:
@@ -121,7 +121,7 @@ class Dynamics:
         self._publishers = Publishers(node)
         self._channels: list[Channel] = []
         self._adopted: Adopted[DynamicsPlan] | None = None
-        self.shares = np.ones(len(TERMS))  # 0 for what the robot adds by itself
+        self.shares = np.ones(len(TERMS))  # 0 for terms that the robot adds internally
         self._parameters = Parameters(node, TABLE, self._check, self._apply)
         constraint_parameters.read(self._parameters['constraints'])
         self._apply({})
@@ -133,7 +133,7 @@ class Dynamics:
 
     @property
     def outputs(self) -> Outputs | None:
-        """What there is to publish, None without a robot."""
+        """Outputs of the active robot, None without a robot."""
         return self._adopted.plan.chosen if self._adopted is not None else None
 
     def plan(self, robot: Robot) -> DynamicsPlan:
@@ -146,7 +146,7 @@ class Dynamics:
         chosen = constraint_parameters.choose(self._parameters['constraints'], robot)
         if motors.has_loops and self._parameters['constraints']:
             raise ArgumentError(
-                'constraints cannot be combined with loop_closures; leave one of them empty'
+                'constraints cannot be combined with loop_closures; clear one of them'
             )
         of_robot: dict[str, Source] = {
             'mass_matrix': motors.mass_matrix_of_motors(),
@@ -168,7 +168,7 @@ class Dynamics:
         )
 
     def stages(self) -> list[Stage]:
-        """Return what acts on each joint state: the reference first, the command last."""
+        """Return the stages for each joint state: the reference first, the command last."""
         return [Stage(prepare=self.reference.update), Stage(consume=self.commands.consume)]
 
     def bind(self, adopted: Adopted[DynamicsPlan]) -> list[Channel]:
@@ -211,7 +211,7 @@ class Dynamics:
         return self._channels
 
     def status(self) -> Status:
-        """Report the outputs, the reference and what is compensated elsewhere."""
+        """Report the outputs, the reference, and terms that the robot compensates."""
         status = Status('outputs')
         outputs = self.outputs
         if outputs is None:
@@ -241,7 +241,7 @@ class Dynamics:
     ) -> Array:
         """Return the drive torques minus friction, (n,) [N m, N].
 
-        Measured efforts are short of the terms that are not part of them (`effort_terms`).
+        Terms that measured efforts lack (`effort_terms`) are added.
         """
         if self._parameters['constraint_torques'] == constraint_wrenches.MEASURED:
             shares = self._host.effort_shares

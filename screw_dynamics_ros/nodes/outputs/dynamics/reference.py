@@ -1,9 +1,10 @@
 # Copyright 2026 The screw_dynamics_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""The motion that the feedforward follows: that of a message, that of a controller, or none.
+"""The reference of the feedforward: a message, the state of a controller, or none.
 
-`~/reference` comes first, then the state of the controller; what no reference names is measured.
+`~/reference` has priority over the state of the controller. Joints that no reference names follow
+the measured state.
 """
 
 from __future__ import annotations
@@ -38,14 +39,14 @@ MEASURED = 'measured state'
 
 
 class FollowedReference:
-    """Writes what is followed into the parameter 'reference' of the kernel, for each joint state.
+    """Writes the reference into the parameter 'reference' of the kernel at each joint state.
 
     Parameters
     ----------
     node : rclpy.node.Node
     host : ModelHost
     blend : callable
-        Called when torques may make a step, because something else is followed.
+        Called when torques may make a step because the source of the reference changes.
     """
 
     def __init__(self, node: Node, host: ModelHost, blend: Callable[[], None]) -> None:
@@ -70,7 +71,7 @@ class FollowedReference:
         self._trajectory.receive(message)
 
     def bind(self, model: RunningModel, mapper: JointStateMapper, reference: Array) -> None:
-        """Follow with another model, whose kernel reads the vector `reference`, (4 n,)."""
+        """Adopt a new model, whose kernel reads the vector `reference`, (4 n,)."""
         joints = ReferenceJoints.of(model)
         self._mapper, self._rows = mapper, rows(reference)
         self._source, self._latest = MEASURED, None
@@ -79,7 +80,7 @@ class FollowedReference:
         self.update()
 
     def update(self) -> None:
-        """Write what is to be followed at the stamp of the present joint state."""
+        """Write the reference at the stamp of the current joint state."""
         mapper = self._mapper
         assert mapper is not None
         source, reference = self._wanted(mapper)
@@ -99,7 +100,7 @@ class FollowedReference:
             self._rows[:] = reference.given, reference.q, reference.v, reference.a
 
     def _wanted(self, mapper: JointStateMapper) -> tuple[str, Reference | None]:
-        """Return what to follow, and whose it is."""
+        """Return the name of the source and its reference."""
         reference = self._trajectory.at(mapper.stamp, mapper.q, mapper.v)
         if reference is not None:
             return self._trajectory.name, reference
@@ -107,7 +108,7 @@ class FollowedReference:
         return (MEASURED if reference is None else self._controller.name), reference
 
     def report(self, status: Status) -> None:
-        """Report what is followed, and why not something else."""
+        """Report the active source, and why other sources are not used."""
         self.update()
         self._trajectory.report(status)
         self._controller.report(status)

@@ -1,10 +1,10 @@
 # Copyright 2026 The screw_dynamics_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Reference from the state of a joint trajectory controller: the feedforward follows what it does.
+"""Reference from the state of a joint trajectory controller.
 
-The controller publishes less often than joint states come, so that its reference is continued with
-its velocity and acceleration up to the stamp of each joint state.
+The controller publishes less often than joint states arrive. Its reference is therefore
+extrapolated with velocity and acceleration to the stamp of each joint state.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ ABSENT = (
 
 
 class ControllerReference:
-    """What a controller follows, by its latest state.
+    """Reference from the latest state of a controller.
 
     Parameters
     ----------
@@ -56,13 +56,13 @@ class ControllerReference:
         self._node, self._parameters = node, parameters
         self._joints: ReferenceJoints | None = None
         self._subscription: Subscription | None = None
-        self._latest: tuple[Reference, int] | None = None  # and its stamp [ns]
-        self._age = 0.0  # of the latest when it was asked for [s]
+        self._latest: tuple[Reference, int] | None = None  # with its stamp [ns]
+        self._age = 0.0  # age of the latest at its last use [s]
         self._refused = ''
         self.subscribe()
 
     def subscribe(self) -> None:
-        """Listen to the topic of the parameter, or to none."""
+        """Subscribe to the topic of the parameter, if it is not empty."""
         if self._subscription is not None:
             self._node.destroy_subscription(self._subscription)
         self._subscription, self._latest, self._refused = None, None, ''
@@ -76,11 +76,11 @@ class ControllerReference:
             )
 
     def bind(self, joints: ReferenceJoints) -> None:
-        """Follow states for another robot from now on."""
+        """Adopt a new robot."""
         self._joints, self._latest, self._refused = joints, None, ''
 
     def receive(self, message: Any) -> None:
-        """Adopt a state of the controller, or refuse it; an old one does not replace it."""
+        """Adopt a state of the controller, or refuse it and keep the previous one."""
         joints = self._joints
         if joints is None:
             return
@@ -93,7 +93,7 @@ class ControllerReference:
         self._refused, self._latest = '', (reference, stamp_of(message))
 
     def at(self, stamp: int) -> Reference | None:
-        """Return what the controller follows at the stamp [ns] of a state, None if unknown."""
+        """Return the reference of the controller at a stamp [ns], or None if it is unknown."""
         if self._latest is None:
             return None
         reference, sent = self._latest
@@ -102,11 +102,11 @@ class ControllerReference:
 
     @property
     def _is_recent(self) -> bool:
-        """Whether the latest state was recent when it was asked for."""
+        """Whether the latest state was recent at its last use."""
         return abs(self._age) <= self._parameters['controller_state_timeout']
 
     def report(self, status: Status) -> None:
-        """Report why the controller is not followed."""
+        """Report why the state of the controller is not used."""
         topic = self._parameters['controller_state_topic']
         if not topic:
             return
@@ -120,5 +120,5 @@ class ControllerReference:
             status.report(
                 Level.WARN,
                 f'the controller state on {topic} is {self._age:.3g} s older than the joint '
-                'states, more than controller_state_timeout: it is not followed',
+                'states, more than controller_state_timeout: it is not used',
             )

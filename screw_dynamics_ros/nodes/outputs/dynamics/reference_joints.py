@@ -1,7 +1,7 @@
 # Copyright 2026 The screw_dynamics_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""What a reference may ask of the joints of the running robot."""
+"""Check of references against the joints and limits of the running robot."""
 
 from __future__ import annotations
 
@@ -27,11 +27,11 @@ class ReferenceJoints:
     names : tuple of str
         Joints with one coordinate.
     known : tuple of str
-        All joints; those that are not among `names` may be named and do not count.
+        All joints; those not among `names` are permitted and ignored.
     motors : tuple of str
-        Joints that references are for: of a robot with loops those with motors.
+        Joints that references may name; for a robot with loops, the joints with motors.
     limits : mapping
-        By joint: lower and upper position [rad, m], and largest speed [rad/s, m/s].
+        Lower and upper position [rad, m] and largest speed [rad/s, m/s], by joint.
     """
 
     names: tuple[str, ...]
@@ -41,7 +41,7 @@ class ReferenceJoints:
 
     @classmethod
     def of(cls, model: RunningModel) -> ReferenceJoints:
-        """Return those of a model."""
+        """Return the joints of a model."""
         robot = model.robot
         limits = (robot.limits.lower, robot.limits.upper, robot.limits.velocity)
         return cls(
@@ -54,16 +54,16 @@ class ReferenceJoints:
     def check(
         self, what: str, names: Sequence[str], rows: tuple[Array, Array | None, Array | None]
     ) -> None:
-        """Refuse points that the robot cannot follow; raises `ScrewDynamicsError` with the joint.
+        """Refuse points beyond the limits; raises `ScrewDynamicsError` with the joint.
 
-        Parameters as of `check_limits`.
+        Parameters as for `check_limits`.
         """
         check_limits(what, names, rows, self.limits)
         for name in names:
             if name not in self.motors:
                 raise UnknownNameError(
-                    f'joint {name!r} follows the others by loop_closures; references are for '
-                    f'joints with motors: {shorten(self.motors, 30)}'
+                    f'joint {name!r} has no motor (loop_closures); references may name joints with '
+                    f'motors: {shorten(self.motors, 30)}'
                 )
 
     def check_reference(self, what: str, reference: Reference) -> None:

@@ -1,7 +1,7 @@
 # Copyright 2026 The screw_dynamics_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Parameters of the reference that the feedforward follows."""
+"""Parameters of the reference of the feedforward."""
 
 from screw_dynamics_ros.ros.parameters import Specification
 
@@ -9,23 +9,23 @@ TABLE = (
     Specification(
         'reference_timeout',
         0.5,
-        'Time after which a reference is no longer followed [s], from its arrival, of a trajectory '
-        'from its end; feedforward then follows the measured state. 0: never.',
+        'Timeout of a reference [s], after its arrival, or after the end of a trajectory; '
+        'feedforward then follows the measured state. 0: never.',
         minimum=0.0,
     ),
     Specification(
         'controller_state_topic',
         '',
-        'Topic of the state of a joint trajectory controller, whose reference the feedforward '
-        'follows while there is none on ~/reference, like '
-        '/joint_trajectory_controller/controller_state. Empty: none.',
+        'Topic of the state of a joint trajectory controller, such as '
+        '/joint_trajectory_controller/controller_state. The feedforward follows its reference '
+        'unless ~/reference is active. Empty: none.',
         rule='a topic name',
     ),
     Specification(
         'controller_state_timeout',
         0.1,
-        'Largest difference of the stamps of a controller state and a joint state that follows it '
-        '[s].',
+        'Largest difference between the stamps of a controller state and a joint state [s]; '
+        'beyond it the controller state is not used.',
         minimum=0.0,
     ),
 )

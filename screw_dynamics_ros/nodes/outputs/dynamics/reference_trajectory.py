@@ -1,7 +1,7 @@
 # Copyright 2026 The screw_dynamics_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Reference from `~/reference`: single points as they come, trajectories over time."""
+"""Reference from `~/reference`: single points and trajectories."""
 
 from __future__ import annotations
 
@@ -28,11 +28,11 @@ from screw_dynamics_ros.ros.parameters import Parameters
 
 
 class TrajectoryReference:
-    """What `~/reference` asks for.
+    """Reference from the messages on `~/reference`.
 
-    A message with one point is followed at once, until another one comes or it is too old. One with
-    several points is a trajectory: followed from its stamp on, at the stamps of the joint states,
-    and its last point for a time after its end.
+    A message with one point is followed immediately, until the next message or its timeout. A
+    message with several points is a trajectory: it is followed from its stamp on, at the stamps of
+    the joint states, and its last point until a timeout after its end.
 
     Parameters
     ----------
@@ -46,24 +46,24 @@ class TrajectoryReference:
         self._parameters = parameters
         self._joints: ReferenceJoints | None = None
         self._mapper: JointStateMapper | None = None
-        self._accepted: tuple[JointTrajectory, float] | None = None  # the latest, and its arrival
-        self._point: tuple[Reference, float] | None = None  # the active one, and its arrival
+        self._accepted: tuple[JointTrajectory, float] | None = None  # with its arrival time
+        self._point: tuple[Reference, float] | None = None  # active point with its arrival time
         self._paths = PathSequence()
         self._given = np.zeros(0, dtype=bool)  # joints of the current path
         self._is_late, self._refused = False, ''
         self._stamp = 0  # of the latest joint state [ns]
-        self.paths_begun = 0  # each may begin with a step
+        self.paths_begun = 0  # each may start with a step
 
     @property
     def _timeout(self) -> float:
-        """How long references last [s]."""
+        """Timeout of references [s]."""
         return self._parameters['reference_timeout'] or np.inf
 
     def receive(self, message: JointTrajectory) -> None:
-        """Follow a message, or refuse it by name; what was followed before goes on then."""
+        """Follow a message, or refuse it and keep the previous reference."""
         arrival = time.monotonic()
         self._refused = ''
-        if self._joints is not None:  # without a robot, it is followed as soon as there is one
+        if self._joints is not None:  # otherwise it is followed as soon as a robot is adopted
             try:
                 self._follow(self._made(message, arrival), arrival)
             except ScrewDynamicsError as error:
@@ -72,7 +72,7 @@ class TrajectoryReference:
         self._accepted = message, arrival
 
     def bind(self, joints: ReferenceJoints, mapper: JointStateMapper) -> None:
-        """Let a robot follow what there is, which may be meant for the one before."""
+        """Adopt a new robot; a reference for the previous one is followed if it fits."""
         before, self._joints, self._mapper = self._joints, joints, mapper
         self._is_late, self._refused = False, ''
         if self._accepted is None:
@@ -98,7 +98,7 @@ class TrajectoryReference:
         return self._path(message, arrival) if len(message.points) > 1 else self._single(message)
 
     def _follow(self, made: Reference | TimedPath, arrival: float) -> None:
-        """Follow a point at once, a path as soon as it starts."""
+        """Follow a point immediately, a path from its start."""
         self._is_late = False
         if isinstance(made, TimedPath):
             self._paths.add(made)
@@ -107,14 +107,14 @@ class TrajectoryReference:
             self._paths.clear()
 
     def _single(self, message: JointTrajectory) -> Reference:
-        """Return a message with one point."""
+        """Return the reference of a message with one point."""
         assert self._joints is not None
         point = read_reference(message, self._joints.names, self._joints.known)
         self._joints.check_reference(REFERENCE, point)
         return point
 
     def _path(self, message: JointTrajectory, arrival: float) -> TimedPath:
-        """Return a message with several points."""
+        """Return the path of a message with several points."""
         joints = self._joints
         assert joints is not None
         read = read_trajectory(message, joints.names, joints.known)
@@ -128,13 +128,13 @@ class TrajectoryReference:
         timed = TimedPath(np.array([joints.names.index(name) for name in read.joints]), path, start)
         if timed.end < now:
             raise ArgumentError(
-                f'the reference ended {(now - timed.end) / NANOSECONDS:g} s before it came; '
+                f'the reference ended {(now - timed.end) / NANOSECONDS:g} s before its arrival; '
                 'correct its header.stamp (0: now)'
             )
         return timed
 
     def _stamp_at(self, moment: float) -> int:
-        """Return the stamp of a moment on the monotonic clock [s], as joint states have them."""
+        """Return the stamp [ns] for a time on the monotonic clock [s]."""
         mapper = self._mapper
         assert mapper is not None
         known = (
@@ -145,7 +145,7 @@ class TrajectoryReference:
         return known[0] + round((moment - known[1]) * NANOSECONDS)
 
     def at(self, stamp: int, q: Array, v: Array) -> Reference | None:
-        """Return what to follow at the stamp [ns] of a state, None if nothing.
+        """Return the reference at the stamp [ns] of a state, or None.
 
         `q` and `v`, (n,) each, are the measured state.
         """
@@ -166,7 +166,7 @@ class TrajectoryReference:
         return Reference(self._given, *rows)
 
     def _recent_point(self) -> Reference | None:
-        """Return the point that came last, unless it is too old."""
+        """Return the latest point, unless it has timed out."""
         assert self._point is not None
         point, arrival = self._point
         if time.monotonic() - arrival <= self._timeout:
@@ -175,7 +175,7 @@ class TrajectoryReference:
         return None
 
     def report(self, status: Status) -> None:
-        """Report what was refused, what is too old, and how far a trajectory is."""
+        """Report refused and outdated references, and the progress of a trajectory."""
         if self._refused:
             status.report(Level.WARN, f'reference refused: {self._refused}')
         if self._is_late:

@@ -1,7 +1,7 @@
 # Copyright 2026 The screw_dynamics_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""The robot description of the parameter, passed on by topic unless another node does that."""
+"""Publishes the parameter robot_description on a topic, unless another node does."""
 
 from __future__ import annotations
 
@@ -26,15 +26,15 @@ TOPIC = 'robot_description'
 class DescriptionTopic:
     """Publishes the active description as robot_state_publisher does.
 
-    What has been published once is kept by the middleware for those who come later. So it follows
-    what is active from then on, also if that comes from elsewhere.
+    The middleware keeps a published description for later subscribers. Therefore, after the first
+    publication, every active description is published, from any source.
 
     Parameters
     ----------
     node : rclpy.node.Node
-        Has the topic.
+        Node of the topic.
     source : RobotSource
-        Tells what is active; it hears what is published here.
+        Provides the active description; it also receives the messages published here.
     choice : callable
         Returns the parameter `publish_description`.
     """
@@ -43,11 +43,11 @@ class DescriptionTopic:
         self._node, self._source, self._choice = node, source, choice
         self._publishers = Publishers(node)
         self._published: str | None = None
-        self._others: list[str] | None = None  # unknown before the first look
+        self._others: list[str] | None = None  # unknown before the first check
         every(node, 1.0, self.look)
 
     def look(self) -> None:
-        """See whether another node publishes a description."""
+        """Check whether another node publishes a description."""
         own = self._node.get_namespace(), self._node.get_name()
         topic = self._node.resolve_topic_name(TOPIC)
         found = {
@@ -58,7 +58,7 @@ class DescriptionTopic:
         self.update()
 
     def update(self) -> None:
-        """Publish the active description if that is wanted and has not been done."""
+        """Publish the active description if configured and not yet published."""
         description, choice = self._source.descriptions.active, self._choice()
         if description is None or description.text == self._published or choice == 'never':
             return
@@ -70,7 +70,7 @@ class DescriptionTopic:
         publisher.publish(String(data=description.text))
 
     def report(self, status: Status) -> None:
-        """Say who publishes the description."""
+        """Report the publishers of the description."""
         publishers = ['this node'] if self._published is not None else []
         publishers += [shorten(self._others)] if self._others else []
         status.values['robot_description'] = (

@@ -1,9 +1,9 @@
 # Copyright 2026 The screw_dynamics_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""What the node `kinematics` draws: joint axes, twists, ellipsoids of velocities and forces.
+"""Markers of the node `kinematics`: joint axes, twists, velocity and force ellipsoids.
 
-Everything is drawn in the frame of the link it belongs to, so that it moves with the robot by /tf.
+Each marker is in the frame of its link, so that it moves with the robot through /tf.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ ELLIPSOIDS = ('velocity_ellipsoids', 'force_ellipsoids')
 KINDS = ('joint_axes', 'twists', *ELLIPSOIDS)
 
 TABLE = (
-    Specification('markers', list(KINDS), 'What ~/markers show.', choices=KINDS),
+    Specification('markers', list(KINDS), 'Contents of ~/markers.', choices=KINDS),
     scale('axis_length', 'the axes of joints and twists', 'm', 0.3),
     scale('linear_velocity_scale', 'the arrow of 1 m/s', 'm', 0.5),
     scale('angular_velocity_scale', 'the arrow of 1 rad/s', 'm', 0.2),
@@ -43,7 +43,7 @@ TABLE = (
     Specification(
         'ellipsoid_limit',
         0.5,
-        'Longest semi-axis of an ellipsoid in ~/markers [m]; those of forces are infinite in '
+        'Longest semi-axis of an ellipsoid in ~/markers [m]; force ellipsoids are unbounded in '
         'singular configurations.',
         minimum=0.0,
     ),
@@ -57,10 +57,7 @@ TABLE = (
 
 
 def joint_axes(robot: Robot, prefix: str, parameters: Parameters) -> list[MarkerPlan]:
-    """Return an arrow for each joint: what it turns about, or slides along.
-
-    A joint's axis keeps its place in the link the joint moves.
-    """
+    """Return an arrow along the axis of each joint, fixed in the child link."""
     length, width = parameters['axis_length'], parameters['marker_width']
 
     def picture(joint: Joint) -> MarkerPlan:
@@ -73,14 +70,14 @@ def joint_axes(robot: Robot, prefix: str, parameters: Parameters) -> list[Marker
 
 
 def draw_axis(half: Array, numbers: Sequence[Array]) -> None:
-    """Write the axis of a joint through the origin, by the vector from there to its end (3,)."""
+    """Write the axis of a joint through the origin, with half its length as vector (3,)."""
     draw_line(numbers[0], np.zeros(3), half)
 
 
 def twist(frame_id: str, parameters: Parameters, velocity: Source) -> MarkerPlan:
-    """Return both velocities of a link as arrows from its origin, and its screw axis as a line.
+    """Return arrows of both velocities of a link from its origin, and a line for its screw axis.
 
-    `velocity` is called for its body twist (6,), angular part first.
+    `velocity` returns its body twist (6,), angular part first.
     """
     scales = parameters['linear_velocity_scale'], parameters['angular_velocity_scale']
     length, width = parameters['axis_length'], parameters['marker_width']
@@ -103,10 +100,10 @@ def ellipsoids(
     jacobian: Source,
     joint_metric: Source | None,
 ) -> MarkerPlan:
-    """Return the ellipsoids of velocities and of forces, those of them that `kinds` names.
+    """Return the velocity and force ellipsoids that `kinds` names.
 
-    `jacobian` is called for the body Jacobian (6, n), `joint_metric` for (n, n). The ellipsoid of
-    forces has the same axes and the inverse semi-axes.
+    `jacobian` returns the body Jacobian (6, n), `joint_metric` (n, n). The force ellipsoid has the
+    same axes and the inverse semi-axes.
     """
     scales = [parameters[f'{kind[:-1]}_scale'] for kind in kinds]
     shapes = [

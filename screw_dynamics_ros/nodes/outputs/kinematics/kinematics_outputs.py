@@ -43,13 +43,13 @@ from screw_dynamics_ros.ros.topics.publishers import Publishers
 
 
 def representation(name: str, of: str) -> Specification:
-    """Return the parameter for the representation of something."""
+    """Return the parameter for the representation of a quantity."""
     return Specification(
         name,
         'hybrid',
         f'Representation of {of}. hybrid: velocity of the link origin, both parts in root axes; '
         'body: the same in link axes; spatial: velocity of the body point at the root origin, in '
-        'root axes; mixed: linear part as in hybrid, angular part in link axes.',
+        'root axes; mixed: linear part in root axes, angular part in link axes.',
         choices=REPRESENTATIONS,
     )
 
@@ -65,7 +65,7 @@ TABLE = (
 )
 
 
-#: Parameters that decide about what is computed, and those that only decide how it is shown.
+#: Parameters that require a new model, and those of drawings only.
 SHAPING = {
     'frames',
     'jacobian_representation',
@@ -81,12 +81,12 @@ DRAWN = {
 
 @dataclass(frozen=True)
 class LinkOutputs:
-    """The outputs for one link: what is published, and what singularities and markers need.
+    """The outputs for one link: published quantities, and inputs of singularities and markers.
 
     Attributes
     ----------
     jacobian, velocity : Formula
-        As they are published, linear part first.
+        Published quantities, linear part first.
     body_jacobian, body_velocity : output or Formula
         Angular part first; the Jacobian has the columns of joints with one coordinate.
     """
@@ -98,19 +98,19 @@ class LinkOutputs:
 
     @property
     def outputs(self) -> list[Output | Formula]:
-        """All of them."""
+        """All outputs."""
         return [self.jacobian, self.velocity, self.body_jacobian, self.body_velocity]
 
 
 @dataclass(frozen=True)
 class KinematicsPlan(Plan):
-    """What `Kinematics` publishes of a robot.
+    """The plan of `Kinematics` for one robot.
 
     Attributes
     ----------
     frames : Frames
     transforms : list of Formula
-        What /tf needs.
+        Inputs of /tf.
     links : dict of str to LinkOutputs
     inertia : Formula, optional
         The joint metric, if it is the mass matrix.
@@ -123,9 +123,10 @@ class KinematicsPlan(Plan):
 
 
 class Kinematics:
-    """Topics `/tf`, `/tf_static`, `~/jacobian/<frame>`, `~/twist/<frame>`, `~/singularity/<frame>`.
+    """Publishes transforms, Jacobians, twists, singularity measures and markers.
 
-    And `~/markers`, `robot_description`, and the services of `kinematics_services`.
+    Topics: `/tf`, `/tf_static`, `~/jacobian/<frame>`, `~/twist/<frame>`, `~/singularity/<frame>`,
+    `~/markers`, `robot_description`. Also offers the services of `kinematics_services`.
     """
 
     def __init__(self, node: Node, host: ModelHost) -> None:
@@ -179,7 +180,7 @@ class Kinematics:
         )
 
     def stages(self) -> list[Stage]:
-        """Return what acts on each joint state."""
+        """Return the stages that process each joint state."""
         return [Stage(use_refused=self._transforms.use_refused)]
 
     def bind(self, adopted: Adopted[KinematicsPlan]) -> list[Channel]:
@@ -235,7 +236,7 @@ class Kinematics:
         return channels
 
     def _pictures(self, adopted: Adopted[KinematicsPlan]) -> list[MarkerPlan]:
-        """Return what `~/markers` show."""
+        """Return the contents of `~/markers`."""
         model = adopted.model
         parameters, prefix = self._parameters, self._host.parameters['frame_prefix']
         wanted, singularities = parameters['markers'], self._singularities
@@ -292,19 +293,19 @@ class Kinematics:
             self._redraw(self._adopted)
 
     def _redraw(self, adopted: Adopted[KinematicsPlan]) -> None:
-        """Follow parameters that are not part of what the kernel computes."""
+        """Apply parameters that do not require a new model."""
         if self._singularities is not None:
             self._singularities.redraw()
         self._markers.redraw(self._pictures(adopted), self._parameters['marker_rate'])
 
 
 def links_of(adopted: Adopted[KinematicsPlan]) -> dict[str, LinkOutputs]:
-    """Return the outputs for each link, none if the robot has none."""
+    """Return the outputs for each link; empty without a kernel."""
     return adopted.plan.links if adopted.model.results else {}
 
 
 def known_twist(adopted: Adopted[KinematicsPlan], output: Output | Formula) -> Array:
-    """Return the body twist of a link in the present state, (6,); zero while it is unknown."""
+    """Return the body twist of a link in the current state, (6,); zero while it is unknown."""
     return adopted.model.results[output] if adopted.mapper.has_velocity else np.zeros(6)
 
 

@@ -1,7 +1,7 @@
 # Copyright 2026 The screw_dynamics_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Frames of the joints that one message reports, whatever the others do."""
+"""Transforms of the joints in one message, without the other joints."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ from screw_dynamics_ros.ros.joint_states.name_map import NameMap
 from screw_dynamics_ros.ros.messages import templates
 from screw_dynamics_ros.ros.messages.serialized import Template
 
-MAX_KINDS = 16  # of messages with a template of their own
+MAX_KINDS = 16  # sets of joints with a stored template
 
 
 class StampDecimation:
-    """Chooses stamps at a mean rate; stamps that go back restart.
+    """Selects stamps at a mean rate; a backward step of stamps restarts it.
 
     Parameters
     ----------
@@ -38,7 +38,7 @@ class StampDecimation:
         self._due = 0
 
     def is_due(self, stamp: int) -> bool:
-        """Whether something is to be done for a stamp [ns], which counts as done then."""
+        """Whether a stamp [ns] is selected; call it once for each stamp."""
         frequency = self._frequency()
         if not frequency:
             return True
@@ -54,14 +54,14 @@ class StampDecimation:
 
 
 class ReportedTransforms:
-    """The frames that the joints of one message move, as a message of their own.
+    """Messages with the transforms of the joints that one joint state contains.
 
     Parameters
     ----------
     model : RunningModel
-        Of a robot without loops: there one joint moves several others.
+        Model of a robot without loops, because loops couple several joints.
     prefix : str
-        Put in front of all frame names.
+        Prefix of all frame names.
     frequency : callable
         As for `StampDecimation`.
     """
@@ -84,17 +84,17 @@ class ReportedTransforms:
     def encoded(
         self, message: JointStateMessage, names: NameMap, stamp: int, *, in_any_order: bool
     ) -> bytes | None:
-        """Return the tf2_msgs/TFMessage of a joint state, None if there is nothing to tell.
+        """Return the tf2_msgs/TFMessage of a joint state, or None for no message.
 
         Parameters
         ----------
         message : JointStateMessage
         names : NameMap
-            Of its layout.
+            Name map of its layout.
         stamp : int
-            Of the transforms [ns].
+            Stamp of the transforms [ns].
         in_any_order : bool
-            Whether to tell each stamp, in whatever order they come.
+            Whether to publish every stamp, in any order.
         """
         values, is_number = measured(message.position, names)
         joints = names.target[is_number]
@@ -111,11 +111,11 @@ class ReportedTransforms:
         return template.fill(transforms[self._rows(joints)], stamp)
 
     def _rows(self, joints: NDArray[np.intp]) -> list[int]:
-        """Return which of all transforms some joints move."""
+        """Return the indices of the transforms that joints move."""
         return [row for joint in joints for row in self._moved[joint]]
 
     def _kind(self, joints: NDArray[np.intp]) -> tuple[Template, StampDecimation]:
-        """Return the message for some joints, made when they are reported first."""
+        """Return template and decimation for a set of joints, created at first use."""
         key = tuple(joints.tolist())
         if key not in self._kinds:
             if len(self._kinds) >= MAX_KINDS:

@@ -1,7 +1,7 @@
 # Copyright 2026 The screw_dynamics_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Distance of links from singular configurations: `~/singularity/<frame>`, /diagnostics."""
+"""Singularity measures of links: `~/singularity/<frame>`, /diagnostics."""
 
 from __future__ import annotations
 
@@ -28,8 +28,8 @@ from screw_dynamics_ros.ros.messages import templates
 from screw_dynamics_ros.ros.parameters import Parameters, Specification
 from screw_dynamics_ros.ros.topics.channel import Channel
 
-RANDOM_SAMPLES = 3  # random configurations, of which at least one is not singular
-MAX_CONDITION = 1e12  # of a mass matrix that measures all joint rates
+RANDOM_SAMPLES = 3  # random configurations; at least one is regular
+MAX_CONDITION = 1e12  # of the mass matrix as joint metric
 
 METRICS = ('identity', 'inertia')
 
@@ -37,8 +37,7 @@ TABLE = (
     Specification(
         'characteristic_length',
         0.2,
-        'Length by which angular velocities are multiplied to be comparable with linear ones '
-        '[m], for singular values and manipulability.',
+        'Factor between angular and linear velocities in singular values and manipulability [m].',
         minimum=1e-6,
     ),
     Specification(
@@ -51,8 +50,7 @@ TABLE = (
     Specification(
         'singularity_rate',
         50.0,
-        'Rate at which ~/singularity/<frame> are published [Hz], at most the rate of the joint '
-        'states.',
+        'Rate of ~/singularity/<frame> [Hz], at most the rate of the joint states.',
         minimum=1.0,
         maximum=1000.0,
     ),
@@ -68,7 +66,7 @@ TABLE = (
 
 @dataclass(frozen=True)
 class SingularityMaker:
-    """Makes the messages of a link in the other process.
+    """Creates the messages of a link in the other process.
 
     Attributes
     ----------
@@ -82,9 +80,9 @@ class SingularityMaker:
     length: float
 
     def __call__(self, stamp: bytes, *numbers: Array) -> bytes | None:
-        """Return the measures for a Jacobian (6, n) and, if there is one, a joint metric (n, n).
+        """Return the measures for a Jacobian (6, n) and an optional joint metric (n, n).
 
-        None, if the numbers are too large to compute with.
+        Returns None if they are not finite.
         """
         jacobian, *metric = numbers
         measures = dexterity(jacobian, self.freedoms, self.length, *metric)
@@ -102,7 +100,7 @@ matrix_template = lru_cache(templates.matrix)
 
 
 class Singularities:
-    """The measures of some links of one robot.
+    """The singularity measures of links of one robot.
 
     Parameters
     ----------
@@ -110,11 +108,11 @@ class Singularities:
     mapper : JointStateMapper
         The state of its joints.
     jacobians : mapping
-        The output that has the body Jacobian of each link, columns of the joints of the model.
+        Output with the body Jacobian of each link; columns are the joints of the model.
     inertia : output, optional
         The mass matrix of these joints, if it is the joint metric.
     parameters : Parameters
-        With the values of `TABLE`.
+        With the rows of `TABLE`.
     """
 
     def __init__(
@@ -133,14 +131,14 @@ class Singularities:
             link: freedoms(np.array([sample[output] for sample in samples]))
             for link, output in jacobians.items()
         }
-        #: Whether the joint metric is one.
+        #: Whether the joint metric is positive definite.
         self.is_defined = inertia is None or all(
             np.linalg.cond(sample[inertia]) < MAX_CONDITION for sample in samples
         )
 
     @property
     def joint_metric(self) -> Source | None:
-        """What gives the joint metric in the present state; None for the identity."""
+        """Source of the joint metric in the current state; None for the identity."""
         if self._inertia is None:
             return None
         return partial(self._model.results.__getitem__, self._inertia)
@@ -152,7 +150,7 @@ class Singularities:
         return self._drawn[link].channel
 
     def redraw(self) -> None:
-        """Follow changed parameters."""
+        """Apply changed parameters."""
         for link in self._drawn:
             self._draw(link)
 
@@ -186,20 +184,20 @@ class Singularities:
         if not self.is_defined:
             status.report(
                 Level.ERROR,
-                'the mass matrix is singular, some link has no mass: no singularity measures '
+                'the mass matrix is singular because a link has no mass: no singularity measures '
                 'and ellipsoids; set joint_metric to identity',
             )
         if not (self.is_defined and mapper.accepted):
             return status
         results = self._model.results_at(mapper.q, mapper.v)
         if not all(np.isfinite(results[output]).all() for output in self._jacobians.values()):
-            return status  # the status of the joint states tells
+            return status  # reported in the status of the joint states
         for link, freedom in self._freedoms.items():
             measures = self._measure(link, results)
             if not is_publishable(measures):
                 status.report(
                     Level.WARN,
-                    f'no singularity measures of {link}: positions too large to compute with',
+                    f'singularity measures of {link} are not finite: positions are too large',
                 )
                 continue
             status.values[f'{link} smallest singular value'] = f'{measures.smallest:.6f}'
@@ -215,7 +213,7 @@ class Singularities:
 
 
 def random_samples(model: RunningModel) -> list[dict[Output | Formula, Array]]:
-    """Return the results for some random configurations."""
+    """Return the results for random configurations."""
     random, n = np.random.default_rng(0), len(model.joints)
     return [
         model.results_at(random.uniform(-np.pi, np.pi, n), np.zeros(n))
@@ -224,6 +222,6 @@ def random_samples(model: RunningModel) -> list[dict[Output | Formula, Array]]:
 
 
 def is_publishable(measures: Dexterity) -> bool:
-    """Whether measures may be published: finite, but for the condition number, which is no NaN."""
+    """Whether measures may be published: finite; the condition number may be infinite."""
     values = measures.smallest, measures.manipulability
     return bool(np.isfinite(values).all() and not np.isnan(measures.condition))

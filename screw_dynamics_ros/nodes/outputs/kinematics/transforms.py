@@ -1,7 +1,7 @@
 # Copyright 2026 The screw_dynamics_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Frames on /tf and /tf_static, unless another node sends them."""
+"""Transforms on /tf and /tf_static, unless another node publishes them."""
 
 from __future__ import annotations
 
@@ -40,9 +40,9 @@ except ImportError:
     TFMessage = None
 
 
-#: Messages refused for these reasons tell where the joints are that they name.
+#: Messages refused for these reasons contain valid positions of the joints they name.
 MISSING_POSITION_REASONS = {Reason.INCOMPLETE, Reason.POSITION_MISSING}
-#: Those refused for their stamps do, too, but not in order.
+#: Messages refused for these reasons do too, but with a bad stamp.
 MISTIMED_REASONS = {Reason.DUPLICATE_STAMP, Reason.OUT_OF_ORDER, Reason.OLD, Reason.FUTURE}
 
 
@@ -58,9 +58,9 @@ class TransformPublisher:
     ----------
     node : rclpy.node.Node
     prefix : str
-        Put in front of all frame names.
+        Prefix of all frame names.
     parameters : Parameters
-        Those of `transform_parameters`.
+        With the rows of `transform_parameters`.
     """
 
     def __init__(self, node: Node, prefix: str, parameters: Parameters) -> None:
@@ -70,20 +70,20 @@ class TransformPublisher:
         self._reported: ReportedTransforms | None = None
         self._decimation = StampDecimation(self._frequency)
         self._static: bytes | None = None  # the transforms of fixed joints
-        self._told: bytes | None = None  # what those who come later get of them
-        self._others: list[str] | None = None  # unknown before the first look
+        self._latched: bytes | None = None  # latched message with them
+        self._others: list[str] | None = None  # unknown before the first check
         self._of_other_robots: list[str] = []
         if TFMessage is not None:
             self._other_transforms = OtherTransforms(node, TFMessage)
             every(node, 1.0, self.look)
 
     def outputs(self, robot: Robot) -> list[Formula]:
-        """Return the transforms of all joints that move, each by itself."""
+        """Return a formula for the transform of each moving joint."""
         if TFMessage is None or not self._parameters['publish_tf']:
             return []
         if not actuated(robot).has_loops:
             robot.joint_transforms(robot.neutral())  # compiled here, in another thread
-        # Joint states cannot say where joints of several freedoms are.
+        # Joint states cannot contain joints with several coordinates.
         scalar = {joint.name for joint in robot.description.joints if joint.kind.is_scalar}
         return [
             Formula(f'row {i}', ('joint_transforms',), row, (i,))
@@ -94,7 +94,7 @@ class TransformPublisher:
     def bind(
         self, model: RunningModel, mapper: JointStateMapper, outputs: Sequence[Formula]
     ) -> list[Channel]:
-        """Adopt a new model, with the outputs there are for it, and return its topics."""
+        """Adopt a new model and its outputs; return its topics."""
         self._channel, self._reported, self._static = None, None, None
         if TFMessage is None:
             return []
@@ -112,7 +112,7 @@ class TransformPublisher:
             )
             if not actuated(model.robot).has_loops:
                 self._reported = ReportedTransforms(model, self._prefix, self._frequency)
-            self._publishers.get(TFMessage, '/tf_static', qos.LATCHED)  # known by it to others
+            self._publishers.get(TFMessage, '/tf_static', qos.LATCHED)  # marks this node for others
         fixed = [joint for joint in joints if joint.kind.is_fixed]
         stamp = self._node.get_clock().now().nanoseconds
         self._other_transforms.watch(
@@ -126,7 +126,7 @@ class TransformPublisher:
         return [self._channel] if self._channel else []
 
     def use_refused(self, mapper: JointStateMapper, message: JointStateMessage) -> None:
-        """Publish the transforms of the joints of a message that made no state of the robot."""
+        """Publish the transforms of the joints of a refused message."""
         in_any_order = self._parameters['ignore_timestamp']
         is_of_use = mapper.refused in MISSING_POSITION_REASONS or (
             in_any_order and mapper.refused in MISTIMED_REASONS
@@ -136,24 +136,24 @@ class TransformPublisher:
             return
         stamp, names = message.stamp or mapper.clock(), mapper.maps[message.layout]
         if stamp <= mapper.newest and not in_any_order:
-            return  # a state has all frames of that time
+            return  # a complete state has been published for this time
         encoded = self._reported.encoded(message, names, stamp, in_any_order=in_any_order)
         if encoded is not None:
             channel.send(encoded)
             channel.published += 1
 
     def update_parameters(self) -> None:
-        """Apply the present values of the parameters."""
+        """Apply the current values of the parameters."""
         self._switch()
 
     def look(self) -> None:
-        """See whether another node publishes the frames."""
+        """Check whether another node publishes the transforms."""
         self._others = self._other_transforms.found()
         self._of_other_robots = self._other_transforms.of_other_robots()
         self._switch()
 
     def report(self, status: Status) -> None:
-        """Say who publishes the frames."""
+        """Report the publishers of the transforms."""
         if TFMessage is None:
             status.report(
                 Level.WARN,
@@ -164,8 +164,8 @@ class TransformPublisher:
             status.report(
                 Level.WARN,
                 f'no /tf: {shorten(self._of_other_robots)} publishes frames with the names of this '
-                'robot, and follows other joint states; give one of the robots a frame_prefix, or '
-                'set publish_tf to false',
+                'robot from other joint states; set a frame_prefix for one of the robots, or set '
+                'publish_tf to false',
             )
         elif self._others and self._parameters['publish_tf']:
             status.values['tf'] = f'published by {shorten(self._others)}'
@@ -181,17 +181,17 @@ class TransformPublisher:
         return float(self._parameters['publish_frequency'])
 
     def _is_due(self, mapper: JointStateMapper) -> bool:
-        """Whether the present state is to be published, which counts as done then."""
+        """Whether to publish the current state; call it once for each state."""
         return self._parameters['ignore_timestamp'] or self._decimation.is_due(mapper.stamp)
 
     def _switch(self) -> None:
-        """Begin or end publishing. What later listeners get of fixed joints is taken back then."""
+        """Start or stop publishing; when stopping, clear the latched transforms of fixed joints."""
         if self._channel is not None:
             self._channel.enabled = self._active
         wanted = self._static if self._active else None
-        if wanted == self._told:
+        if wanted == self._latched:
             return
-        self._told = wanted
+        self._latched = wanted
         if wanted is None:
             self._other_transforms.expect_empty()
         publisher = self._publishers.get(TFMessage, '/tf_static', qos.LATCHED)
