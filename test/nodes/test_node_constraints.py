@@ -93,7 +93,7 @@ def test_texts_that_do_not_fit_the_robot():
     robot = Robot.from_urdf(PLANAR, backend='reference')
     with pytest.raises(UnknownNameError, match="no link 'nose'; it has base, one, two, tip"):
         check({'constraints': ['nose: x']}, robot)
-    with pytest.raises(UnknownNameError, match=r'write "in tip".*root, base'):
+    with pytest.raises(UnknownNameError, match=r'write "in tip".*root link, base'):
         check({'constraints': ['tip: x in one']}, robot)
     check({'constraints': ['tip: x in base', 'one: y in one']}, robot)
     constraints, faults = choose(['nose', 'tip: y'], robot)

@@ -410,7 +410,7 @@ def test_robot_without_the_joint_is_refused(client):
         ({'drives.knee.coulomb': 1.0}, "'knee' is not in drive_joints"),
         (
             {'drive_joints': "['knee']", 'drives.knee.stiction': 1.0},
-            "no 'stiction', but rotor_inertia, gear_ratio",
+            "no 'stiction'; it has rotor_inertia, gear_ratio",
         ),
         ({'drive_joints': "['knee']", 'drives.knee.gear_ratio': 0.0}, 'drives.knee: gear_ratio'),
     ],

@@ -403,7 +403,7 @@ def test_wrench_at_a_frame_few_joints_move(client, robot, rng):
     client.expect(
         diagnostics_name(client, 'wrench_estimator'),
         1,
-        'no wrench at panda_link4: it is moved by 4 joints',
+        'no wrench at panda_link4: 4 joints move it',
         meanwhile=lambda: client.send(robot.joint_names, *state),
     )
     assert not client.received[topic]

@@ -159,7 +159,7 @@ def test_a_wrench_ends(fresh):
 def test_without_velocity_and_effort(fresh):
     """Pose and gravity only, and the reason on /diagnostics."""
     fresh.send(pose_at(1))
-    fresh.check(1, 'contain no velocity', 'carry no effort')
+    fresh.check(1, 'contain no velocity', 'contain no effort')
     assert fresh.sent['pose']
     assert not fresh.sent['twist']
     assert not fresh.sent['wrench']

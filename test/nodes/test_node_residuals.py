@@ -280,7 +280,7 @@ def test_refusals(make):
     arm.record(POSES[:4])
     success, message = arm.call('fit')
     assert not success
-    assert '4 poses are recorded, and a map needs at least 5' in message
+    assert '4 poses are recorded, but a map needs at least 5' in message
     arm.set(effort_terms=['gravity'])
     arm.rest(POSES[0])
     assert 'recorded with effort_terms' in arm.call('record')[1]

@@ -293,8 +293,14 @@ def test_drives_and_friction(context, parameters, inertia, friction):
     ('parameters', 'reason'),
     [
         ({'plane_names': ['floor'], 'planes.floor.normal': [0.0] * 3}, "'floor' has a normal of"),
-        ({'plane_names': ['floor'], 'planes.wall.point': [0.0] * 3}, 'planes.wall.point: there is'),
-        ({'plane_names': ['floor'], 'planes.floor.colour': 1.0}, 'planes.floor.colour: there is'),
+        (
+            {'plane_names': ['floor'], 'planes.wall.point': [0.0] * 3},
+            'planes.wall.point does not exist',
+        ),
+        (
+            {'plane_names': ['floor'], 'planes.floor.colour': 1.0},
+            'planes.floor.colour does not exist',
+        ),
         ({'contact_point_names': ['toe'], 'contact_points.toe.link': 'nose'}, "'nose'"),
         ({'contact_point_names': ['toe']}, 'contact_points.toe.link is empty'),
         ({'spring_names': ['s'], 'springs.s.stiffness': -1.0}, 'springs.s.stiffness'),

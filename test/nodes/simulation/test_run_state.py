@@ -44,7 +44,7 @@ class Requests(RuleBasedStateMachine):
     @rule()
     def step(self):
         if self.stopped or not self.paused:
-            with pytest.raises(RefusedError, match='too fast' if self.stopped else 'runs'):
+            with pytest.raises(RefusedError, match='too fast' if self.stopped else 'running'):
                 self.state.check_step()
         else:
             self.state.check_step()

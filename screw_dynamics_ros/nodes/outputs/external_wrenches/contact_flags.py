@@ -1,7 +1,7 @@
 # Copyright 2026 The screw_dynamics_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Whether the robot touches something, and whether it has collided: `~/contact`, `~/collision`."""
+"""Flags of contacts and collisions: `~/contact`, `~/collision`."""
 
 from __future__ import annotations
 
@@ -36,8 +36,8 @@ TABLE = (
     Specification(
         'contact_share',
         0.1,
-        'External torque of a joint above which ~/contact is raised, as a share of its effort '
-        'limit, for joints without threshold of their own. 0: these joints are not watched.',
+        'External torque of a joint above which ~/contact is raised, as a fraction of its effort '
+        'limit, for joints without an individual threshold. 0: these joints are not monitored.',
         minimum=0.0,
         maximum=10.0,
         rule='less than collision_share',
@@ -45,7 +45,7 @@ TABLE = (
     Specification(
         'collision_share',
         0.3,
-        'The same for ~/collision.',
+        'As contact_share, for ~/collision.',
         minimum=0.0,
         maximum=10.0,
         rule='greater than contact_share',
@@ -59,22 +59,22 @@ TABLE = (
     Specification(
         'contact_thresholds',
         [],
-        'External torque above which ~/contact is raised, for each of flag_joints [N m, N].',
+        'External torque above which ~/contact is raised [N m, N], for each of flag_joints.',
         minimum=1e-9,
         rule='empty, or one for each of flag_joints, less than its collision threshold',
     ),
     Specification(
         'collision_thresholds',
         [],
-        'The same for ~/collision.',
+        'External torque above which ~/collision is raised [N m, N], for each of flag_joints.',
         minimum=1e-9,
         rule='empty, or one for each of flag_joints, greater than its contact threshold',
     ),
     Specification(
         'release_ratio',
         0.7,
-        'External torques below which flags are lowered, divided by those above which they are '
-        'raised.',
+        'Hysteresis: external torque below which a flag is lowered, divided by the torque above '
+        'which it is raised.',
         minimum=0.0,
         maximum=1.0,
         rule='less than 1',
@@ -82,21 +82,22 @@ TABLE = (
     Specification(
         'contact_duration',
         0.02,
-        'How long a torque must be above its threshold before ~/contact is raised [s].',
+        'Time for which a torque must exceed its threshold before ~/contact is raised [s].',
         minimum=0.0,
         maximum=10.0,
     ),
     Specification(
         'collision_duration',
         0.004,
-        'The same for ~/collision.',
+        'Time for which a torque must exceed its threshold before ~/collision is raised [s].',
         minimum=0.0,
         maximum=10.0,
     ),
     Specification(
         'release_duration',
         0.1,
-        'How long all torques must be below the release thresholds before a flag is lowered [s].',
+        'Time for which all torques must be below the release thresholds before a flag is '
+        'lowered [s].',
         minimum=0.0,
         maximum=10.0,
     ),
@@ -104,15 +105,15 @@ TABLE = (
 
 
 def check(values: Mapping[str, Any], robot: Robot | None) -> None:
-    """Refuse values of `TABLE` that contradict each other, or the robot.
+    """Refuse values of `TABLE` that are inconsistent with each other or with the robot.
 
     Raises `ArgumentError`, `UnknownNameError`.
     """
     ratio = values['release_ratio']
     if ratio >= 1.0:
         raise ArgumentError(
-            f'release_ratio must be less than 1, got {ratio:g}: flags must be lowered at a lower '
-            'torque than they are raised at'
+            f'release_ratio must be less than 1, got {ratio:g}: flags must be lowered at a smaller '
+            'torque than they are raised'
         )
     contact, collision = values['contact_share'], values['collision_share']
     if contact and collision and contact >= collision:
@@ -130,7 +131,7 @@ def check(values: Mapping[str, Any], robot: Robot | None) -> None:
 
 
 def first_contradiction(values: Mapping[str, Any], robot: Robot) -> str:
-    """Return which joint of a robot would collide before it touches, empty if there is none."""
+    """Return the fault of the first joint with inconsistent thresholds, empty if all fit."""
     low, high = (thresholds(level, values, robot) for level in LEVELS)
     for name, contact, collision in zip(scalar_joints(robot), low.tolist(), high.tolist()):
         if contact >= collision and contact < math.inf:
@@ -139,7 +140,7 @@ def first_contradiction(values: Mapping[str, Any], robot: Robot) -> str:
 
 
 def contradiction(joint: str, contact: float, collision: float) -> str:
-    """Return why two thresholds are refused."""
+    """Return a text about two inconsistent thresholds."""
     return (
         f'the contact threshold {contact:g} of {joint} must be less than its collision threshold '
         f'{collision:g}'
@@ -147,7 +148,7 @@ def contradiction(joint: str, contact: float, collision: float) -> str:
 
 
 def thresholds(level: str, values: Mapping[str, Any], robot: Robot) -> Array:
-    """Return the thresholds of one of `LEVELS` (n,), infinite for joints that are not watched."""
+    """Return the thresholds of one of `LEVELS` (n,), infinite for joints not monitored."""
     joints, found = scalar_joints(robot), np.full(len(scalar_joints(robot)), math.inf)
     own = OWN.of(f'{level}_thresholds', values)
     share = values[f'{level}_share']
@@ -161,7 +162,7 @@ def thresholds(level: str, values: Mapping[str, Any], robot: Robot) -> Array:
 
 
 def flag_channel(publisher: Any, flag: ThresholdFlag, is_valid: Any) -> Channel:
-    """Return the topic of one flag, std_msgs/Bool: the last one also for later subscribers."""
+    """Return the topic of one flag, std_msgs/Bool, latched for later subscribers."""
     messages = [encoded(value) for value in (False, True)]  # without a stamp
     return Channel(
         publisher,
@@ -174,20 +175,20 @@ def flag_channel(publisher: Any, flag: ThresholdFlag, is_valid: Any) -> Channel:
 
 
 def encoded(value: bool) -> bytes:
-    """Return a serialized Bool, always the same: the middleware leaves its padding as it is."""
+    """Return a serialized Bool with zero padding, which the middleware leaves undefined."""
     return serialize_message(Bool(data=value))[:5] + bytes(3)
 
 
 class ContactFlags:
     """The flags of the external torques of one robot.
 
-    A flag keeps its value while no states come, while the observer has not settled, and while there
-    are no subscribers; each of these interrupts the times that `ThresholdFlag` measures.
+    A flag keeps its value without joint states, without subscribers, and until the observer has
+    settled. Each of these conditions interrupts the times that `ThresholdFlag` measures.
 
     Parameters
     ----------
     parameters : Parameters
-        With the values of `TABLE`.
+        With the rows of `TABLE`.
     """
 
     def __init__(self, parameters: Parameters) -> None:
@@ -204,7 +205,7 @@ class ContactFlags:
         publishers: Publishers,
         is_settled: Any,
     ) -> Sequence[Channel]:
-        """Adopt a new model; the flags of another robot are down."""
+        """Adopt a new model; a new robot starts with lowered flags."""
         is_new = mapper is not self._mapper
         self._model, self._mapper, self._torques = model, mapper, torques
         if is_new:
@@ -224,7 +225,7 @@ class ContactFlags:
         return list(self._channels.values())
 
     def update_parameters(self) -> None:
-        """Apply the present values of the parameters."""
+        """Apply the current values of the parameters."""
         value = self._parameters.values
         for level, flag in self._flags.items():
             upper = thresholds(level, value, self._model.robot)
@@ -237,7 +238,7 @@ class ContactFlags:
             flag.reset()
 
     def _take(self, level: str) -> bool:
-        """Look at the present state; return whether any joint is watched."""
+        """Process the current state; return whether any joint is monitored."""
         flag, mapper = self._flags[level], self._mapper
         assert mapper is not None
         if not np.isfinite(flag.upper).any():
@@ -255,7 +256,7 @@ class ContactFlags:
         return True
 
     def report(self, status: Status) -> None:
-        """Say which flags are raised, by which joint, and what holds while nothing comes."""
+        """Report raised flags with their joints, and flags that are held without new data."""
         mapper = self._mapper
         if mapper is None or not mapper.accepted:
             return
@@ -268,7 +269,7 @@ class ContactFlags:
             watched = np.isfinite(flag.upper)
             listened = self._channels[level].listened
             if not watched.any():
-                status.values[level] = 'no joint is watched'
+                status.values[level] = 'no joint is monitored'
                 if listened:
                     status.report(
                         Level.WARN,
@@ -278,7 +279,7 @@ class ContactFlags:
                 continue
             value = f'yes, {self._causes[level]}' if flag.is_raised else 'no'
             if not listened:
-                value += ', not watched: no subscribers'
+                value += ', not monitored: no subscribers'
             elif silence > (mapper.policies.state_timeout or math.inf):
                 value += f', held: no joint states for {silence:.1f} s'
             elif self._seen[level] != mapper.accepted:
@@ -293,4 +294,4 @@ class ContactFlags:
                 )
             if listened and not watched.all():
                 names = [n for n, known in zip(self._model.joints, watched) if not known]
-                status.values[f'{level} not watched'] = shorten(names)
+                status.values[f'{level} not monitored'] = shorten(names)

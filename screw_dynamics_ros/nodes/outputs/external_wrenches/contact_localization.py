@@ -1,7 +1,7 @@
 # Copyright 2026 The screw_dynamics_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""`~/contact_point` and `~/contact_force`: which link is touched, where, and by which force."""
+"""Localization of a contact: `~/contact_point` and `~/contact_force`."""
 
 from __future__ import annotations
 
@@ -47,49 +47,49 @@ TABLE = (
     Specification(
         'contact_rate',
         100.0,
-        'Rate at which contacts are localized, by the stamps of the joint states [Hz], at most '
-        'that of the joint states. 0: in each of them.',
+        'Rate of contact localization, by the stamps of the joint states [Hz], at most the rate '
+        'of the joint states. 0: every joint state.',
         minimum=0.0,
     ),
     Specification(
         'contact_torque_deviation',
         [0.5],
-        'Standard deviation of the external torques by noise and errors of the model [N m, N], for '
+        'Standard deviation of the external torques due to noise and model errors [N m, N], for '
         'the localization of contacts; the covariance of the observer is added. Not used if '
-        'observer_model_deviation is known for all joints.',
+        'observer_model_deviation is set for all joints.',
         minimum=1e-9,
         rule='one for all joints, or one for each in the order of ~/external_torque',
     ),
     Specification(
         'contact_detection',
         5.0,
-        'A joint detects a contact if its external torque is larger than this many standard '
-        'deviations.',
+        'Detection threshold for the external torque of a joint, in standard deviations.',
         minimum=1.0,
     ),
     Specification(
         'contact_link_radius',
         0.05,
-        'Radius of links whose shape the description does not have [m]: half of it is how far the '
-        'line of action of a contact may miss the axis of the link.',
+        'Radius of links without a shape in the description [m]. The line of action of a contact '
+        'may miss the axis of the link by half of this radius.',
         minimum=0.0,
     ),
     Specification(
         'contact_expected_force',
         50.0,
-        'Size of the forces of contacts to be expected [N].',
+        'Expected magnitude of contact forces [N].',
         minimum=1e-3,
     ),
     Specification(
         'contact_largest_deviation',
         0.05,
-        'Largest standard deviation of the position along a link of a published contact [m].',
+        'Largest standard deviation of a published contact along its link [m].',
         minimum=1e-6,
     ),
     Specification(
         'contact_least_probability',
         0.9,
-        'Least probability of the link of a published contact, among all that explain the torques.',
+        'Smallest probability of the link of a published contact, among all links that explain '
+        'the torques.',
         minimum=0.5,
         maximum=1.0,
     ),
@@ -98,12 +98,12 @@ TABLE = (
 
 @dataclass(frozen=True)
 class LocationPlan:
-    """What is needed to localize contacts on a robot.
+    """Locator of contacts on a robot, and its inputs.
 
     Attributes
     ----------
     refusal : str
-        Why they cannot be, '' if they can.
+        Reason why contacts cannot be localized, '' if they can.
     locator : ContactLocator or None
     outputs : tuple of Formula
         The body Jacobians of the links of the locator.
@@ -115,11 +115,11 @@ class LocationPlan:
 
 
 class TorquePlan(Protocol):
-    """What else the node plans."""
+    """The plan of the node, as far as the localization uses it."""
 
     @property
     def location(self) -> LocationPlan:
-        """What is planned here."""
+        """The plan of the localization."""
 
     @property
     def filtered_torque(self) -> Formula:
@@ -127,7 +127,7 @@ class TorquePlan(Protocol):
 
     @property
     def observer(self) -> ObserverPlan:
-        """Their observer, with their covariance."""
+        """The observer of the torques, with their covariance."""
 
 
 class ContactLocation:
@@ -198,7 +198,7 @@ class ContactLocation:
         return list(self._channels)
 
     def report(self, status: Status) -> None:
-        """Say which link is touched, or why none is reported."""
+        """Report the contact, or why there is none."""
         plan = self._plan
         if plan is None:
             return
@@ -214,12 +214,12 @@ class ContactLocation:
             status.values['contact'] = described(found.contact)
 
     def consume(self, mapper: JointStateMapper, sent: float) -> None:
-        """Find the contact in the results of a state."""
-        with FAULTS.caught('localization of a contact'):  # the other outputs go on
+        """Localize the contact from the results of a state."""
+        with FAULTS.caught('localization of a contact'):  # other outputs continue
             self._locate(mapper)
 
     def _locate(self, mapper: JointStateMapper) -> None:
-        """Find the contact in the present results."""
+        """Localize the contact from the current results."""
         plan, self._is_new = self._plan, False
         if (
             plan is None
@@ -244,13 +244,13 @@ class ContactLocation:
         self._is_new, self._found_at = True, mapper.stamp
 
     def _new_contact(self) -> LocatedContact | None:
-        """Return the contact of the present state, None if none was found in it."""
+        """Return the contact of the current state, or None."""
         return self._found.contact if self._found is not None and self._is_new else None
 
     # --- parameters -----------------------------------------------------------------------------
 
     def _wrong_count(self, deviations: list[float]) -> str:
-        """Return why there are not as many deviations as joints, '' if there are."""
+        """Return the fault if the number of deviations does not fit the joints, else ''."""
         model = self._host.model
         if len(deviations) == 1 or model is None or len(deviations) == len(model.joints):
             return ''
@@ -269,7 +269,7 @@ class ContactLocation:
             self._follow()
 
     def _follow(self) -> None:
-        """Apply the present values of the parameters."""
+        """Apply the current values of the parameters."""
         assert self._plan is not None
         assert self._plan.locator is not None
         value = self._parameters
@@ -291,7 +291,7 @@ def contact_channel(
     numbers: Callable[[LocatedContact], Array],
     contact: Callable[[], LocatedContact | None],
 ) -> Channel:
-    """Return a topic of the contact, whose frame is the link that is touched.
+    """Return a topic of the contact, in the frame of the link in contact.
 
     Parameters
     ----------
@@ -299,9 +299,9 @@ def contact_channel(
     templates : mapping
         The message for each link.
     numbers : callable
-        Returns what the message carries of a contact.
+        Returns the numbers of the message for a contact.
     contact : callable
-        Returns the present contact, None if there is none.
+        Returns the current contact, or None.
     """
 
     def encode(stamp: bytes) -> bytes | None:
@@ -318,7 +318,7 @@ def contact_channel(
 
 
 def pose_numbers(contact: LocatedContact) -> Array:
-    """Return what geometry_msgs/PoseWithCovariance has, (43,)."""
+    """Return the numbers of geometry_msgs/PoseWithCovariance, (43,)."""
     frame = contact.frame
     covariance = swap_linear_angular(swap_linear_angular(contact.frame_covariance).T)
     return np.concatenate(
@@ -332,7 +332,7 @@ def wrench_numbers(contact: LocatedContact) -> Array:
 
 
 def described(contact: LocatedContact) -> str:
-    """Return the contact in words."""
+    """Return a text about the contact."""
     return (
         f'{contact.segment.link}, {contact.segment.part}: {contact.along:.3f} m along it '
         f'(deviation {contact.deviation:.3f} m), {np.linalg.norm(contact.force):.3g} N, '

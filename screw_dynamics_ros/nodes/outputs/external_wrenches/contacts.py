@@ -1,7 +1,7 @@
 # Copyright 2026 The screw_dynamics_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""The wrench of a contact at one link and its observability, in the program of the node."""
+"""Formulas for the contact wrench at one link and its observability."""
 
 from __future__ import annotations
 
@@ -33,12 +33,12 @@ class Contact:
     jacobian : output or Formula
         Body Jacobian, columns of joints with one coordinate.
     wrench, pivots : Formula
-        Force and moment in the frame, behind filter and dead bands; numbers that are all positive
-        if they can be estimated.
+        Force and moment in the frame, after filter and dead bands; pivots that are all positive if
+        the wrench is observable.
     signal : Signal
         The filtered wrench, before the dead bands.
     joints : int
-        How many of these joints move the link.
+        Number of these joints that move the link.
     """
 
     jacobian: Output | Formula
@@ -49,9 +49,9 @@ class Contact:
 
 
 def contact_at(robot: Robot, link: str, external: Formula, before: Sequence[Signal]) -> Contact:
-    """Return what has to be computed for a contact at a link, given the external torques.
+    """Return the formulas for a contact at a link, given the external torques.
 
-    `before` are the signals that are filtered in the same program so far.
+    `before` are the signals already filtered in the same program.
     """
     motors = actuated(robot)
     jacobian = motors.columns_of_motors(of_joints(robot, ('jacobian', link, 'body')))
@@ -69,5 +69,5 @@ def contact_at(robot: Robot, link: str, external: Formula, before: Sequence[Sign
 
 
 def is_observable(contact: Contact, pivots: Array) -> bool:
-    """Whether the six components of the wrench can be estimated in the state of the pivots."""
+    """Whether all six components of the wrench are observable, by the pivots of a state."""
     return contact.joints >= 6 and all(pivot > 0.0 for pivot in pivots.tolist())

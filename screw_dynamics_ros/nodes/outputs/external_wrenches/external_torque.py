@@ -1,7 +1,7 @@
 # Copyright 2026 The screw_dynamics_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""The formulas of external torques in the program of the node."""
+"""Formulas for external torques."""
 
 from __future__ import annotations
 

@@ -24,7 +24,7 @@ class FiniteCheck:
     topic : str
     numbers : array
     mapper : JointStateMapper
-        Has the efforts that are to blame.
+        Provides the efforts for the report.
     """
 
     def __init__(self, topic: str, numbers: Array, mapper: JointStateMapper) -> None:
@@ -32,7 +32,7 @@ class FiniteCheck:
         self._count, self._last, self._cause = 0, -math.inf, ''
 
     def __call__(self) -> bool:
-        """Whether all of the numbers are finite."""
+        """Whether all numbers are finite."""
         if are_finite(self._numbers):
             return True
         worst = int(np.argmax(np.abs(self._mapper.tau)))
@@ -41,7 +41,7 @@ class FiniteCheck:
         return False
 
     def report(self, status: Status) -> None:
-        """Report what was not published recently, and why."""
+        """Report messages that were not published recently, and why."""
         if time.monotonic() - self._last < statuses.INCIDENT_HOLD_S:
             status.report(
                 Level.WARN,
@@ -51,5 +51,5 @@ class FiniteCheck:
 
 
 def are_finite(numbers: Array) -> bool:
-    """Whether none of some numbers (n,) is infinite or NaN."""
+    """Whether all numbers (n,) are finite."""
     return all(map(math.isfinite, numbers.tolist()))

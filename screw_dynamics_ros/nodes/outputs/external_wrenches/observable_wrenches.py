@@ -35,9 +35,9 @@ VALIDITY_LABELS = (
 
 
 class ObservableWrench:
-    """The part of the wrench at one link that torques determine in the present state.
+    """The observable part of the wrench at one link in the current state.
 
-    The decomposition of its Jacobian is computed once for each state in which it is needed.
+    The decomposition of its Jacobian is computed at most once for each state.
 
     Parameters
     ----------
@@ -47,7 +47,7 @@ class ObservableWrench:
     torques : Formula
         Filtered external torques (n,) of the joints of the model.
     covariance : TorqueCovariance
-        Of the torques behind the filter of the wrench.
+        Covariance of the torques after the filter of the wrench.
     parameters : Parameters
         With `damping`, `characteristic_length`, `singularity_threshold` and `wrench_cutoff`.
     bands : (3,) array
@@ -79,7 +79,7 @@ class ObservableWrench:
 
     @property
     def seen(self) -> WrenchObservability:
-        """What is observable in the present state."""
+        """The observability of the wrench in the current state."""
         if self._seen is None or self._seen_at != self._mapper.accepted:
             self._seen = observability(
                 self._model.results[self._contact.jacobian],
@@ -90,12 +90,12 @@ class ObservableWrench:
         return self._seen
 
     def forget(self) -> None:
-        """Follow changed parameters."""
+        """Discard the result, after a change of parameters."""
         self._seen = None
 
     @property
     def is_near_singular(self) -> bool:
-        """Whether less is observable than in other configurations."""
+        """Whether the rank is lower than in regular configurations."""
         return self.seen.rank < self._freedoms
 
     def fill_validity(self, numbers: Array) -> bool:
@@ -111,7 +111,7 @@ class ObservableWrench:
         return bool(np.isfinite(seen.singular_values[0]))
 
     def fill_reduced(self, numbers: Array) -> bool:
-        """Write force and moment; return whether there is something to publish."""
+        """Write force and moment; return whether they may be published."""
         mapper, reduced = self._mapper, self._reduced
         reduced.filter.set_cutoff(self._parameters['wrench_cutoff'])
         reduced.filter.lengths.longest = mapper.policies.timeout * 1e-9

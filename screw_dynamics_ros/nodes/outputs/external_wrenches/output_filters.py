@@ -1,7 +1,7 @@
 # Copyright 2026 The screw_dynamics_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Low-pass filters and dead bands of external torques and wrenches, in the program of the node."""
+"""Low-pass filters and dead bands of external torques and wrenches."""
 
 from __future__ import annotations
 
@@ -23,40 +23,41 @@ TABLE = (
     Specification(
         'torque_cutoff',
         0.0,
-        'Cut-off frequency of the low-pass filter on external torques, from which wrenches and '
-        'flags are computed as well [Hz]. 0: no filter.',
+        'Cut-off frequency of the low-pass filter on external torques [Hz]; wrenches and flags '
+        'use the filtered torques. 0: no filter.',
         minimum=0.0,
     ),
     Specification(
         'wrench_cutoff',
         0.0,
-        'Cut-off frequency of the low-pass filter on wrenches, in their frames, after that on '
-        'torques [Hz]. 0: no filter.',
+        'Cut-off frequency of the low-pass filter on wrenches in their frames [Hz], after the '
+        'filter on torques. 0: no filter.',
         minimum=0.0,
     ),
     Specification(
         'torque_dead_band',
         0.0,
-        'Published external torques are smaller by this, and zero below it [N m, N]; does not '
-        'act on wrenches and flags. 0: no dead band.',
+        'Dead band of published external torques [N m, N]: it is subtracted from their magnitude. '
+        'Wrenches and flags are not affected. 0: no dead band.',
         minimum=0.0,
     ),
     Specification(
         'force_dead_band',
         0.0,
-        'Forces of published wrenches are shorter by this, and zero below it [N]. 0: no dead band.',
+        'Dead band of the forces of published wrenches [N]: it is subtracted from their '
+        'magnitude. 0: no dead band.',
         minimum=0.0,
     ),
     Specification(
         'moment_dead_band',
         0.0,
-        'Moments of published wrenches are shorter by this, and zero below it [N m]. 0: no dead '
-        'band.',
+        'Dead band of the moments of published wrenches [N m]: it is subtracted from their '
+        'magnitude. 0: no dead band.',
         minimum=0.0,
     ),
 )
 
-#: Inputs of the program: the state and the weights of all filters, and the dead bands.
+#: Inputs of the program: states and weights of all filters, and dead bands.
 STATE, WEIGHTS, BANDS = 'filter_state', 'filter_weights', 'dead_bands'
 
 
@@ -67,9 +68,9 @@ class Signal:
     Attributes
     ----------
     state : Formula
-        What the filter keeps until the next state.
+        State of the filter.
     value : Formula
-        (n,), filtered.
+        Filtered signal (n,).
     size : int
         n.
     """
@@ -88,7 +89,7 @@ class FilterPlan:
     signals : sequence of Signal
         The external torques, then the wrench of each contact.
     steps : sequence of LowPassSteps
-        Of each of them.
+        Steps of the filter of each signal.
     parameters : dict
         The inputs of the program.
     """
@@ -107,7 +108,7 @@ class FilterPlan:
 
 
 def filtered(name: str, value: Formula, size: int, before: Sequence[Signal]) -> Signal:
-    """Return a signal (size,) behind a low-pass filter; `before` are the other filters so far."""
+    """Return a low-pass filtered signal (size,); `before` are the previous signals."""
     place = 2 * sum(signal.size for signal in before)
     state = Formula(
         f'{name} filter', (STATE, WEIGHTS, value), step_of, (place, 2 * size, len(before))
@@ -126,27 +127,27 @@ def second_half(state: Array) -> Array:
 
 
 def torques_outside_band(torques: Array, bands: Array) -> Array:
-    """Return torques behind the first of the bands: of torques, forces and moments."""
+    """Return torques after their dead band, the first of `bands`."""
     return dead_band(torques, bands[0])
 
 
 def wrench_outside_bands(wrench: Array, bands: Array) -> Array:
-    """Return force and moment (6,) behind their bands."""
+    """Return force and moment (6,) after their dead bands."""
     return np.concatenate(
         [dead_band_of_size(wrench[:3], bands[1]), dead_band_of_size(wrench[3:], bands[2])]
     )
 
 
 class OutputFilters:
-    """Leads the filters from state to state.
+    """Advances the filters with the joint states.
 
-    A filter restarts, with the value that comes first, after pauses, where stamps do not
-    advance, and where its signal was not valid or not finite.
+    A filter restarts at its next input after a pause, a stamp that does not advance, or an input
+    that is invalid or not finite.
 
     Parameters
     ----------
     parameters : Parameters
-        With the values of `TABLE`.
+        With the rows of `TABLE`.
 
     Attributes
     ----------
@@ -159,7 +160,7 @@ class OutputFilters:
         self.bands = np.zeros(3)
         self._plan: FilterPlan | None = None
         self._active: list[tuple[Signal, LowPassSteps, Array, Callable[[], bool]]] = []
-        self._pending = False  # a step whose results have not been adopted
+        self._pending = False  # whether the last step has not been adopted
 
     def bind(
         self,
@@ -168,7 +169,7 @@ class OutputFilters:
         plan: FilterPlan,
         is_valid: Sequence[Callable[[], bool]],
     ) -> None:
-        """Start with a new model; `is_valid` tells for each signal whether it may be used."""
+        """Adopt a new model; `is_valid` returns for each signal whether it is valid."""
         self._model, self._mapper, self._plan, self._is_valid = model, mapper, plan, is_valid
         sizes = [2 * signal.size for signal in plan.signals]
         self._states = np.split(plan.parameters[STATE], np.cumsum(sizes)[:-1])
@@ -176,7 +177,7 @@ class OutputFilters:
         self.update_parameters()
 
     def update_parameters(self) -> None:
-        """Apply the present values of the parameters."""
+        """Apply the current values of the parameters."""
         value = self._parameters
         self.bands[:] = [value[f'{name}_dead_band'] for name in ('torque', 'force', 'moment')]
         plan = self._plan
@@ -188,11 +189,11 @@ class OutputFilters:
         self._active = [each for each in filters if each[1].cutoff]
 
     def stage(self) -> Stage:
-        """Return what acts on each joint state."""
+        """Return the stage that processes each joint state."""
         return Stage(prepare=self._advance, consume=lambda mapper, sent: self._keep_state())
 
     def _advance(self) -> None:
-        """Take the steps to the present state, before anything is computed for it."""
+        """Advance the filters to the current state, before the kernel is evaluated."""
         for _, steps, _, _ in self._active:
             mapper = self._mapper
             steps.lengths.longest = mapper.policies.timeout * 1e-9
@@ -200,7 +201,7 @@ class OutputFilters:
         self._pending = True
 
     def _keep_state(self) -> None:
-        """Keep what the filters have to keep."""
+        """Adopt the new states of the filters."""
         self._pending = False
         for signal, steps, state, is_valid in self._active:
             result = self._model.results[signal.state]

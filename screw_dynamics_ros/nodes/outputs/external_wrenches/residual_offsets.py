@@ -1,7 +1,7 @@
 # Copyright 2026 The screw_dynamics_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Residuals by pose: `~/record_residual`, `~/fit_residual_map`, the active map."""
+"""Residuals as a function of the pose: `~/record_residual`, `~/fit_residual_map`, the map."""
 
 from __future__ import annotations
 
@@ -38,23 +38,24 @@ TABLE = (
     Specification(
         'residual_map',
         '',
-        'File of the recorded residuals (YAML), read at start and when this changes, written by '
-        '~/fit_residual_map. Empty: none, and recorded residuals are lost when the node ends.',
+        'YAML file of the recorded residuals, read at start and when this parameter changes, '
+        'written by ~/fit_residual_map. Empty: no file; recorded residuals are lost when the node '
+        'exits.',
         rule=data_folder.RULE,
     ),
     data_folder.SPECIFICATION,
 )
-MIN_CONFIDENCE = 0.5  # below which low confidence is reported
+MIN_CONFIDENCE = 0.5  # lower confidence is reported
 
 
 def check(values: dict[str, Any]) -> None:
-    """Refuse what is no plain name of a file; raises `ArgumentError`."""
+    """Refuse names that are not plain file names; raises `ArgumentError`."""
     data_folder.check_name('residual_map', values.get('residual_map', ''))
 
 
 @dataclass(frozen=True)
 class OffsetUpdate:
-    """What was read or fitted in the background.
+    """Result of reading or fitting in the background.
 
     Attributes
     ----------
@@ -73,24 +74,24 @@ class OffsetUpdate:
 
 
 class ResidualOffsets:
-    """The residuals that were recorded of one robot, and the map of them.
+    """The recorded residuals of one robot, and the map fitted to them.
 
     Parameters
     ----------
     node : rclpy.node.Node
     parameters : Parameters
-        With the values of `TABLE`.
+        With the rows of `TABLE`.
     mean_torque : callable
         Returns the mean external torque at rest without any offset, see `Tare.mean_torque`.
     changed : callable
-        Called when another map is active.
+        Called when the active map changes.
     effort_terms : callable
         Returns the parameter of that name.
 
     Attributes
     ----------
     map : ResidualMap or None
-        The active one.
+        The active map.
     """
 
     def __init__(
@@ -122,7 +123,7 @@ class ResidualOffsets:
             self.load()
 
     def load(self, is_active: bool = True) -> None:
-        """Take the recordings of the file, none without one, and activate their map."""
+        """Read the recordings of the file, if any, and activate their map."""
         if self._mapper is None:
             return
         self._recordings = Recordings(self._model.joints, tuple(self._effort_terms()))
@@ -145,20 +146,20 @@ class ResidualOffsets:
         self._ask(task)
 
     def _ask(self, task: Callable[[], OffsetUpdate]) -> None:
-        """Have something made in the background; its errors are reported as faults of the map."""
+        """Run a task in the background; its errors are reported as faults of the map."""
 
         def attempt() -> OffsetUpdate:
             try:
                 return task()
             except ScrewDynamicsError as error:
                 return OffsetUpdate(fault=str(error))
-            except Exception as error:  # whatever it is, it is reported
+            except Exception as error:  # any failure is reported
                 return OffsetUpdate(fault=f'{type(error).__name__}: {error}')
 
         self._background.ask(attempt)
 
     def adopt(self) -> None:
-        """Activate what has been made in the background."""
+        """Adopt the result of the background task."""
         made = self._background.poll()
         if made is None:
             return
@@ -170,7 +171,7 @@ class ResidualOffsets:
             self._use(made.map)
 
     def drop(self) -> None:
-        """Take the map out of force; what was recorded stays."""
+        """Deactivate the map; keep the recordings."""
         if self._is_loading:
             self.load(is_active=False)
         else:
@@ -185,7 +186,7 @@ class ResidualOffsets:
     # --- services ---------------------------------------------------------------------------------
 
     def _answer(self, task: Callable[[], str]) -> Callable[..., Trigger.Response]:
-        """Return what answers std_srvs/Trigger by the text of a task, or by why it is refused."""
+        """Return a std_srvs/Trigger callback with the text of a task, or the reason to refuse."""
 
         def respond(request: Trigger.Request, response: Trigger.Response) -> Trigger.Response:
             try:
@@ -198,7 +199,7 @@ class ResidualOffsets:
         return respond
 
     def _record(self) -> str:
-        """Record the mean residual at the present pose; see `Tare` for what is refused."""
+        """Record the mean residual at the current pose; refused as by `Tare`."""
         residual = self._mean_torque('~/record_residual')
         assert self._mapper is not None
         self._wait_for_background('~/record_residual')
@@ -206,12 +207,12 @@ class ResidualOffsets:
             self._recordings = Recordings(self._model.joints, tuple(self._effort_terms()))
         if not self._has_these_terms:
             raise ScrewDynamicsError(
-                'the poses before were recorded with effort_terms '
+                'the previous poses were recorded with effort_terms '
                 f'{", ".join(self._recordings.effort_terms)}: set residual_map to another file to '
                 'restart'
             )
         if len(self._recordings) >= MAX_POSES:
-            raise ScrewDynamicsError(f'{MAX_POSES} poses are recorded, and there can be no more')
+            raise ScrewDynamicsError(f'already {MAX_POSES} poses, the maximum')
         self._recordings = self._recordings.with_pose(self._mapper.q.copy(), residual)
         count = len(self._recordings)
         return f'pose {count}: ' + ', '.join(
@@ -220,7 +221,7 @@ class ResidualOffsets:
 
     @property
     def _has_these_terms(self) -> bool:
-        """Whether the efforts contain what they contained when residuals were recorded."""
+        """Whether the efforts contain the same terms as in the recordings."""
         return sorted(self._effort_terms()) == sorted(self._recordings.effort_terms)
 
     def _wait_for_background(self, service: str) -> None:
@@ -240,14 +241,14 @@ class ResidualOffsets:
         name = self._parameters['residual_map']
         if len(recordings) < MIN_POSES:
             raise ScrewDynamicsError(
-                f'{len(recordings)} poses are recorded, and a map needs at least {MIN_POSES}: call '
+                f'{len(recordings)} poses are recorded, but a map needs at least {MIN_POSES}: call '
                 '~/record_residual in more poses'
             )
 
         if self._is_unreadable:
             raise ScrewDynamicsError(
-                f'{name} has something else than residuals of this robot and is not overwritten: '
-                'set residual_map to another file'
+                f'{name} does not contain residuals of this robot and is not overwritten: set '
+                'residual_map to another file'
             )
 
         def task() -> OffsetUpdate:
@@ -260,7 +261,7 @@ class ResidualOffsets:
             return OffsetUpdate(None, found, fault)
 
         self._ask(task)
-        return f'fitting {len(recordings)} poses; /diagnostics report when the map is active'
+        return f'fitting {len(recordings)} poses; /diagnostics shows when the map is active'
 
     # --- topics -----------------------------------------------------------------------------------
 
@@ -273,7 +274,7 @@ class ResidualOffsets:
         return True
 
     def variances(self) -> Array | None:
-        """Return the variances of the residuals of the active map (n,), None without one."""
+        """Return the variances of the residuals of the active map (n,), or None."""
         if self.map is None or self._mapper is None:
             return None
         variances: Array = np.square(self.map.deviation(self._mapper.q))
@@ -282,7 +283,7 @@ class ResidualOffsets:
     # --- diagnostics ------------------------------------------------------------------------------
 
     def report(self, status: Status) -> None:
-        """Report whether there is a map, and its confidence at the present pose."""
+        """Report the map, and its confidence at the current pose."""
         self.adopt()
         if self._mapper is None:
             return
@@ -315,7 +316,7 @@ class ResidualOffsets:
 
 
 def turning_joints(model: RunningModel) -> Array:
-    """Return which joints of a model turn, (n,) bool."""
+    """Return which joints of a model are revolute, (n,) bool."""
     robot: Robot = model.robot
     turns = {joint.name: joint.kind.turns for joint in robot.description.joints}
     return np.array([turns[name] for name in model.joints], dtype=bool)

@@ -18,7 +18,7 @@ from screw_dynamics_ros.ros.data_folder import DataFolder
 from screw_dynamics_ros.ros.yaml_text import read_yaml
 
 DUMPER: Any = getattr(yaml, 'CSafeDumper', yaml.SafeDumper)
-MAX_POSES = 300  # poses
+MAX_POSES = 300  # per file
 KEYS = ('joints', 'effort_terms', 'poses')
 HEADING = '# Residuals of external torques [rad, m; N m, N] by wrench_estimator/record_residual.'
 MAX_FILE_BYTES = 2 * 2**20  # bytes: 300 poses of 100 joints
@@ -26,14 +26,14 @@ MAX_FILE_BYTES = 2 * 2**20  # bytes: 300 poses of 100 joints
 
 @dataclass(frozen=True)
 class Recordings:
-    """What was recorded of one robot.
+    """Recorded residuals of one robot.
 
     Attributes
     ----------
     joints : tuple of str
         Order of the numbers.
     effort_terms : tuple of str
-        What the efforts contained, the parameter of that name.
+        Terms that the efforts contained, from the parameter of that name.
     poses : tuple of pairs of (n,) arrays
         Positions and mean residuals.
     """
@@ -46,7 +46,7 @@ class Recordings:
         return len(self.poses)
 
     def with_pose(self, q: Array, residual: Array) -> Recordings:
-        """Return these and one more."""
+        """Return a copy with one more pose."""
         return replace(self, poses=(*self.poses, (q, residual)))
 
     @property
@@ -57,7 +57,7 @@ class Recordings:
 
 
 def write(folder: DataFolder, name: str, recordings: Recordings) -> None:
-    """Write a file, as a whole or not at all; raises `ArgumentError`."""
+    """Write a file atomically; raises `ArgumentError`."""
     content = {
         'joints': list(recordings.joints),
         'effort_terms': list(recordings.effort_terms),
@@ -73,13 +73,13 @@ def write(folder: DataFolder, name: str, recordings: Recordings) -> None:
 def read(
     folder: DataFolder, name: str, joints: Sequence[str], effort_terms: Sequence[str]
 ) -> Recordings:
-    """Return what a file has for a robot, its joints in the order wanted; nothing without file.
+    """Return the recordings of a file, in the order of `joints`; empty without a file.
 
     Raises
     ------
     ArgumentError
-        If it cannot be read, is no such file, or is for other joints or terms; says nothing of
-        what is in it.
+        If the file cannot be read, is not a file of residuals, or is for other joints or terms. The
+        message does not quote the contents of the file.
     """
     nothing = Recordings(tuple(joints), tuple(effort_terms))
     text = folder.read(name, MAX_FILE_BYTES)
@@ -98,7 +98,7 @@ def read(
         raise ArgumentError(f'{name} is for other joints; the robot has {", ".join(joints)}')
     if sorted(map(str, content['effort_terms'])) != sorted(effort_terms):
         raise ArgumentError(
-            f'{name} was recorded with other effort_terms than {", ".join(effort_terms)}: record '
+            f'{name} was recorded with effort_terms other than {", ".join(effort_terms)}: record '
             'it again'
         )
     if len(content['poses']) > MAX_POSES:

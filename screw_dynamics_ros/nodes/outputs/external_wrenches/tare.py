@@ -1,7 +1,7 @@
 # Copyright 2026 The screw_dynamics_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""The joint states over which a tare averages, and the reasons to refuse it."""
+"""The joint states that a tare averages, and the reasons to refuse it."""
 
 from __future__ import annotations
 
@@ -22,49 +22,49 @@ TABLE = (
     Specification(
         'tare_samples',
         100,
-        'Number of latest joint states whose mean external torque ~/tare takes as zero; at '
-        'least 10, or all if fewer, must be available.',
+        'Number of latest joint states that ~/tare averages for the offset of external torques; '
+        'at least 10, or this number if smaller, must be available.',
         minimum=1,
         maximum=10_000,
     ),
     Specification(
         'tare_velocity_limit',
         0.05,
-        'Largest velocity of a joint, measured or derived from its positions, at which ~/tare '
-        'is accepted [rad/s, m/s]. 0: any.',
+        'Largest joint velocity, measured or derived from positions, at which ~/tare is accepted '
+        '[rad/s, m/s]. 0: no limit.',
         minimum=0.0,
     ),
 )
 
 
 class TareStates:
-    """The latest states with velocities and efforts, without a pause among them.
+    """The latest states with velocities and efforts, without a pause between them.
 
     Parameters
     ----------
     parameters : Parameters
-        With the values of `TABLE`.
+        With the rows of `TABLE`.
     """
 
     def __init__(self, parameters: Parameters) -> None:
         self._parameters = parameters
         self._states: deque[Array] = deque()  # (3, n) each
         self._stamps: deque[int] = deque()
-        self._arrival = -math.inf  # of the last one, monotonic clock [s]
+        self._arrival = -math.inf  # of the last state, monotonic clock [s]
         self.resize()
 
     def resize(self) -> None:
-        """Keep as many as `tare_samples` says from now on."""
+        """Apply `tare_samples` as the number of stored states."""
         most = self._parameters['tare_samples']
         self._states, self._stamps = deque(self._states, most), deque(self._stamps, most)
 
     def forget(self) -> None:
-        """Restart."""
+        """Discard all states."""
         self._states.clear()
         self._stamps.clear()
 
     def observe(self, mapper: JointStateMapper) -> None:
-        """Keep the present state, if it has velocities and efforts; only it after a pause."""
+        """Store a state with velocities and efforts; after a pause discard the others."""
         if mapper.restarted:
             self.forget()
         if not (mapper.has_velocity and mapper.has_effort):
@@ -78,11 +78,11 @@ class TareStates:
 
     @property
     def states(self) -> Array:
-        """Positions, velocities and efforts of all of them, (N, 3, n)."""
+        """Positions, velocities and efforts of all states, (N, 3, n)."""
         return np.array(self._states)
 
     def fault(self, mapper: JointStateMapper, robot: Robot, service: str = '~/tare') -> str:
-        """Return why there can be no tare now, empty if there can; by the name of the service."""
+        """Return why a tare is not possible now, empty if it is; `service` appears in the text."""
         if not self._states:
             return 'no joint states with velocity and effort so far; see /diagnostics'
         age, timeout = time.monotonic() - self._arrival, mapper.policies.state_timeout
@@ -95,12 +95,12 @@ class TareStates:
         if len(self._states) < least:
             return (
                 f'{len(self._states)} joint states with velocity and effort since the start, a '
-                f'pause or ~/reset, and at least {least} are needed: call {service} again later'
+                f'pause or ~/reset, at least {least} are needed: call {service} again later'
             )
         return self._motion(mapper, robot, service)
 
     def _motion(self, mapper: JointStateMapper, robot: Robot, service: str) -> str:
-        """Return which joint has moved and how fast, empty if all were at rest."""
+        """Return a text about the first joint that moved, empty if all were at rest."""
         limit = self._parameters['tare_velocity_limit']
         if not limit:
             return ''
@@ -122,6 +122,6 @@ class TareStates:
                 continue
             return (
                 f'{joint} moved {how}, more than tare_velocity_limit ({limit:g} {unit}/s) '
-                f'allows: let the robot come to rest and call {service} again'
+                f'allows: wait until the robot is at rest and call {service} again'
             )
         return ''

@@ -1,10 +1,9 @@
 # Copyright 2026 The screw_dynamics_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""The services `~/tare` and `~/reset`: which external torque is taken as zero.
+"""The services `~/tare` and `~/reset`: offsets of external torques.
 
-The map of residuals, if there is one, gives the residual for the present pose; it is subtracted,
-and a constant that `~/tare` sets.
+The offset is the residual of the active map at the current pose, plus a constant from `~/tare`.
 """
 
 from __future__ import annotations
@@ -29,15 +28,15 @@ from screw_dynamics_ros.ros.status import Status
 
 
 class Tare:
-    """The torques that are taken as zero, and how they are set.
+    """The offset of external torques, and the services that set it.
 
     Parameters
     ----------
     node : rclpy.node.Node
     parameters : Parameters
-        With the values of `tare.TABLE`.
+        With the rows of `tare.TABLE`.
     reset : callable
-        What `~/reset` does besides.
+        Further action of `~/reset`.
     effort_terms : callable
         Returns the parameter of that name.
 
@@ -65,7 +64,7 @@ class Tare:
         node.create_service(Trigger, '~/reset', self._on_reset)
 
     def bind(self, model: RunningModel, mapper: JointStateMapper, offset: Array) -> None:
-        """Adopt a new model, which reads `offset` (n,); another robot starts without tare."""
+        """Adopt a new model, which reads `offset` (n,); a new robot starts without tare."""
         is_new = mapper is not self._mapper
         self._offset, self._model, self._mapper = offset, model, mapper
         if is_new:
@@ -75,48 +74,49 @@ class Tare:
         self._set_offset()
 
     def stage(self) -> Stage:
-        """Return what acts on each joint state."""
+        """Return the stage that processes each joint state."""
         return Stage(prepare=self._follow_pose, observe=self._states.observe)
 
     def _follow_pose(self) -> None:
-        """Take the residual of the present pose, before anything is computed for it."""
+        """Update the offset for the current pose, before the kernel is evaluated."""
         self.residuals.adopt()
         if self.residuals.map is not None:
             self._set_offset()
 
     def _set_offset(self) -> None:
-        """Write what is taken as zero where the program reads it."""
+        """Write the offset into the input of the program."""
         fitted = self.residuals.map
         self._offset[:] = self._constant
         if fitted is not None and self._mapper is not None:
             self._offset += fitted.residual(self._mapper.q)
 
     def _on_map(self) -> None:
-        """Follow another map: a new one includes the tare before it."""
+        """Adopt the active map; a new one includes the tare before it."""
         if self.residuals.map is not None:
             self._constant[:], self._is_tared = 0.0, False
         self._set_offset()
 
     def fill_offset(self, numbers: Array) -> bool:
-        """Write what is taken as zero in the present state, (n,); always valid."""
+        """Write the offset for the current state, (n,); always valid."""
         numbers[:] = self._offset
         return True
 
     def update_parameters(self, changed: Collection[str]) -> None:
-        """Apply the parameters, of which some have changed."""
+        """Apply the parameters; `changed` are the names of changed ones."""
         self._states.resize()
         if 'residual_map' in changed:
             self.residuals.load()
 
     def report(self, status: Status) -> None:
-        """Say whether there is a tare."""
+        """Report whether a tare is active."""
         status.values['tared'] = 'yes' if self._is_tared else 'no'
         self.residuals.report(status)
 
     def mean_torque(self, service: str) -> Array:
         """Return the mean external torque (n,) of the latest states, without tare.
 
-        Raises `ScrewDynamicsError` if it cannot be estimated or is not at rest, for `service`.
+        Raises `ScrewDynamicsError` with the name of the service if states are missing, moving
+        or not finite.
         """
         if self._model is None or self._mapper is None:
             raise ScrewDynamicsError('no robot description so far; see /diagnostics')
@@ -136,7 +136,7 @@ class Tare:
             if not math.isfinite(torque):
                 raise ScrewDynamicsError(
                     f'the mean external torque of {name} is {torque}: the efforts of the driver '
-                    'are too large to compute with'
+                    'are too large'
                 )
         return mean
 
@@ -149,10 +149,9 @@ class Tare:
         return response
 
     def _tare(self) -> str:
-        """Take the present external torque as zero; return it as a text.
+        """Set the offset to the current external torque; return it as a text.
 
-        Raises `ScrewDynamicsError`, with nothing changed, if it cannot be estimated or is not at
-        rest.
+        Raises `ScrewDynamicsError` without a change if states are missing, moving or not finite.
         """
         offset = self.mean_torque('~/tare')
         assert self._model is not None

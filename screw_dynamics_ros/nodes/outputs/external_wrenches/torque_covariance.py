@@ -1,7 +1,7 @@
 # Copyright 2026 The screw_dynamics_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""The covariance of external torques behind observer and filters."""
+"""The covariance of external torques after observer and filters."""
 
 from __future__ import annotations
 
@@ -20,24 +20,24 @@ from screw_dynamics_ros.ros.parameters import Parameters
 
 
 class TorqueCovariance:
-    """The covariance that belongs to the present state, for one topic.
+    """The covariance of external torques in the current state, for one topic.
 
-    That of noise: of the observer if it estimates one, as the filters behind it only lessen it,
-    otherwise of the stated deviations of efforts and velocities, as they pass the observer and the
-    filters. To it are added the variances of the model, as far as they are known, and of residuals.
+    The covariance of noise is that of the observer if it estimates one, because the filters only
+    reduce it. Otherwise the deviations of efforts and velocities are propagated through observer
+    and filters. The known variances of the model and of the residuals are added.
 
     Parameters
     ----------
     model : RunningModel
     mapper : JointStateMapper
     parameters : Parameters
-        With the values of `torque_observer.TABLE`.
+        With the rows of `torque_observer.TABLE`.
     observer : TorqueObserver
     observation : Observation
     filters : sequence of LowPassSteps
-        What the torques pass.
+        Filters of the torques.
     residuals : callable
-        Returns the variances (n,) of what is taken as zero, None if they are not known.
+        Returns the variances (n,) of the offset, None if they are unknown.
     """
 
     def __init__(
@@ -61,7 +61,7 @@ class TorqueCovariance:
         return True
 
     def now(self) -> Array:
-        """Return the covariance, (n, n); to be asked in states whose torques may be used."""
+        """Return the covariance (n, n); call it only if the torques are valid."""
         variances = np.nan_to_num(self.of_model)
         residuals = self._residuals()
         if residuals is not None:
@@ -70,11 +70,11 @@ class TorqueCovariance:
 
     @property
     def of_model(self) -> Array:
-        """The variances of errors of the model (n,), NaN where they are not known."""
+        """The variances due to model errors (n,), NaN if they are unknown."""
         return self._observer.model_variances
 
     def _of_noise(self) -> Array:
-        """Return the covariance of noise."""
+        """Return the covariance due to noise."""
         observed, results = self._observation, self._model.results
         if observed.covariance is not None:
             n = len(self._model.joints)

@@ -1,7 +1,7 @@
 # Copyright 2026 The screw_dynamics_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""The observer of external torques from joint state to joint state."""
+"""The observer of external torques."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ TABLE = (
 
 
 def check(values: Mapping[str, Any], robot: Robot | None) -> None:
-    """Refuse lists of `TABLE` that do not fit each other, or the robot.
+    """Refuse lists of `TABLE` that are inconsistent with each other or with the robot.
 
     Raises `ArgumentError`, `UnknownNameError`.
     """
@@ -75,16 +75,16 @@ def check(values: Mapping[str, Any], robot: Robot | None) -> None:
 
 @dataclass(frozen=True)
 class ObserverPlan:
-    """What an observer adds to the program of a robot, and the arrays it reads.
+    """Formulas and input arrays of an observer for one robot.
 
     Attributes
     ----------
     observation : Observation
     refusal : str
-        Why the wanted observer is not the one of `observation`; empty if it is.
+        Reason why `observation` is not the configured observer; empty if it is.
     steps : ObserverSteps
     state, values : arrays
-        Of the observer, and of its parameters, a row (n,) each.
+        State of the observer, and values of its parameters, a row (n,) each.
     """
 
     observation: Observation
@@ -104,22 +104,22 @@ class ObserverPlan:
 
 
 class TorqueObserver:
-    """Leads the chosen observer from state to state.
+    """Advances the configured observer with the joint states.
 
-    It restarts after pauses, where stamps do not advance, where velocities or efforts were
-    missing or not finite, and with every change of the program.
+    It restarts after a pause, a stamp that does not advance, missing or non-finite velocities or
+    efforts, and a change of the model.
 
     Parameters
     ----------
     parameters : Parameters
-        With the values of `TABLE`.
+        With the rows of `TABLE`.
 
     Attributes
     ----------
     noise_deviations : pair of (n,) arrays
-        Of efforts [N m, N] and of velocities [rad/s, m/s], from one state to the next.
+        Standard deviations of efforts [N m, N] and velocities [rad/s, m/s] between two states.
     model_variances : (n,) array
-        Of external torques, by errors of the model; NaN where they are not known.
+        Variances of external torques due to model errors; NaN if they are unknown.
     """
 
     noise_deviations: tuple[Array, Array]
@@ -128,10 +128,10 @@ class TorqueObserver:
     def __init__(self, parameters: Parameters) -> None:
         self._parameters = parameters
         self._plan: ObserverPlan | None = None
-        self._pending = False  # a step whose result has not been adopted
+        self._pending = False  # whether the last step has not been adopted
 
     def plan(self, robot: Robot) -> ObserverPlan:
-        """Return the chosen observer for a robot, the static one where that is not possible."""
+        """Return the configured observer for a robot, or the static one with a refusal."""
         wanted, n = self._parameters['observer'], len(scalar_joints(robot))
         try:
             chosen, refusal = observation(robot, wanted), ''
@@ -146,13 +146,13 @@ class TorqueObserver:
         )
 
     def bind(self, model: RunningModel, mapper: JointStateMapper, plan: ObserverPlan) -> None:
-        """Start with a new model."""
+        """Adopt a new model."""
         self._model, self._mapper, self._plan = model, mapper, plan
         self._pending = False
         self.update_parameters()
 
     def update_parameters(self) -> None:
-        """Apply the present values of the parameters."""
+        """Apply the current values of the parameters."""
         plan, value = self._plan, self._parameters
         if plan is None:
             return
@@ -172,7 +172,7 @@ class TorqueObserver:
 
     @property
     def is_settled(self) -> bool:
-        """Whether the external torques may be used."""
+        """Whether the external torques are valid."""
         plan = self._plan
         if plan is None or plan.refusal:
             return False
@@ -180,7 +180,7 @@ class TorqueObserver:
 
     @property
     def noise_stages(self) -> tuple[list[Array], list[Array]]:
-        """How noise of efforts, and of momenta, passes the present step.
+        """Propagation of the noise of efforts and of momenta in the current step.
 
         See `Observer.noise`.
         """
@@ -191,11 +191,11 @@ class TorqueObserver:
         return plan.observation.observer.noise(decay, rate)
 
     def stage(self) -> Stage:
-        """Return what acts on each joint state."""
+        """Return the stage that processes each joint state."""
         return Stage(prepare=self._advance, consume=lambda mapper, sent: self._keep_state())
 
     def _advance(self) -> None:
-        """Take the step to the present state, before anything is computed for it."""
+        """Advance the observer to the current state, before the kernel is evaluated."""
         plan = self._plan
         if plan is None or plan.observation.state is None:
             return
@@ -211,7 +211,7 @@ class TorqueObserver:
         self._pending = complete
 
     def _keep_state(self) -> None:
-        """Keep what the observer has to keep, if it is finite."""
+        """Adopt the new state of the observer, if it is finite."""
         plan = self._plan
         if plan is None or plan.observation.state is None or not self._pending:
             return
@@ -221,7 +221,7 @@ class TorqueObserver:
             self._pending = False
 
     def report(self, status: Status) -> None:
-        """Say which observer it is, and whether its torques may be used."""
+        """Report the observer, and whether its torques are valid."""
         plan = self._plan
         if plan is None:
             return

@@ -1,7 +1,7 @@
 # Copyright 2026 The screw_dynamics_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""What the node `wrench_estimator` draws: force, moment and axis of the wrench of each contact."""
+"""Markers of the node `wrench_estimator`: force, moment and axis of each contact wrench."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ TABLE = (
 
 
 def wrench(frame_id: str, parameters: Parameters, values: Source) -> MarkerPlan:
-    """Return force and moment on a link as arrows from its origin, and Poinsot's axis as a line.
+    """Return arrows of force and moment from the origin of a link, and a line for the wrench axis.
 
-    `values` is called for the wrench in the link frame (6,), force first.
+    `values` returns the wrench in the link frame (6,), force first.
     """
     width = parameters['marker_width']
     shapes = (

@@ -51,15 +51,15 @@ TABLE = (
     Specification(
         'damping',
         0.001,
-        'Damping of the least squares [m]: a direction with singular value s is scaled by s^2 / '
-        '(s^2 + damping^2).',
+        'Damping of the least-squares solution [m]: a direction with singular value s is scaled by '
+        's^2 / (s^2 + damping^2).',
         minimum=0.0,
     ),
     Specification(
         'characteristic_length',
         0.2,
-        'Length by which moments are divided to be comparable with forces [m]; scales the '
-        'rotational rows of the Jacobian before the computation of its singular values.',
+        'Length by which moments are divided for comparison with forces [m]; it scales the '
+        'rotational rows of the Jacobian for its singular values.',
         minimum=1e-6,
     ),
     Specification(
@@ -78,15 +78,16 @@ TABLE = (
 )
 
 
-#: Parameters that only decide how things are drawn.
+#: Parameters of markers only.
 DRAWN = {each.name for each in (*marker_topic.TABLE, *wrench_markers.TABLE)}
 
 
 class WrenchEstimator:
-    """External torques, wrenches, what is observable of them, markers, `~/tare` and `~/reset`.
+    """External torques, wrenches and their observability, markers, `~/tare` and `~/reset`.
 
-    Torques and wrenches are those of the environment on the robot. A wrench is at the origin of its
-    frame and resolved in it, and assumes that all external torque comes from a contact there.
+    Torques and wrenches are those of the environment on the robot. A wrench acts at the origin of
+    its frame, is expressed in this frame, and assumes that all external torques come from one
+    contact at its link.
     """
 
     def __init__(self, node: Node, host: ModelHost) -> None:
@@ -125,7 +126,7 @@ class WrenchEstimator:
         )
 
     def stages(self) -> list[Stage]:
-        """Return what acts on each joint state: the filters use what the observer has settled."""
+        """Return the stages for each joint state: the observer precedes the filters."""
         return [
             self._observer.stage(),
             self._filters.stage(),
@@ -134,7 +135,7 @@ class WrenchEstimator:
         ]
 
     def bind(self, adopted: Adopted[WrenchPlan]) -> list[Channel]:
-        """Adopt a new model; another robot starts without tare."""
+        """Adopt a new model; a new robot starts without tare."""
         self._adopted = adopted
         model, mapper, plan = adopted.model, adopted.mapper, adopted.plan
         self._tare.bind(model, mapper, plan.offset)
@@ -165,7 +166,7 @@ class WrenchEstimator:
         return self._channels
 
     def _validities(self, adopted: Adopted[WrenchPlan]) -> list[Callable[[], bool]]:
-        """Return what tells whether the torques and the wrenches may be used."""
+        """Return functions that tell whether the torques and each wrench are valid."""
         results = adopted.model.results
         return [
             lambda: self._observer.is_settled,
@@ -178,12 +179,12 @@ class WrenchEstimator:
         ]
 
     def status(self) -> Status:
-        """Report the outputs, the tare, and frames too near to a singularity."""
+        """Report the outputs, the tare, and frames near a singularity."""
         status, adopted = Status('outputs'), self._adopted
         if adopted is None:
             return status
         plan, results = adopted.plan, adopted.model.results
-        # Whether there are present results.
+        # Whether results of the current state exist.
         is_present = adopted.mapper.accepted > 0 and any(c.listened for c in self._channels)
         plan.frames.report(status)
         self._observer.report(status)
@@ -205,7 +206,7 @@ class WrenchEstimator:
         return status
 
     def _pictures(self) -> list[MarkerPlan]:
-        """Return what `~/markers` show."""
+        """Return the contents of `~/markers`."""
         adopted, prefix = self._adopted, self._host.parameters['frame_prefix']
         if adopted is None or not adopted.model.results:
             return []
@@ -217,7 +218,7 @@ class WrenchEstimator:
         ]
 
     def _known_wrench(self, adopted: Adopted[WrenchPlan], contact: Contact) -> Array:
-        """Return the present wrench of a contact (6,), zero if it may not be shown."""
+        """Return the current wrench of a contact (6,), zero if it is not valid."""
         mapper, results = adopted.mapper, adopted.model.results
         is_known = (
             mapper.has_velocity
@@ -231,8 +232,7 @@ class WrenchEstimator:
     def _explain(self, contact: Contact, value: float) -> str:
         if contact.joints < 6:
             return (
-                f'it is moved by {contact.joints} joints, and six are needed for the six '
-                'components of a wrench'
+                f'{contact.joints} joints move it, but the six components of a wrench require six'
             )
         return (
             f'near a singularity, smallest singular value {value:.4f} m is not above '

@@ -1,7 +1,7 @@
 # Copyright 2026 The screw_dynamics_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""What the node `wrench_estimator` computes of one robot."""
+"""The plan of the node `wrench_estimator` for one robot."""
 
 from __future__ import annotations
 
@@ -32,21 +32,21 @@ from screw_dynamics_ros.nodes.parameters.frame_parameters import Frames
 
 @dataclass(frozen=True)
 class WrenchPlan(Plan):
-    """The outputs of a robot, and what leads them from state to state.
+    """The outputs for a robot, with its observer and filters.
 
     Attributes
     ----------
     observer : ObserverPlan
     location : LocationPlan
     filters : FilterPlan
-        The first signal are the torques, then comes the wrench of each contact.
+        Signals: the torques, then the wrench of each contact.
     torque : Formula
-        External torques (n,) as they are published.
+        Published external torques (n,).
     frames : Frames
     contacts : dict
-        By link.
+        Contact of each link.
     offset : (n,) array
-        Torques that are taken as zero.
+        Offset of the external torques.
     """
 
     observer: ObserverPlan = field(kw_only=True)
@@ -73,7 +73,7 @@ def wrench_plan(
     options: Array,
     effort_shares: Array,
 ) -> WrenchPlan:
-    """Return what to compute.
+    """Return the plan.
 
     Parameters
     ----------
@@ -87,7 +87,7 @@ def wrench_plan(
     options : (3,) array
         Damping, characteristic length and threshold of singular values [m].
     effort_shares : array
-        Which of `TERMS` are part of the efforts.
+        1 for each of `TERMS` that the efforts contain, else 0.
     """
     observed, offset = observer.observation, np.zeros(len(scalar_joints(robot)))
     signals = [filtered('torque', observed.torque, len(offset), ())]

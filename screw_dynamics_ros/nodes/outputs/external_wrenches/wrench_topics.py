@@ -41,7 +41,7 @@ from screw_dynamics_ros.ros.topics.publishers import Publishers
 
 
 class WrenchTopics:
-    """`~/external_torque`, `~/wrench/<frame>`, their covariances, and what is observable.
+    """Topics of external torques, wrenches, their covariances and observability.
 
     Parameters
     ----------
@@ -53,7 +53,7 @@ class WrenchTopics:
     observer : TorqueObserver
     tare : Tare
     prefix : str
-        Of frames in messages.
+        Prefix of frames in messages.
 
     Attributes
     ----------
@@ -83,19 +83,19 @@ class WrenchTopics:
             self._add_wrench(link, number, plan, samples)
 
     def update_parameters(self) -> None:
-        """Apply the present values of the parameters."""
+        """Apply the current values of the parameters."""
         for wrench in self._wrenches.values():
             wrench.forget()
 
     def report_observability(self, status: Status) -> None:
-        """Say how much of the wrenches is observable in the present state."""
+        """Report the observable directions of the wrenches in the current state."""
         for link, wrench in self._wrenches.items():
             status.values[f'{link} observable directions'] = f'{wrench.seen.rank} of 6' + (
                 ', near a singularity' if wrench.is_near_singular else ''
             )
 
     def report(self, status: Status) -> None:
-        """Report what was not published recently because it was not finite."""
+        """Report messages that were not published recently because they were not finite."""
         for check in self._checks:
             check.report(status)
 
@@ -122,7 +122,7 @@ class WrenchTopics:
     def _add_wrench(
         self, link: str, number: int, plan: WrenchPlan, samples: list[dict[Any, Array]]
     ) -> None:
-        """Add the topics of one link, whose wrench is the signal of this number."""
+        """Add the topics of one link; `number` is the index of its signal."""
         contact, model, parameters = plan.contacts[link], self._model, self._parameters
         observable = partial(is_observable, contact, model.results[contact.pivots])
         reduced = ObservableWrench(
@@ -156,7 +156,7 @@ class WrenchTopics:
         )
 
     def covariance(self, plan: WrenchPlan, number: int) -> TorqueCovariance:
-        """Return the covariance of torques that pass the filters of the signals 0 and `number`."""
+        """Return the covariance of torques after the filters of signals 0 and `number`."""
         return TorqueCovariance(
             self._model,
             self._mapper,
@@ -175,7 +175,7 @@ class WrenchTopics:
         output: Formula,
         is_valid: Callable[[], bool] = lambda: True,
     ) -> None:
-        """Add a topic whose numbers are one output, published when they are finite and valid."""
+        """Add a topic with the numbers of one output, published if finite and valid."""
         publisher, numbers = self._publishers.get(kind, topic), template.array(0)
         is_finite = FiniteCheck(publisher.topic_name, numbers, self._mapper)
         self._checks.append(is_finite)
@@ -198,9 +198,10 @@ class WrenchTopics:
         fill: Callable[[Array], bool],
         of_positions: bool = False,
     ) -> None:
-        """Add a topic whose numbers `fill` writes, if they may be published, outside the kernel.
+        """Add a topic whose numbers `fill` computes outside the kernel.
 
-        They need nothing but positions, or velocities, efforts and a settled observer as well.
+        `fill` returns whether they may be published. With `of_positions` they require positions
+        only, otherwise also velocities, efforts and a settled observer.
         """
         publisher, numbers = self._publishers.get(kind, topic), template.array(0)
         is_finite = FiniteCheck(publisher.topic_name, numbers, self._mapper)
