@@ -1,10 +1,10 @@
 # Copyright 2026 The screw_dynamics_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Measure how long the functions of a robot take on this machine.
+"""Measure the computing time of a robot's functions on this machine.
 
-For each function: the first call, in which it is compiled or found in the cache; a further call
-from Python; a sample of a stack. Times are the smallest of several runs.
+For each function: the first call, which compiles it or loads it from the cache; a further call from
+Python; one sample of a stack. Times are the smallest of several runs.
 """
 
 from __future__ import annotations
@@ -34,10 +34,10 @@ from screw_dynamics_ros.core.compile.kernels import BACKENDS
 
 MEASURED, REFUSED, BROKEN = 0, 1, 3
 SAMPLES = 4096
-MIN_RUN_DURATION_S = 0.01  # that a run lasts at least
+MIN_RUN_DURATION_S = 0.01  # shortest duration of a run
 RUNS = 7
 
-#: The functions, with the vectors they take; `jacobian` is that of the last link.
+#: The functions with their arguments; `jacobian` is for the last link.
 FUNCTIONS = {
     'link_poses': 'q',
     'jacobian': 'q',
@@ -101,7 +101,7 @@ def parse(arguments: Sequence[str]) -> argparse.Namespace:
 
 
 def rows(robot: Robot, functions: Sequence[str]) -> Iterator[tuple[str, ...]]:
-    """Measure one function after the other."""
+    """Measure the functions one after another."""
     random = np.random.default_rng(0)
     states = {
         'q': np.tile(robot.home(), (SAMPLES, 1)),
@@ -111,7 +111,7 @@ def rows(robot: Robot, functions: Sequence[str]) -> Iterator[tuple[str, ...]]:
     for name in functions:
         link = [robot.link_names[-1]] if name == 'jacobian' else []
         stack = [states[vector] for vector in FUNCTIONS[name]]
-        one = partial(getattr, robot, name)  # the first call puts a faster one in its place
+        one = partial(getattr, robot, name)  # the first call replaces the method by a faster one
         sample = [array[0] for array in stack]
         start = time.perf_counter()
         one()(*sample, *link)

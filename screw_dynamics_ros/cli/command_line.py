@@ -1,7 +1,7 @@
 # Copyright 2026 The screw_dynamics_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Command lines of tools that are not nodes."""
+"""Command lines of the tools."""
 
 from __future__ import annotations
 
@@ -26,35 +26,35 @@ GRAVITY = (0.0, 0.0, -9.81)  # m/s^2
 
 
 class UnusableError(Exception):
-    """An argument of the command line cannot be used; the text names it and the remedy."""
+    """An invalid argument of the command line; the text names it and the remedy."""
 
 
 def heed_interrupts() -> None:
-    """Let SIGINT raise `KeyboardInterrupt` from now on: there is something to put away."""
+    """Let SIGINT raise `KeyboardInterrupt`, so that the command can clean up."""
     if threading.current_thread() is threading.main_thread():
         signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @contextmanager
 def progress_bar(name: str) -> Iterator[Callable[..., None]]:
-    """Show progress and the time left on stderr within a `with` block, if that is a terminal.
+    """Show progress and remaining time on stderr within a `with` block, if stderr is a terminal.
 
-    Nothing of it is left there at the end.
+    The bar is removed at the end.
 
     Parameters
     ----------
     name : str
-        What is done.
+        Name of the task.
 
     Yields
     ------
     callable
-        Shows a share from 0 to 1, and a detail: ``show(share, detail='')``.
+        ``show(share, detail='')`` updates the completed fraction, from 0 to 1, and a detail.
     """
     from tqdm import tqdm
 
     class Bar(tqdm):
-        monitor_interval = 0  # no thread: processes are forked meanwhile
+        monitor_interval = 0  # no thread, because processes may be forked
 
     line = '{desc} [{bar:40}] {percentage:3.0f}% {elapsed}, {remaining} left {postfix}'
     with Bar(total=1.0, desc=name, disable=None, leave=False, bar_format=line, ascii='.#') as bar:
@@ -69,7 +69,7 @@ def progress_bar(name: str) -> Iterator[Callable[..., None]]:
 def command_parser(
     name: str, description: str | None, epilog: str | None = None
 ) -> argparse.ArgumentParser:
-    """Return the parser of a command; its help has the texts with their line breaks."""
+    """Return the parser of a command; its help keeps the line breaks of the texts."""
     return argparse.ArgumentParser(
         prog=name,
         description=description,
@@ -79,7 +79,7 @@ def command_parser(
 
 
 def own_arguments(arguments: Sequence[str]) -> list[str]:
-    """Return what stands before --ros-args: the rest, which a launch file appends, is for nodes."""
+    """Return the arguments before --ros-args; a launch file appends the others."""
     own = list(arguments)
     return own[: own.index('--ros-args')] if '--ros-args' in own else own
 
@@ -91,7 +91,7 @@ def seconds(text: str) -> float:
     except ValueError:
         value = -1.0
     if not 0.0 <= value <= MAX_TIMEOUT_S:  # so is NaN
-        raise argparse.ArgumentTypeError(f'{text!r} is not within 0 and {MAX_TIMEOUT_S:g} s')
+        raise argparse.ArgumentTypeError(f'{text!r} is not between 0 and {MAX_TIMEOUT_S:g} s')
     return value
 
 
@@ -115,7 +115,7 @@ def positive(text: str) -> float:
 
 
 def names(words: str) -> tuple[str, ...]:
-    """Return words separated by commas."""
+    """Return the words of a comma-separated list."""
     return tuple(word.strip() for word in words.split(',') if word.strip())
 
 
@@ -132,7 +132,7 @@ def add_gravity(parser: argparse.ArgumentParser) -> None:
 
 
 def add_arguments_of(parser: argparse.ArgumentParser, name: str, file: str) -> None:
-    """Add the option with the arguments of a description, --NAME-arguments."""
+    """Add the option --NAME-arguments for the arguments of a description."""
     parser.add_argument(
         f'--{name}-arguments',
         default='',
@@ -142,13 +142,13 @@ def add_arguments_of(parser: argparse.ArgumentParser, name: str, file: str) -> N
 
 
 def read_description(path: Path, arguments: str = '', name: str = 'description') -> str:
-    """Return the text of the file that the argument FILE names, expanded if it is a xacro file.
+    """Return the text of the argument FILE, expanded if it is a xacro file.
 
     Parameters
     ----------
     path : Path
     arguments : str
-        What the option --NAME-arguments has: 'name:=value name:=value'.
+        Value of the option --NAME-arguments: 'name:=value name:=value'.
     name : str
 
     Raises
@@ -175,15 +175,15 @@ def read_description(path: Path, arguments: str = '', name: str = 'description')
 
 
 def write_whole(path: Path, content: bytes) -> None:
-    """Write a file as a whole or not at all; raises `OSError`.
+    """Write a file atomically; raises `OSError`.
 
-    Ctrl-C takes effect after it. A device or pipe is written as it is.
+    Ctrl-C takes effect afterwards. A device or pipe is written directly.
     """
     if path.exists() and not path.is_file():
         path.write_bytes(content)
         return
     with deferred_interrupts():
-        target = path.resolve()  # of a link, what it links to
+        target = path.resolve()  # target of a symbolic link
         files.write(target, content)
         mask = os.umask(0)
         os.umask(mask)
@@ -192,7 +192,7 @@ def write_whole(path: Path, content: bytes) -> None:
 
 @contextmanager
 def deferred_interrupts() -> Iterator[None]:
-    """Let SIGINT take effect at the end of a `with` block."""
+    """Defer SIGINT to the end of a `with` block."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return
@@ -207,7 +207,7 @@ def deferred_interrupts() -> Iterator[None]:
 
 
 def save_figure(figure: Any, path: Path, dpi: int) -> None:
-    """Write a figure of matplotlib as `write_whole` does, without an ending as PNG."""
+    """Write a matplotlib figure like `write_whole`; PNG if the path has no suffix."""
     path = path if path.suffix else path.with_name(f'{path.name}.png')
     buffer = io.BytesIO()
     figure.savefig(buffer, format=path.suffix[1:], dpi=dpi)
@@ -215,7 +215,7 @@ def save_figure(figure: Any, path: Path, dpi: int) -> None:
 
 
 def write_text(path: Path, option: str, content: str) -> None:
-    """Write the file that an option names; raises `UnusableError`."""
+    """Write the file of an option; raises `UnusableError`."""
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         write_whole(path, content.encode())

@@ -5,11 +5,12 @@
 
     compile robot.urdf inverse_dynamics mass_matrix jacobian:tool:body --name robot_model
 
-writes robot_model.h and robot_model.c: one function that computes all of them, for this very robot;
+writes robot_model.h and robot_model.c: one function that computes all outputs for this robot;
 robot_model.hpp, for std::array and Eigen; and robot_model.cmake, a static library. An output is a
 function of `Robot`, with its link and other options after colons. With --separate there is one
-function for each output. With --target it is compiled as well, for any processor that LLVM knows:
-aarch64-linux-gnu with --cpu cortex-a72 gives robot_model.o, nvptx64-nvidia-cuda robot_model.ptx.
+function for each output. With --target the code is also compiled, for any processor that LLVM
+supports: aarch64-linux-gnu with --cpu cortex-a72 gives robot_model.o, nvptx64-nvidia-cuda gives
+robot_model.ptx.
 """
 
 from __future__ import annotations
@@ -61,7 +62,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def files(code: CSource, name: str, options: argparse.Namespace) -> dict[str, bytes]:
-    """Return what is to be written, by the names of the files."""
+    """Return the contents of the files by name."""
     texts = {
         f'{name}.h': code.header,
         f'{name}.c': code.source,
@@ -103,7 +104,7 @@ def parse(arguments: Sequence[str]) -> argparse.Namespace:
         'outputs', nargs='+', metavar='OUTPUT', help=f'one of {", ".join(FUNCTIONS)}'
     )
     parser.add_argument(
-        '--name', help='name of the function and the files (default: that of the robot)'
+        '--name', help='name of the function and the files (default: name of the robot)'
     )
     parser.add_argument(
         '--folder',
@@ -122,7 +123,7 @@ def parse(arguments: Sequence[str]) -> argparse.Namespace:
     parser.add_argument(
         '--features',
         default='',
-        help='more features of the processor, as LLVM names them: +neon,+fma',
+        help='further features of the processor, with LLVM names: +neon,+fma',
     )
     parser.add_argument(
         '--floating-base',
@@ -133,13 +134,13 @@ def parse(arguments: Sequence[str]) -> argparse.Namespace:
 
 
 def function_name(robot: str) -> str:
-    """Return the name of a robot as it can stand in C."""
+    """Return the name of a robot as a C identifier."""
     name = identifier(robot)
     return name if is_name(name) else f'robot_{name}'
 
 
 def parse_output(text: str) -> Output:
-    """Return the output that ``function:option:...`` names; options have the usual defaults.
+    """Return the output for ``function:option:...``; options have the usual defaults.
 
     Raises `UnknownNameError` for too few or too many options.
     """
@@ -153,7 +154,7 @@ def parse_output(text: str) -> Output:
         optional = [kind.upper() for kind in kinds if instead[kind] is not None]
         raise UnknownNameError(
             f'{text!r} does not name an output; write {pattern}'
-            + (f', where {" and ".join(optional)} can be left out' if optional else '')
+            + (f', where {" and ".join(optional)} can be omitted' if optional else '')
         )
     options = [*given, *(default for default in defaults if default is not None)]
     return (name, *options) if options else name

@@ -1,7 +1,7 @@
 # Copyright 2026 The screw_dynamics_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""What libraries print on stderr past Python: caught, and counted where it repeats itself."""
+"""Capture of messages that libraries print on stderr, with counts of repeated ones."""
 
 from __future__ import annotations
 
@@ -16,31 +16,30 @@ from contextlib import ExitStack, contextmanager, redirect_stderr, suppress
 from screw_dynamics_ros.ros.names import printable
 
 MAX_KINDS = 20  # kinds of messages
-MAX_MESSAGE_LENGTH = 300  # characters of one
-MAX_INPUT_BYTES = 2**20  # bytes that are looked at
+MAX_MESSAGE_LENGTH = 300  # characters
+MAX_INPUT_BYTES = 2**20  # bytes that are read
 
 _one_at_a_time = threading.RLock()
 
-#: A message of console_bridge with its place in the source of the library, or any other line.
+#: A message of console_bridge with its location in the source, or any other line.
 _MESSAGE = re.compile(
     r'^(?P<level>Error|Warning): +(?P<text>(?:(?!^(?:Error|Warning):)[\s\S])*?)'
     r'\n +at line \d+ in .*$|^(?P<line>.*\S.*)$',
     re.MULTILINE,
 )
-#: What differs between messages of one kind: names and values.
+#: Parts that differ between messages of one kind: names and values.
 _PARTICULAR = re.compile(r'\[[^\]]*\]|\([^)]*\)|"[^"]*"|\'[^\']*\'|\d+')
 
 
 @contextmanager
 def caught_messages() -> Iterator[list[str]]:
-    """Catch what is written to the file descriptor of stderr within the block.
+    """Capture output to the file descriptor of stderr within the block.
 
-    Yields a list that holds the messages when the block has ended (`counted`). What Python writes
-    to ``sys.stderr`` meanwhile appears as ever. If an exception leaves the block, what was caught
-    is printed after all.
+    Yields a list that contains the messages after the block (`counted`). Output of Python to
+    ``sys.stderr`` still appears. If an exception leaves the block, the captured output is printed.
 
-    The descriptor belongs to the process: one block is executed at a time, and what other threads
-    write to it is caught, too. So this is for commands, not for nodes.
+    The descriptor belongs to the process: blocks are executed one at a time, and the output of
+    other threads is captured too. Use it in commands, not in nodes.
     """
     messages: list[str] = []
     with _one_at_a_time, ExitStack() as opened:
@@ -48,7 +47,7 @@ def caught_messages() -> Iterator[list[str]]:
             before = os.dup(2)
             opened.callback(os.close, before)
             file = opened.enter_context(tempfile.TemporaryFile())
-        except OSError:  # there is no stderr, or nowhere to keep it: nothing is caught
+        except OSError:  # no stderr or no temporary file: nothing is captured
             yield messages
             return
         caught = b''
@@ -70,9 +69,9 @@ def caught_messages() -> Iterator[list[str]]:
 
 @contextmanager
 def _python_stderr_on(descriptor: int) -> Iterator[None]:
-    """Let ``sys.stderr`` write there, if it writes to descriptor 2."""
+    """Redirect ``sys.stderr`` to a descriptor, if it writes to descriptor 2."""
     own = None
-    with suppress(AttributeError, OSError, ValueError):  # None, closed, or no file
+    with suppress(AttributeError, OSError, ValueError):  # None, closed, or not a file
         sys.stderr.flush()
         own = sys.stderr.fileno()
     if own != 2:

@@ -1,7 +1,7 @@
 # Copyright 2026 The screw_dynamics_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Robots of recordings: their description, joints that are left out, joints of other names."""
+"""Robots of recordings: descriptions, omitted joints, renamed joints."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from screw_dynamics_ros.ros.recordings.recording import read_description
 from screw_dynamics_ros.ros.recordings.sources import RecordingError
 from screw_dynamics_ros.ros.recordings.storage import RecordingReader
 
-HELD_AT_ZERO = 'joints that are held at zero, with what mimics them: their states are ignored'
+HELD_AT_ZERO = 'joints to hold at zero, with joints that mimic them; their states are ignored'
 
 
 def add_recorded_joints(parser: argparse.ArgumentParser, left_out: str = HELD_AT_ZERO) -> None:
-    """Add --leave-out, with what it does, and --rename."""
+    """Add the options --leave-out, with its help text, and --rename."""
     parser.add_argument('--leave-out', type=names, default=(), metavar='A,B', help=left_out)
     parser.add_argument(
         '--rename',
@@ -28,7 +28,7 @@ def add_recorded_joints(parser: argparse.ArgumentParser, left_out: str = HELD_AT
         action='append',
         default=[],
         metavar='OLD:=NEW',
-        help='a joint is OLD in the recording and NEW in the description; may be repeated',
+        help='joint OLD of the recording is NEW in the description; may be repeated',
     )
 
 
@@ -39,20 +39,20 @@ def renaming(text: str) -> tuple[str, str]:
     except (ArgumentError, ValueError):
         old = new = ''
     if not new:
-        raise argparse.ArgumentTypeError(f'{text!r} is not OLD:=NEW, two names of a joint')
+        raise argparse.ArgumentTypeError(f'{text!r} is not OLD:=NEW with two names of a joint')
     return old, new
 
 
 def recorded_robot(
     reader: RecordingReader, topic: str, given: str | None, left_out: Collection[str]
 ) -> str:
-    """Return the description of the recorded robot, in which joints left out are fixed.
+    """Return the description of the recorded robot, with omitted joints fixed.
 
     Parameters
     ----------
     reader : RecordingReader
     topic : str
-        Of the recorded description.
+        Topic of the recorded description.
     given : str, optional
         A description to use instead.
     left_out : names of joints
@@ -60,9 +60,9 @@ def recorded_robot(
     Raises
     ------
     RecordingError
-        There is neither.
+        No description is recorded or given.
     UnknownNameError
-        The robot has no such joint.
+        The robot does not have one of the joints.
     """
     text = read_description(reader, topic) if given is None else given
     if text is None:

@@ -1,13 +1,13 @@
 # Copyright 2026 The screw_dynamics_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Design a motion from which the dynamics of a robot can be identified accurately.
+"""Design an excitation motion for accurate identification of a robot's dynamics.
 
     excite robot.urdf --output motion.yaml --output motion.csv --range 0.6
 
-A Fourier series within the limits of position, velocity, acceleration and effort that starts and
-ends at rest. SELF-COLLISIONS AND OBSTACLES ARE NOT CHECKED: simulate the motion first, use a part
-of the ranges (--range) or some joints (--joints), and keep a hand on the emergency stop.
+The motion is a Fourier series within the limits of position, velocity, acceleration and effort. It
+starts and ends at rest. SELF-COLLISIONS AND OBSTACLES ARE NOT CHECKED: simulate the motion first,
+use a part of the ranges (--range) or some joints (--joints), and keep a hand on the emergency stop.
 """
 
 from __future__ import annotations
@@ -45,16 +45,16 @@ from screw_dynamics_ros.entry import INTERRUPTED
 
 WRITTEN, REFUSED, BROKEN = 0, 1, 3
 EXIT_STATUS = (
-    f'exit status: {WRITTEN} designed, {REFUSED} refused, or no motion is within the effort '
+    f'exit status: {WRITTEN} designed, {REFUSED} refused or no motion is within the effort '
     f'limits (nothing is written), {BROKEN} a file cannot be read or written, {INTERRUPTED} it was '
     'interrupted'
 )
 WARNING = 'WARNING self-collisions and obstacles were not checked: simulate this motion first'
-MAX_POINTS = 100_000  # points
+MAX_POINTS = 100_000  # of the written motion
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Print what can be identified, write the motion; return the exit status."""
+    """Print the identifiable parameters, write the motion; return the exit status."""
     options = parse(sys.argv[1:] if arguments is None else list(arguments))
     try:
         writers = [writer(path) for path in options.output]
@@ -148,11 +148,11 @@ def lines(found: Excitation, robot: Robot) -> Iterator[str]:
 
 
 def writer(path: Path) -> Callable[[Sequence[str], Array, Array], str]:
-    """Return what makes the text of a file; raises `UnusableError`."""
+    """Return the function that formats a file; raises `UnusableError`."""
     kinds = {'.yaml': yaml_text, '.yml': yaml_text, '.csv': csv_text}
     if path.suffix not in kinds:
         raise UnusableError(
-            f'argument --output: {path} is neither .yaml nor .csv; name one of them'
+            f'argument --output: {path} is neither .yaml nor .csv; use one of these suffixes'
         )
     return kinds[path.suffix]
 
@@ -179,21 +179,21 @@ def parse(arguments: Sequence[str]) -> argparse.Namespace:
         '--range',
         type=positive,
         default=1.0,
-        metavar='SHARE',
-        help='share of the joint ranges used (1)',
+        metavar='FRACTION',
+        help='fraction of the joint ranges to use (1)',
     )
     add(
         '--speed',
         type=positive,
         default=1.0,
-        metavar='SHARE',
-        help='share of the velocity limits used (1)',
+        metavar='FRACTION',
+        help='fraction of the velocity limits to use (1)',
     )
     add(
         '--acceleration',
         type=positive,
         metavar='A',
-        help='acceleration limit [rad/s^2, m/s^2] (full speed within half a second)',
+        help='acceleration limit [rad/s^2, m/s^2] (default: full speed within 0.5 s)',
     )
     add('--ignore-effort', action='store_true', help='ignore the effort limits')
     add('--joints', type=names, metavar='A,B', help='joints that move (all)')
@@ -204,7 +204,7 @@ def parse(arguments: Sequence[str]) -> argparse.Namespace:
         type=count,
         default=24,
         metavar='N',
-        help='random motions to start from (24)',
+        help='number of random initial motions (24)',
     )
     add('--seed', type=int, default=0, help='seed of the search (0)')
     add_gravity(parser)

@@ -18,7 +18,7 @@ KINDS = ('position', 'velocity', 'acceleration')
 
 
 def sampled(motion: FourierMotion, rate: float, periods: int) -> tuple[Array, Array]:
-    """Return times (N,) [s] and q, v, a (N, n, 3); at both ends exactly at rest."""
+    """Return times (N,) [s] and q, v, a (N, n, 3); exactly at rest at both ends."""
     count = round(periods * motion.period * rate)
     t = np.linspace(0.0, periods * motion.period, count + 1)
     values = np.stack(motion.at(t), axis=2)

@@ -1,7 +1,7 @@
 # Copyright 2026 The screw_dynamics_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Wait for a robot description, make a layout for this robot, and start the program it is for."""
+"""Wait for a robot description, create a layout for the robot, and start its visualizer."""
 
 from __future__ import annotations
 
@@ -32,14 +32,14 @@ REMINDER_PERIOD_S = 10.0
 
 @dataclass(frozen=True)
 class LayoutNames:
-    """Names that a layout contains besides those of the robot.
+    """Names in a layout that are not in the description.
 
     Attributes
     ----------
     namespace : str
-        Absolute; of the topics.
+        Absolute namespace of the topics.
     prefix : str
-        Of all frames, as the parameter `frame_prefix` of the nodes.
+        Prefix of all frames, as the parameter `frame_prefix` of the nodes.
     fixed : str
         Fixed frame, without the prefix.
     """
@@ -60,11 +60,11 @@ class Visualizer:
     Attributes
     ----------
     name : str
-        Of the command.
+        Name of the command.
     package, executable : str
-        Where the program is, see `program_path`.
+        Location of the program; see `program_path`.
     suffix : str
-        Of a layout file.
+        Suffix of layout files.
     layout : callable
         Returns the text of a layout for a `Robot` and `LayoutNames`.
     arguments : callable
@@ -146,7 +146,7 @@ def robot_of(text: str) -> Robot:
 
 
 def run_with(visualizer: Visualizer, path: str, made: str, robot: str, namespace: str) -> int:
-    """Run a program with a layout, in a file until it ends; signals are for the program."""
+    """Run a program with a layout in a temporary file; signals are forwarded to the program."""
     with tempfile.TemporaryDirectory(prefix='screw_dynamics_ros_') as folder:
         stem = ''.join(c if c.isalnum() and c.isascii() else '_' for c in robot) or 'robot'
         layout = Path(folder) / f'{stem}{visualizer.suffix}'

@@ -1,7 +1,7 @@
 # Copyright 2026 The screw_dynamics_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""What layouts show of a robot: frames, and curves of the topics that the nodes publish."""
+"""Contents of layouts: frames of the robot, and curves of topics of the nodes."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from screw_dynamics_ros.nodes.model.running_model import leaf_links
 from screw_dynamics_ros.nodes.model.scalar_joints import scalar_joints
 from screw_dynamics_ros.ros.names import topic_tokens
 
-MIN_EXTENT = 0.05  # m, of what is shown of a robot without extent
+MIN_EXTENT = 0.05  # m, for a robot without extent
 
 #: Curves of one plot, from the palette of matplotlib.
 COLORS = (
@@ -45,20 +45,22 @@ WRENCH_PARTS = {'force': 'Force', 'torque': 'Moment'}
 
 @dataclass(frozen=True)
 class Curve:
-    """A number of a message over time.
+    """An element of a message over time.
 
     Attributes
     ----------
     topic : str
-        Absolute.
+        Absolute name.
     fields : tuple of str
-        From the message to the number or, with `joint`, to an array with one for each joint.
+        Path from the message to the number or, with `joint`, to an array with one number per
+        joint.
     label : str
     color : str
     joint : str
-        If the message is a JointState.
+        Name of the joint if the message is a JointState.
     index : int
-        Of the joint in messages of the nodes; -1 in those of a driver, whose order is not known.
+        Index of the joint in messages of the nodes; -1 in messages of a driver, whose order is
+        unknown.
     """
 
     topic: str

@@ -1,14 +1,15 @@
 # Copyright 2026 The screw_dynamics_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Start foxglove_bridge, and make a Foxglove layout of the robot on the topic robot_description.
+"""Start foxglove_bridge, and create a Foxglove layout for the robot on topic robot_description.
 
     ros2 run screw_dynamics_ros foxglove
     ros2 run screw_dynamics_ros foxglove --print > robot.json
 
-The layout has the robot with its markers, joint torques, contact wrenches and diagnostics. In
+The layout shows the robot with its markers, joint torques, contact wrenches and diagnostics. In
 Foxglove, open the connection ws://localhost:8765 and import the layout, whose path is printed. The
-bridge listens on 127.0.0.1 only; to connect from elsewhere, run it yourself and use --print.
+bridge listens on 127.0.0.1 only; to connect from another machine, start the bridge separately and
+use --print.
 """
 
 from __future__ import annotations
@@ -36,7 +37,7 @@ MARKERS = ('kinematics/markers', 'wrench_estimator/markers')
 
 
 def layout(robot: Robot, names: command.LayoutNames) -> str:
-    """Return the JSON of a layout: the scene beside plots and diagnostics."""
+    """Return the JSON of a layout: scene, plots and diagnostics."""
     plots = [*joint_plots(robot, names), *wrench_plots(robot, names)]
     panels = {
         '3D!robot': scene(robot, names),
@@ -146,13 +147,13 @@ def panel(plot: Plot) -> dict[str, Any]:
 
 
 def path(curve: Curve) -> str:
-    """Return a number in the message path syntax of Foxglove, which has no access by joint name."""
+    """Return the Foxglove message path of a curve; it cannot select joints by name."""
     element = f'[{curve.index}]' if curve.joint else ''
     return '.'.join((curve.topic, *curve.fields)) + element
 
 
 def column(panels: Sequence[str]) -> str | dict[str, Any]:
-    """Return panels of equal height, one below the other."""
+    """Return panels of equal height in a column."""
     first, *others = panels
     if not others:
         return first

@@ -1,14 +1,14 @@
 # Copyright 2026 The screw_dynamics_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Start PlotJuggler with curves of the robot on the topic robot_description.
+"""Start PlotJuggler with curves for the robot on the topic robot_description.
 
     ros2 run screw_dynamics_ros plotjuggler
     ros2 run screw_dynamics_ros plotjuggler --print > robot.xml
 
-Joint torques, external torques and contact wrenches that the nodes publish. PlotJuggler asks
-whether to start its subscriber of ROS 2 topics and then for the topics, of which those of the
-layout are selected.
+The curves are joint torques, external torques and contact wrenches from the nodes. PlotJuggler asks
+whether to start its ROS 2 topic subscriber, and then for the topics; those of the layout are
+preselected.
 """
 
 from __future__ import annotations
@@ -74,13 +74,13 @@ def add_tab(widget: ET.Element, name: str, plots: Sequence[Plot]) -> None:
 
 
 def series(curve: Curve) -> str:
-    """Return the name that PlotJuggler gives to a number; it knows JointState by joint names."""
+    """Return the name of a curve in PlotJuggler, which names JointState fields by joint."""
     path = (curve.joint, *curve.fields) if curve.joint else curve.fields
     return '/'.join((curve.topic, *path))
 
 
 def add_subscriber(plugins: ET.Element, topics: Sequence[str]) -> None:
-    """Add the settings of the plugin that subscribes; topics in the forms of all its versions."""
+    """Add the settings of the subscriber plugin; topics in the formats of all its versions."""
     plugin = ET.SubElement(plugins, 'plugin', ID=SUBSCRIBER)
     for name, value in (
         ('use_header_stamp', 'true'),

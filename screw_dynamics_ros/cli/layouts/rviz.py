@@ -6,8 +6,8 @@
     ros2 run screw_dynamics_ros rviz
     ros2 run screw_dynamics_ros rviz --print --ros-args -r __ns:=/left -p frame_prefix:=left_
 
-Frames, topics and point of view are those of the robot. The fixed frame is its root link, or that
-of the parameter fixed_frame, for example odom.
+Frames, topics and viewpoint are set for the robot. The fixed frame is its root link, or the
+parameter fixed_frame, for example odom.
 """
 
 from __future__ import annotations
@@ -26,10 +26,10 @@ from screw_dynamics_ros.share import share_folder
 
 
 def layout(robot: Robot, names: command.LayoutNames) -> str:
-    """Return the YAML of a configuration, made of the template in the folder `rviz`.
+    """Return the YAML of a configuration, from the template in the folder `rviz`.
 
-    Root and tools of the robot are the frames that are shown. Its extent with all joints at zero
-    determines grid, size of frames and point of view.
+    Frames of root and tools are shown. The extent of the robot with all joints at zero determines
+    grid, size of frames and viewpoint.
     """
     template = (share_folder() / 'rviz' / 'model.rviz').read_text(encoding='utf-8')
     content: dict[str, Any] = yaml.safe_load(template)

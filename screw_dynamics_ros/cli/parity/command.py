@@ -4,8 +4,8 @@
 """Compare a robot in this package, Pinocchio, MuJoCo and KDL, and explain the differences.
 
 Mass, center of mass, poses, mass matrix, gravity and Coriolis torques, forward dynamics and
-energies at random states, beside those of each of these programs that is installed. Where one
-differs, the link and the field of the description are named that explain it.
+energies are compared at random states with each of these programs that is installed. For a
+difference, the report names the link and the field of the description that explain it.
 """
 
 from __future__ import annotations
@@ -69,10 +69,10 @@ def parse(arguments: Sequence[str]) -> argparse.Namespace:
         '--against',
         type=Path,
         metavar='FILE',
-        help='the URDF or xacro file that the other programs read, if it is another one',
+        help='a URDF or xacro file for the other programs (default: the same)',
     )
     add_arguments_of(parser, 'against', 'the FILE of --against')
-    add('--mjcf', type=Path, metavar='FILE', help='the model that MuJoCo reads instead of a URDF')
+    add('--mjcf', type=Path, metavar='FILE', help='a model for MuJoCo instead of a URDF')
     add('--only', type=programs, default=tuple(PROGRAMS), metavar='A,B', help='programs to compare')
     add(
         '--require',
@@ -108,7 +108,7 @@ def run(options: argparse.Namespace) -> int:
         if options.against is None
         else read_description(options.against, options.against_arguments, 'against')
     )
-    theirs = read_urdf(text, inertia_check='ignore')  # refused with our reasons, not with theirs
+    theirs = read_urdf(text, inertia_check='ignore')  # so that the error messages are ours
     gravity = np.array(options.gravity)
     source = ModelSource(text, description, theirs, gravity, options.tip, str(options.mjcf or ''))
     outcomes = []
@@ -130,14 +130,14 @@ def run(options: argparse.Namespace) -> int:
         title = (
             f'robot {description.name}: largest differences in {options.states} random states '
             f'(seed {options.seed}); {report.MARK} above the relative tolerance '
-            f'{options.tolerance:g}; mass and potential energy without what is fixed to the root'
+            f'{options.tolerance:g}; mass and potential energy exclude links fixed to the root'
         )
         print('\n'.join(report.text(title, our_values(ours, states), outcomes)))
     return verdict(outcomes, options.require)
 
 
 def verdict(outcomes: Sequence[ProgramOutcome], required: Sequence[str]) -> int:
-    """Return the exit status, and say which required program is missing."""
+    """Return the exit status, and print which required programs are missing."""
     missing = [
         each for each in outcomes if each.comparison is None and each.name.lower() in required
     ]

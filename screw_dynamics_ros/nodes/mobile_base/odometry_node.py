@@ -98,7 +98,7 @@ class OdometryNode:
     # --- parameters -----------------------------------------------------------------------------
 
     def _check(self, changes: dict[str, Any]) -> None:
-        """Refuse values that do not fit the others."""
+        """Refuse values that are inconsistent with the others."""
         make_base({**self.parameters.values, **changes})
         self._policies(changes)
 
