@@ -93,24 +93,26 @@ TABLE = (
         'Stiffness of a spring along the joint [N m/rad, N/m].',
         minimum=0.0,
     ),
-    Specification('spring_position', 0.0, 'Position of the joint at its rest [rad, m].'),
+    Specification(
+        'spring_position', 0.0, 'Joint position at which this spring is relaxed [rad, m].'
+    ),
     Specification(
         'counterbalance_on_parent',
         [0.0, 0.0, 0.0],
-        'Pivot of a coil or gas spring beside the joint, in the frame of the parent link [m].',
+        'Pivot of a counterbalance (coil or gas spring) in the frame of the parent link [m].',
         size=3,
     ),
     Specification(
         'counterbalance_on_child',
         [0.0, 0.0, 0.0],
-        'Its pivot in the frame of the child link [m].',
+        'Pivot of the counterbalance in the frame of the child link [m].',
         size=3,
     ),
     Specification(
         'counterbalance_preload',
         0.0,
-        'It pulls with preload + stiffness * distance of the pivots, and pushes if that is '
-        'negative [N]. Of a coil: -stiffness * length at rest.',
+        'Preload of the counterbalance [N]. Its tension is preload + stiffness * distance of the '
+        'pivots. Coil spring: -stiffness * rest length.',
     ),
     Specification('counterbalance_stiffness', 0.0, 'Stiffness of the counterbalance [N/m].'),
 )

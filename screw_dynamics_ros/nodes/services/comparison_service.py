@@ -127,7 +127,7 @@ def remarks(queried: ServiceModel) -> list[str]:
         )
     springs = [name for name, drive in queried.robot.drives.items() if drive.has_spring]
     if springs:
-        found.append(f'  note       the springs of joints {shorten(springs)} are left out')
+        found.append(f'  note       the springs of joints {shorten(springs)} are not compared')
     if queried.payloads:
         found.append(
             f'  note       the payload on {shorten(list(queried.payloads))} is not compared'

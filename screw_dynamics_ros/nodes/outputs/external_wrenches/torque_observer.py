@@ -167,7 +167,7 @@ class TorqueObserver:
         self.model_variances = self._of_joints('observer_model_deviation') ** 2
 
     def _of_joints(self, name: str) -> Array:
-        """Return the value of a parameter for each joint of the model, (n,), NaN if not known."""
+        """Return the value of a parameter for each joint of the model (n,), NaN if unknown."""
         return values_of_joints(self._parameters.values, name, self._model.joints)
 
     @property
