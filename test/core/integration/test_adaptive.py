@@ -89,6 +89,29 @@ def test_rejected_steps_are_counted_and_leave_no_trace():
     assert careful.next_step == pytest.approx(eager.next_step, rel=0.5)
 
 
+@pytest.mark.parametrize('tableau', EMBEDDED, ids=str)
+def test_steps_settle_where_the_controller_is_at_rest(tableau):
+    """I-23: a force t^m whose error is C h^k in every step, k = p + 1 and p the lower order.
+
+    Steps stay as long as they are where 0.9 e^(-0.7/k) e^(0.4/k) = 1, hence e = 0.9^(k/0.3); a
+    controller with another order would settle at another error.
+    """
+    low = min(tableau.order, tableau.order_hat)
+    robot = free_body(np.zeros(3))
+    mass = robot.total_mass
+    integrator = AdaptiveRungeKutta(robot, tableau, 0.0, 1e-6)
+
+    def force(t, q, v):
+        return np.array([0.0, 0.0, 0.0, 1e12 * mass * t**low, 0.0, 0.0])
+
+    # of the defect only the moment of order p is not zero: C = |sum (b - b_hat) c^p|; the factor
+    # makes times so short that errors of the position are small beside it
+    moment = 1e12 * abs((tableau.b - tableau.b_hat) @ np.array(tableau.c) ** low)
+    rest = (0.9 ** ((low + 1) / 0.3) * 1e-6 / moment) ** (1.0 / (low + 1))
+    end = integrator.until(Q0, 0.0 * V0, force, 0.0, 40 * rest)
+    assert end.next_step == pytest.approx(rest, rel=1e-3)
+
+
 def test_each_step_meets_the_tolerance():
     """Torques that jump: steps around it are rejected; as in two parts, up to the tolerance."""
     robot, calls = free_body(), []

@@ -102,6 +102,18 @@ def test_cranks_of_the_golden_leg():
     assert np.isnan(leg.positions(0, [0.2, 0.1, 1.0])).all()  # out of reach
 
 
+@pytest.mark.parametrize('name', ['stewart_gough', 'hexaglide', 'hexa', 'delta'])
+def test_derivatives_of_elbows_are_differences(name):
+    """First and second derivative by the motor, of every kind of leg."""
+    h = 1e-4
+    for leg in made(name).mechanism.legs:
+        for q in (0.3, 0.9):
+            before, now, after = (leg.elbows(q + s * h) for s in (-1, 0, 1))
+            first, second = leg.elbow_rates(q)
+            np.testing.assert_allclose((after - before) / (2 * h), now * 0 + first, atol=1e-7)
+            np.testing.assert_allclose((after - 2 * now + before) / h**2, now * 0 + second, atol=1e-6)
+
+
 def test_sliders_of_a_leg():
     """C-114: both intersections of the slide with the sphere about the pivot."""
     random = np.random.default_rng(2)

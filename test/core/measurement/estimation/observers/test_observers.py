@@ -8,6 +8,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from scipy.integrate import solve_ivp
+from scipy.linalg import expm
 
 from screw_dynamics_ros.core import Robot
 from screw_dynamics_ros.core.description.rigid_body import RigidBody
@@ -148,6 +149,57 @@ def test_filtered_inverse_dynamics(arm, motion):
         if steps.settled:
             found = arm.mass_matrix(q[k]) @ state[4:6] + state[6:]
             np.testing.assert_allclose(found, pushed, atol=0.1)
+
+
+def test_filtered_torques_are_averaged_over_each_step():
+    """A ramp c t through 1 / (T s + 1): halved steps have a quarter of the error."""
+
+    def error(count):
+        h = 0.2 / count
+        decay, rate = np.exp([-h / T]), np.array([1.0 / h])
+        state = np.zeros(4)
+        for k in range(count + 1):
+            state = filtered_step(state, np.zeros(1), np.array([7.0 * k * h]), decay, rate)
+        return state[3] - 7.0 * (0.2 - T * (1.0 - np.exp(-0.2 / T)))
+
+    assert abs(error(20)) < 5e-3
+    assert error(20) / error(40) == pytest.approx(4.0, rel=0.05)
+
+
+def test_kalman_step_is_a_textbook_filter():
+    """State (p, d) discretized by Van Loan's matrix exponential; update by the standard formulas.
+
+    Source: C. F. Van Loan, Computing integrals involving the matrix exponential (1978).
+    """
+    rng, n, h = np.random.default_rng(5), 2, 0.3
+    noise = Noise(*rng.uniform(0.5, 2.0, (4, n)))
+    root = rng.normal(size=(n, n))
+    M, one = root @ root.T + np.eye(n), np.eye(n)
+    A = np.block([[0.0 * one, one], [0.0 * one, 0.0 * one]])
+    walk = np.diag(np.append(np.zeros(n), noise.change**2))
+    both = expm(h * np.block([[-A, walk], [np.zeros((2 * n, 2 * n)), A.T]]))
+    F = both[2 * n :, 2 * n :].T
+    held = np.diag(np.append((h * noise.torque) ** 2, np.zeros(n)))  # constant over a step
+    Q = F @ both[: 2 * n, 2 * n :] + held
+    H, R = np.eye(n, 2 * n), M @ np.diag(noise.velocity**2) @ M.T
+    samples = rng.normal(size=(6, 2, n))  # measured momenta, known torques
+    state = np.zeros(kalman_size(n))
+    x = P = before = None
+    for k, (p, known_torques) in enumerate(samples):
+        first = np.array([float(k == 0)])
+        state = kalman_step(state, p, known_torques, M, noise, np.array([h]), first)
+        if x is None:
+            x = np.append(p, np.zeros(n))
+            P = np.diag(np.append(np.zeros(n), noise.start**2))
+            P[:n, :n] = R
+        else:
+            x = F @ x + np.append(h * 0.5 * (known_torques + before), np.zeros(n))
+            P = F @ P @ F.T + Q
+        before = known_torques
+        gain = P @ H.T @ np.linalg.inv(H @ P @ H.T + R)
+        x, P = x + gain @ (p - H @ x), P - gain @ H @ P
+        np.testing.assert_allclose(state[n : 3 * n], x, atol=1e-12)
+        np.testing.assert_allclose(state[-n * n :].reshape(n, n), P[n:, n:], atol=1e-12)
 
 
 def test_kalman_filter_and_its_covariance(arm, motion):
