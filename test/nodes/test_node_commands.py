@@ -426,6 +426,17 @@ class Process:
         )
 
 
+def test_while_the_process_ends_nothing_enables_torques_again(following):
+    """A parameter that comes during the ramp leaves it as it is."""
+    following.drive(1.0)
+    following.commands.begin()
+    following.set(enabled=False)
+    following.set(enabled=True)
+    following.clear()
+    following.drive(1.0)
+    np.testing.assert_array_equal(following.torques[-1], 0.0)
+
+
 def test_a_service_enables_torques(start, connect):
     """The first one is zero: there was none before."""
     control = Process(start, connect, 'off')
@@ -482,6 +493,11 @@ def test_a_killed_node_is_missed_by_its_listeners(start, connect):
         raw=True,
     )
     control.drive(lambda: commands, 'commands')
+    # nor does a late listener get what is older than age_limit
+    for topic in ('dynamics/commands', 'dynamics/feedforward'):
+        topic = control.client.node.resolve_topic_name(topic)
+        (publisher,) = control.client.node.get_publishers_info_by_topic(topic)
+        assert publisher.qos_profile.lifespan == Duration(seconds=1.0)
     control.node.process.send_signal(signal.SIGKILL)
     assert control.node.wait() == -signal.SIGKILL
     missed.clear()

@@ -321,6 +321,13 @@ def test_an_old_state_of_the_controller_does_not_count(following):
     assert run.state(0.26)[0].all()
 
 
+def test_a_state_of_the_controller_from_the_future_does_not_count(following):
+    following.tell(controller_state(stamp=following.stamp(0.35)))
+    assert not following.state(0.2)[0].any()
+    assert following.status.values['feedforward follows'] == 'measured state'
+    assert following.state(0.3)[0].all()
+
+
 def test_a_reference_of_its_own_comes_before_the_controller(following):
     run = following
     run.send(trajectory([0.0], [[0.25, 0.25]]))

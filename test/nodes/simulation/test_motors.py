@@ -8,61 +8,19 @@ import pytest
 
 pytest.importorskip('rclpy')
 
-from screw_dynamics_ros.core import Robot
-from screw_dynamics_ros.core.motion.control.joint_gains import middle_of_range
-from screw_dynamics_ros.core.simulation import SimulatedRobot
-from screw_dynamics_ros.core.simulation.joint_servo import JointServo
-from screw_dynamics_ros.core.simulation.reference_motion import ReferenceMotion
-from screw_dynamics_ros.nodes.model.scalar_joints import ScalarJoints
 from screw_dynamics_ros.nodes.simulation.joint_targets import (
     EFFORT,
     POSITION,
     VELOCITY,
     Command,
-    JointTargets,
 )
-from screw_dynamics_ros.nodes.simulation.motors import Motors
-from support.robots import urdf_path
-
-DT = 0.002
-
-
-class Arm:
-    """A simulated arm, its motors and the time."""
-
-    def __init__(self, name, frequency=60.0, amplitude=0.0):
-        self.robot = robot = Robot.from_urdf(urdf_path(name))
-        self.simulated = SimulatedRobot(robot, middle_of_range(robot))
-        limits, joints = robot.limits, ScalarJoints(robot)
-        self.targets = JointTargets(joints.joints, limits.lower, limits.upper, limits.velocity)
-        self.motors = Motors(
-            joints,
-            self.targets,
-            JointServo(robot, frequency),
-            JointServo(robot, 20.0),
-            lambda q: ReferenceMotion(q, limits.lower, limits.upper, amplitude, 10.0),
-        )
-        self.motors.hold(self.simulated.q)
-        self.now, self.fastest = 0, np.zeros(robot.nv)
-
-    def command(self, interface, values):
-        joints = np.arange(len(values))
-        self.targets.command(Command(interface, joints, np.array(values)), 'test', self.now)
-
-    def run(self, seconds, wrenches=None):
-        for _ in range(round(seconds / DT)):
-            q, v = self.simulated.q, self.simulated.v
-            self.simulated.step(self.motors.torques(self.now, 1e3, q, v), DT, wrenches)
-            self.now += round(DT * 1e9)
-            self.motors.advance(self.now, DT, self.simulated.q, self.simulated.v)
-            self.fastest = np.maximum(self.fastest, np.abs(self.simulated.v))
-        return self.simulated.q
+from support.driven_arm import DrivenArm
 
 
 @pytest.mark.parametrize('name', ['panda', 'ur5_robot'])
 def test_steps_of_position_stay_within_velocity_limits_and_settle(name):
     """Within a second, where a saturated servo would swing at 100 rad/s for ever (Panda)."""
-    arm = Arm(name)
+    arm = DrivenArm(name)
     limits = arm.robot.limits
     goal = np.clip(arm.simulated.q + 0.3, limits.lower, limits.upper)
     arm.command(POSITION, goal)
@@ -73,7 +31,7 @@ def test_steps_of_position_stay_within_velocity_limits_and_settle(name):
 
 @pytest.mark.parametrize('name', ['panda', 'ur5_robot'])
 def test_it_comes_back_after_it_has_been_thrown_out_of_its_position(name):
-    arm = Arm(name)
+    arm = DrivenArm(name)
     limits, goal = arm.robot.limits, arm.simulated.q
     arm.command(POSITION, goal)
     arm.run(0.01)
@@ -85,7 +43,7 @@ def test_it_comes_back_after_it_has_been_thrown_out_of_its_position(name):
 
 def test_the_stiffness_is_that_of_the_frequency():
     """Under a steady wrench: M w^2 times the deflection is the torque of the wrench."""
-    arm = Arm('panda')
+    arm = DrivenArm('panda')
     link, wrench = 'panda_hand_tcp', np.array([0.0, 0.0, 0.0, 5.0, -4.0, 3.0])
     goal = arm.simulated.q
     arm.command(POSITION, goal)
@@ -98,7 +56,7 @@ def test_the_stiffness_is_that_of_the_frequency():
 
 def test_velocities_and_efforts_beside_each_other():
     """Efforts are applied exactly, whatever the servos of the other joints do."""
-    arm = Arm('panda')
+    arm = DrivenArm('panda')
     arm.command(VELOCITY, [0.2, -0.1])
     tau = arm.robot.gravity_torques(arm.simulated.q)
     joints = np.array([3, 4])
@@ -111,7 +69,7 @@ def test_velocities_and_efforts_beside_each_other():
 
 def test_time_that_is_skipped_moves_nothing():
     """Of the system's, when a process was stopped, and between its start and the first state."""
-    arm = Arm('panda', amplitude=0.3)
+    arm = DrivenArm('panda', amplitude=0.3)
     arm.run(0.5)
     state = arm.simulated.q, arm.simulated.v
     before = arm.motors.torques(arm.now, 1e3, *state)
@@ -120,7 +78,7 @@ def test_time_that_is_skipped_moves_nothing():
 
 
 def test_without_commands_the_posture_is_held():
-    arm = Arm('panda')
+    arm = DrivenArm('panda')
     start = arm.simulated.q.copy()
     np.testing.assert_allclose(arm.run(0.5), start, atol=1e-9)
     given = arm.motors.torques(arm.now, 1e3, arm.simulated.q, arm.simulated.v)

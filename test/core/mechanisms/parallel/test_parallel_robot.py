@@ -111,7 +111,9 @@ def test_derivatives_of_elbows_are_differences(name):
             before, now, after = (leg.elbows(q + s * h) for s in (-1, 0, 1))
             first, second = leg.elbow_rates(q)
             np.testing.assert_allclose((after - before) / (2 * h), now * 0 + first, atol=1e-7)
-            np.testing.assert_allclose((after - 2 * now + before) / h**2, now * 0 + second, atol=1e-6)
+            np.testing.assert_allclose(
+                (after - 2 * now + before) / h**2, now * 0 + second, atol=1e-6
+            )
 
 
 def test_sliders_of_a_leg():
