@@ -1,28 +1,39 @@
 # Copyright 2026 The screw_dynamics_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Robots of recordings: descriptions, omitted joints, renamed joints."""
+"""Robots of recordings: description, drives, joints that are left out or have other names."""
 
 from __future__ import annotations
 
 import argparse
 from collections.abc import Collection, Sequence
+from pathlib import Path
 
-from screw_dynamics_ros.cli.command_line import names
+from screw_dynamics_ros.cli.command_line import add_arguments_of, names, read_description
 from screw_dynamics_ros.core import ArgumentError, UnknownNameError
 from screw_dynamics_ros.core.description.urdf_fixed_joints import with_fixed_joints
 from screw_dynamics_ros.ros.description_file import assignments
-from screw_dynamics_ros.ros.recordings.recording import read_description
+from screw_dynamics_ros.ros.recordings import recording
 from screw_dynamics_ros.ros.recordings.sources import RecordingError
 from screw_dynamics_ros.ros.recordings.storage import RecordingReader
 
 HELD_AT_ZERO = 'joints to hold at zero, with joints that mimic them; their states are ignored'
 
 
-def add_recorded_joints(parser: argparse.ArgumentParser, left_out: str = HELD_AT_ZERO) -> None:
-    """Add the options --leave-out, with its help text, and --rename."""
-    parser.add_argument('--leave-out', type=names, default=(), metavar='A,B', help=left_out)
-    parser.add_argument(
+def add_recorded_robot(parser: argparse.ArgumentParser, left_out: str = HELD_AT_ZERO) -> None:
+    """Add --urdf, --topic, --description-topic, --drives, --leave-out (what it does), --rename."""
+    add = parser.add_argument
+    add('--urdf', type=Path, metavar='FILE', help='description to use instead of the recorded one')
+    add_arguments_of(parser, 'urdf', 'the FILE of --urdf')
+    add(
+        '--topic',
+        default='/joint_states',
+        help='topic of the joint states (default: /joint_states)',
+    )
+    add('--description-topic', default='/robot_description', metavar='TOPIC')
+    add_drives(parser)
+    add('--leave-out', type=names, default=(), metavar='A,B', help=left_out)
+    add(
         '--rename',
         type=renaming,
         action='append',
@@ -30,6 +41,23 @@ def add_recorded_joints(parser: argparse.ArgumentParser, left_out: str = HELD_AT
         metavar='OLD:=NEW',
         help='joint OLD of the recording is NEW in the description; may be repeated',
     )
+
+
+def add_drives(parser: argparse.ArgumentParser) -> None:
+    """Add --drives."""
+    parser.add_argument(
+        '--drives',
+        type=Path,
+        metavar='FILE',
+        help='parameter file with drives, scales and offsets of efforts, as identify writes it',
+    )
+
+
+def given_description(options: argparse.Namespace) -> str | None:
+    """Return the text of the file of --urdf, None without it; raises as `read_description`."""
+    if options.urdf is None:
+        return None
+    return read_description(options.urdf, options.urdf_arguments, 'urdf')
 
 
 def renaming(text: str) -> tuple[str, str]:
@@ -64,7 +92,7 @@ def recorded_robot(
     UnknownNameError
         The robot does not have one of the joints.
     """
-    text = read_description(reader, topic) if given is None else given
+    text = recording.read_description(reader, topic) if given is None else given
     if text is None:
         raise RecordingError(f'{reader.path}: {topic} is not recorded; give --urdf')
     return with_fixed_joints(text, left_out) if left_out else text

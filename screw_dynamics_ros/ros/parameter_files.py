@@ -10,15 +10,16 @@ internals of its parser, and treats others (text, an empty file) as without para
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import yaml
 
 from screw_dynamics_ros.core import files
 from screw_dynamics_ros.core.errors import ArgumentError
-from screw_dynamics_ros.ros.yaml_text import MAX_FILE_BYTES, check_yaml
+from screw_dynamics_ros.ros.yaml_text import MAX_FILE_BYTES, check_yaml, read_yaml_file
 
 PARAMETERS = 'ros__parameters'
 SHAPE = f'write sections like "/**/bringup: {{{PARAMETERS}: {{gravity: [0.0, 0.0, -9.81]}}}}"'
@@ -72,6 +73,42 @@ def read_parameter_file(path: Path) -> list[ParameterSection]:
         for key, value in content.value
         for section in _sections('/' + key.value.removeprefix('/'), value)
     ]
+
+
+def read_parameters(path: Path, left_out: Collection[str] = ()) -> dict[str, Any]:
+    """Return the parameters in a file by name, of all its sections but some together.
+
+    Raises
+    ------
+    ArgumentError
+        As `read_parameter_file`; two sections have different values of a parameter.
+    """
+    read_parameter_file(path)  # has better words for what is no parameter file
+    found: dict[str, Any] = {}
+    for pattern, values in _contents('', read_yaml_file(path)):
+        for name, value in _flat('', values) if pattern not in left_out else ():
+            if found.setdefault(name, value) != value:
+                raise ArgumentError(
+                    f'section {pattern} has another {name} than one before it; keep one of them'
+                )
+    return found
+
+
+def _contents(pattern: str, content: Mapping[str, Any]) -> Iterator[tuple[str, Mapping[str, Any]]]:
+    """Yield the sections with their parameters."""
+    for key, value in content.items():
+        if key == PARAMETERS:
+            yield pattern, value
+        else:
+            yield from _contents(f'{pattern}/{str(key).removeprefix("/")}', value)
+
+
+def _flat(prefix: str, values: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
+    for key, value in values.items():
+        if isinstance(value, Mapping):
+            yield from _flat(f'{prefix}{key}.', value)
+        else:
+            yield f'{prefix}{key}', value
 
 
 def _sections(pattern: str, content: yaml.Node) -> Iterator[ParameterSection]:

@@ -18,10 +18,11 @@ from screw_dynamics_ros.cli.annotate.topics import Topics
 from screw_dynamics_ros.cli.recorded_joints import recorded_robot
 from screw_dynamics_ros.core import Robot
 from screw_dynamics_ros.core.description.ros2_control import unmet_condition
+from screw_dynamics_ros.core.description.urdf import read_urdf
 from screw_dynamics_ros.core.measurement.annotation import Annotator
 from screw_dynamics_ros.core.measurement.annotation.annotate import MotionArrays
 from screw_dynamics_ros.nodes.model.running_model import joint_state_mapper, leaf_links
-from screw_dynamics_ros.nodes.model.scalar_joints import ScalarJoints
+from screw_dynamics_ros.nodes.model.scalar_joints import ScalarJoints, scalar_joints
 from screw_dynamics_ros.ros.joint_states.mapper import JointStateMapper
 from screw_dynamics_ros.ros.joint_states.policies import Reason, Record
 from screw_dynamics_ros.ros.recordings.coverage import (
@@ -93,6 +94,7 @@ def annotate_recording(
         mapper = joint_state_mapper(
             robot,
             policies=request.policies,
+            calibration=request.drives.calibration(scalar_joints(robot)),
             effort_fault=unmet_condition(text, request.value('effort_condition')),
         )
         check_coverage(
@@ -138,7 +140,10 @@ def annotator_for(text: str, request: Request) -> Annotator:
     """Return what computes the outputs for a description."""
     key = text, repr(request)
     if key not in ANNOTATORS:
-        robot = Robot.from_urdf(text, gravity=request.value('gravity'))
+        described = read_urdf(text)
+        robot = Robot(
+            described, gravity=request.value('gravity'), drives=request.drives.drives(described)
+        )
         ANNOTATORS.clear()
         ANNOTATORS[key] = Annotator(
             robot,

@@ -26,7 +26,7 @@ from pathlib import Path
 
 from screw_dynamics_ros.cli.annotate import folders
 from screw_dynamics_ros.cli.annotate.annotation import AnnotationReport, annotate_recording
-from screw_dynamics_ros.cli.annotate.request import Request, parameter_values, read_text
+from screw_dynamics_ros.cli.annotate.request import Request, parameter_values
 from screw_dynamics_ros.cli.command_line import (
     UnusableError,
     command_parser,
@@ -35,10 +35,11 @@ from screw_dynamics_ros.cli.command_line import (
     own_arguments,
     progress_bar,
 )
-from screw_dynamics_ros.cli.recorded_joints import add_recorded_joints
+from screw_dynamics_ros.cli.recorded_joints import add_recorded_robot, given_description
 from screw_dynamics_ros.core import ScrewDynamicsError
 from screw_dynamics_ros.core.measurement.annotation.settings import DEFAULT, OUTPUTS
 from screw_dynamics_ros.entry import INTERRUPTED
+from screw_dynamics_ros.nodes.parameters.robot_parameters import robot_parameters
 from screw_dynamics_ros.ros.recordings.mcap_records import COMPRESSIONS
 
 WRITTEN, REFUSED, PARTLY, BROKEN = 0, 1, 2, 3
@@ -125,17 +126,19 @@ def request_of(options: argparse.Namespace) -> Request:
         raise UnusableError(
             f'argument --outputs: {", ".join(unknown)}: choose of {", ".join(OUTPUTS)}'
         )
+    drives = robot_parameters(options.drives, options.leave_out)
     return Request(
         options.topic,
         options.description_topic,
-        read_text(options.urdf),
+        given_description(options),
         options.outputs or DEFAULT,
         options.frames,
-        parameter_values(options.set),
+        parameter_values(options.set, drives),
         options.namespace,
         options.compression,
         options.leave_out,
         tuple(options.rename),
+        drives,
     )
 
 
@@ -156,13 +159,6 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         metavar='A,B',
         help='links for outputs of links (default: the moving ends of the tree)',
     )
-    add('--urdf', type=Path, metavar='FILE', help='description to use instead of the recorded one')
-    add(
-        '--topic',
-        default='/joint_states',
-        help='topic of the joint states (default: /joint_states)',
-    )
-    add('--description-topic', default='/robot_description', metavar='TOPIC')
     add(
         '--set',
         action='append',
@@ -170,7 +166,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         metavar='NAME=VALUE',
         help='a parameter of the nodes, such as observer=momentum or payload_mass=1.2',
     )
-    add_recorded_joints(parser)
+    add_recorded_robot(parser)
     add('--namespace', default='', help='namespace of the added topics')
     add(
         '--compression',

@@ -19,10 +19,9 @@ from screw_dynamics_ros.cli.annotate.annotation import annotate_recording
 from screw_dynamics_ros.cli.annotate.request import Request
 from screw_dynamics_ros.core.errors import ScrewDynamicsError
 from screw_dynamics_ros.ros.recordings.sources import RecordingError
+from screw_dynamics_ros.ros.recordings.storage import METADATA, SUFFIXES, is_recording
 
 INSTALL = "pip install 'dask[distributed]'"
-SUFFIXES = ('.mcap', '.db3', '.bag', '.csv', '.npz')
-METADATA = 'metadata.yaml'
 SCHEDULER_TIMEOUT_S = 10.0  # that a scheduler has to answer
 
 
@@ -43,7 +42,7 @@ class FileOutcome(NamedTuple):
 
 def is_folder_of_recordings(path: Path) -> bool:
     """Whether a path is a folder, but not that of a single recording."""
-    return path.is_dir() and not (path / METADATA).exists()
+    return path.is_dir() and not is_recording(path)
 
 
 def recordings_in(folder: Path) -> Iterator[Path]:
@@ -51,13 +50,10 @@ def recordings_in(folder: Path) -> Iterator[Path]:
     for path in sorted(folder.iterdir()):
         if path.name.startswith('.'):
             continue
-        if path.is_dir():
-            if (path / METADATA).exists():
-                yield path
-            else:
-                yield from recordings_in(path)
-        elif path.suffix in SUFFIXES:
+        if is_recording(path):
             yield path
+        elif path.is_dir():
+            yield from recordings_in(path)
 
 
 def tasks(folder: Path, target: Path) -> list[AnnotationTask]:

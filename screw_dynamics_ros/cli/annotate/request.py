@@ -8,7 +8,6 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -19,6 +18,7 @@ from screw_dynamics_ros.core.description.ros2_control import read_condition
 from screw_dynamics_ros.core.errors import ScrewDynamicsError
 from screw_dynamics_ros.core.measurement.annotation.settings import DEFAULT, AnnotationSettings
 from screw_dynamics_ros.core.measurement.estimation.observers.parameters import PER_JOINT
+from screw_dynamics_ros.nodes.parameters.robot_parameters import RobotParameters
 from screw_dynamics_ros.ros.joint_states.policies import Policies
 
 #: Parameters of the nodes that are not part of the settings, and their defaults.
@@ -61,6 +61,8 @@ class Request:
         Joints that are held at zero.
     renamed : tuple of pairs of str
         Names of joints in recordings, and in the description.
+    drives : RobotParameters
+        Drives, and how efforts become torques.
     """
 
     topic: str = '/joint_states'
@@ -73,6 +75,7 @@ class Request:
     compression: str = 'lz4'
     left_out: tuple[str, ...] = ()
     renamed: tuple[tuple[str, str], ...] = ()
+    drives: RobotParameters = field(default_factory=RobotParameters)
 
     def value(self, name: str) -> Any:
         """Return the value of a parameter."""
@@ -110,17 +113,17 @@ class Request:
         return {self.value('payload_link'): body}
 
 
-def parameter_values(texts: Sequence[str]) -> dict[str, Any]:
-    """Return the values of NAME=VALUE; raises `UnusableError`."""
+def parameter_values(texts: Sequence[str], given: RobotParameters) -> dict[str, Any]:
+    """Return the values of a file and, instead, of NAME=VALUE; raises `UnusableError`."""
     known = {**SETTINGS, **OTHER_DEFAULTS}
-    values: dict[str, Any] = {}
+    values = {name: of_file(x, known[name]) for name, x in given.values.items() if name in known}
     for text in texts:
-        name, equals, given = text.partition('=')
+        name, equals, word = text.partition('=')
         if not equals or name not in known:
             raise UnusableError(
                 f'argument --set: {text!r} is no NAME=VALUE with one of {", ".join(known)}'
             )
-        values[name] = converted(name, given.strip(), known[name])
+        values[name] = converted(name, word.strip(), known[name])
     try:
         request = Request(values=values)
         assert request.settings
@@ -129,8 +132,15 @@ def parameter_values(texts: Sequence[str]) -> dict[str, Any]:
         if request.value('effort_condition'):
             read_condition(request.value('effort_condition'))
     except ScrewDynamicsError as error:
-        raise UnusableError(f'argument --set: {error}') from None
+        raise UnusableError(f'argument --set or --drives: {error}') from None
     return values
+
+
+def of_file(value: Any, default: Any) -> Any:
+    """Return a value of a parameter file as the kind of the default."""
+    if isinstance(default, tuple):
+        return tuple(each for each in value if each != '')
+    return float(value) if isinstance(default, float) else value
 
 
 def converted(name: str, given: str, default: Any) -> Any:
@@ -153,13 +163,3 @@ def converted(name: str, given: str, default: Any) -> Any:
             count = f'{len(default)} ' if isinstance(default, list) else ''
             wanted = f'{count}numbers separated by commas'
         raise UnusableError(f'argument --set: {name}={given!r} is not {wanted}') from None
-
-
-def read_text(path: Path | None) -> str | None:
-    """Return the text of the file of --urdf; raises `UnusableError`."""
-    if path is None:
-        return None
-    try:
-        return path.read_text(encoding='utf-8')
-    except (OSError, UnicodeDecodeError) as error:
-        raise UnusableError(f'argument --urdf: cannot read {path}: {error}') from None

@@ -4,7 +4,8 @@
 """Examine a robot before trusting its model: description, joint states, efforts.
 
 Without arguments the robot that runs here is examined, by its topics robot_description and
-joint_states; with a file that description alone, which needs no ROS.
+joint_states; with a URDF that description alone, with a recording (doc/how_to/recordings.md) its
+joint states, too. Both need no ROS.
 """
 
 from __future__ import annotations
@@ -13,7 +14,6 @@ import argparse
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from screw_dynamics_ros.cli.command_line import (
     MAX_TIMEOUT_S,
@@ -24,14 +24,17 @@ from screw_dynamics_ros.cli.command_line import (
     read_description,
     seconds,
 )
+from screw_dynamics_ros.cli.doctor import topics
 from screw_dynamics_ros.cli.doctor.description_report import description_sections
+from screw_dynamics_ros.cli.doctor.recorded_session import recorded_session
 from screw_dynamics_ros.cli.doctor.section import Section
+from screw_dynamics_ros.cli.doctor.session_data import SessionData
+from screw_dynamics_ros.cli.recorded_joints import add_recorded_robot
 from screw_dynamics_ros.core import Robot, ScrewDynamicsError
 from screw_dynamics_ros.core.description.robot_description import Finding
 from screw_dynamics_ros.entry import INTERRUPTED
-
-if TYPE_CHECKING:
-    from screw_dynamics_ros.cli.doctor.session import SessionData
+from screw_dynamics_ros.ros.recordings.sources import RecordingError
+from screw_dynamics_ros.ros.recordings.storage import is_recording
 
 HEALTHY, ILL, BROKEN = 0, 1, 3
 EXIT_STATUS = (
@@ -47,6 +50,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         if options.description is None:
             sections = examine_running_robot(given, options.seconds, options.wait, options.suggest)
+        elif is_recording(options.description):
+            sections = examined(recorded_session(options), options.suggest)
         else:
             text = read_description(options.description, options.description_arguments)
             sections = description_sections(Robot.from_urdf(text), text)
@@ -59,7 +64,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
             print('\n'.join(section.text()), flush=True)
         return verdict(sections, options.strict)
     except ScrewDynamicsError as error:
-        print(f'ERROR   description refused: {error}', file=sys.stderr)
+        what = 'recording' if isinstance(error, RecordingError) else 'description'
+        print(f'ERROR   {what} refused: {error}', file=sys.stderr)
         return ILL
     except UnusableError as error:
         print(f'doctor: {error}', file=sys.stderr)
@@ -83,7 +89,7 @@ def parse(arguments: Sequence[str]) -> argparse.Namespace:
         nargs='?',
         type=Path,
         metavar='FILE',
-        help='a URDF or xacro file (default: the published description)',
+        help='a URDF or xacro file, or a recording (default: the published description)',
     )
     add_arguments_of(parser, 'description', 'FILE')
     parser.add_argument(
@@ -111,9 +117,17 @@ def parse(arguments: Sequence[str]) -> argparse.Namespace:
         metavar='FILE',
         help='write a parameter file for the robot that runs here (default: suggested.yaml)',
     )
+    add_recorded_robot(parser)
     options = parser.parse_args(own_arguments(arguments))
+    if options.description is not None and is_recording(options.description):
+        return options
     if options.suggest is not None and options.description is not None:
-        parser.error('--suggest is for a robot that runs; leave out the description')
+        parser.error(
+            '--suggest is for a robot that runs, or a recording; leave out the description'
+        )
+    for name in ('urdf', 'drives', 'leave_out', 'rename'):
+        if getattr(options, name):
+            parser.error(f'--{name.replace("_", "-")} is for recordings; name one')
     return options
 
 
@@ -127,11 +141,14 @@ def examine_running_robot(
 
     A parameter file is written to `suggested`.
     """
-    from screw_dynamics_ros.cli.doctor import session, topics
+    from screw_dynamics_ros.cli.doctor import session
 
     heard = session.listen(arguments, seconds, patience)
-    if heard is None:
-        return []
+    return [] if heard is None else examined(heard, suggested)
+
+
+def examined(heard: SessionData, suggested: Path | None) -> list[Section]:
+    """Return the report on a robot; a parameter file is written to `suggested`."""
     sections = [*description_sections(heard.robot, heard.text), *topics.topic_sections(heard)]
     if suggested is not None:
         sections.append(written_suggestion(heard, sections, suggested))

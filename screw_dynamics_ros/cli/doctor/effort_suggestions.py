@@ -21,8 +21,7 @@ from screw_dynamics_ros.cli.doctor.efforts import (
     described,
     sum_of,
 )
-from screw_dynamics_ros.cli.doctor.running_parameters import TERMS
-from screw_dynamics_ros.cli.doctor.session import SessionData
+from screw_dynamics_ros.cli.doctor.session_data import TERMS, SessionData
 from screw_dynamics_ros.cli.doctor.suggestion import SHARED, Suggestion
 from screw_dynamics_ros.cli.doctor.topics import efforts
 from screw_dynamics_ros.core.measurement.identification.effort_scales import (

@@ -15,8 +15,8 @@ from itertools import compress
 
 import numpy as np
 
-from screw_dynamics_ros.cli.doctor.running_parameters import TERMS, Configuration
 from screw_dynamics_ros.cli.doctor.section import Section
+from screw_dynamics_ros.cli.doctor.session_data import TERMS, Configuration
 from screw_dynamics_ros.core.description.robot_description import Finding
 from screw_dynamics_ros.core.types import Array
 
@@ -109,7 +109,7 @@ def configured(configuration: Configuration, weight: dict[str, Array]) -> Iterat
     yield (
         f'effort_terms: {terms} in {owner}'
         if owner
-        else f'no node says what they contain; effort_terms: {terms} by default'
+        else f'nothing says what they contain; effort_terms: {terms} by default'
     )
     absent = '' if weight['payload'].any() else '; it loads no joint here'
     for link, (body, owner) in configuration.payloads.items():

@@ -6,18 +6,16 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator
 from typing import Any
 
-import numpy as np
 from rcl_interfaces.srv import GetParameters
 from rclpy.node import Node
 from rclpy.parameter import parameter_value_to_python
 from rclpy.qos import qos_profile_parameters
 from rclpy.task import Future
 
-from screw_dynamics_ros.core.description.rigid_body import RigidBody
+from screw_dynamics_ros.cli.doctor.session_data import Configuration
 
 #: The parameters that are asked for, of whichever node has them.
 NAMES = (
@@ -32,69 +30,11 @@ NAMES = (
     'payload_center_of_mass',
     'payload_inertia',
 )
-#: What measured efforts contain, if nothing is said.
-TERMS = ('gravity', 'coriolis', 'friction', 'inertia', 'payload')
 SERVICE = '/get_parameters'
 #: Of several that have one.
 PREFERRED_NODES = ('bringup', 'dynamics', 'wrench_estimator', 'kinematics')
 RETRY_PERIOD_S = 1.0  # s, until a question without an answer is asked again
 DISCOVERY_TIMEOUT_S = 0.5  # without a new node, until all are taken to be known
-
-
-@dataclass(frozen=True)
-class Configuration:
-    """Parameters of running nodes.
-
-    Attributes
-    ----------
-    values : mapping
-        Those that some node has, by name.
-    owners : mapping
-        The full name of that node, by the name of the parameter.
-    silent : tuple of str
-        Full names of the nodes that did not answer, or not everything.
-    carried : mapping
-        What links carry and the full name of the node that says so, by link: more recent than the
-        parameters (`running_payloads`).
-    """
-
-    values: Mapping[str, Any] = field(default_factory=dict)
-    owners: Mapping[str, str] = field(default_factory=dict)
-    silent: tuple[str, ...] = ()
-    carried: Mapping[str, tuple[RigidBody, str]] = field(default_factory=dict)
-
-    @property
-    def terms(self) -> tuple[str, ...]:
-        """What the measured efforts contain."""
-        return tuple(term for term in self.values.get('effort_terms', TERMS) if term)
-
-    @property
-    def gravity(self) -> tuple[float, ...] | None:
-        """Acceleration of free fall [m/s^2]; None if nobody says."""
-        return tuple(self.values['gravity']) if len(self.values.get('gravity', ())) == 3 else None
-
-    @property
-    def payloads(self) -> dict[str, tuple[RigidBody, str]]:
-        """What links carry, and the node that says so, by link; of parameters without inertia."""
-        if self.carried:
-            return {link: each for link, each in self.carried.items() if each[0].mass}
-        mass, link = self.values.get('payload_mass'), self.values.get('payload_link')
-        if not (mass and link):
-            return {}
-        center = self.values.get('payload_center_of_mass', (0.0, 0.0, 0.0))
-        body = RigidBody(mass, np.array(center), np.zeros((3, 3)))
-        return {link: (body, self.owners['payload_mass'])}
-
-    def calibrated(self, joints: list[str], efforts: np.ndarray) -> np.ndarray:
-        """Return efforts (samples, joints) as torques [N m, N], as the nodes make them."""
-        torques = efforts.copy()
-        named = [joint for joint in self.values.get('effort_joints', ()) if joint]
-        for name, apply in (('effort_scale', np.multiply), ('effort_offset', np.add)):
-            for joint, number in zip(named, self.values.get(name) or ()):
-                if joint in joints:
-                    column = torques[:, joints.index(joint)]
-                    apply(column, number, out=column)
-        return torques
 
 
 def read_configuration(

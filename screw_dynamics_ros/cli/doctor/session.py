@@ -15,7 +15,7 @@ import time
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 
 import rclpy
 from rclpy.node import Node
@@ -25,13 +25,13 @@ from sensor_msgs.msg import JointState
 from std_msgs.msg import String
 
 from screw_dynamics_ros.cli.command_line import UnusableError, progress_bar
-from screw_dynamics_ros.cli.doctor.running_parameters import Configuration, read_configuration
+from screw_dynamics_ros.cli.doctor.running_parameters import read_configuration
 from screw_dynamics_ros.cli.doctor.running_payloads import read_payloads
+from screw_dynamics_ros.cli.doctor.session_data import SessionData
 from screw_dynamics_ros.core import Robot
 from screw_dynamics_ros.core.errors import ArgumentError
 from screw_dynamics_ros.core.types import Array
 from screw_dynamics_ros.nodes.model.running_model import joint_state_mapper
-from screw_dynamics_ros.ros.joint_states.mapper import JointStateMapper
 from screw_dynamics_ros.ros.joint_states.reader import from_message
 from screw_dynamics_ros.ros.names import NO_NODE, NO_NODE_IN_WORDS, UNDISCOVERED
 from screw_dynamics_ros.ros.process.start_parameters import check_arguments, reason
@@ -41,46 +41,6 @@ EVERY_STATE = QoSProfile(depth=2000, reliability=ReliabilityPolicy.BEST_EFFORT)
 SPIN_TIMEOUT_S = 0.05
 
 READABLE_NODE_NAMES = {UNDISCOVERED: 'a node whose name is not known', NO_NODE: NO_NODE_IN_WORDS}
-
-
-@dataclass(frozen=True)
-class SessionData:
-    """The recorded data of a running robot.
-
-    Attributes
-    ----------
-    text : str
-        Its description.
-    robot : Robot
-    mapper : JointStateMapper
-        Has a record of all it objects to.
-    arrivals : list of float
-        When joint states came [s].
-    states : list of (q, v, tau)
-        Those with efforts, in the order of `mapper.joints`.
-    configuration : Configuration
-        The configuration of the nodes of this package about efforts, if there are any.
-    joint_state_senders, transform_senders : list of str
-        Full names of nodes.
-    lacking : {'velocity' | 'effort': {joint: int}}
-        In how many messages the field of a joint was missing or not finite.
-    topics : {topic: list of types}
-        All there are.
-    nodes : list of str
-        Full names of all nodes.
-    """
-
-    text: str
-    robot: Robot
-    mapper: JointStateMapper
-    arrivals: list[float]
-    states: list[tuple[Array, ...]]
-    configuration: Configuration
-    joint_state_senders: list[str]
-    transform_senders: list[str]
-    lacking: dict[str, Counter[str]] = field(default_factory=dict)
-    topics: dict[str, list[str]] = field(default_factory=dict)
-    nodes: list[str] = field(default_factory=list)
 
 
 class Session:

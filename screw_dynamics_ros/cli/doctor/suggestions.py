@@ -16,7 +16,7 @@ import numpy as np
 
 from screw_dynamics_ros.cli.doctor.effort_suggestions import suggest_efforts
 from screw_dynamics_ros.cli.doctor.section import Section
-from screw_dynamics_ros.cli.doctor.session import SessionData
+from screw_dynamics_ros.cli.doctor.session_data import SessionData
 from screw_dynamics_ros.cli.doctor.suggestion import (
     BRINGUP,
     DYNAMICS,
@@ -119,6 +119,9 @@ def suggest_timeout(made: Suggestion, heard: SessionData) -> None:
 
 def suggest_transforms(made: Suggestion, heard: SessionData) -> None:
     """Leave transforms to the node that sends them."""
+    if heard.nodes is None or heard.transform_senders is None:
+        made.leave('publish_tf', 'a recording does not show which nodes send /tf')
+        return
     others = [
         name
         for name in (*heard.nodes, *heard.transform_senders)

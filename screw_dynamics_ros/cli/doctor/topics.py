@@ -11,7 +11,7 @@ import numpy as np
 
 from screw_dynamics_ros.cli.doctor.efforts import RecordedEfforts, efforts_section
 from screw_dynamics_ros.cli.doctor.section import Section
-from screw_dynamics_ros.cli.doctor.session import SessionData
+from screw_dynamics_ros.cli.doctor.session_data import SessionData
 from screw_dynamics_ros.core.description.robot_description import Finding
 from screw_dynamics_ros.core.description.ros2_control import unmet_condition
 from screw_dynamics_ros.nodes.model.scalar_joints import coordinates, scalar_joints
@@ -24,7 +24,8 @@ def topic_sections(heard: SessionData) -> Iterator[Section]:
     yield joint_states_section(heard)
     if heard.states:
         yield efforts_section(efforts(heard))
-    yield transforms_section(heard.transform_senders)
+    if heard.transform_senders is not None:
+        yield transforms_section(heard.transform_senders)
 
 
 def efforts(heard: SessionData, *, calibrated: bool = True) -> RecordedEfforts:

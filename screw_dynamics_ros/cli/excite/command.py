@@ -32,7 +32,9 @@ from screw_dynamics_ros.cli.command_line import (
     write_text,
 )
 from screw_dynamics_ros.cli.excite.motion_files import csv_text, sampled, yaml_text
+from screw_dynamics_ros.cli.recorded_joints import add_drives
 from screw_dynamics_ros.core import Robot, ScrewDynamicsError
+from screw_dynamics_ros.core.description import read_urdf
 from screw_dynamics_ros.core.measurement.identification.dynamics import EffortModel
 from screw_dynamics_ros.core.measurement.identification.dynamics.excitation import (
     Excitation,
@@ -42,6 +44,7 @@ from screw_dynamics_ros.core.measurement.identification.dynamics.motion_limits i
 from screw_dynamics_ros.core.measurement.identification.least_squares import described
 from screw_dynamics_ros.core.types import Array
 from screw_dynamics_ros.entry import INTERRUPTED
+from screw_dynamics_ros.nodes.parameters.robot_parameters import robot_parameters
 
 WRITTEN, REFUSED, BROKEN = 0, 1, 3
 EXIT_STATUS = (
@@ -62,10 +65,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
             raise UnusableError(
                 f'more than {MAX_POINTS} points; lower --rate, --period or --periods'
             )
-        robot = Robot.from_urdf(
-            read_description(options.description, options.description_arguments),
-            gravity=options.gravity,
+        description = read_urdf(
+            read_description(options.description, options.description_arguments)
         )
+        drives = robot_parameters(options.drives).drives(description)
+        robot = Robot(description, gravity=options.gravity, drives=drives)
         with progress_bar('excite') as progress:
             found = designed(robot, options, progress)
         print('\n'.join(lines(found, robot)))
@@ -163,6 +167,7 @@ def parse(arguments: Sequence[str]) -> argparse.Namespace:
     add = parser.add_argument
     add('description', type=Path, metavar='FILE', help='a URDF or xacro file')
     add_arguments_of(parser, 'description', 'FILE')
+    add_drives(parser)
     add(
         '--output',
         '-o',

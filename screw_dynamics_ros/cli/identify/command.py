@@ -21,7 +21,6 @@ from pathlib import Path
 
 from screw_dynamics_ros.cli.command_line import (
     UnusableError,
-    add_arguments_of,
     add_gravity,
     command_parser,
     names,
@@ -29,13 +28,13 @@ from screw_dynamics_ros.cli.command_line import (
     own_arguments,
     positive,
     progress_bar,
-    read_description,
     write_whole,
 )
 from screw_dynamics_ros.cli.identify import output_files, picture, report
+from screw_dynamics_ros.cli.identify.known_drives import known_robot, of_reported_efforts
 from screw_dynamics_ros.cli.identify.recordings import descriptions, of_robot
-from screw_dynamics_ros.cli.recorded_joints import add_recorded_joints
-from screw_dynamics_ros.core import Robot, ScrewDynamicsError
+from screw_dynamics_ros.cli.recorded_joints import add_recorded_robot, given_description
+from screw_dynamics_ros.core import ScrewDynamicsError
 from screw_dynamics_ros.core.measurement.identification.dynamics import (
     DynamicIdentification,
     EffortModel,
@@ -92,22 +91,21 @@ def identified(
     states = []
     for done, path in enumerate(paths):
         progress(done / (len(paths) + 1), f'reading {path.name}')
-        states.append(read_recording(path, options.topic, renamed=dict(options.rename)))
+        states.append(
+            read_recording(
+                path, options.topic, options.description_topic, renamed=dict(options.rename)
+            )
+        )
     progress(len(paths) / (len(paths) + 1), 'identifying')
-    text = (
-        descriptions(states)
-        if options.urdf is None
-        else read_description(options.urdf, options.urdf_arguments, 'urdf')
-    )
+    text = given_description(options) or descriptions(states)
     if text is None:
         raise UnusableError('no robot_description was recorded; give --urdf')
-    robot = Robot.from_urdf(text, gravity=options.gravity)
+    robot, calibration, notes = known_robot(text, options)
     load = known_payload(options)
-    notes: list[str] = []
     recordings = []
     for path, each in zip(paths, states):
         carried = load if path in options.loaded else None
-        recording, remarks = of_robot(each, robot, carried, options.leave_out)
+        recording, remarks = of_robot(each, robot, carried, options.leave_out, calibration)
         recordings.append(recording)
         notes += [f'{path.name}: {note}' for note in remarks]
     scale = robot.joint_names if options.scale == ('all',) else options.scale
@@ -128,7 +126,7 @@ def identified(
             measured_velocities=options.measured_velocities,
         ),
     )
-    return text, result, notes
+    return text, of_reported_efforts(result, calibration), notes
 
 
 def known_payload(options: argparse.Namespace) -> KnownLoad | None:
@@ -181,17 +179,8 @@ def parse(arguments: Sequence[str]) -> argparse.Namespace:
     parser = command_parser('identify', __doc__, EXIT_STATUS)
     add = parser.add_argument
     add('recordings', type=Path, nargs='+', metavar='RECORDING')
-    add(
-        '--urdf',
-        type=Path,
-        metavar='FILE',
-        help='description of the nominal robot (default: as recorded)',
-    )
-    add_arguments_of(parser, 'urdf', 'the FILE of --urdf')
-    add(
-        '--topic',
-        default='/joint_states',
-        help='topic of the joint states (default: /joint_states)',
+    add_recorded_robot(
+        parser, 'joints whose efforts and velocities are not used: their drives are not identified'
     )
     add(
         '--output',
@@ -259,9 +248,6 @@ def parse(arguments: Sequence[str]) -> argparse.Namespace:
         '--measured-velocities',
         action='store_true',
         help='use recorded velocities instead of derivatives of positions',
-    )
-    add_recorded_joints(
-        parser, 'joints whose efforts and velocities are not used: their drives are not identified'
     )
     add_gravity(parser)
     return parser.parse_args(own_arguments(arguments))

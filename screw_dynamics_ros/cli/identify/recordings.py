@@ -16,6 +16,7 @@ from screw_dynamics_ros.core.measurement.identification.dynamics import (
     JointRecording,
     KnownLoad,
 )
+from screw_dynamics_ros.core.types import Array
 from screw_dynamics_ros.ros.recordings.recording import Recording
 
 
@@ -24,13 +25,14 @@ def of_robot(
     robot: Robot,
     load: KnownLoad | None,
     left_out: Collection[str] = (),
+    calibration: tuple[Array | None, Array | None] = (None, None),
 ) -> tuple[JointRecording, list[str]]:
     """Return the recording in the order of the robot's joints, and what had to be left out.
 
     Joints that were not recorded stand still at `Robot.home`, without effort. States
     that repeat the stamp before, or lack the position of a joint that others have, are left out.
     Of joints that are `left_out`, efforts and velocities are not used, and positions only if all
-    are recorded.
+    are recorded. Efforts become torques by `calibration`, scale and offset (n,).
 
     Raises UnknownNameError if the recording has none of the joints.
     """
@@ -78,6 +80,8 @@ def of_robot(
     columns = [robot.joint_names.index(name) for name in known]
     for array, recorded in ((q, states.q[:, places]), (v, rates), (tau, efforts)):
         array[:, columns] = recorded[rows]
+    scale, offset = calibration
+    tau = tau * (1.0 if scale is None else scale) + (0.0 if offset is None else offset)
     return JointRecording(t[rows], q, v, tau, load=load), notes
 
 

@@ -21,7 +21,10 @@ import os
 import sys
 from collections.abc import Sequence
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
+
+import yaml
 
 from screw_dynamics_ros.cli.command_line import (
     UnusableError,
@@ -31,10 +34,16 @@ from screw_dynamics_ros.cli.command_line import (
     own_arguments,
     progress_bar,
 )
-from screw_dynamics_ros.cli.recorded_joints import add_recorded_joints, recorded_robot
+from screw_dynamics_ros.cli.recorded_joints import (
+    add_recorded_robot,
+    given_description,
+    recorded_robot,
+)
 from screw_dynamics_ros.core import ScrewDynamicsError
 from screw_dynamics_ros.entry import INTERRUPTED
+from screw_dynamics_ros.nodes.parameters.robot_parameters import robot_parameters
 from screw_dynamics_ros.registry import NODES, load
+from screw_dynamics_ros.ros.parameter_files import PARAMETERS
 from screw_dynamics_ros.ros.recordings.coverage import (
     check_coverage,
     refusals,
@@ -66,7 +75,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options = parse(given)
     heed_interrupts()
     try:
-        counts = replay(options, given[len(own_arguments(given)) :])
+        with TemporaryDirectory() as folder:
+            of_drives = drive_arguments(options, Path(folder))
+            counts = replay(options, [*of_drives, *given[len(own_arguments(given)) :]])
     except ScrewDynamicsError as error:
         print(f'refused: {error}', file=sys.stderr)
         return REFUSED
@@ -81,6 +92,16 @@ def main(arguments: Sequence[str] | None = None) -> int:
     return WRITTEN
 
 
+def drive_arguments(options: argparse.Namespace, folder: Path) -> list[str]:
+    """Return arguments for ROS with the parameters of --drives, without joints left out."""
+    if options.drives is None:
+        return []
+    file = folder / 'drives.yaml'
+    values = robot_parameters(options.drives, options.leave_out).values
+    file.write_text(yaml.safe_dump({'/**': {PARAMETERS: dict(values)}}), encoding='utf-8')
+    return ['--ros-args', '--params-file', str(file)]
+
+
 def replay(options: argparse.Namespace, ros_arguments: Sequence[str]) -> dict[str, int]:
     """Return how many messages were written on each topic."""
     unknown = [name for name in options.nodes if name not in REPLAYED]
@@ -91,7 +112,9 @@ def replay(options: argparse.Namespace, ros_arguments: Sequence[str]) -> dict[st
     with RecordingReader(options.recording) as reader:
         reader.check(options.topic, JOINT_STATE)
         rename_joints(reader, options.topic, dict(options.rename))
-        text = description(options, reader)
+        text = recorded_robot(
+            reader, options.description_topic, given_description(options), options.leave_out
+        )
         counts: dict[str, int] = {}
         now = 0
         with (
@@ -218,17 +241,6 @@ class Nodes:
             each.receive(data, received)
 
 
-def description(options: argparse.Namespace, reader: RecordingReader) -> str:
-    """Return the description to use; raises as `recorded_robot`."""
-    given = None
-    if options.urdf is not None:
-        try:
-            given = str(options.urdf.read_text(encoding='utf-8'))
-        except (OSError, UnicodeDecodeError) as error:
-            raise UnusableError(f'argument --urdf: cannot read {options.urdf}: {error}') from None
-    return recorded_robot(reader, options.description_topic, given, options.leave_out)
-
-
 def parse(arguments: Sequence[str]) -> argparse.Namespace:
     """Return the options of the command line."""
     parser = command_parser('replay', __doc__, EXIT_STATUS)
@@ -249,14 +261,7 @@ def parse(arguments: Sequence[str]) -> argparse.Namespace:
         metavar='A,B',
         help='parts of names of topics, such as external_torque (default: all)',
     )
-    add('--urdf', type=Path, metavar='FILE', help='description to use instead of the recorded one')
-    add(
-        '--topic',
-        default='/joint_states',
-        help='topic of the joint states (default: /joint_states)',
-    )
-    add('--description-topic', default='/robot_description', metavar='TOPIC')
-    add_recorded_joints(parser)
+    add_recorded_robot(parser)
     add(
         '--compression', choices=COMPRESSIONS, default='lz4', help='compression of the added chunks'
     )

@@ -16,7 +16,7 @@ of Hess and Soom (1990).
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any
 
@@ -31,6 +31,9 @@ if TYPE_CHECKING:
     from screw_dynamics_ros.core.description.robot_description import Joint, RobotDescription
 
 Vector = tuple[float, float, float]
+
+#: Pivots of a counterbalance.
+PIVOTS = ('counterbalance_on_parent', 'counterbalance_on_child')
 
 #: Of the pivots of a counterbalance, from the axis and from each other [m].
 MIN_LEVER = 1e-6
@@ -141,12 +144,11 @@ class Drive:
 
     def _check_counterbalance(self) -> None:
         """Refuse a counterbalance without two pivots, or pivots without a spring."""
-        pivots = ('counterbalance_on_parent', 'counterbalance_on_child')
-        given = [name for name in pivots if getattr(self, name) is not None]
+        given = [name for name in PIVOTS if getattr(self, name) is not None]
         acts = bool(self.counterbalance_preload or self.counterbalance_stiffness)
         if (len(given) == 2) != acts or len(given) == 1:
             raise ArgumentError(
-                f'Drive: a counterbalance needs {" and ".join(pivots)}, and counterbalance_preload '
+                f'Drive: a counterbalance needs {" and ".join(PIVOTS)}, and counterbalance_preload '
                 f'or counterbalance_stiffness; given are only {", ".join(given) or "the forces"}'
             )
         for name in given:
@@ -220,6 +222,39 @@ class Drive:
             bend = (2.0 * s) * (level * level) * (4.0 * s * squared * level - 1.0)
             result = result + above * (level * curvature + 2.0 * falling * slope + bend * sign)
         return result
+
+
+def drive_of(joint: str, values: Mapping[str, Any], described: Drive) -> Drive:
+    """Return the drive of a joint, of values by the names of the fields of `Drive`.
+
+    Zero means: friction as in the description, breakaway as coulomb, no rotor axis, no
+    counterbalance; an empty carrier means the parent link. Fields without a value are zero, or as in `Drive`.
+
+    Raises ArgumentError for values that cannot be, and other names.
+    """
+    names = [each.name for each in fields(Drive)]
+    unknown = [name for name in values if name not in names]
+    if unknown:
+        raise ArgumentError(
+            f'drives.{joint}: a drive has no {unknown[0]!r}, but {", ".join(names)}'
+        )
+    given: dict[str, Any] = dict(values)
+    for name in ('damping', 'coulomb'):
+        given[name] = given.get(name) or getattr(described, name)
+    for name in ('breakaway', 'carrier'):
+        given[name] = given.get(name) or None
+    acts = given.get('counterbalance_preload') or given.get('counterbalance_stiffness')
+    for name in ('rotor_axis', *PIVOTS):
+        vector = given.get(name) or ()
+        if not isinstance(vector, Sequence) or len(vector) not in (0, 3):
+            raise ArgumentError(f'drives.{joint}: {name} is {vector!r}; give three numbers')
+        is_given = any(vector) if name == 'rotor_axis' else acts and vector
+        given[name] = tuple(vector) if is_given else None
+    try:
+        return Drive(**given)
+    except ArgumentError as error:
+        text = str(error).removeprefix('Drive: ')
+        raise ArgumentError(f'drives.{joint}: {text}') from None
 
 
 def drives_of(

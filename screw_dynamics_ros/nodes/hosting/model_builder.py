@@ -15,7 +15,7 @@ from screw_dynamics_ros.core.types import Array
 from screw_dynamics_ros.nodes.hosting.output_group import BoundPlan, OutputGroup, planned
 from screw_dynamics_ros.nodes.model.actuated import actuated
 from screw_dynamics_ros.nodes.model.running_model import RunningModel, joint_state_mapper
-from screw_dynamics_ros.nodes.parameters import shared_parameters
+from screw_dynamics_ros.nodes.parameters.per_joint import effort_calibration
 from screw_dynamics_ros.ros.joint_states.mapper import JointStateMapper
 from screw_dynamics_ros.ros.parameters import Parameters
 from screw_dynamics_ros.ros.process.faults import FAULTS
@@ -87,7 +87,7 @@ class ModelBuilder:
             [output for plan in plans for output in plan.unbounded],
             {name: array for plan in plans for name, array in plan.parameters.items()},
         )
-        calibration = shared_parameters.effort_calibration(self._parameters, actuated(robot).sensed)
+        calibration = effort_calibration(self._parameters.values, actuated(robot).sensed)
         mapper = joint_state_mapper(
             robot,
             calibration=calibration,

@@ -24,6 +24,7 @@ from screw_dynamics_ros.nodes.parameters import (
     state_parameters,
 )
 from screw_dynamics_ros.nodes.parameters.gravity_parameters import PARAMETER
+from screw_dynamics_ros.nodes.parameters.per_joint import effort_calibration
 from screw_dynamics_ros.ros.compatibility import can_call_after_parameters_are_set
 from screw_dynamics_ros.ros.joint_states.mapper import JointStateMapper
 from screw_dynamics_ros.ros.joint_states.policies import Policies
@@ -89,7 +90,7 @@ class ModelParameters:
 
     def calibrate(self, mapper: JointStateMapper) -> None:
         """Set scale and offset of the efforts of a mapper; raises `ScrewDynamicsError`."""
-        calibration = shared_parameters.effort_calibration(self.declared, mapper.measured_joints)
+        calibration = effort_calibration(self.declared.values, mapper.measured_joints)
         mapper.calibrate(*calibration)
 
     def set_payload(self, values: Mapping[str, Any], duration: float) -> str:
@@ -109,7 +110,7 @@ class ModelParameters:
         robot: Robot | None = None
         if model is not None:
             robot = model.robot
-            shared_parameters.effort_calibration(self.declared, actuated(robot).sensed, values)
+            effort_calibration({**self.declared.values, **values}, actuated(robot).sensed)
         payload_parameters.check(self.declared, values, robot)
         self._check_elsewhere(values)
 

@@ -12,7 +12,7 @@ from typing import Any
 from rclpy.node import Node
 
 from screw_dynamics_ros.core import ArgumentError, Drive
-from screw_dynamics_ros.core.description.drives import NO_DRIVE, drives_of
+from screw_dynamics_ros.core.description.drives import NO_DRIVE, drive_of, drives_of
 from screw_dynamics_ros.core.description.robot_description import RobotDescription
 from screw_dynamics_ros.ros.parameters import Parameters, Specification
 
@@ -190,35 +190,11 @@ class DriveParameters:
 
     def _drive(self, joint: str, described: Drive, changed: Values | None = None) -> Drive:
         """Return the drive of a joint; friction defaults to that of the description."""
-        value = {}
+        values = {}
         for specification in TABLE:
             name = f'drives.{joint}.{specification.name}'
-            value[specification.name] = (changed or {}).get(name, self._parameters[name])
-        pivots = value['counterbalance_preload'] or value['counterbalance_stiffness']
-        try:
-            return Drive(
-                rotor_inertia=value['rotor_inertia'],
-                gear_ratio=value['gear_ratio'],
-                armature=value['armature'],
-                damping=value['damping'] or described.damping,
-                coulomb=value['coulomb'] or described.coulomb,
-                breakaway=value['breakaway'] or None,
-                stribeck_speed=value['stribeck_speed'],
-                smoothing=value['smoothing'],
-                rotor_axis=tuple(value['rotor_axis']) if any(value['rotor_axis']) else None,
-                carrier=value['carrier'] or None,
-                spring_stiffness=value['spring_stiffness'],
-                spring_position=value['spring_position'],
-                counterbalance_on_parent=tuple(value['counterbalance_on_parent'])
-                if pivots
-                else None,
-                counterbalance_on_child=tuple(value['counterbalance_on_child']) if pivots else None,
-                counterbalance_preload=value['counterbalance_preload'],
-                counterbalance_stiffness=value['counterbalance_stiffness'],
-            )
-        except ArgumentError as error:
-            text = str(error).removeprefix('Drive: ')
-            raise ArgumentError(f'drives.{joint}: {text}') from None
+            values[specification.name] = (changed or {}).get(name, self._parameters[name])
+        return drive_of(joint, values, described)
 
     def _refuse_others(self, node: Node) -> None:
         """Refuse parameters of other joints and unknown names, which would be ignored."""

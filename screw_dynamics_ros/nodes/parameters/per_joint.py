@@ -7,17 +7,19 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from screw_dynamics_ros.core.errors import ArgumentError, UnknownNameError
 from screw_dynamics_ros.core.types import Array
 from screw_dynamics_ros.ros.names import shorten
-from screw_dynamics_ros.ros.parameters import Parameters
 from screw_dynamics_ros.ros.status import Level, Status
 
-Values = Mapping[str, Any] | Parameters  # by name
+if TYPE_CHECKING:
+    from screw_dynamics_ros.ros.parameters import Parameters
+
+    Values = Mapping[str, Any] | Parameters  # by name
 
 
 @dataclass(frozen=True)
@@ -87,3 +89,22 @@ class PerJoint:
             status.report(
                 Level.ERROR, f'{self.names}: the robot has no joint {shorten(absent)}; correct it'
             )
+
+
+#: How efforts become torques: torque = scale * effort + offset.
+EFFORTS = PerJoint('effort_joints', ('effort_scale', 'effort_offset'), may_repeat=True)
+
+
+def effort_calibration(
+    values: Mapping[str, Any], joints: Sequence[str]
+) -> tuple[Array | None, Array | None]:
+    """Return scale and offset (n,) of the efforts of `joints`, None where there is nothing to do.
+
+    Raises what `PerJoint.check` raises.
+    """
+    EFFORTS.check(values, joints)
+    scale, offset = (
+        EFFORTS.array(name, values, joints, neutral) if values[name] else None
+        for name, neutral in (('effort_scale', 1.0), ('effort_offset', 0.0))
+    )
+    return scale, offset

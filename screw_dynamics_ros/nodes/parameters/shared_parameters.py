@@ -5,12 +5,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
-
 from screw_dynamics_ros.core.compile.kernels import BACKENDS
 from screw_dynamics_ros.core.measurement.estimation.effort_terms import TERMS
-from screw_dynamics_ros.core.types import Array
 from screw_dynamics_ros.nodes.parameters import (
     closure_parameters,
     drive_parameters,
@@ -18,11 +14,8 @@ from screw_dynamics_ros.nodes.parameters import (
     payload_parameters,
     state_parameters,
 )
-from screw_dynamics_ros.nodes.parameters.per_joint import PerJoint
 from screw_dynamics_ros.ros.parameters import Parameters, Specification
 from screw_dynamics_ros.ros.process.executor import EXECUTORS
-
-EFFORTS = PerJoint('effort_joints', ('effort_scale', 'effort_offset'), may_repeat=True)
 
 ROBOT_DESCRIPTION = Specification(
     'robot_description',
@@ -128,21 +121,3 @@ TABLE = (
 def effort_shares(parameters: Parameters) -> list[float]:
     """Return 1 for each of `TERMS` that the efforts contain, else 0."""
     return [float(term in parameters['effort_terms']) for term in TERMS]
-
-
-def effort_calibration(
-    parameters: Parameters,
-    joints: Sequence[str],
-    changes: dict[str, Any] | None = None,
-) -> tuple[Array | None, Array | None]:
-    """Return scale and offset of the efforts of `joints`, (n,) each, None if not set.
-
-    Raises as `PerJoint.check`.
-    """
-    values = {**parameters.values, **(changes or {})}
-    EFFORTS.check(values, joints)
-    scale, offset = (
-        EFFORTS.array(name, values, joints, neutral) if values[name] else None
-        for name, neutral in (('effort_scale', 1.0), ('effort_offset', 0.0))
-    )
-    return scale, offset

@@ -28,6 +28,8 @@ from screw_dynamics_ros.ros.recordings.sources import (
 from screw_dynamics_ros.ros.recordings.tables import TABLES, Table
 
 BLOCK_SIZE = 8192  # messages
+SUFFIXES = ('.mcap', '.db3', ROS_1, *TABLES)  # of recordings that are files
+METADATA = 'metadata.yaml'  # in those that are folders
 
 
 class Block(NamedTuple):
@@ -201,3 +203,8 @@ def opened(path: Path) -> Source:
     if path.suffix in TABLES:
         return Table(path)
     return Ros1Bag(path) if path.suffix == ROS_1 else Ros2Bag(path)
+
+
+def is_recording(path: Path) -> bool:
+    """Whether a path has the name of a recording, or is a folder with one."""
+    return path.suffix in SUFFIXES or (path / METADATA).is_file()

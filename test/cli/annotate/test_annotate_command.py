@@ -448,3 +448,39 @@ def test_a_table_of_joint_states(tmp_path, recorded, motion, name):
     assert stamps == numbers_of(found['/joint_states'])[0]
     assert np.abs(np.array(stamps) - t).max() < 500  # ns, of seconds as float64
     np.testing.assert_array_equal(numbers_of(found['/joint_states'])[1], tau)
+
+
+def test_drives_of_a_file(tmp_path, recorded, motion):
+    """Currents by their scales are the torques that were recorded; a rotor takes part of them."""
+    import yaml
+
+    names, t, q, v, tau = motion
+    arm, scale = list(names[:7]), np.array([5.0, -8.0, 6.0, 12.0, 3.0, 4.0, 2.0])
+    currents = tau.copy()
+    currents[:, :7] = (tau[:, :7] - 0.5) / scale
+    parameters = {
+        'effort_joints': arm,
+        'effort_scale': scale.tolist(),
+        'effort_offset': [0.5] * 7,
+        'drive_joints': arm[:1],
+        'drives': {arm[0]: {'damping': 2.0, 'coulomb': 0.3}},
+        'effort_terms': ['gravity', 'coriolis', 'inertia', 'payload'],
+    }
+    (tmp_path / 'drives.yaml').write_text(yaml.safe_dump({'/**': {'ros__parameters': parameters}}))
+    with writing(tmp_path / 'currents', {'/joint_states': JOINT_STATE}) as put:
+        for k, stamp in enumerate(t.tolist()):
+            put('/joint_states', stamp, joint_state(stamp, names, q[k], v[k], currents[k]))
+    options = ['--outputs', 'external_torque,friction', *OBSERVER]
+    terms = ['--set', 'effort_terms=gravity,coriolis,inertia,payload']
+    assert main([str(recorded()), '-o', str(tmp_path / 'a.mcap'), *options, *terms]) == WRITTEN
+    options += ['--urdf', str(urdf_path('panda')), '--drives', str(tmp_path / 'drives.yaml')]
+    source, target = str(tmp_path / 'currents'), str(tmp_path / 'b.mcap')
+    assert main([source, '-o', target, *options]) == WRITTEN
+    expected, found = contents(tmp_path / 'a.mcap'), contents(target)
+    topic = '/wrench_estimator/external_torque'
+    np.testing.assert_allclose(
+        numbers_of(found[topic])[1], numbers_of(expected[topic])[1], rtol=1e-9, atol=1e-9
+    )
+    friction = numbers_of(found['/dynamics/friction'])[1][:, 0]
+    expected = 2.0 * v[:, 0] + 0.3 * v[:, 0] / np.hypot(v[:, 0], 0.01)
+    np.testing.assert_allclose(friction, expected, rtol=1e-9)

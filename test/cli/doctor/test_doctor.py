@@ -21,7 +21,7 @@ from screw_dynamics_ros.cli.doctor import command as doctor
 from screw_dynamics_ros.cli.doctor.command import BROKEN, HEALTHY, ILL
 from screw_dynamics_ros.cli.doctor.description_report import carried_masses
 from screw_dynamics_ros.cli.doctor.efforts import RecordedEfforts, efforts_section
-from screw_dynamics_ros.cli.doctor.running_parameters import Configuration
+from screw_dynamics_ros.cli.doctor.session_data import Configuration
 from screw_dynamics_ros.core import Robot
 from screw_dynamics_ros.core.description.rigid_body import RigidBody
 from screw_dynamics_ros.core.motion.control.joint_gains import middle_of_range
@@ -456,7 +456,7 @@ class TestRunningRobot:
             report, _ = run('/still').communicate(timeout=2 * DEADLINE)
         finally:
             node.process.send_signal(signal.SIGCONT)
-        assert 'no node says what they contain; effort_terms: [gravity, ' in report
+        assert 'nothing says what they contain; effort_terms: [gravity, ' in report
         assert '0 errors' in report
 
     @pytest.mark.parametrize('presses', [1, 2])

@@ -18,8 +18,8 @@ from sensor_msgs.msg import JointState
 
 from screw_dynamics_ros.cli.command_line import UnusableError
 from screw_dynamics_ros.cli.doctor import suggestion, suggestions
-from screw_dynamics_ros.cli.doctor.running_parameters import Configuration
-from screw_dynamics_ros.cli.doctor.session import SessionData, without
+from screw_dynamics_ros.cli.doctor.session import without
+from screw_dynamics_ros.cli.doctor.session_data import Configuration, SessionData
 from screw_dynamics_ros.core import Robot
 from screw_dynamics_ros.core.measurement.estimation.effort_terms import TERMS
 from screw_dynamics_ros.nodes.model.running_model import joint_state_mapper

@@ -258,3 +258,66 @@ def test_what_is_missing_is_named(tmp_path, states, capsys):
     for wrong in (['--hold', 'mass'], ['--held-out', '0.9'], ['--cutoff', '-1']):
         with pytest.raises(SystemExit):
             main([run, *wrong])
+
+
+def test_drives_that_are_known(tmp_path, states, capsys):
+    """Fixed by --hold, scales applied; what is written is for the efforts as they are reported."""
+    scale, offset = np.array([12.0, -1.0]), np.array([1.5, -0.25])
+    run = saved(tmp_path, states, tau=(states['tau'] - offset) / scale)
+    names = ('armature', 'damping', 'coulomb')
+    parameters = {
+        'drive_joints': list(DRIVES),
+        'drives': {j: {name: getattr(d, name) for name in names} for j, d in DRIVES.items()},
+        'effort_joints': list(DRIVES),
+        'effort_scale': scale.tolist(),
+        'effort_offset': offset.tolist(),
+    }
+    file = tmp_path / 'known.yaml'
+    file.write_text(yaml.safe_dump({'/**': {'ros__parameters': parameters}}))
+    options = [run, '--urdf', str(PLANAR), *DOWN, '--drives', str(file), '-o', str(tmp_path / 'o')]
+    assert main([*options, '--hold', 'armature,friction,offset']) == WRITTEN
+    out = capsys.readouterr().out
+    assert 'efforts are scaled by' in out
+    assert 'WARNING' not in out
+    text = (tmp_path / 'o' / 'drives.yaml').read_text()
+    found = yaml.safe_load(text)['/**']['ros__parameters']
+    assert found['effort_scale'] == scale.tolist()
+    assert found['effort_offset'] == pytest.approx(offset.tolist())
+    for joint, drive in DRIVES.items():
+        assert {name: found['drives'][joint][name] for name in names} == {
+            name: getattr(drive, name) for name in names
+        }
+    # as a prior, with a scale that is half of the right one
+    parameters['effort_scale'] = (scale / [2.2, 1.0]).tolist()
+    parameters['effort_offset'] = [0.0, 0.0]
+    file.write_text(yaml.safe_dump({'/**': {'ros__parameters': parameters}}))
+    assert main(options) == WRITTEN
+    text = (tmp_path / 'o' / 'drives.yaml').read_text()
+    found = yaml.safe_load(text)['/**']['ros__parameters']
+    assert found['effort_scale'] == pytest.approx(scale.tolist(), rel=0.03)
+    assert found['effort_offset'] == pytest.approx(offset.tolist(), abs=0.2)
+
+
+def test_a_condition_on_the_description_and_terms(tmp_path, states, capsys):
+    """Efforts without gravity as in the preset ur; scales are not used if it is not met."""
+    text = PLANAR.read_text().replace(
+        '</robot>',
+        '<ros2_control name="x" type="system"><hardware><plugin>x</plugin>'
+        '<param name="currents">false</param></hardware></ros2_control></robot>',
+    )
+    (tmp_path / 'robot.urdf').write_text(text)
+    still = Robot.from_urdf(PLANAR, gravity=GRAVITY).gravity_torques(states['q'])
+    run = saved(tmp_path, states, tau=states['tau'] - still)
+    for met, terms, status, message in (
+        ('false', ['coriolis', 'friction', 'inertia'], WRITTEN, 'efforts do not contain gravity'),
+        ('true', ['coriolis', 'friction', 'inertia'], WRITTEN, 'effort_condition of'),
+        ('false', ['gravity', 'coriolis', 'inertia'], REFUSED, 'efforts without friction'),
+    ):
+        parameters = {'effort_condition': f'currents={met}', 'effort_terms': terms}
+        file = tmp_path / 'known.yaml'
+        file.write_text(yaml.safe_dump({'/**': {'ros__parameters': parameters}}))
+        urdf = ['--urdf', str(tmp_path / 'robot.urdf'), *DOWN, '--drives', str(file)]
+        assert main([run, *urdf]) == status
+        captured = capsys.readouterr()
+        assert message in captured.out + captured.err
+        assert ('R2' in captured.out) == (met == 'true')  # gravity is not in these efforts

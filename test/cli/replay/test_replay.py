@@ -170,7 +170,7 @@ def test_descriptions_that_are_refused(tmp_path, recorded, capsys):
     ('options', 'text'),
     [
         (['--nodes', 'simulator'], "'simulator': choose of wrench_estimator"),
-        (['--urdf', '/none.urdf'], 'cannot read /none.urdf'),
+        (['--urdf', '/none.urdf'], 'cannot read the description /none.urdf'),
         (['--topics', 'torqe'], 'no topic has torqe'),
         (['--ros-args', '-p', 'x'], 'arguments after --ros-args'),
     ],
@@ -215,3 +215,23 @@ def test_signals_are_left_to_the_command(tmp_path, monkeypatch, recorded):
     )
     assert main([str(recorded), '-o', str(tmp_path / 'out.mcap')]) == WRITTEN
     assert set(found) == {SignalHandlerOptions.NO}
+
+
+def test_drives_of_a_file(tmp_path, recorded):
+    """As a parameter file of the nodes; what is left out has no drive and no scale."""
+    text = """/**:
+  ros__parameters:
+    backend: python
+    drive_joints: [joint1, joint2]
+    drives: {joint1: {coulomb: 0.5}, joint2: {damping: 2.0}}
+    effort_joints: [joint1, joint2]
+    effort_scale: [3.0, -2.0]
+"""
+    (tmp_path / 'drives.yaml').write_text(text)
+    drives = ['--drives', str(tmp_path / 'drives.yaml')]
+    assert main([str(recorded), '-o', str(tmp_path / 'a.mcap'), *drives]) == WRITTEN
+    arguments = ['--ros-args', '--params-file', str(tmp_path / 'drives.yaml')]
+    assert main([str(recorded), '-o', str(tmp_path / 'b.mcap'), *arguments]) == WRITTEN
+    assert published(tmp_path / 'a.mcap') == published(tmp_path / 'b.mcap')
+    options = [str(recorded), '--leave-out', 'joint2', *drives]
+    assert main([*options, '-o', str(tmp_path / 'c.mcap')]) == WRITTEN

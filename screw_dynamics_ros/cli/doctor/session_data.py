@@ -1,0 +1,119 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""What `doctor` knows of a robot, running or recorded, before it is evaluated."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from screw_dynamics_ros.core import Robot
+from screw_dynamics_ros.core.description.rigid_body import RigidBody
+from screw_dynamics_ros.core.types import Array
+from screw_dynamics_ros.ros.joint_states.mapper import JointStateMapper
+
+#: What measured efforts contain, if nothing is said.
+TERMS = ('gravity', 'coriolis', 'friction', 'inertia', 'payload')
+
+
+@dataclass(frozen=True)
+class Configuration:
+    """Parameters of running nodes.
+
+    Attributes
+    ----------
+    values : mapping
+        Those that some node has, by name.
+    owners : mapping
+        The full name of that node, by the name of the parameter.
+    silent : tuple of str
+        Full names of the nodes that did not answer, or not everything.
+    carried : mapping
+        What links carry and the full name of the node that says so, by link: more recent than the
+        parameters (`running_payloads`).
+    """
+
+    values: Mapping[str, Any] = field(default_factory=dict)
+    owners: Mapping[str, str] = field(default_factory=dict)
+    silent: tuple[str, ...] = ()
+    carried: Mapping[str, tuple[RigidBody, str]] = field(default_factory=dict)
+
+    @property
+    def terms(self) -> tuple[str, ...]:
+        """What the measured efforts contain."""
+        return tuple(term for term in self.values.get('effort_terms', TERMS) if term)
+
+    @property
+    def gravity(self) -> tuple[float, ...] | None:
+        """Acceleration of free fall [m/s^2]; None if nobody says."""
+        return tuple(self.values['gravity']) if len(self.values.get('gravity', ())) == 3 else None
+
+    @property
+    def payloads(self) -> dict[str, tuple[RigidBody, str]]:
+        """What links carry, and the node that says so, by link; of parameters without inertia."""
+        if self.carried:
+            return {link: each for link, each in self.carried.items() if each[0].mass}
+        mass, link = self.values.get('payload_mass'), self.values.get('payload_link')
+        if not (mass and link):
+            return {}
+        center = self.values.get('payload_center_of_mass', (0.0, 0.0, 0.0))
+        body = RigidBody(mass, np.array(center), np.zeros((3, 3)))
+        return {link: (body, self.owners['payload_mass'])}
+
+    def calibrated(self, joints: list[str], efforts: np.ndarray) -> np.ndarray:
+        """Return efforts (samples, joints) as torques [N m, N], as the nodes make them."""
+        torques = efforts.copy()
+        named = [joint for joint in self.values.get('effort_joints', ()) if joint]
+        for name, apply in (('effort_scale', np.multiply), ('effort_offset', np.add)):
+            for joint, number in zip(named, self.values.get(name) or ()):
+                if joint in joints:
+                    column = torques[:, joints.index(joint)]
+                    apply(column, number, out=column)
+        return torques
+
+
+@dataclass(frozen=True)
+class SessionData:
+    """The data of a robot that runs, or was recorded.
+
+    Attributes
+    ----------
+    text : str
+        Its description.
+    robot : Robot
+    mapper : JointStateMapper
+        Has a record of all it objects to.
+    arrivals : list of float
+        When joint states came [s].
+    states : list of (q, v, tau)
+        Those with efforts, in the order of `mapper.joints`.
+    configuration : Configuration
+        The configuration of the nodes of this package about efforts, if there are any.
+    joint_state_senders : list of str
+        Full names of nodes; the topic of a recording.
+    transform_senders : list of str or None
+        Full names of nodes; None if they are not known, as of a recording.
+    lacking : {'velocity' | 'effort': {joint: int}}
+        In how many messages the field of a joint was missing or not finite.
+    topics : {topic: list of types}
+        All there are.
+    nodes : list of str or None
+        Full names of all nodes; None if they are not known.
+    """
+
+    text: str
+    robot: Robot
+    mapper: JointStateMapper
+    arrivals: list[float]
+    states: list[tuple[Array, ...]]
+    configuration: Configuration
+    joint_state_senders: list[str]
+    transform_senders: list[str] | None
+    lacking: dict[str, Counter[str]] = field(default_factory=dict)
+    topics: dict[str, list[str]] = field(default_factory=dict)
+    nodes: list[str] | None = field(default_factory=list)

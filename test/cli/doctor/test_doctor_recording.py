@@ -1,0 +1,121 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""`doctor` on recordings: a table of poses at rest, with torques of Pinocchio."""
+
+import numpy as np
+import pytest
+import yaml
+
+from screw_dynamics_ros.cli.doctor.command import BROKEN, HEALTHY, ILL, main
+from support.robots import urdf_path
+
+PANDA = urdf_path('panda')
+CURRENT = np.array([5.0, -8.0, 6.0, 12.0, 3.0, 4.0, 2.0, 1.0])  # N m/A
+ARM = [f'panda_joint{k}' for k in range(1, 8)]
+NAMES = [*ARM, 'panda_finger_joint1']
+
+
+@pytest.fixture(scope='module')
+def rest():
+    """Return t, q and torques of gravity of a robot that rests in six poses for 20 samples each."""
+    pinocchio = pytest.importorskip('pinocchio')
+    model = pinocchio.buildModelFromUrdf(str(PANDA))
+    data, random = model.createData(), np.random.default_rng(3)
+    q, g = [], []
+    for _ in range(6):
+        arm = random.uniform(-1.0, 1.0, 7) + [0, 0, 0, -1.5, 0, 1.5, 0]
+        torque = pinocchio.computeGeneralizedGravity(model, data, np.r_[arm, 0.02, 0.02])
+        q.append(np.r_[arm, 0.02])
+        g.append(np.r_[torque[:7], torque[7] + torque[8]])  # a mimic joint follows
+    return np.arange(120) * 0.02, *(np.repeat(each, 20, axis=0) for each in (q, g))
+
+
+def table(path, t, q, effort, names=NAMES, skip=()):
+    """Write a CSV with semicolons."""
+    columns = {'t': t}
+    for k, name in enumerate(names):
+        columns[f'{name}.position'] = q[:, k]
+        if name not in skip:
+            columns[f'{name}.effort'] = effort[:, k]
+    rows = [';'.join(columns), *(';'.join(map(str, row)) for row in zip(*columns.values()))]
+    path.write_text('\n'.join(rows).replace('.', ',').replace(',position', '.position')
+                    .replace(',effort', '.effort'))  # fmt: skip
+    return str(path)
+
+
+def mean(q, g):
+    """Return the mean torques of the samples in which the robot has not jumped."""
+    return g[~np.r_[False, np.diff(q, axis=0).any(axis=1)]].mean(axis=0)
+
+
+def efforts_of(text):
+    """Return {joint: (reported, model)} of the printed table."""
+    rows = [line.split() for line in text.split('efforts at rest')[1].splitlines()]
+    return {row[0]: tuple(map(float, row[1:])) for row in rows if row and row[0] in NAMES}
+
+
+def test_torques_at_rest(tmp_path, rest, capsys):
+    t, q, g = rest
+    path = table(tmp_path / 'run.csv', t, q, g)
+    assert main([path, '--urdf', str(PANDA)]) == HEALTHY
+    text = capsys.readouterr().out
+    assert '50.0 Hz, longest gap 20.0 ms' in text
+    assert '120 states of 8 joints out of 120 messages' in text
+    assert '/tf' not in text
+    for k, name in enumerate(NAMES):
+        assert efforts_of(text)[name] == pytest.approx((mean(q, g)[k],) * 2, abs=1e-3)
+
+
+def test_currents_become_torques_by_a_suggested_file(tmp_path, rest, capsys):
+    t, q, g = rest
+    path = table(tmp_path / 'run.csv', t, q, g / CURRENT)
+    options = [path, '--urdf', str(PANDA)]
+    assert main([*options, '--suggest', str(tmp_path / 'p.yaml')]) == HEALTHY
+    assert 'efforts: are near zero' in capsys.readouterr().out
+    content = yaml.safe_load((tmp_path / 'p.yaml').read_text())['/**']['ros__parameters']
+    found = dict(zip(content['effort_joints'], content['effort_scale']))
+    for name, scale in zip(ARM[1:4], CURRENT[1:4]):  # gravity loads no others enough
+        assert found[name] == pytest.approx(scale, rel=1e-3)
+    assert (
+        'publish_tf'
+        not in yaml.safe_load((tmp_path / 'p.yaml').read_text()).get(
+            '/**/kinematics', {'ros__parameters': {}}
+        )['ros__parameters']
+    )
+    assert main([*options, '--drives', str(tmp_path / 'p.yaml')]) == HEALTHY
+    text = capsys.readouterr().out
+    assert 'WARNING joint panda_joint' not in text
+    for k, name in enumerate(ARM[1:4], 1):
+        assert efforts_of(text)[name] == pytest.approx((mean(q, g)[k],) * 2, abs=5e-3)
+
+
+def test_joints_without_states_are_left_out(tmp_path, rest, capsys):
+    t, q, g = rest
+    names = [f'left_{name}' for name in ARM]
+    path = table(tmp_path / 'run.csv', t, q, g, names)
+    options = [path, '--urdf', str(PANDA)]
+    for name in ARM:
+        options += ['--rename', f'left_{name}:={name}']
+    assert main(options) == ILL
+    text = capsys.readouterr().out
+    assert 'never reported: panda_finger_joint1' in text
+    assert main([*options, '--leave-out', 'panda_finger_joint1']) == HEALTHY
+    assert efforts_of(capsys.readouterr().out).keys() == set(ARM)
+    assert main([*options, '--rename', 'elbow:=x']) == ILL
+    assert "no joint 'elbow'" in capsys.readouterr().err
+
+
+def test_what_cannot_be_examined(tmp_path, rest, capsys):
+    t, q, g = rest
+    assert main([str(tmp_path / 'none.csv'), '--urdf', str(PANDA)]) == ILL
+    assert 'recording refused: cannot read' in capsys.readouterr().err
+    path = table(tmp_path / 'run.csv', t, q, g)
+    assert main([path]) == ILL
+    assert 'give --urdf' in capsys.readouterr().err
+    assert main([path, '--urdf', str(tmp_path / 'none.urdf')]) == BROKEN
+    assert main([path, '--urdf', str(PANDA), '--drives', str(tmp_path / 'none.yaml')]) == ILL
+    assert '--drives: ' in capsys.readouterr().err
+    with pytest.raises(SystemExit):
+        main([str(PANDA), '--rename', 'a:=b'])
+    assert '--rename is for recordings' in capsys.readouterr().err
