@@ -16,7 +16,7 @@ of Hess and Soom (1990).
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any
 
@@ -228,7 +228,8 @@ def drive_of(joint: str, values: Mapping[str, Any], described: Drive) -> Drive:
     """Return the drive of a joint, of values by the names of the fields of `Drive`.
 
     Zero means: friction as in the description, breakaway as coulomb, no rotor axis, no
-    counterbalance; an empty carrier means the parent link. Fields without a value are zero, or as in `Drive`.
+    counterbalance; an empty carrier means the parent link. Fields without a value are zero, or as
+    in `Drive`.
 
     Raises ArgumentError for values that cannot be, and other names.
     """
@@ -245,10 +246,10 @@ def drive_of(joint: str, values: Mapping[str, Any], described: Drive) -> Drive:
         given[name] = given.get(name) or None
     acts = given.get('counterbalance_preload') or given.get('counterbalance_stiffness')
     for name in ('rotor_axis', *PIVOTS):
-        vector = given.get(name) or ()
-        if not isinstance(vector, Sequence) or len(vector) not in (0, 3):
+        vector = given.get(name, ())
+        if np.shape(vector) not in ((0,), (3,)):
             raise ArgumentError(f'drives.{joint}: {name} is {vector!r}; give three numbers')
-        is_given = any(vector) if name == 'rotor_axis' else acts and vector
+        is_given = any(vector) if name == 'rotor_axis' else acts and len(vector)
         given[name] = tuple(vector) if is_given else None
     try:
         return Drive(**given)
