@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from screw_dynamics_ros.core.arms.families.chain import SerialChain
 from screw_dynamics_ros.core.arms.families.chain_solutions import ChainSolutions
@@ -58,15 +59,23 @@ class LimitImages:
         held[list(moving)] = False
         self._lower = np.where(held, -np.inf, chain.lower)
         self._upper = np.where(held, np.inf, chain.upper)
+        self._low, self._high = self._lower - LIMIT_TOLERANCE, self._upper + LIMIT_TOLERANCE
         turning = np.array(chain.turns) & ~held
         endless = np.isinf(self._lower) & np.isinf(self._upper)
         #: Joints with limits that have images at all: others are where they are.
         self._turning = np.flatnonzero(turning & ~endless)
+        self._limits = self._low[self._turning], self._high[self._turning]
+        ranges = self._limits[1] - self._limits[0]
+        #: Those of which one image is given at most, the one next to zero.
+        self._single = np.isinf(ranges) | (not images)
+        self._has_single = bool(self._single.any())
         #: Whether no joint has limits.
         self.free = bool(endless.all())
         #: Whether angles within half a turn have no other image within the limits.
         simple = (self._lower >= -np.pi) & (self._upper <= np.pi) | ~turning
         self.simple = bool((simple | endless).all())
+        #: Whether solutions within the limits stay where they are, without other images.
+        self._stay = bool((self._single | (ranges < FULL_TURN - LIMIT_TOLERANCE)).all())
 
     def apply(self, found: ChainSolutions) -> tuple[Array, Array | slice, tuple[Array, Array]]:
         """Return joint positions (k, n) within, which solution each one is, and the others.
@@ -81,41 +90,72 @@ class LimitImages:
         q = found.q
         if not len(q) or self.free or (self.simple and found.inside):
             return q, EVERY, NONE_OUTSIDE
-        source = np.arange(len(q))
-        lower, upper = self._lower - LIMIT_TOLERANCE, self._upper + LIMIT_TOLERANCE
-        for k in self._turning.tolist():
-            first, count = self._images_of(k, q[:, k])
-            if (count == 1).all() and not first.any():
-                continue
-            if count.sum() > MAX_IMAGES:
-                raise ArgumentError(
-                    f'joint limits of many turns leave room for more than {MAX_IMAGES} images of '
-                    f'the solutions, for joint {self.chain.joint_names[k]!r} among others; ask for '
-                    'one of each: images=False'
-                )
-            first, count = first.astype(int), count.astype(int)
-            offset = np.arange(count.sum()) - np.repeat(np.cumsum(count) - count, count)
-            turns = np.repeat(first, count) + offset
-            # without an image within, the joint stays where it is, outside
-            none = np.flatnonzero(count == 0)
-            rows = np.concatenate([np.repeat(np.arange(len(q)), count), none])
-            order = np.argsort(rows, kind='stable')
-            turns = np.concatenate([turns, np.zeros(len(none), dtype=int)])[order]
-            q, source = q[rows[order]], source[rows[order]]
-            q[:, k] += FULL_TURN * turns
-        inside = ((q >= lower) & (q <= upper)).all(axis=1)
-        _, first = np.unique(source[~inside], return_index=True)
-        without = first[~np.isin(source[~inside][first], source[inside])]
-        outside = q[~inside][without], found.branches[source[~inside][without]]
-        return np.clip(q[inside], self._lower, self._upper), source[inside], outside
+        if self._stay and self._are_inside(q).all():
+            return self._clipped(q), EVERY, NONE_OUTSIDE
+        q, source = self._images_of(q)
+        inside = self._are_inside(q)
+        if inside.all():
+            return self._clipped(q), source, NONE_OUTSIDE
+        missing = np.ones(len(found), dtype=bool)
+        missing[source[inside]] = False
+        outside = q[np.searchsorted(source, np.flatnonzero(missing))], found.branches[missing]
+        return self._clipped(q[inside]), source[inside], outside
 
-    def _images_of(self, k: int, angles: Array) -> tuple[Array, Array]:
-        """Return by how many turns the first image of angles (m,) of joint k is off; how many."""
-        first = np.ceil((self._lower[k] - LIMIT_TOLERANCE - angles) / FULL_TURN)
-        last = np.floor((self._upper[k] + LIMIT_TOLERANCE - angles) / FULL_TURN)
-        if not self._images or np.isinf(first[0]) or np.isinf(last[0]):
-            return np.clip(0.0, first, last), (first <= last).astype(float)
-        return first, np.maximum(last - first + 1.0, 0.0)
+    def _clipped(self, q: Array) -> Array:
+        """Return configurations without what the tolerance lets them be outside."""
+        clipped: Array = np.minimum(np.maximum(q, self._lower), self._upper)  # faster than clip
+        return clipped
+
+    def _are_inside(self, q: Array) -> NDArray[np.bool_]:
+        """Return which configurations (k, n) are within the limits."""
+        return np.asarray(((q >= self._low) & (q <= self._high)).all(axis=1))
+
+    def _images_of(self, q: Array) -> tuple[Array, NDArray[np.int64]]:
+        """Return the images of configurations (k, n), and which one each of them is of.
+
+        Those of the first joint vary slowest. A joint without an image within its limits stays
+        where it is; of such configurations one image is given.
+        """
+        low, high = self._limits
+        angles = q[:, self._turning]
+        first = np.ceil((low - angles) / FULL_TURN)  # of multiples of 2 pi
+        last = np.floor((high - angles) / FULL_TURN)
+        count = np.maximum(last - first + 1.0, 0.0)
+        if self._has_single:
+            count = np.where(self._single, np.minimum(count, 1.0), count)
+            first = np.where(self._single, np.clip(0.0, first, last), first)
+        fits = count > 0.0
+        turns, source = np.where(fits, first, 0.0), np.arange(len(q))
+        if (count > 1.0).any():
+            count[~fits.all(axis=1)] = 1.0
+            source, numbers = self._numbered(count)
+            q, turns = q[source], turns[source] + numbers
+        else:
+            q = q.copy()
+        q[:, self._turning] += FULL_TURN * turns
+        return q, source
+
+    def _numbered(self, count: Array) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Return which row each combination is of, and its numbers (m, j), each below its count.
+
+        Parameters
+        ----------
+        count : (k, j) array
+            How many images each joint has, at least 1.
+        """
+        totals = np.cumprod(count, axis=1)
+        if totals[:, -1].sum() > MAX_IMAGES:
+            k = self._turning[np.argmax(totals.sum(axis=0) > MAX_IMAGES)]
+            raise ArgumentError(
+                f'joint limits of many turns leave room for more than {MAX_IMAGES} images of the '
+                f'solutions, for joint {self.chain.joint_names[k]!r} among others; ask for one of '
+                'each: images=False'
+            )
+        counts, total = count.astype(np.int64), totals[:, -1].astype(np.int64)
+        source = np.repeat(np.arange(len(count)), total)
+        place = np.arange(len(source)) - np.repeat(np.cumsum(total) - total, total)
+        step = total[:, None] // totals.astype(np.int64)  # images of the joints behind
+        return source, place[:, None] // step[source] % counts[source]
 
     def named(
         self, q: Array, branches: Array, labels: tuple[str, ...]
@@ -123,11 +163,7 @@ class LimitImages:
         """Return the reason why configurations (k, n) are outside the limits."""
         discarded = []
         for row, branch in zip(q, branches):
-            k = int(
-                np.flatnonzero(
-                    (row < self._lower - LIMIT_TOLERANCE) | (row > self._upper + LIMIT_TOLERANCE)
-                )[0]
-            )
+            k = int(np.flatnonzero((row < self._low) | (row > self._high))[0])
             reason = (
                 f'joint {self.chain.joint_names[k]!r} at {row[k]:.4f} is outside its limits '
                 f'{self._lower[k]:.4f} to {self._upper[k]:.4f}'
