@@ -209,6 +209,10 @@ class Effort(Field):
         self._scale, self._offset = scale, offset
         self.is_calibrated = scale is not None or offset is not None
 
+    def note_fault(self) -> None:
+        """Record that efforts are not used."""
+        self._note(Reason.EFFORT_UNKNOWN, self.fault)
+
     def torque(self, effort: Array, joints: NDArray[np.intp] | slice = slice(None)) -> Array:
         """Return the torques of some joints."""
         if self._scale is not None:
@@ -222,7 +226,7 @@ class Effort(Field):
     ) -> JointReading:
         """Return the torques."""
         if self.fault:
-            self._note(Reason.EFFORT_UNKNOWN, self.fault)
+            self.note_fault()
             absent = np.zeros(len(names.target), dtype=bool)
             return JointReading(np.zeros(len(absent)), absent, absent)
         self._is_ragged(message.effort, names, Reason.EFFORT_RAGGED)

@@ -123,6 +123,7 @@ class JointStateMapper:
         self._effort = Effort(tau, self._note)
         self._effort.fault = effort_fault
         self._fields = self._position, self._velocity, self._effort
+        self._used = self._fields[: 2 if effort_fault else 3]
         self.calibrate(*calibration)
         self._whole = NEVER_STAMP  # stamp of a complete message the fields have not recorded yet
         # Stamps of the values of each joint, and the newest ones, also of refused messages.
@@ -215,10 +216,14 @@ class JointStateMapper:
         )  # no number is infinite or NaN
 
     def _take(self, names: NameMap, message: JointStateMessage) -> bool:
-        """Make a state of a regular message; return whether its torques are finite numbers."""
+        """Make a state of a regular message; return whether torques in use are finite numbers."""
         numbers, whole = message.numbers, names.whole
         assert whole is not None
-        if self._effort.is_calibrated:
+        if self._effort.fault:
+            numbers.take(whole, out=self._whole_target, mode='clip')
+            self._whole_values[2] = 0.0
+            self._effort.note_fault()
+        elif self._effort.is_calibrated:
             tau = self._effort.torque(numbers[whole[-len(self.measured_joints) :]])
             if not math.isfinite(sum(tau.tolist())):
                 return False
@@ -254,7 +259,7 @@ class JointStateMapper:
         Returns
         -------
         (k, 3, n) array
-            The states of the k <= N messages that are taken.
+            The states of the k <= N messages that are taken; efforts only if `has_effort`.
         """
         names, nothing = self.maps[layout], np.zeros((0, 3, len(self.measured_joints)))
         if (
@@ -267,7 +272,9 @@ class JointStateMapper:
         regular = (steps > 0) & (steps <= self._timeout) & self._policies.admits(ages)
         regular &= np.isfinite(numbers @ np.ones(numbers.shape[1]))
         states = numbers[:, names.whole].reshape(-1, *self._measured.shape)
-        if self._effort.is_calibrated:
+        if self._effort.fault:
+            states[:, 2] = 0.0
+        elif self._effort.is_calibrated:
             states[:, 2] = self._effort.torque(states[:, 2])
             regular &= np.isfinite(states[:, 2]).all(axis=1)
         count = len(regular) if regular.all() else int(np.argmin(regular))
@@ -281,6 +288,8 @@ class JointStateMapper:
         self.accepted += count
         if names.unknown:
             self._note(Reason.UNKNOWN_JOINTS, names.unknown)
+        if self._effort.fault:
+            self._effort.note_fault()
         return states[:count]
 
     def update_carefully(self, names: NameMap, message: JointStateMessage, stamp: int) -> bool:
@@ -339,8 +348,8 @@ class JointStateMapper:
         if (
             names.complete
             and has_velocity
-            and has_effort
-            and all((values.measured == newest).all() for values in self._fields)
+            and (has_effort or self._effort.fault)
+            and all((values.measured == newest).all() for values in self._used)
         ):
             self._whole = newest
         if self._completion is None:
@@ -369,7 +378,7 @@ class JointStateMapper:
         if self._whole > NEVER_STAMP:
             self._measured[:] = self._whole_values
             self._seen[:] = self._heard[:] = self._whole
-            for values in self._fields:
+            for values in self._used:
                 values.measured[:] = self._whole
                 values.usable[:] = True
             self._whole = NEVER_STAMP

@@ -93,6 +93,8 @@ class StateMaker:
             if len(taken):
                 some = slice(first, first + len(taken))
                 q, v, tau = taken[:, 0], taken[:, 1], taken[:, 2]
+                if not self.mapper.has_effort:
+                    tau[:] = np.nan
                 restarted = np.zeros(len(taken), dtype=bool)
                 yield States(stack.stamps[some], clocks[some], q, v, tau, restarted)
                 first, length = some.stop, 2 * length

@@ -331,15 +331,24 @@ def test_missing_effort_by_policy(policy, effort):
 
 
 @pytest.mark.parametrize('policy', ['reject', 'zero', 'hold'])
-def test_efforts_with_a_fault_are_not_used(policy):
+def test_efforts_with_a_fault_are_not_used(policy, way, monkeypatch):
     """Whatever the policy is: a substitute would be used as a torque."""
     states = mapper(effort=policy, effort_fault='currents')
-    for stamp in (0.0, 0.1, 0.2):
-        assert feed(states, message(stamp=stamp))
-    np.testing.assert_array_equal(states.q, [0.1, 1.1, 2.1])
-    np.testing.assert_array_equal(states.tau, 0.0)
-    assert states.has_velocity
+    carefully, calls = states.update_carefully, []
+    monkeypatch.setattr(
+        states, 'update_carefully', lambda *given: calls.append(given) or carefully(*given)
+    )
+    for step in range(4):
+        assert feed(states, message(position=[step, 1, 2], stamp=0.1 * step))
+        np.testing.assert_array_equal(states.q, [step, 1, 2])
+        np.testing.assert_array_equal(states.tau, 0.0)
+        assert states.has_velocity
+        assert not states.has_effort
+    assert len(calls) == (1 if way == 'at once' else 4)
+    assert feed(states, message(position=[9, 1, 2], velocity=[], stamp=0.4))
     assert not states.has_effort
+    np.testing.assert_array_equal(states.tau, 0.0)
+    assert states.records[Reason.EFFORT_UNKNOWN].count == 5
     assert states.records[Reason.EFFORT_UNKNOWN].detail == 'currents'
 
 

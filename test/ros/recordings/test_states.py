@@ -106,13 +106,19 @@ def together(made, mapper, size):
         ]
     ),
     st.booleans(),
+    st.sampled_from(['', 'currents']),
 )
-def test_runs_give_the_states_of_single_messages(kinds, seed, size, policies, is_calibrated):
+def test_runs_give_the_states_of_single_messages(kinds, seed, size, policies, is_calibrated, fault):
     made = messages(kinds, seed)
     scale = (np.array([1.0, -2.0, 0.5]), np.ones(3)) if is_calibrated else (None, None)
     mappers = [
         JointStateMapper(
-            JOINTS, continuous={'b'}, known={'d'}, policies=Policies(**policies), calibration=scale
+            JOINTS,
+            continuous={'b'},
+            known={'d'},
+            policies=Policies(**policies),
+            calibration=scale,
+            effort_fault=fault,
         )
         for _ in range(2)
     ]
