@@ -13,6 +13,7 @@ from geometry_msgs.msg import Point, Pose
 from scipy.spatial.transform import Rotation
 from sensor_msgs.msg import JointState
 
+from screw_dynamics_msgs.msg import ErrorCode
 from screw_dynamics_msgs.srv import Calibrate
 from screw_dynamics_ros.core import Robot
 from screw_dynamics_ros.core.description import read_urdf
@@ -137,3 +138,18 @@ def test_refusals(client, session):
         assert not answer.success
         assert reason in answer.message
         assert not answer.robot_description
+
+
+def test_description_that_predicts_no_better_is_not_returned(client, session):
+    """C-018: few noisy poses; corrections and residuals are there to look at."""
+    truth, _, q, C = session
+    rng = np.random.default_rng(1)
+    noisy = [each @ se3.exp(rng.normal(size=6) * 0.02) for each in C[:8]]
+    asked = request(truth, q[:8], **exact(noisy), estimate=['axes', 'tool'])
+    answer = client.call(Calibrate, SERVICE, asked)
+    assert not answer.success
+    assert answer.error_code == ErrorCode.NOT_ENOUGH_DATA
+    assert 'does not predict poses better' in answer.message
+    assert not answer.robot_description
+    assert len(answer.corrections) == len(answer.parameters) > 0
+    assert sum(answer.distances_after) < sum(answer.distances_before)

@@ -36,7 +36,7 @@ from screw_dynamics_ros.cli.command_line import (
     read_description,
     write_text,
 )
-from screw_dynamics_ros.core import ArgumentError, ScrewDynamicsError
+from screw_dynamics_ros.core import ScrewDynamicsError
 from screw_dynamics_ros.core.description import RobotDescription, read_urdf
 from screw_dynamics_ros.core.description.urdf_origins import with_origins
 from screw_dynamics_ros.core.lie import poses
@@ -54,15 +54,19 @@ from screw_dynamics_ros.core.measurement.identification.robot_calibration import
 )
 from screw_dynamics_ros.core.measurement.identification.target_errors import TargetErrors
 from screw_dynamics_ros.core.measurement.identification.validation import (
-    DISTANCES,
     FOLDS,
     Validation,
-    cross_validate,
+    objection,
+    validated,
 )
 from screw_dynamics_ros.core.types import Array
 from screw_dynamics_ros.entry import INTERRUPTED
 
 WRITTEN, REFUSED, BROKEN = 0, 1, 3
+REMEDY = (
+    'nothing is written. Measure more poses, draw the corrections to zero (--prior), estimate less '
+    '(--estimate, --fixed), or write it nevertheless (--force)'
+)
 MAX_LIMIT_EXCESS = 0.1  # rad or m beyond a limit that no mounting explains
 EXIT_STATUS = (
     f'exit status: {WRITTEN} calibrated, {REFUSED} the description or the measurements were '
@@ -83,8 +87,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
             print('calibrate: not converged, nothing is written', file=sys.stderr)
             return REFUSED
         wrong = objection(result, validation)
-        if wrong is not None and not options.force:
-            print(f'calibrate: {wrong}', file=sys.stderr)
+        if wrong and not options.force:
+            print(f'calibrate: {wrong}; {REMEDY}', file=sys.stderr)
         elif options.output is not None:
             write_text(options.output, '--output', with_origins(text, result.origins))
         if options.picture is not None:
@@ -98,28 +102,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except KeyboardInterrupt:
         print('\ncalibrate: interrupted', file=sys.stderr)
         return INTERRUPTED
-    return WRITTEN if wrong is None or options.force else REFUSED
-
-
-def objection(result: RobotCalibration, validation: Validation | str) -> str | None:
-    """Return why the corrected description should not be written, if it should not."""
-    held_out = list(result.held_out)
-    before, after = (
-        np.linalg.norm(e[held_out, DISTANCES])
-        for e in (result.residuals_before, result.residuals_after)
-    )
-    if isinstance(validation, str):
-        fault = f'whether the corrected robot is better is not known: {validation}'
-    elif not validation.improved:
-        fault = 'the corrected robot does not predict poses better that were not fitted'
-    elif after > before:
-        fault = 'the corrected robot predicts the poses that were held out worse'
-    else:
-        return None
-    return (
-        f'{fault}; nothing is written. Measure more poses, draw the corrections to zero (--prior), '
-        'estimate less (--estimate, --fixed), or write it nevertheless (--force)'
-    )
+    return REFUSED if wrong and not options.force else WRITTEN
 
 
 def calibrated(
@@ -153,11 +136,7 @@ def calibrated(
         )
 
     result = fit(held_out(len(measured), options.held_out), options.robust)
-    try:
-        validation = cross_validate(fit, q, result.used, options.folds)
-    except ArgumentError as error:
-        return result, str(error), file.kind
-    return result, validation, file.kind
+    return result, validated(fit, q, result, options.folds), file.kind
 
 
 def beyond_limits(file: MeasurementFile, description: RobotDescription) -> Iterator[str]:

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -25,12 +26,17 @@ from screw_dynamics_ros.core.measurement.identification.robot_calibration import
     RobotCalibration,
     calibrate_robot,
 )
+from screw_dynamics_ros.core.measurement.identification.validation import objection, validated
 from screw_dynamics_ros.core.types import Array
 from screw_dynamics_ros.nodes.services.requests import ServiceModel
 from screw_dynamics_ros.ros.description import urdf_text
 from screw_dynamics_ros.ros.joint_states.requested_state import JointState, read_requested_state
 from screw_dynamics_ros.ros.messages.conversions import matrix, pose
 
+REMEDY = (
+    'no description is returned. Measure more poses, or estimate less (estimate, fixed); the '
+    'command calibrate can also draw corrections to zero, or write the description nevertheless'
+)
 MAX_MEASUREMENTS = 10_000  # measurements per request: other services wait
 
 
@@ -47,20 +53,29 @@ def calibrate(queried: ServiceModel, request: Any, response: Any) -> None:
     measured = measurements(request)
     target = matrix(request.target, 'target')
     model = ChainErrors(description, link, estimate)
-    result = calibrate_robot(
-        description,
-        link,
-        configurations(model, request.joint_states, len(measured)),
-        measured,
-        estimate=estimate,
-        target=None if (target == np.eye(4)).all() else target,
-        fixed=list(request.fixed),
-        robust=request.robust,
-    )
-    response.success, response.message = result.success, result.message
+    q = configurations(model, request.joint_states, len(measured))
+
+    def fit(held_out: Sequence[int], robust: bool = False) -> RobotCalibration:
+        return calibrate_robot(
+            description,
+            link,
+            q,
+            measured,
+            estimate=estimate,
+            target=None if (target == np.eye(4)).all() else target,
+            fixed=list(request.fixed),
+            held_out=held_out,
+            robust=robust,
+        )
+
+    result = fit((), request.robust)
+    fault = objection(result, validated(fit, q, result)) if result.success else ''
     response.header.frame_id = queried.frame_id(description.root)
+    response.success, response.message = result.success and not fault, result.message
     if not result.success:
         response.error_code = int(ErrorCode.NO_SOLUTION)
+    elif fault:
+        response.error_code, response.message = int(ErrorCode.NOT_ENOUGH_DATA), f'{fault}; {REMEDY}'
     else:
         response.robot_description = (
             with_origins(given, result.origins) if given else write_urdf(result.description)

@@ -68,6 +68,35 @@ class Validation:
         return float(of_pose.sum()), float(np.sqrt(len(of_pose)) * np.std(of_pose, ddof=1))
 
 
+def validated(
+    fit: Callable[[Sequence[int]], RobotCalibration],
+    q: Array,
+    result: RobotCalibration,
+    folds: int = FOLDS,
+) -> Validation | str:
+    """Return the cross-validation of what a fit has used, or why it is not possible."""
+    try:
+        return cross_validate(fit, q, result.used, folds)
+    except ArgumentError as error:
+        return str(error)
+
+
+def objection(result: RobotCalibration, validation: Validation | str) -> str:
+    """Return why a corrected description should not be used, empty if it should."""
+    held_out = list(result.held_out)
+    before, after = (
+        np.linalg.norm(e[held_out, DISTANCES])
+        for e in (result.residuals_before, result.residuals_after)
+    )
+    if isinstance(validation, str):
+        return f'whether the corrected robot is better is not known: {validation}'
+    if not validation.improved:
+        return 'the corrected robot does not predict poses better that were not fitted'
+    if after > before:
+        return 'the corrected robot predicts the poses that were held out worse'
+    return ''
+
+
 def cross_validate(
     fit: Callable[[Sequence[int]], RobotCalibration],
     q: Array,
