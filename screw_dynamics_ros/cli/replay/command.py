@@ -10,8 +10,9 @@ checked, completed and computed as it would be on arrival, with the time of reco
 day, and what would be published is written beside what was recorded. Nothing is sent or received.
 What follows --ros-args is for the nodes: parameters, parameter files, names.
 
-Left out are topics that depend on more than joint states: commands, markers, singularity measures
-and /tf. `annotate` is much faster and sees the whole motion.
+Left out are topics that depend on more than joint states and, of `wrist_sensor`, the messages of
+the sensor: commands, markers, singularity measures and /tf. `annotate` is much faster and sees the
+whole motion.
 """
 
 from __future__ import annotations
@@ -19,7 +20,9 @@ from __future__ import annotations
 import argparse
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from heapq import merge
+from operator import itemgetter
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
@@ -59,7 +62,8 @@ from screw_dynamics_ros.ros.recordings.storage import RecordingReader
 if TYPE_CHECKING:
     from screw_dynamics_ros.cli.replay.hosted_node import HostedNode, Send
 
-REPLAYED = ('wrench_estimator', 'dynamics', 'kinematics')
+REPLAYED = ('wrench_estimator', 'dynamics', 'kinematics', 'wrist_sensor')
+PROGRESS_PERIOD = 10_000  # messages
 RANGE = 'ROS_AUTOMATIC_DISCOVERY_RANGE'  # of nodes made while it has this value
 
 WRITTEN, REFUSED, BROKEN = 0, 1, 3
@@ -118,7 +122,9 @@ def replay(options: argparse.Namespace, ros_arguments: Sequence[str]) -> dict[st
         counts: dict[str, int] = {}
         now = 0
         with (
-            Nodes(options, text, ros_arguments, lambda topic, data: put(topic, data)) as nodes,
+            Nodes(
+                options, text, ros_arguments, lambda topic, data: put(topic, data), reader
+            ) as nodes,
             open_output(options.output, reader, options.compression, str(os.getpid())) as output,
             progress_bar('replay') as progress,
         ):
@@ -143,13 +149,13 @@ def replay(options: argparse.Namespace, ros_arguments: Sequence[str]) -> dict[st
                     counts[topic] += 1
 
             nodes.check(reader, options)
-            total, done = max(reader.counts[options.topic], 1), 0
-            for block in reader.blocks(options.topic):
-                for k, received in enumerate(block.received.tolist()):
-                    now = received
-                    nodes.receive(block.message(k), received)
-                done += len(block.sizes)
-                progress(done / total)
+            topics_read = [options.topic, *nodes.sensor_topics()]
+            total = sum(reader.counts[topic] for topic in topics_read)
+            for done, (received, topic, data) in enumerate(recorded(reader, topics_read)):
+                now = received
+                nodes.receive(None if topic == options.topic else topic, data, received)
+                if done % PROGRESS_PERIOD == 0:
+                    progress(done / total)
             if not any(counts.values()):
                 raise RecordingError(
                     f'{reader.path}: no message is published on any topic: '
@@ -159,11 +165,31 @@ def replay(options: argparse.Namespace, ros_arguments: Sequence[str]) -> dict[st
     return counts
 
 
+def recorded(reader: RecordingReader, topics: Sequence[str]) -> Iterator[tuple[int, str, bytes]]:
+    """Yield time of recording [ns], topic and content of messages in the order of recording.
+
+    Of messages with one time those of the first topic come first.
+    """
+    return merge(*(messages_of(reader, topic) for topic in topics), key=itemgetter(0))
+
+
+def messages_of(reader: RecordingReader, topic: str) -> Iterator[tuple[int, str, bytes]]:
+    """Yield time of recording [ns], topic and content of the messages of a topic."""
+    for block in reader.blocks(topic):
+        for k, received in enumerate(block.received.tolist()):
+            yield received, topic, block.message(k)
+
+
 class Nodes:
     """Nodes in this process, without a network; to be used in a `with` statement."""
 
     def __init__(
-        self, options: argparse.Namespace, text: str, ros_arguments: Sequence[str], send: Send
+        self,
+        options: argparse.Namespace,
+        text: str,
+        ros_arguments: Sequence[str],
+        send: Send,
+        reader: RecordingReader,
     ) -> None:
         self._range_before = os.environ.get(RANGE)
         os.environ[RANGE] = 'OFF'
@@ -192,7 +218,7 @@ class Nodes:
         self._nodes: list[HostedNode] = []
         try:
             for name, factory in zip(options.nodes, factories):
-                self._nodes.append(HostedNode(name, factory, text, send, options.topics))
+                self._nodes.append(HostedNode(name, factory, text, send, options.topics, reader))
         except BaseException:
             self._end()
             raise
@@ -230,15 +256,24 @@ class Nodes:
                 set(options.nodes) == {'wrench_estimator'} and not options.topics,
             )
 
+    def sensor_topics(self) -> list[str]:
+        """Return the topics of force-torque sensors that nodes read."""
+        return list(dict.fromkeys(topic for each in self._nodes for topic in each.sensors))
+
     def refusals(self) -> str:
-        """Return what was wrong with joint states, as text."""
-        texts = dict.fromkeys(refusals(each.mapper) for each in self._nodes)
+        """Return what was wrong with joint states and sensor messages, as text."""
+        texts = dict.fromkeys(
+            text for each in self._nodes for text in (refusals(each.mapper), *each.faults())
+        )
         return '; '.join(filter(None, texts))
 
-    def receive(self, data: bytes, received: int) -> None:
-        """Let all nodes process a joint state."""
+    def receive(self, topic: str | None, data: bytes, received: int) -> None:
+        """Let nodes process a message of a sensor, or, without a topic, a joint state."""
         for each in self._nodes:
-            each.receive(data, received)
+            if topic is None:
+                each.receive(data, received)
+            elif topic in each.sensors:
+                each.receive_wrench(topic, data)
 
 
 def parse(arguments: Sequence[str]) -> argparse.Namespace:

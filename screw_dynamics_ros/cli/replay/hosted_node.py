@@ -10,12 +10,19 @@ from collections.abc import Callable, Collection
 from dataclasses import replace
 from typing import Any
 
+from geometry_msgs.msg import WrenchStamped
 from rclpy.node import Node
+from rclpy.parameter import Parameter
+from rclpy.serialization import deserialize_message
 from std_msgs.msg import String
 
-from screw_dynamics_ros.core import ScrewDynamicsError
+from screw_dynamics_ros.core import ScrewDynamicsError, UnknownNameError
 from screw_dynamics_ros.nodes.hosting.host import ModelHost
 from screw_dynamics_ros.nodes.hosting.node_process import OutputGroupFactory
+from screw_dynamics_ros.ros.recordings.recording import WRENCH
+from screw_dynamics_ros.ros.recordings.sources import RecordingError
+from screw_dynamics_ros.ros.recordings.storage import RecordingReader
+from screw_dynamics_ros.ros.status import Level
 from screw_dynamics_ros.ros.topics.channel import Channel
 
 COMPILE_TIMEOUT_S = 600.0  # that compiling may take
@@ -39,6 +46,13 @@ class HostedNode:
         Gets topic and serialized message in place of the middleware.
     wanted : collection of str
         Parts of names of topics, such as 'external_torque': others are not computed. Empty: all.
+    reader : RecordingReader
+        Has the topics of sensors that the node reads.
+
+    Attributes
+    ----------
+    sensors : {topic: callback}
+        Force-torque sensors that the node reads.
 
     Raises
     ------
@@ -52,11 +66,21 @@ class HostedNode:
         factory: OutputGroupFactory,
         text: str,
         send: Send,
-        wanted: Collection[str] = (),
+        wanted: Collection[str],
+        reader: RecordingReader,
     ) -> None:
         self.node, self._now = Node(name), 0
         self.host = ModelHost(self.node)
-        self.host.add(factory(self.node, self.host), self.node)
+        self._part = factory(self.node, self.host)
+        self.host.add(self._part, self.node)
+        self.sensors = {
+            each.topic_name: each.callback
+            for each in self.node.subscriptions
+            if each.msg_type is WrenchStamped
+        }
+        self._frames: dict[str, str] = {}
+        for topic in self.sensors:
+            self._find_frame(reader, topic)
         self.host.source.receive(String(data=text))
         end = time.monotonic() + COMPILE_TIMEOUT_S
         while self.host.source.compiling and time.monotonic() < end:
@@ -82,6 +106,47 @@ class HostedNode:
         """Process a serialized joint state that was recorded at a time [ns]."""
         self._now = received
         self.host.states.receive(data, {})
+
+    def receive_wrench(self, topic: str, data: bytes) -> None:
+        """Process a serialized message of a sensor; raises RecordingError for another frame."""
+        message: WrenchStamped = deserialize_message(data, WrenchStamped)
+        frame = message.header.frame_id
+        if self._frames.get(topic, frame) != frame:
+            raise RecordingError(
+                f'topic {topic!r} has wrenches of several frames, {self._frames[topic]!r} and '
+                f'{frame!r}; set sensor_frame, or record one sensor on a topic'
+            )
+        self.sensors[topic](message)
+
+    def _find_frame(self, reader: RecordingReader, topic: str) -> None:
+        """Set `sensor_frame`, if it is empty, to the frame of the first message of a sensor.
+
+        Raises UnknownNameError if the topic is not recorded, RecordingError if there is no frame.
+        """
+        try:
+            reader.check(topic, WRENCH)
+        except UnknownNameError as error:
+            raise UnknownNameError(
+                f'{error}; name the topic of the sensor by --ros-args -r wrench:=TOPIC'
+            ) from None
+        if self.node.get_parameter('sensor_frame').value:
+            return
+        for block in reader.blocks(topic):
+            first: WrenchStamped = deserialize_message(block.message(0), WrenchStamped)
+            frame = self._frames[topic] = first.header.frame_id
+            frame = frame.removeprefix(self.host.parameters['frame_prefix'])
+            if not frame:
+                raise RecordingError(
+                    f'messages on {topic} have no frame; name the link of the sensor by '
+                    '--ros-args -p sensor_frame:=LINK'
+                )
+            self.node.set_parameters([Parameter('sensor_frame', value=frame)])
+            return
+
+    def faults(self) -> list[str]:
+        """Return what the node reports beside joint states."""
+        status = self._part.status()
+        return status.texts if status.level > Level.OK else []
 
     def topics(self) -> dict[str, str]:
         """Return the types of the topics by name."""

@@ -22,7 +22,7 @@ from screw_dynamics_ros.cli.replay.command import BROKEN, REFUSED, WRITTEN, main
 from screw_dynamics_ros.nodes.outputs.dynamics.dynamics_outputs import Dynamics
 from screw_dynamics_ros.nodes.outputs.external_wrenches.wrench_outputs import WrenchEstimator
 from support.host_bench import Bench
-from support.recordings import JOINT_STATE, STORE, STRING, joint_state, string, writing
+from support.recordings import JOINT_STATE, STORE, STRING, WRENCH, joint_state, string, writing
 from support.robots import urdf_path
 
 PLANAR = urdf_path('planar_2r').read_text()
@@ -235,3 +235,55 @@ def test_drives_of_a_file(tmp_path, recorded):
     assert published(tmp_path / 'a.mcap') == published(tmp_path / 'b.mcap')
     options = [str(recorded), '--leave-out', 'joint2', *drives]
     assert main([*options, '-o', str(tmp_path / 'c.mcap')]) == WRITTEN
+
+
+def test_a_force_torque_sensor(tmp_path, capsys):
+    """A point mass of 2 kg swings at the tip: nothing is left without contact, 5 N in contact."""
+    period, mass, distance = 0.002, 2.0, 0.1
+    t = 1.0 + period * np.arange(1500)
+    angle, rate = 0.4 * np.sin(3.0 * (t - 1.0)), 1.2 * np.cos(3.0 * (t - 1.0))
+    urdf = PLANAR.replace('tip', 'flange')
+    (tmp_path / 'arm.urdf').write_text(urdf)
+    # the second joint is at rest: the tip is 1.5 m from the first one
+    radius = 1.5 + distance
+    acceleration = -3.6 * np.sin(3.0 * (t - 1.0))
+    # what the environment exerts on the robot: minus mass (a - g), in the axes of the tip
+    gravity = 9.81 * np.stack([-np.sin(angle), -np.cos(angle)], axis=1)
+    a = np.stack([-radius * rate**2, radius * acceleration], axis=1)
+    force = np.zeros((len(t), 6))
+    force[:, :2] = -mass * (a - gravity)
+    force[:, 5] = distance * force[:, 1]
+    contact = (t > 3.0) & (t < 3.5)
+    force[contact, 2] += 5.0
+    columns = {'t': t, 'joint1.position': angle, 'joint2.position': 0.0 * t}
+    columns |= {'joint1.velocity': rate, 'joint2.velocity': 0.0 * t}
+    names = [f'wrench.{vector}.{axis}' for vector in ('force', 'torque') for axis in 'xyz']
+    columns |= dict(zip(names, force.T))
+    rows = np.stack(list(columns.values()), axis=1)
+    header = ','.join(columns)
+    np.savetxt(tmp_path / 'run.csv', rows, '%.17g', delimiter=',', header=header, comments='')
+    options = [str(tmp_path / 'run.csv'), '--urdf', str(tmp_path / 'arm.urdf')]
+    options += ['--nodes', 'wrist_sensor', '-o', str(tmp_path / 'out.mcap')]
+    tool = ['-p', 'tool_mass:=2.0', '-p', f'tool_center_of_mass:=[{distance}, 0.0, 0.0]']
+    tool += ['-p', 'gravity:=[0.0, -9.81, 0.0]', '-p', 'acceleration_cutoff:=100.0']
+    assert main([*options, '--ros-args', *tool]) == REFUSED
+    assert '-p sensor_frame:=LINK' in capsys.readouterr().err
+    assert main([*options, '--ros-args', *tool, '-p', 'sensor_frame:=flange']) == WRITTEN
+    messages = [
+        STORE.deserialize_cdr(data, WRENCH)
+        for data in published(tmp_path / 'out.mcap')['/wrist_sensor/wrench']
+    ]
+    assert len(messages) > 1400
+    found = np.array(
+        [[getattr(getattr(m.wrench, f), x) for f in ('force', 'torque') for x in 'xyz']
+         for m in messages]
+    )  # fmt: skip
+    expected = np.zeros_like(found)
+    expected[contact[-len(found) :], 2] = 5.0
+    assert np.abs(found - expected).max() < 0.02 * np.abs(force).max()
+    assert {m.header.frame_id for m in messages} == {'flange'}
+
+    other = [*options[:-1], str(tmp_path / 'x.mcap'), '--ros-args', '-r', 'wrench:=/ft']
+    assert main(other) == REFUSED
+    error = capsys.readouterr().err
+    assert "is recorded on '/wrench'; name the topic of the sensor by --ros-args -r" in error
