@@ -141,8 +141,10 @@ def add_arguments_of(parser: argparse.ArgumentParser, name: str, file: str) -> N
     )
 
 
-def read_description(path: Path, arguments: str = '', name: str = 'description') -> str:
-    """Return the text of the argument FILE, expanded if it is a xacro file.
+def read_description(
+    path: Path, arguments: str = '', name: str = 'description', argument: str = 'FILE'
+) -> str:
+    """Return the text of the file that an argument names, expanded if it is a xacro file.
 
     Parameters
     ----------
@@ -150,6 +152,8 @@ def read_description(path: Path, arguments: str = '', name: str = 'description')
     arguments : str
         Value of the option --NAME-arguments: 'name:=value name:=value'.
     name : str
+    argument : str
+        What names the file, for errors.
 
     Raises
     ------
@@ -166,11 +170,11 @@ def read_description(path: Path, arguments: str = '', name: str = 'description')
     try:
         return description_text(path, given, f'{option} ')
     except ExpansionError as error:
-        raise UnusableError(f'argument FILE: {path}: {error}') from None
+        raise UnusableError(f'argument {argument}: {path}: {error}') from None
     except ArgumentError as error:
         raise UnusableError(
-            f'argument FILE: cannot read the description {path}: {error}; name the URDF or xacro '
-            'file of a robot'
+            f'argument {argument}: cannot read the description {path}: {error}; name the URDF or '
+            'xacro file of a robot'
         ) from None
 
 

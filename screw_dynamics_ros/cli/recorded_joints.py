@@ -57,7 +57,7 @@ def given_description(options: argparse.Namespace) -> str | None:
     """Return the text of the file of --urdf, None without it; raises as `read_description`."""
     if options.urdf is None:
         return None
-    return read_description(options.urdf, options.urdf_arguments, 'urdf')
+    return read_description(options.urdf, options.urdf_arguments, 'urdf', '--urdf')
 
 
 def renaming(text: str) -> tuple[str, str]:

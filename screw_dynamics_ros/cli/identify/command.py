@@ -97,7 +97,9 @@ def identified(
             )
         )
     progress(len(paths) / (len(paths) + 1), 'identifying')
-    text = given_description(options) or descriptions(states)
+    text = given_description(options)
+    if text is None:
+        text = descriptions(states)
     if text is None:
         raise UnusableError('no robot_description was recorded; give --urdf')
     robot, calibration, notes = known_robot(text, options)

@@ -106,7 +106,7 @@ def run(options: argparse.Namespace) -> int:
     text = (
         urdf
         if options.against is None
-        else read_description(options.against, options.against_arguments, 'against')
+        else read_description(options.against, options.against_arguments, 'against', '--against')
     )
     theirs = read_urdf(text, inertia_check='ignore')  # so that the error messages are ours
     gravity = np.array(options.gravity)

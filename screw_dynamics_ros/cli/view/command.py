@@ -134,7 +134,7 @@ def source_of(options: argparse.Namespace, arguments: Sequence[str]) -> ViewSour
     urdf = None
     if options.robot is not None:
         path = description_path(options.robot)
-        urdf = read_description(path, options.robot_arguments, 'robot'), path
+        urdf = read_description(path, options.robot_arguments, 'robot', 'ROBOT'), path
     if options.recording is not None:
         from screw_dynamics_ros.cli.view.recording_source import RecordingSource
 

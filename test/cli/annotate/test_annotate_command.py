@@ -311,7 +311,7 @@ def test_outputs_are_not_overwritten(tmp_path, recorded, capsys):
         (['--set', 'gravity=0,0'], '3 numbers separated by commas'),
         (['--set', 'payload_mass=heavy'], 'is not a number'),
         (['--set', 'effort_condition=currents'], "'currents' is not a condition NAME=VALUE"),
-        (['--urdf', '/none.urdf'], 'cannot read the description /none.urdf'),
+        (['--urdf', '/none.urdf'], 'argument --urdf: cannot read the description /none'),
         (['--set', 'state_timeout=-1'], 'state_timeout must be a finite number >= 0'),
     ],
 )

@@ -252,6 +252,7 @@ def test_what_is_missing_is_named(tmp_path, states, capsys):
     assert main([run]) == BROKEN
     assert 'give --urdf' in capsys.readouterr().err
     assert main([run, '--urdf', str(tmp_path / 'none.urdf')]) == BROKEN
+    assert 'argument --urdf: cannot read the description' in capsys.readouterr().err
     (tmp_path / 'file').write_text('')
     assert main([run, '--urdf', str(PLANAR), *DOWN, '-o', str(tmp_path / 'file')]) == BROKEN
     assert 'cannot write' in capsys.readouterr().err

@@ -480,7 +480,7 @@ def test_unusable_descriptions(text, reason, tmp_path, capsys):
     ('arguments', 'reason'),
     [
         (('/nowhere.urdf',), 'there is no such file'),
-        ((urdf_path('panda'), '--against', '/nowhere.urdf'), 'there is no such file'),
+        ((urdf_path('panda'), '--against', '/nowhere.urdf'), 'argument --against: cannot read the'),
         ((urdf_path('panda'), '--against', Path(__file__)), 'not well-formed XML'),
         ((urdf_path('panda'), '--mjcf', '/nowhere.xml'), 'there is no file /nowhere.xml'),
         ((urdf_path('panda'), '--tip', 'nose'), 'there is no link nose'),

@@ -24,6 +24,7 @@ from screw_dynamics_ros.nodes.outputs.external_wrenches.wrench_outputs import Wr
 from support.host_bench import Bench
 from support.recordings import JOINT_STATE, STORE, STRING, WRENCH, joint_state, string, writing
 from support.robots import urdf_path
+from support.xacro_files import needs_xacro, robot_file
 
 PLANAR = urdf_path('planar_2r').read_text()
 NAMES = ('joint2', 'joint1')
@@ -166,11 +167,25 @@ def test_descriptions_that_are_refused(tmp_path, recorded, capsys):
     assert not (tmp_path / 'a.mcap').exists()
 
 
+@needs_xacro
+def test_a_description_in_xacro(tmp_path, recorded, capsys):
+    """With an argument for the name of a joint, by default another one than in the recording."""
+    elements = PLANAR[PLANAR.index('>', PLANAR.index('<robot')) + 1 : PLANAR.index('</robot>')]
+    argument = '<xacro:arg name="first" default="shoulder"/>'
+    elements = argument + elements.replace(NAMES[0], '$(arg first)')
+    path = robot_file(tmp_path / 'xacro' / 'r.urdf.xacro', elements)
+    options = ['--topics', 'external_torque', '--urdf', str(path)]
+    assert main([str(recorded), '-o', str(tmp_path / 'a.mcap'), *options]) == REFUSED
+    assert 'shoulder' in capsys.readouterr().err
+    options += ['--urdf-arguments', f'first:={NAMES[0]}']
+    assert main([str(recorded), '-o', str(tmp_path / 'a.mcap'), *options]) == WRITTEN
+
+
 @pytest.mark.parametrize(
     ('options', 'text'),
     [
         (['--nodes', 'simulator'], "'simulator': choose of wrench_estimator"),
-        (['--urdf', '/none.urdf'], 'cannot read the description /none.urdf'),
+        (['--urdf', '/none.urdf'], 'argument --urdf: cannot read the description /none'),
         (['--topics', 'torqe'], 'no topic has torqe'),
         (['--ros-args', '-p', 'x'], 'arguments after --ros-args'),
     ],

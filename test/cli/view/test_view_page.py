@@ -190,6 +190,8 @@ def test_the_export_is_one_file(tmp_path, capsys):
 def test_errors_name_the_remedy(capsys, monkeypatch):
     assert command.main(['no_such_robot']) == 2
     assert 'panda' in capsys.readouterr().err
+    assert command.main(['no_such_robot.urdf']) == 2
+    assert 'argument ROBOT: cannot read the description' in capsys.readouterr().err
     monkeypatch.setattr(command, 'find_spec', lambda name: None)
     assert command.main(['panda']) == 2
     assert 'pip install viser' in capsys.readouterr().err
