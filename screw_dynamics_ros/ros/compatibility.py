@@ -1,7 +1,7 @@
 # Copyright 2026 The screw_dynamics_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Differences between ROS 2 distributions: found by what rclpy has, and asked for here only."""
+"""All differences between ROS 2 distributions, detected by the features of rclpy."""
 
 from __future__ import annotations
 
@@ -16,22 +16,22 @@ from rclpy.subscription import Subscription
 
 try:
     from rclpy.event_handler import SubscriptionEventCallbacks
-except ImportError:  # its name in humble
+except ImportError:  # humble
     from rclpy.qos_event import SubscriptionEventCallbacks
 
 __all__ = ['SubscriptionEventCallbacks']
 
 
 def stay_on_this_machine() -> None:
-    """Let processes that are started from now on find nodes of this machine only."""
+    """Restrict discovery to this machine, for all processes started from now on."""
     os.environ['ROS_AUTOMATIC_DISCOVERY_RANGE'] = 'LOCALHOST'
     if os.environ.get('ROS_DISTRO') == 'humble':
         os.environ['ROS_LOCALHOST_ONLY'] = '1'
 
 
 def events_executor() -> Any:
-    """Return an EventsExecutor, None where rclpy has none (humble)."""
-    # Where it will be once it is no experiment any more, and where it is.
+    """Return an EventsExecutor, None if rclpy has none (humble)."""
+    # The stable module, which does not exist yet, then the experimental one.
     for module in ('rclpy.executors', 'rclpy.experimental'):
         with suppress(ImportError, AttributeError):
             return import_module(module).EventsExecutor()
@@ -42,13 +42,13 @@ def events_executor() -> Any:
 
 
 def call_before_parameters_are_set(node: Node, callback: Callable[[Any], Any]) -> None:
-    """Let a callback convert new values; not in humble, which refuses 1 for 1.0."""
+    """Register a callback that converts new values; not in humble, which refuses 1 for 1.0."""
     if hasattr(node, 'add_pre_set_parameters_callback'):
         node.add_pre_set_parameters_callback(callback)
 
 
 def call_after_parameters_are_set(node: Node, callback: Callable[[Any], None]) -> bool:
-    """Have a callback called with accepted values; return False where rclpy cannot (humble)."""
+    """Register a callback for accepted values; return False if rclpy cannot call it (humble)."""
     if can_call_after_parameters_are_set(node):
         node.add_post_set_parameters_callback(callback)
         return True
@@ -64,9 +64,9 @@ def can_call_after_parameters_are_set(node: Node) -> bool:
 
 
 def message_receiver(callback: Callable[[Any, dict[str, Any]], None]) -> Callable[..., None]:
-    """Return what a subscription calls, however rclpy passes a message and its info.
+    """Return a subscription callback for all conventions of rclpy to pass a message and its info.
 
-    `info` is empty where rclpy does not pass it on (humble).
+    `info` is empty if rclpy does not pass it (humble).
     """
 
     def receive(received: Any, info: dict[str, Any] | None = None) -> None:
@@ -78,14 +78,14 @@ def message_receiver(callback: Callable[[Any, dict[str, Any]], None]) -> Callabl
 
 
 def request_message_info(subscription: Subscription) -> None:
-    """Have a subscription pass on the info of messages, where rclpy can."""
+    """Make a subscription pass the info of messages to its callback, if rclpy can."""
     if hasattr(Subscription, 'CallbackType'):
-        # Asking for it by the signature ends in a SystemError of the EventsExecutor.
+        # A callback with a second parameter causes a SystemError in the EventsExecutor.
         subscription._callback_type = Subscription.CallbackType.WithMessageInfo
 
 
 def joint_command_type() -> Any:
-    """Return control_msgs/JointCommand, None where the distribution has none."""
+    """Return control_msgs/JointCommand, None if the distribution does not have it."""
     with suppress(ImportError):
         from control_msgs.msg import JointCommand
 

@@ -1,10 +1,10 @@
 # Copyright 2026 The screw_dynamics_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""The data folder: where nodes read and write the files that parameters name while they run.
+"""The data folder: nodes read and write files named by run-time parameters only in this folder.
 
-Any participant of the network may set parameters. So they name files in this folder only, which is
-chosen at the start of the node, and no other file is opened, written, or looked for.
+Any participant of the network can set parameters. They therefore name files in this folder only,
+which is chosen when the node starts; no other file is opened, written or searched for.
 """
 
 from __future__ import annotations
@@ -31,11 +31,11 @@ SPECIFICATION = Specification(
 
 
 def check_name(parameter: str, name: str) -> None:
-    """Refuse all but plain file names, without access to files; raises `ArgumentError`."""
+    """Accept only plain file names, without accessing files; raises `ArgumentError`."""
     if name and not NAME.fullmatch(name):
         raise ArgumentError(
-            f'{parameter} must be a plain name of a file in data_folder: letters, digits, _, - and '
-            '., not at the beginning, at most 100'
+            f'{parameter} must be a plain name of a file in data_folder: at most 100 letters, '
+            'digits, _, - and ., beginning with a letter or digit'
         )
 
 
@@ -53,7 +53,7 @@ class DataFolder:
         self.path = Path(given or Path(base) / 'screw_dynamics_ros').expanduser().absolute()
 
     def read(self, name: str, largest: int) -> str | None:
-        """Return the text of a file of at most `largest` bytes, None if there is none.
+        """Return the text of a file of at most `largest` bytes, None if it does not exist.
 
         Raises `ArgumentError`.
         """
@@ -68,10 +68,10 @@ class DataFolder:
             raise ArgumentError(f'{name} cannot be read: {error.strerror}') from None
 
     def write(self, name: str, text: str, heading: str, largest: int) -> None:
-        """Write a file whose first line is `heading`, in place of such a file only.
+        """Write a file whose first line is `heading`; overwrite only files with the same heading.
 
-        Raises `ArgumentError`, and then nothing is changed; also if what is there is larger than
-        `largest` bytes.
+        Raises `ArgumentError` and changes nothing if that is not possible, also if the existing
+        file is larger than `largest` bytes.
         """
         start = f'{heading}\n'.encode()
         try:
@@ -87,7 +87,7 @@ class DataFolder:
             raise ArgumentError(f'{name} cannot be written: {error.strerror}') from None
 
     def _check(self, name: str) -> None:
-        """Refuse other names, and a folder that others can change; raises `OSError` too."""
+        """Refuse invalid names, and a folder writable by other users; raises `OSError`, too."""
         if not NAME.fullmatch(name):
             raise ArgumentError('this is not a plain file name')
         reason = files.why_not_private(self.path)

@@ -22,9 +22,9 @@ MAX_DESCRIPTION_LENGTH = 16 * 2**20  # characters of a description
 
 
 def urdf_text(text: str, what: str) -> str:
-    """Return a text from the network that can only be XML; raises `DescriptionError`.
+    """Return a text from the network if it begins as XML; raises `DescriptionError`.
 
-    What does not begin as XML would be taken for a path, and a file opened.
+    Any other text would be interpreted as a path, and the file opened.
     """
     if not text.lstrip('\ufeff \t\r\n').startswith('<'):
         raise DescriptionError(
@@ -37,7 +37,7 @@ def urdf_text(text: str, what: str) -> str:
 
 @dataclass(frozen=True)
 class Description:
-    """The text of a URDF, and where it came from: TOPIC or PARAMETER."""
+    """The text of a URDF and its origin: TOPIC or PARAMETER."""
 
     text: str
     origin: str
@@ -45,12 +45,12 @@ class Description:
 
 @dataclass(frozen=True)
 class DescriptionOutcome(Generic[T]):
-    """The result of some descriptions: a model of the first valid one.
+    """The result of a request with several descriptions: the model of the first valid one.
 
     Attributes
     ----------
     description : Description or None
-        What the model was made of; None if there is no model.
+        The description of the model; None if there is no model.
     model : object or None
     reason : str
         Why the preferred description was refused; empty if it is in use.
@@ -76,26 +76,26 @@ class DescriptionLoader(Latest[DescriptionOutcome[T]], Generic[T]):
 
     @property
     def is_pending(self) -> bool:
-        """Whether a model is being built, or waits to be fetched."""
+        """Whether a model is being built, or has not been fetched yet."""
         return self.is_busy or self.outcome is not None
 
     def submit(self, descriptions: Sequence[Description]) -> None:
-        """Build the model of the first description that has one, as soon as possible.
+        """Build the model of the first valid description, as soon as possible.
 
-        What was asked for before is given up, also if it has just become ready: it was made with
-        the parameters of before.
+        Earlier requests are canceled, and their models discarded even if complete: they were built
+        with earlier parameters.
         """
         self.ask(partial(self._first_of, tuple(descriptions)))
 
     def _first_of(self, descriptions: Sequence[Description]) -> DescriptionOutcome[T]:
-        """Build the first one that can be built; nothing else while another request waits."""
+        """Build the first valid one; stop if another request is waiting."""
         reason = ''
         for description in descriptions:
             try:
                 return DescriptionOutcome(description, self.build(description.text), reason)
             except ScrewDynamicsError as error:
                 reason = reason or str(error)
-            except Exception as error:  # the node must survive whatever a description does
+            except Exception as error:  # no description may end the node
                 reason = reason or f'{type(error).__name__}: {error}'
             if self.waiting is not None:
                 break
@@ -103,17 +103,17 @@ class DescriptionLoader(Latest[DescriptionOutcome[T]], Generic[T]):
 
 
 class DescriptionSource:
-    """The descriptions that a parameter and a topic offer, and the active one.
+    """The descriptions from a parameter and a topic, and the active one.
 
     Attributes
     ----------
     from_topic : str or None
-        What the topic offers; None if nothing has come.
+        Latest description of the topic; None before the first message.
     from_parameter : str
-        What the parameter offers, empty for nothing.
+        Value of the parameter, empty if not set.
     active : Description or None
     reason : str
-        Why the wanted description is not active; empty if it is, or is being compiled.
+        Why the preferred description is not active; empty if it is, or is being compiled.
     """
 
     def __init__(self) -> None:
@@ -123,7 +123,7 @@ class DescriptionSource:
         self.reason = ''
 
     def candidates(self) -> list[Description]:
-        """Return the descriptions to try, the one that is wanted first.
+        """Return the descriptions to try, the preferred one first.
 
         The parameter takes precedence unless it has never been valid.
         """
@@ -142,12 +142,12 @@ class DescriptionSource:
 
     @property
     def is_wanted(self) -> bool:
-        """Whether the description that is wanted most is the active one."""
+        """Whether the preferred description is active."""
         return self.active is not None and self.candidates()[0].text == self.active.text
 
     @property
     def ignores_topic(self) -> bool:
-        """Whether the topic offers another description than the parameter that is active."""
+        """Whether the parameter is in use and the topic offers another description."""
         return (
             bool(self.from_parameter)
             and self.from_topic is not None

@@ -19,16 +19,16 @@ PACKAGE_URI = 'package://'
 
 
 def located(place: str) -> Path:
-    """Return the path that a text names, ~ and package:// resolved; raises `ArgumentError`."""
+    """Return a path with ~, package:// and file:// resolved; raises `ArgumentError`."""
     if not place.startswith(PACKAGE_URI):
         return Path(place.removeprefix('file://')).expanduser()
-    # Files named by their paths need no ROS.
+    # Imported here: plain paths need no ROS.
     from ament_index_python.packages import PackageNotFoundError, get_package_share_directory
 
     package, _, rest = place.removeprefix(PACKAGE_URI).partition('/')
     try:
         return Path(get_package_share_directory(package)) / rest
-    except (PackageNotFoundError, ValueError):  # the latter for what is no name of a package
+    except (PackageNotFoundError, ValueError):  # ValueError: not a valid package name
         raise ArgumentError(
             f'there is no package {package!r}; source the workspace that has it'
         ) from None
@@ -73,16 +73,16 @@ def read_description(
     arguments : mapping
         Values of xacro arguments.
     option : str
-        What stands before 'name:=value' where the user gives them, for errors.
+        Text before 'name:=value' on the user's command line, for errors.
 
     Raises
     ------
     ArgumentError
         If the file cannot be read, or is not xacro and there are arguments.
     ExpansionError
-        If xacro cannot expand it, or it has not these arguments.
+        If xacro cannot expand it, or it does not have these arguments.
     DescriptionError
-        If it describes no robot.
+        If it does not describe a robot.
     """
     text = description_text(path, arguments, option)
     read_urdf(text, inertia_check='ignore')
@@ -90,7 +90,7 @@ def read_description(
 
 
 def description_text(path: Path, arguments: Mapping[str, str], option: str) -> str:
-    """Return the same, whatever the text describes."""
+    """Return the expanded text of a file as `read_description`, without parsing it."""
     text = files.text_of(path, MAX_FILE_BYTES)
     if is_xacro(path, text):
         return expanded(path, arguments, option)

@@ -3,8 +3,8 @@
 
 """Statuses on /diagnostics (REP 107).
 
-Parameters are those of the package diagnostic_updater, which itself creates all statuses of a
-message at once, in a timer.
+The parameters are those of the package diagnostic_updater. That package itself is not used, because
+it creates all statuses of a message at once, in a timer.
 """
 
 from __future__ import annotations
@@ -22,8 +22,8 @@ from screw_dynamics_ros.ros.status import Level, Status
 
 __all__ = ['Diagnostics', 'Level', 'Status']
 
-MIN_STATUS_SPACING_S = 0.1  # between two statuses, as long as that is enough for the period
-NO_HARDWARE = 'none'  # what diagnostic_updater wants where there is no hardware
+MIN_STATUS_SPACING_S = 0.1  # between two statuses, if the period is long enough
+NO_HARDWARE = 'none'  # hardware_id of diagnostic_updater for software
 
 TABLE = (
     Specification(
@@ -46,14 +46,14 @@ TABLE = (
 class Diagnostics:
     """Publishes statuses of one node on /diagnostics, and logs when a level changes.
 
-    The statuses of a message are created one after the other, distributed over the period: creating
-    all at once would delay joint states too much.
+    The creation of the statuses is distributed over the period: creating all at once would delay
+    joint states too much.
 
     Parameters
     ----------
     node : rclpy.node.Node
     every : callable
-        ``every(period, callback)`` calls back each period [s]; by default by a timer.
+        ``every(period, callback)`` calls `callback` each period [s]; by default with a timer.
     """
 
     def __init__(
@@ -72,7 +72,7 @@ class Diagnostics:
         self.hardware_id = NO_HARDWARE
 
     def add(self, source: Callable[[], Status], node: Node | None = None) -> None:
-        """Ask `source` for a status each time; it is about `node`, if that is another one."""
+        """Add a function that returns a status; `node` if the status is that of another node."""
         about = node or self._node
         name = about.get_fully_qualified_name().lstrip('/')
         if not self._parameters['diagnostic_updater.use_fqn']:
@@ -80,7 +80,7 @@ class Diagnostics:
         self._sources.append((name, source))
 
     def _turn(self) -> None:
-        """Make the next statuses; publish all of them when it is time."""
+        """Create the next statuses; publish all at the end of the period."""
         left = max(
             1,
             round(self._parameters['diagnostic_updater.period'] / MIN_STATUS_SPACING_S)
@@ -97,10 +97,10 @@ class Diagnostics:
         self._turns, self._made = 0, []
 
     def _make(self, prefix: str, source: Callable[[], Status]) -> DiagnosticStatus:
-        """Return the present status of a source."""
+        """Return the current status of a source."""
         try:
             status = source()
-        except Exception as error:  # the others must be reported
+        except Exception as error:  # the others are still reported
             status = Status(getattr(source, '__qualname__', 'status'))
             status.report(Level.ERROR, f'no status: {type(error).__name__}: {error}')
         name = f'{prefix}: {status.name}'

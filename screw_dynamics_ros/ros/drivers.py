@@ -1,10 +1,11 @@
 # Copyright 2026 The screw_dynamics_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Driver presets, config/drivers: what a robot driver measures, compensates and listens to.
+"""Driver presets, config/drivers: what a robot driver measures and compensates, and its topics.
 
-A preset is a parameter file for the nodes. Its section ``/**/driver`` has what no node asks for:
-joints, frames, controllers and topics. doc/start/drivers.md has the source of each fact.
+A preset is a parameter file for the nodes. Its section ``/**/driver`` has the properties that are
+not parameters of a node: joints, frames, controllers and topics. doc/start/drivers.md gives the
+source of each fact.
 """
 
 from __future__ import annotations
@@ -35,21 +36,21 @@ EFFORTS = ('torque', 'current', 'unknown')
 
 @dataclass(frozen=True)
 class DriverProperties:
-    """What a driver has, in names without prefix; empty where it has none or none is documented.
+    """Properties of a driver, with names without prefix; empty if missing or undocumented.
 
     Attributes
     ----------
     joints : tuple of str
-        In the order of its controllers.
+        In the order of the controllers.
     root_frame, tool_frame : str
     effort : str
         Unit of the measured efforts: 'torque' [N m, N], 'current' [A] or 'unknown'. If the preset
-        has an `effort_condition`, the unit if it is met.
+        has an `effort_condition`, this is the unit of robots that meet it.
     joint_states_topic : str
     trajectory_controllers, effort_controllers : tuple of str
-        Names of controllers, the present one first.
+        Names of controllers, the current name first.
     wrench_topic, wrench_frame : str
-        Where it publishes a wrench, and the frame that is in.
+        Topic of the measured wrench, and the frame in which it is resolved.
     """
 
     joints: tuple[str, ...]
@@ -70,7 +71,7 @@ class Driver:
     Attributes
     ----------
     name : str
-        'ur' of ur.yaml.
+        File name without extension: 'ur' for ur.yaml.
     path : Path
     facts : DriverProperties
     parameters : mapping
@@ -83,7 +84,7 @@ class Driver:
     parameters: Mapping[str, Mapping[str, Any]]
 
     def terms(self, section: str, name: str) -> tuple[str, ...]:
-        """Return a parameter that is a list of terms; empty if the preset does not have it."""
+        """Return a parameter with a list of terms; empty if the preset does not have it."""
         return tuple(term for term in self.parameters.get(section, {}).get(name, ()) if term)
 
     @property
@@ -92,16 +93,16 @@ class Driver:
         return str(self.parameters.get(SHARED, {}).get(CONDITION, ''))
 
     def effort(self, urdf: str) -> str:
-        """Return the unit of the efforts of a robot with this description; 'unknown' as in `facts`.
+        """Return the unit of the efforts of a robot with this description, as in `facts`.
 
-        It is 'unknown' also if the description does not meet the condition.
+        It is 'unknown' if the description does not meet the condition.
         """
         return 'unknown' if unmet_condition(urdf, self.condition) else self.facts.effort
 
     def condition_of(self, urdf: str) -> str:
-        """Return the condition that this description meets, empty without its parameter.
+        """Return the condition that this description meets, empty without `effort_condition`.
 
-        What is measured with it holds for drivers with the same value.
+        Measured values are valid for drivers with the same condition only.
         """
         if not self.condition:
             return ''
@@ -114,18 +115,18 @@ class Driver:
 
 
 def presets(folder: Path | None = None) -> dict[str, Path]:
-    """Return the files of the presets of a folder, by default of the package, by name."""
+    """Return the preset files of a folder, by name; the default is the folder of this package."""
     folder = share_folder() / 'config' / 'drivers' if folder is None else folder
     return {path.stem: path for path in sorted(folder.glob('*.yaml'))}
 
 
 def find_driver(value: str, folder: Path | None = None) -> Driver:
-    """Return the preset of that name, or that of the file with that path.
+    """Return the preset with this name, or from the file with this path.
 
     Raises
     ------
     UnknownNameError
-        If there is no such preset; names those that there are.
+        If there is no such preset; lists all presets.
     ArgumentError
         As `read_driver`.
     """
@@ -148,10 +149,10 @@ def read_driver(path: Path) -> Driver:
     Raises
     ------
     ArgumentError
-        If it is no parameter file, has other sections, lacks a fact, or has one that cannot be; the
-        text names it.
+        If it is not a parameter file, has other sections, or a fact is missing or invalid; the
+        message names it.
     """
-    read_parameter_file(path)  # has better words for what is no parameter file
+    read_parameter_file(path)  # has better messages for invalid parameter files
     content = read_yaml_file(path)
     sections = {key: value.get(PARAMETERS) for key, value in content.items()}
     for key in sections:
@@ -197,11 +198,11 @@ def facts_of(content: Mapping[str, Any]) -> DriverProperties:
 def recognized(
     joints: Collection[str], links: Collection[str], drivers: Collection[Driver]
 ) -> tuple[Driver, str] | None:
-    """Return the driver whose joints and frames a robot has, and their prefix; None if none has.
+    """Return the driver whose joints and frames a robot has, and their prefix; None without one.
 
-    Arms of a family may have fewer joints than the preset: the first five, or all if there are
-    fewer, are enough. Root and tool frame must be there. Of several the one with the shortest
-    prefix is meant: ``fr3_joint1`` is ``joint1`` with a prefix, too.
+    Arms of a family may have fewer joints than the preset: its first five joints are enough, or all
+    if it has fewer. Root and tool frame are required. If several presets match, the one with the
+    shortest prefix is returned: ``fr3_joint1`` also matches ``joint1`` with a prefix.
 
     Examples
     --------

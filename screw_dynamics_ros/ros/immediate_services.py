@@ -1,10 +1,10 @@
 # Copyright 2026 The screw_dynamics_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Typed services answered in the thread of the node: those whose answers take no time.
+"""Typed services answered in the thread of the node, for requests that need no computation.
 
-They change what is active in this process, from the next joint state on. What takes longer
-belongs to `ros.services`.
+They change parameters of the model in this process, from the next joint state on. Services that
+compute belong to `ros.services`.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ class ImmediateServices:
             answer(request, response)
         except ScrewDynamicsError as error:
             response = refusal(response, error)
-        except Exception as error:  # a fault of ours must not end the others' services
+        except Exception as error:  # a bug must not end the other services
             FAULTS.record(f'service {service}', error)
             response = refusal(response, error, f'{type(error).__name__}: ')
         stamp = response.header.stamp
@@ -74,7 +74,7 @@ class ImmediateServices:
         return response
 
     def report(self, status: Status, remedy: str = REMEDY) -> None:
-        """Say which services have been asked, and which cannot be offered; with a remedy."""
+        """Report the number of requests, and missing services with a remedy."""
         for service, count in self._answered.items():
             reason = self._refused.get(service)
             last = f', the last one refused: {printable(reason)}' if reason else ''

@@ -23,18 +23,18 @@ from screw_dynamics_ros.ros.xacro_expansion import ExpansionError
 
 PACKAGE = 'screw_dynamics_ros'
 LEVELS = ('debug', 'info', 'warn', 'error', 'fatal')
-#: Of 1, that names are alike for a hint, and for little doubt.
+#: Similarity of names from 0 to 1: for a hint, and for a refusal.
 HINT_SIMILARITY, CLEAR_SIMILARITY = 0.6, 0.8
 
 
 def refusal(name: str, value: str, reason: str, expected: str = '') -> ArgumentError:
-    """Return the error of a launch argument; without what is expected if the reason says it."""
+    """Return the error of a launch argument; `expected` is empty if the reason states it."""
     hint = f'; expected {expected}' if expected else ''
     return ArgumentError(f'launch argument {name}:={value}: {reason}{hint}')
 
 
 def parameter_file(name: str, value: str) -> str:
-    """Return the path of a parameter file that can be one."""
+    """Return the path of a valid parameter file."""
     try:
         read_parameter_file(Path(value))
     except ArgumentError as error:
@@ -43,9 +43,9 @@ def parameter_file(name: str, value: str) -> str:
 
 
 def description(name: str, value: str, arguments: str = '') -> str:
-    """Return the URDF of a file, or what xacro makes of it with arguments 'name:=value ...'.
+    """Return the URDF of a file, expanded by xacro with arguments 'name:=value ...' if needed.
 
-    The file is named by its path or package://. The arguments are the launch argument
+    `value` is a path or package:// URI. The xacro arguments are the launch argument
     `name`_arguments.
     """
     try:
@@ -64,7 +64,7 @@ def description(name: str, value: str, arguments: str = '') -> str:
 
 @dataclass(frozen=True)
 class UrdfFile:
-    """A URDF, where it is, and whether it has been made in a temporary folder of its own."""
+    """A URDF, its path, and whether it was written to a temporary folder."""
 
     text: str
     path: str
@@ -72,9 +72,9 @@ class UrdfFile:
 
 
 def urdf_file(name: str, value: str, arguments: str = '') -> UrdfFile:
-    """Return the URDF of a file as a file, which is another one for xacro.
+    """Return a URDF file; xacro is expanded into a temporary file.
 
-    Delete that by `launch_files.deleted_at_end`.
+    Delete the latter with `launch_files.deleted_at_end`.
     """
     text, path = description(name, value, arguments), located(value)
     if path.read_text(encoding='utf-8') == text:
@@ -85,7 +85,7 @@ def urdf_file(name: str, value: str, arguments: str = '') -> UrdfFile:
 
 
 def namespace(name: str, value: str) -> str:
-    """Return a namespace, '' for none; relative ones are taken as they are."""
+    """Return a namespace, '' for none; relative ones are returned unchanged."""
     token = r'[A-Za-z_]\w*'
     if value and not re.fullmatch(rf'/|/?{token}(/{token})*', value, re.ASCII):
         raise refusal(
@@ -111,7 +111,7 @@ def log_level(name: str, value: str) -> str:
 
 
 def whole_number(name: str, value: str, least: int, most: int) -> int:
-    """Return a whole number within bounds."""
+    """Return an integer within bounds."""
     if not re.fullmatch(r'\d{1,9}', value, re.ASCII) or not least <= int(value) <= most:
         raise refusal(name, value, 'this is not possible', f'a whole number, {least} to {most}')
     return int(value)
@@ -124,12 +124,12 @@ def program_path(package: str, executable: str) -> str | None:
         return found
     try:
         return shutil.which(Path(get_package_prefix(package)) / 'lib' / package / executable)
-    except (PackageNotFoundError, OSError):  # OSError: there is no index at all
+    except (PackageNotFoundError, OSError):  # OSError: there is no ament index
         return None
 
 
 def program(name: str, value: str, path: str | None, package: str) -> None:
-    """Refuse an argument that needs a program of which `path` says that it is not there."""
+    """Refuse an argument that needs a program if `path` is None: it is not installed."""
     if path is None:
         raise refusal(
             name, value, f'{package} is not installed', f'false, or the package {package}'
@@ -137,7 +137,7 @@ def program(name: str, value: str, path: str | None, package: str) -> None:
 
 
 def ros_package(name: str, value: str, package: str) -> None:
-    """Refuse an argument that needs a ROS package which is not installed."""
+    """Refuse an argument if the ROS package that it needs is not installed."""
     try:
         get_package_prefix(package)
     except PackageNotFoundError:
@@ -153,25 +153,25 @@ def unknown(
     declared: Sequence[str],
     command: Sequence[str],
 ) -> str:
-    """Refuse arguments that a launch file does not have, or return a warning, '' for none.
+    """Refuse undeclared arguments of a launch file, or return a warning, '' for none.
 
     Parameters
     ----------
     launch_file : str
         Its name.
     given : collection of str
-        The launch configurations before any default is set. They hold those of files that include
-        this one, too, which look like mistyped ones: of these the likely are warned of.
+        The launch configurations before any default is set. They include those of files that
+        include this one, which look like mistyped ones: only likely typing errors cause a warning.
     declared : sequence of str
-        The arguments it has.
+        Its arguments.
     command : sequence of str
-        `argv` of the launch.LaunchContext: what ``ros2 launch`` was given, name:=value each.
+        `argv` of the launch.LaunchContext: the arguments of ``ros2 launch``, name:=value each.
 
     Raises
     ------
     ArgumentError
-        If an argument of the command line is nearly the name of one, and nothing but the command
-        line sets arguments: this is the file that was asked for.
+        If an argument of the command line is similar to a declared one, and only the command line
+        sets arguments: this is the launch file that the user started.
     """
     typed = {word.partition(':=')[0] for word in command}
     was_asked_for = all(name in typed or _is_of_launch(name) for name in given)

@@ -1,10 +1,10 @@
 # Copyright 2026 The screw_dynamics_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""What the launch files of this package have in common; needs ROS 2's launch.
+"""Common parts of the launch files of this package; needs the package launch of ROS 2.
 
-Arguments are checked before anything starts. `ros2 launch` itself ignores arguments that no launch
-file declares, so that a mistyped one would leave a default active.
+Arguments are checked before anything starts. `ros2 launch` itself ignores undeclared arguments, so
+a mistyped one would leave a default active.
 """
 
 from __future__ import annotations
@@ -27,13 +27,13 @@ from screw_dynamics_ros.ros import launch_arguments as check
 from screw_dynamics_ros.share import share_folder
 
 SHARE = share_folder()
-RESPAWN_DELAY = 2.0  # s, so that a wrong parameter does not cause rapid restarts
+RESPAWN_DELAY = 2.0  # s; prevents rapid restarts with an invalid parameter
 
 Values = Mapping[str, str]  # of launch arguments, by name
 
 
 class LaunchSettings(NamedTuple):
-    """What a launch file gives to its node besides the parameter file, and starts beside it."""
+    """What a launch file adds to its node: parameters besides the file, and further actions."""
 
     parameters: Sequence[Any] = ()
     remappings: Sequence[tuple[str, str]] = ()
@@ -44,7 +44,7 @@ class LaunchSettings(NamedTuple):
 
 
 def switch(name: str, default: bool, description: str) -> Any:
-    """Return an argument that is true or false."""
+    """Return a boolean argument."""
     return DeclareLaunchArgument(
         name,
         default_value=str(default).lower(),
@@ -60,7 +60,7 @@ LOG_LEVEL = DeclareLaunchArgument(
     description=f'Lowest severity of logged messages: {", ".join(check.LEVELS)}.',
 )
 USE_SIM_TIME = switch('use_sim_time', False, 'Use the time of /clock.')
-#: Programs that show the robot, each with a layout for it: their package and executable.
+#: Visualization programs, each started with a layout for the robot: package and executable.
 VISUALIZERS = {
     'rviz': ('rviz2', 'rviz2'),
     'plotjuggler': ('plotjuggler', 'plotjuggler'),
@@ -97,7 +97,7 @@ def params_file(node: str, name: str = 'params_file') -> Any:
 def urdf_arguments(name: str, default: str | None, empty: str = '') -> list[Any]:
     """Return the arguments of a description: the file and, for xacro, its arguments.
 
-    Without a default it must be given; `empty` says what it is instead if it is empty.
+    Without a default the file is required; `empty` describes what an empty value means.
     """
     text = 'URDF or xacro file, by path or package://.'
     return [
@@ -109,7 +109,7 @@ def urdf_arguments(name: str, default: str | None, empty: str = '') -> list[Any]
         DeclareLaunchArgument(
             f'{name}_arguments',
             default_value='',
-            description=f'Arguments of {name}, if that is a xacro file: name:=value name:=value.',
+            description=f'Arguments of {name} if it is a xacro file: name:=value name:=value.',
         ),
     ]
 
@@ -120,7 +120,7 @@ def urdf_arguments(name: str, default: str | None, empty: str = '') -> list[Any]
 def checked_description(
     node: str, arguments: Sequence[Any], make: Callable[[Any], Sequence[Any]]
 ) -> Any:
-    """Return what the launch file of a node describes: checked arguments, and what they start.
+    """Return the launch description of a node that checks its arguments.
 
     Parameters
     ----------
@@ -141,9 +141,9 @@ def checked_description(
 
 
 def check_names(context: Any, launch_file: str, arguments: Sequence[Any]) -> None:
-    """Refuse launch arguments that nothing reads, or log a warning: see `check.unknown`.
+    """Refuse undeclared launch arguments, or log a warning: see `check.unknown`.
 
-    For the first action of a launch file, as later ones set defaults.
+    This must be the first action of a launch file, because later ones set defaults.
     """
     names = [argument.name for argument in arguments]
     warning = check.unknown(launch_file, context.launch_configurations, names, context.argv)
@@ -156,12 +156,12 @@ def one_node(
     arguments: Sequence[Any] = (),
     settings: Callable[[Values], LaunchSettings] = lambda value: LaunchSettings(),
 ) -> Any:
-    """Return what a launch file describes that starts one node with a parameter file.
+    """Return the launch description of one node with a parameter file.
 
     Parameters
     ----------
     name : str
-        Of the node.
+        Name of the node.
     arguments : sequence of launch.actions.DeclareLaunchArgument
         Besides namespace, params_file, log_level and `VIEWERS`.
     settings : callable
@@ -185,7 +185,7 @@ def one_node(
 def node(
     value: Values, executable: str, parameters: Sequence[Any], respawn: bool = False, **more: Any
 ) -> Any:
-    """Return a node of this package, as the common arguments have it."""
+    """Return a node of this package, configured by the common arguments."""
     return Node(
         package=check.PACKAGE,
         executable=executable,
@@ -205,7 +205,7 @@ def sim_time(value: Values) -> dict[str, bool]:
 
 
 def robot_description(value: Values, name: str) -> list[dict[str, Any]]:
-    """Return the parameter with the description that an argument names, none if it is empty."""
+    """Return the parameter with the description that an argument names; empty without one."""
     if not value[name]:
         return []
     text = check.description(name, value[name], value[f'{name}_arguments'])

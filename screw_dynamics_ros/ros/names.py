@@ -10,18 +10,18 @@ from collections.abc import Collection, Iterable, Sequence
 
 from screw_dynamics_ros.core.errors import ArgumentError, UnknownNameError
 
-MAX_SHOWN_LENGTH = 60  # characters of a name in texts for people
+MAX_SHOWN_LENGTH = 60  # characters of a name in messages to users
 
-#: What the middleware calls the node of an endpoint that is not known yet, or has none.
+#: Names that the middleware reports for endpoints without a node, or with one not yet discovered.
 UNDISCOVERED, NO_NODE = '_NODE_NAME_UNKNOWN_', '_CREATED_BY_BARE_DDS_APP_'
 NO_NODE_IN_WORDS = 'a program without ROS'
 
 
 def topic_tokens(frames: Iterable[str]) -> dict[str, str]:
-    """Return a valid and distinct part of a topic name for each frame.
+    """Return a valid and unique topic name token for each frame.
 
-    Letters, digits and underscores stay; all else becomes an underscore; a leading digit gets
-    one in front. Frames that would share a name are distinguished by a number.
+    Characters other than letters and digits become underscores; a leading digit is preceded by one.
+    A number distinguishes frames that would share a token.
 
     Examples
     --------
@@ -45,9 +45,9 @@ def topic_tokens(frames: Iterable[str]) -> dict[str, str]:
 def check_joint_names(
     what: str, names: Sequence[str], joints: Sequence[str], known: Collection[str] = ()
 ) -> None:
-    """Check the joints a message names: each one of `joints` or of `known`, and only once.
+    """Check that a message names each joint at most once, and only `joints` and `known`.
 
-    `what` is the message in the words of an error. Raises `UnknownNameError` and `ArgumentError`.
+    `what` describes the message in errors. Raises `UnknownNameError` and `ArgumentError`.
     """
     allowed, named = {*joints, *known}, set()
     for name in names:
@@ -75,13 +75,13 @@ def shown(name: str) -> str:
 
 
 def shorten(names: Sequence[str], most: int = 8) -> str:
-    """Return the names as text, of a long list the first few."""
+    """Return the names as text, only the first few of a long list."""
     text = ', '.join(map(shown, names[:most]))
     return text + (f', ... ({len(names)} in all)' if len(names) > most else '')
 
 
 def printable(text: str, most: int = 300) -> str:
-    """Return an external text in one line, shortened and without control characters."""
+    """Return a text from outside as one line, shortened and without control characters."""
     line = text[:most]
     if not line.isprintable():
         line = ''.join(c if c.isprintable() else repr(c)[1:-1] for c in line)
@@ -89,9 +89,9 @@ def printable(text: str, most: int = 300) -> str:
 
 
 def twist_frame(representation: str, root: str, link: str) -> str:
-    """Return the frame in which a twist is resolved; for mixed ones, which have two, both.
+    """Return the frame in which a twist is resolved; both frames of a mixed twist, as text.
 
-    No such frame exists, so that a transform of such a message fails instead of giving wrong
-    results.
+    No frame has the latter name, so transforming such a message fails instead of giving a wrong
+    result.
     """
     return {'body': link, 'mixed': f'{root} (linear), {link} (angular)'}.get(representation, root)

@@ -1,10 +1,10 @@
 # Copyright 2026 The screw_dynamics_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Parameter files: which nodes their sections are for, and which parameters those have.
+"""Parameter files: the node patterns of their sections, and the parameters in them.
 
-An invalid file is refused with a reason for users. ROS 2 itself reports some of these files with
-internals of its parser, and treats others (text, an empty file) as without parameters.
+An invalid file is refused with a clear reason. ROS 2 itself reports some invalid files with
+internals of its parser, and ignores others (plain text, an empty file).
 """
 
 from __future__ import annotations
@@ -34,9 +34,9 @@ class ParameterSection:
     Attributes
     ----------
     pattern : str
-        Name of a node with its namespace; ``*`` stands for one part of it, ``**`` for any number.
+        Name of a node with its namespace; ``*`` matches one part of it, ``**`` any number.
     names : tuple of str
-        Of the parameters.
+        Names of the parameters.
     """
 
     pattern: str
@@ -44,11 +44,11 @@ class ParameterSection:
 
     @property
     def is_for_any_node(self) -> bool:
-        """Whether it names at most a namespace."""
+        """Whether the pattern contains no node name, at most a namespace."""
         return self.pattern.endswith('*')
 
     def matches(self, node: str) -> bool:
-        """Whether it is for the node of this full name; rcl turns patterns into the same."""
+        """Whether the pattern matches the full name of a node, by the rules of rcl."""
         pattern = self.pattern.replace('/**', r'(/\w+)~').replace('/*', r'(/\w+)')
         return re.fullmatch(pattern.replace('~', '*'), node) is not None
 
@@ -59,7 +59,7 @@ def read_parameter_file(path: Path) -> list[ParameterSection]:
     Raises
     ------
     ArgumentError
-        If it cannot be read or has another shape; the text says what is wrong and what to do.
+        If it cannot be read or is not a parameter file; the message has the fault and the remedy.
     """
     text = files.text_of(path, MAX_FILE_BYTES, 'YAML')
     check_yaml(text)
@@ -112,7 +112,7 @@ def _flat(prefix: str, values: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
 
 
 def _sections(pattern: str, content: yaml.Node) -> Iterator[ParameterSection]:
-    """Yield the section of that name, or those in it if it is a namespace."""
+    """Yield the section with this name, or its sections if it is a namespace."""
     where = f'line {content.start_mark.line + 1}: section {pattern}'
     if not NODES.fullmatch(pattern):
         raise ArgumentError(

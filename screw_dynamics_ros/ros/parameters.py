@@ -27,11 +27,11 @@ from screw_dynamics_ros.ros.compatibility import (
 )
 from screw_dynamics_ros.ros.process.faults import FAULTS
 
-ATTRIBUTE = '_screw_dynamics_parameters'  # of a node: its tables
+ATTRIBUTE = '_screw_dynamics_parameters'  # attribute of a node with its tables
 
 Value = bool | int | float | str | list[float] | list[str]
 
-#: Of single numbers: field of the descriptor, its type, that of its bounds, and the largest one.
+#: For scalar types: range field of the descriptor, its type, type of its bounds, largest bound.
 RANGES = {
     Parameter.Type.DOUBLE: ('floating_point_range', FloatingPointRange, float, 1e308),
     Parameter.Type.INTEGER: ('integer_range', IntegerRange, int, 2**62),
@@ -49,17 +49,17 @@ class Specification:
         Gives the type; the empty list of strings is written ``['']``, that of numbers ``[]``. Where
         it is a list of one number, a number stands for a list of it.
     description : str
-        For people; with the unit.
+        Text for users, with the unit.
     minimum, maximum : float
         Bounds of a number or of each number of a list.
     choices : tuple of str
-        What a string, or each string of a list, may be.
+        Allowed values of a string, or of each string of a list.
     size : int, optional
         Number of elements of a list.
     rule : str
-        Additional constraint, for people; enforced by the owner's `check`.
+        Additional constraint, as text for users; enforced by the owner's `check`.
     read_only : bool
-        Whether it is taken at start only.
+        Whether it can be set at start only.
     """
 
     name: str
@@ -82,7 +82,7 @@ class Specification:
 
     @property
     def range(self) -> str:
-        """Which values there may be, in words."""
+        """The allowed values, as text."""
         words = [f'one of: {", ".join(self.choices)}'] if self.choices else []
         if self.kind == Parameter.Type.STRING_ARRAY:
             words = [f'any of: {", ".join(self.choices)}'] if self.choices else []
@@ -131,10 +131,10 @@ class Specification:
         return replace(self, name=name)
 
     def typed(self, value: Any) -> Parameter | None:
-        """Return a value as a parameter of this type, None if it is of another one.
+        """Return a value as a parameter of this type, None if its type differs.
 
-        People write 1 for 1.0, which YAML and rclpy take for an integer, and rclpy takes an empty
-        list for one of bytes.
+        Integers are converted to float where needed (users write 1 for 1.0), and an empty list,
+        which rclpy interprets as a list of bytes, to an empty list of this type.
         """
         value = self._listed(value)
         if self.kind == Parameter.Type.DOUBLE:
@@ -147,7 +147,7 @@ class Specification:
         return Parameter(self.name, self.kind, value)
 
     def convert(self, value: Any) -> Value:
-        """Return `value` as the type of the default; raises `ArgumentError` with the reason."""
+        """Return `value` with the type of the default; raises `ArgumentError` with the reason."""
         if value is None:
             raise self._error(value, 'needs a value and cannot be deleted')
         if isinstance(self.default, list):
@@ -206,9 +206,9 @@ class Specification:
 
 
 class Parameters:
-    """The parameters of one table, on a node that may have several; read like a mapping.
+    """The parameters of one table of a node, which may have several tables; read like a mapping.
 
-    A change is checked against all tables of the node before any of it is stored, and applied when
+    A change is checked against all tables of the node before any of it is stored, and applied after
     the node has stored it: a change refused by one table has no effect.
 
     Parameters
@@ -216,14 +216,15 @@ class Parameters:
     node : rclpy.node.Node
     table : sequence of Specification
     check : callable, optional
-        Gets the new values by name; refuses them by raising `ScrewDynamicsError`. Has no effects.
+        Receives the new values by name; refuses them by raising `ScrewDynamicsError`. It must have
+        no side effects.
     apply : callable, optional
-        Gets the new values by name after they have been accepted and stored.
+        Receives the new values by name after they have been accepted and stored.
 
     Raises
     ------
     ArgumentError
-        If a value given at start is not acceptable.
+        If a value given at start is invalid.
     """
 
     def __init__(
@@ -247,7 +248,7 @@ class Parameters:
         return name in self._table
 
     def typed(self, parameter: Parameter) -> Parameter | None:
-        """Return a parameter of this table with the type that it has there, if it can have it."""
+        """Return a parameter of this table converted to its declared type, None if impossible."""
         specification = self._table.get(parameter.name)
         return specification.typed(parameter.value) if specification else None
 
@@ -267,7 +268,7 @@ class Parameters:
             self._check(values)
 
     def changes(self, given: Mapping[str, Any]) -> dict[str, Value]:
-        """Return those of the values, which have passed `check`, that differ from the present."""
+        """Return the checked values that differ from the current ones."""
         values = {
             name: self._table[name].convert(value)
             for name, value in given.items()
@@ -276,7 +277,7 @@ class Parameters:
         return {name: value for name, value in values.items() if value != self._values[name]}
 
     def activate(self, given: Mapping[str, Any]) -> None:
-        """Activate values that have passed `check` and differ from the ones before."""
+        """Activate checked values that differ from the current ones."""
         changed = self.changes(given)
         if changed:
             self._values.update(changed)
@@ -284,7 +285,7 @@ class Parameters:
 
 
 class NodeTables:
-    """All parameter tables of one node: its callbacks for changes.
+    """All parameter tables of one node, and the callbacks for parameter changes.
 
     Parameters
     ----------
@@ -293,8 +294,8 @@ class NodeTables:
     Attributes
     ----------
     guards : list of callables
-        Each gets the names of parameters that are to change, and raises `ScrewDynamicsError` to
-        refuse it. Has no effects.
+        Each receives the names of the parameters to change, and raises `ScrewDynamicsError` to
+        refuse the change. They must have no side effects.
     """
 
     def __init__(self, node: Node) -> None:
@@ -305,12 +306,12 @@ class NodeTables:
         node.add_on_set_parameters_callback(self._on_set)
         self._later = None
         if not call_after_parameters_are_set(node, self._follow):
-            # As soon as the executor is free again.
+            # Called when the executor is idle.
             self._later = node.create_guard_condition(self._follow_all)
 
     @classmethod
     def of(cls, node: Node) -> NodeTables:
-        """Return the tables of a node: always the same object."""
+        """Return the tables of a node, created on first use."""
         tables: NodeTables | None = getattr(node, ATTRIBUTE, None)
         if tables is None:
             tables = cls(node)
@@ -318,18 +319,18 @@ class NodeTables:
         return tables
 
     def add(self, parameters: Parameters) -> None:
-        """Let a table follow its parameters."""
+        """Update a table when its parameters change."""
         self._tables.append(parameters)
 
     def _typed(self, parameters: list[Parameter]) -> list[Parameter]:
-        """Give values the types of their parameters; those that cannot have it are refused."""
+        """Convert values to the declared types; leave values that cannot be converted."""
         return [
             next(filter(None, (table.typed(parameter) for table in self._tables)), parameter)
             for parameter in parameters
         ]
 
     def _on_set(self, parameters: list[Parameter]) -> SetParametersResult:
-        """Accept or refuse changes; nothing else."""
+        """Accept or refuse changes, without side effects."""
         given = {parameter.name: parameter.value for parameter in parameters}
         try:
             for table in self._tables:
@@ -339,7 +340,7 @@ class NodeTables:
                 guard(changed)
         except ScrewDynamicsError as error:
             return SetParametersResult(successful=False, reason=str(error))
-        except Exception as error:  # a value nobody has thought of must not end the process
+        except Exception as error:  # no value may end the process
             return SetParametersResult(
                 successful=False, reason=f'{", ".join(given)}: {type(error).__name__}: {error}'
             )
@@ -360,13 +361,13 @@ class NodeTables:
 
 
 def declare(node: Node, specification: Specification) -> Any:
-    """Declare a parameter; return the value given at start, or the default."""
+    """Declare a parameter; return the value given at start, otherwise the default."""
     name, descriptor = specification.name, specification.descriptor
     override = getattr(node, '_parameter_overrides', {}).get(name)
     given = specification.default if override is None else override.value
     if given is None and isinstance(specification.default, list):
-        given = []  # rclpy takes the empty list of a file for no value
-    specification.convert(given)  # says what is wrong with it
+        given = []  # rclpy reads an empty list in a file as no value
+    specification.convert(given)  # raises an error with the reason
     parameter = specification.typed(given)
     try:
         if parameter is None:
@@ -375,13 +376,13 @@ def declare(node: Node, specification: Specification) -> Any:
             _declare_empty(node, specification)
         else:
             node.declare_parameter(name, parameter.value, descriptor, ignore_override=True)
-    except Exception as error:  # rclpy has one class for each kind of bad value
+    except Exception as error:  # rclpy has one class for each kind of invalid value
         raise ArgumentError(f'parameter {name}: {error}') from None
     return parameter.value
 
 
 def _declare_empty(node: Node, specification: Specification) -> None:
-    """Declare a parameter whose value is an empty list, which rclpy takes for one of bytes."""
+    """Declare a parameter with an empty list, which rclpy would interpret as a list of bytes."""
     name = specification.name
     writable = replace(specification, read_only=False).descriptor
     node.declare_parameter(name, specification.kind, writable, ignore_override=True)
@@ -391,5 +392,5 @@ def _declare_empty(node: Node, specification: Specification) -> None:
 
 
 def _as_float(value: Any) -> Any:
-    """Return a whole number as float, anything else as it is."""
+    """Return an integer as float, any other value unchanged."""
     return float(value) if isinstance(value, int) and not isinstance(value, bool) else value

@@ -3,10 +3,10 @@
 
 """Typed services of the optional package screw_dynamics_msgs, run in another process.
 
-A request may take long: functions are compiled when first asked for, and inverse kinematics looks
-for a solution until it has one. So answers are computed in another process, a `Worker`, and the
-services belong to a node of their own, `_<name>_services`, which `process.executor.spin` runs in a
-thread beside the others: all that thread does is pass requests on and wait.
+A request can take long: functions are compiled on first use, and numerical inverse kinematics
+iterates. Responses are therefore computed in another process, a `Worker`. The services belong to a
+separate node, `_<name>_services`, which `process.executor.spin` runs in a second thread: that
+thread only forwards requests and waits.
 """
 
 from __future__ import annotations
@@ -29,18 +29,18 @@ try:
 except ImportError:
     interfaces = None
 
-#: Fills in the response to a request, or raises `ScrewDynamicsError`; what comes before these two
-#: is what `Task` gave. At the top level of a module.
+#: Fills in the response to a request, or raises `ScrewDynamicsError`. The arguments before these
+#: two are those returned by `Task`. Must be defined at the top level of a module (pickle).
 Answer = Callable[..., None]
 
-#: Returns the function that answers a request which comes now, and its first arguments; may raise
+#: Returns the function that answers the current request, and its first arguments; may raise
 #: `ScrewDynamicsError`.
 Task = Callable[[], tuple[Answer, tuple[Any, ...]]]
 
-#: Activates the answer to a request, or raises `ScrewDynamicsError`.
+#: Activates the result of a request, or raises `ScrewDynamicsError`.
 Finish = Callable[[Any, Any], None]
 
-MAX_REASON_LENGTH = 3000  # characters of a reason, which may repeat what a request says
+MAX_REASON_LENGTH = 3000  # characters of a reason, which may quote the request
 
 REMEDY = (
     'put it beside this package with '
@@ -55,12 +55,12 @@ class Services:
     Parameters
     ----------
     node : rclpy.node.Node
-        Gives the thread's node its name and namespace.
+        Its name and namespace determine those of the node of the services.
 
     Attributes
     ----------
     nodes : list of rclpy.node.Node
-        What has to be run in another thread: one node, none without services.
+        To be run in another thread: one node; empty without services.
     """
 
     def __init__(self, node: Node) -> None:
@@ -79,15 +79,16 @@ class Services:
         Parameters
         ----------
         owner : rclpy.node.Node
-            The name is resolved as one of this node's, remapping rules included.
+            The node whose namespace, name and remapping rules resolve `name`.
         kind : str
         name : str
-            Of the service, like ``~/forward_kinematics``.
+            Name of the service, such as ``~/forward_kinematics``.
         task : callable
-            Called in the thread of the services for each request. What it returns goes to the
-            other process and is called there, ``answer(*arguments, request, response)``; `success`
-            is set. If either raises `ScrewDynamicsError`, `success` is false, `error_code` that of
-            the error and `message` the reason. A header without stamp gets the time of the answer.
+            Called in the thread of the services for each request; returns a function and its first
+            arguments. The other process calls ``answer(*arguments, request, response)`` with
+            `success` set. If either raises `ScrewDynamicsError`, `success` is false, `error_code`
+            that of the error and `message` the reason. A header without stamp gets the time of the
+            response.
         finish : callable, optional
             Called in the thread of the services, ``finish(request, response)``, after success:
             activates the result in this process, or raises `ScrewDynamicsError`.
@@ -115,7 +116,7 @@ class Services:
 
     @property
     def is_used(self) -> bool:
-        """Whether any service was asked for."""
+        """Whether any service has been called."""
         return bool(self._answered or self._absent)
 
     def _on_request(
@@ -127,7 +128,7 @@ class Services:
         request: Any,
         response: Any,
     ) -> Any:
-        """Answer a request, whatever happens."""
+        """Answer a request; every exception becomes a response with the reason."""
         try:
             data = serialize_message(request)
             answered = self.worker.call(respond, kind, data, *task())
@@ -139,7 +140,7 @@ class Services:
             response = refusal(response, error, 'no answer: ')
         except ScrewDynamicsError as error:
             response = refusal(response, error)
-        except Exception as error:  # a fault of ours must not end the others' services
+        except Exception as error:  # a bug must not end the other services
             self._node.get_logger().error(f'{service}: {type(error).__name__}: {error}')
             response = refusal(response, error, f'{type(error).__name__}: ')
         stamp = response.header.stamp
@@ -150,7 +151,7 @@ class Services:
         return response
 
     def status(self) -> Status:
-        """Report on the services, and on those that cannot be."""
+        """Report the requests to each service, and services that are not available."""
         status = Status('services')
         for service, count in self._answered.items():
             status.values[service] = f'{count} requests, {self._refused[service]} without success'
@@ -165,7 +166,7 @@ class Services:
 
 
 def types_of(kind: str) -> Any | None:
-    """Return the type of a service, None where it is not installed as this package needs it."""
+    """Return the type of a service, None if it is not installed or lacks fields."""
     types = getattr(interfaces, kind, None)
     fields = {} if types is None else types.Response.get_fields_and_field_types()
     return types if {'header', 'success', 'error_code', 'message'} <= set(fields) else None
@@ -185,7 +186,7 @@ def respond(kind: str, data: bytes, answer: Answer, arguments: tuple[Any, ...]) 
 
 
 def refusal(response: Any, error: Exception, prefix: str = '') -> Any:
-    """Return a response of the same type that is empty but for the reason why there is none."""
+    """Return a response of the same type with the reason of the failure and no other content."""
     return type(response)(
         success=False,
         error_code=int(error_code(error)),

@@ -1,7 +1,7 @@
 # Copyright 2026 The screw_dynamics_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Services of std_srvs, answered in the thread of the node: those whose answers take no time."""
+"""Services of std_srvs, answered in the thread of the node, for requests without computation."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from std_srvs.srv import SetBool, Trigger
 from screw_dynamics_ros.core.errors import ScrewDynamicsError
 from screw_dynamics_ros.ros.process.faults import FAULTS
 
-#: Does what is requested and returns what has been done; raises `ScrewDynamicsError`.
+#: Executes a request and returns the text of the response; raises `ScrewDynamicsError`.
 Action = Callable[[], str]
 
 
@@ -37,7 +37,7 @@ def serve_switch(node: Node, name: str, action: Callable[[bool], str]) -> None:
 
 
 def answered(name: str, response: Any, action: Action) -> Any:
-    """Fill in a response: what was done, or why not, whatever happens."""
+    """Fill in a response: the text of the action, or the reason of its failure."""
     try:
         response.message, response.success = action(), True
     except ScrewDynamicsError as error:

@@ -19,7 +19,7 @@ class Level(IntEnum):
 
 @dataclass
 class Status:
-    """Condition of one subcomponent: the worst level reported, all texts, and values to look at."""
+    """Condition of one subcomponent: the worst reported level, all texts, and key-value pairs."""
 
     name: str
     level: Level = Level.OK
@@ -27,7 +27,7 @@ class Status:
     values: dict[str, str] = field(default_factory=dict)
 
     def report(self, level: Level, text: str) -> None:
-        """Add a finding; those of the worst level come first in the summary."""
+        """Add a finding; findings of the worst level come first in the summary."""
         if level > self.level:
             self.texts.insert(0, text)
             self.level = level
@@ -36,5 +36,5 @@ class Status:
 
     @property
     def summary(self) -> str:
-        """The texts in one line."""
+        """All texts in one line."""
         return '; '.join(self.texts) or 'ok'

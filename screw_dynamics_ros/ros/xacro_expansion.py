@@ -1,7 +1,7 @@
 # Copyright 2026 The screw_dynamics_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Xacro files, expanded by xacro; errors with the macros and files in which they occurred."""
+"""Xacro files, expanded by xacro; errors name the macros and files in which they occurred."""
 
 from __future__ import annotations
 
@@ -22,25 +22,26 @@ from screw_dynamics_ros.core.description.xml_document import refuse_srdf
 from screw_dynamics_ros.core.errors import ArgumentError
 from screw_dynamics_ros.ros.xacro_source import XacroSource
 
-STAND_IN = '0'  # a number, a condition and a part of a name
+STAND_IN = '0'  # valid as number, as condition and in names
 PLACEHOLDER = 'VALUE'
 
 
 class ExpansionError(ArgumentError):
-    """A xacro file cannot be expanded, or describes no robot by itself; in several lines."""
+    """A xacro file cannot be expanded, or defines macros only; the text has several lines."""
 
 
 class Arguments(dict[str, str]):
-    """Arguments of a xacro file; those without a value get another one, so that xacro goes on.
+    """Arguments of a xacro file; missing values are replaced so that xacro continues.
 
     Attributes
     ----------
     stand_ins : dict
-        What arguments that had no value got, in the order of their first use.
+        Substitutes for missing values, in the order of their first use.
     late : dict
-        Those of them that got a default afterwards, and the default.
+        Defaults that are declared after the first use of such an argument.
     asked : set
-        Names that xacro asked for, also those in $(eval ...), which `XacroSource` does not know.
+        Names that xacro requested, including those in $(eval ...), which `XacroSource` does not
+        find.
     """
 
     def __init__(self, given: Mapping[str, str], stand_in: Callable[[str], str]) -> None:
@@ -66,7 +67,7 @@ class Arguments(dict[str, str]):
 
 
 def expanded(path: Path, given: Mapping[str, str], option: str) -> str:
-    """Return what xacro makes of a file. Its warnings go to standard error, each once.
+    """Return a file expanded by xacro. Its warnings go to standard error, each once.
 
     Parameters
     ----------
@@ -74,7 +75,7 @@ def expanded(path: Path, given: Mapping[str, str], option: str) -> str:
     given : mapping
         Values of arguments.
     option : str
-        What stands before 'name:=value' where the user gives arguments.
+        Text before 'name:=value' on the user's command line.
 
     Raises
     ------
@@ -85,7 +86,7 @@ def expanded(path: Path, given: Mapping[str, str], option: str) -> str:
         If it only defines macros of an SRDF.
     """
     xacro = imported_xacro()
-    xacro.all_includes.clear()  # it still has those of the file before
+    xacro.all_includes.clear()  # a global of xacro: includes of the previous file
     first_use = ''
 
     def source() -> XacroSource:
@@ -101,9 +102,9 @@ def expanded(path: Path, given: Mapping[str, str], option: str) -> str:
     with redirect_stderr(messages):
         try:
             document = xacro.process_file(str(path), mappings=values)
-        except Exception as error:  # whatever the expressions in the file raise
+        except Exception as error:  # expressions in the file can raise anything
             failure = f'xacro cannot expand it: {text_of(error)}\n{location(xacro)}'
-    if values.stand_ins:  # then the rest may be due to these
+    if values.stand_ins:  # further errors may result from these
         if failure is None:
             check_names(given, {*source().names, *values.asked})
         else:
@@ -130,20 +131,20 @@ def imported_xacro() -> Any:
         raise ExpansionError(
             f'xacro is not installed; install the package {debian}, or xacro by pip'
         ) from None
-    finally:  # xacro replaces it, also for XML that others write
+    finally:  # xacro replaces it globally
         minidom.Element.writexml = written  # type: ignore[method-assign]
     return xacro
 
 
 def location(xacro: Any) -> str:
-    """Return the macros and files that xacro is processing, as its own program prints them."""
+    """Return the macros and files that xacro is processing, as its command prints them."""
     with redirect_stderr(io.StringIO()) as printed:
         xacro.print_location()
     return '\n'.join(line for line, _ in groupby(printed.getvalue().splitlines()))
 
 
 def find_other_includes(xacro: Any, path: Path) -> None:
-    """Let xacro find included files, also those that it did not reach, into `all_includes`."""
+    """Add files that xacro has not yet included to `all_includes`."""
     files = [path]
     for file in files:
         for written in XacroSource([file]).includes:
@@ -155,9 +156,9 @@ def find_other_includes(xacro: Any, path: Path) -> None:
 
 
 def text_of(error: Exception) -> str:
-    """Return the text of an error in one line, and what xacro says twice once.
+    """Return the text of an error of xacro in one line, without repetitions.
 
-    Its errors have a message, a cause and where that was; the message often repeats the cause.
+    Such an error has a message, a cause and its place; the message often repeats the cause.
     """
     cause = getattr(error, 'exc', None)
     if cause is None:
@@ -169,7 +170,7 @@ def text_of(error: Exception) -> str:
 
 
 def print_once(messages: str) -> None:
-    """Print warnings of xacro, each with the lines that belong to it, without repetitions."""
+    """Print the warnings of xacro, each with its continuation lines, without repetitions."""
     for message in dict.fromkeys(re.split(r'^(?=warning: )', messages, flags=re.MULTILINE)):
         print(message, end='', file=sys.stderr)
 
@@ -181,10 +182,9 @@ def explain_undefined(
     given: Mapping[str, str],
     option: str,
 ) -> str:
-    """Return which arguments have no value, why, and how to give them.
+    """Return which arguments have no value, the reason, and how to set them.
 
-    If xacro came to an end, all are known. If not, arguments in the rest of the files count, too,
-    unless these have a default.
+    If xacro failed, arguments without default in the unprocessed parts of the files are included.
     """
     names, late = list(values.stand_ins), set(values.late)
     if not is_complete:
@@ -199,21 +199,21 @@ def explain_undefined(
             line += 'it has no default'
         else:
             line += f'its default {defaults[name]!r}' if name in defaults else 'its default'
-            line += ' stands after the first use'
+            line += ' is declared after the first use'
             line += f', at {declaration.place}' if declaration else ''
         lines.append(line)
     suggested = {**given, **{name: defaults.get(name, PLACEHOLDER) for name in names}}
     return '\n'.join(
         [
-            'xacro cannot expand it, as arguments have no value:',
+            'xacro cannot expand it because arguments have no value:',
             *lines,
-            f'give them by {option}{in_quotes(suggested)}',
+            f'set them by {option}{in_quotes(suggested)}',
         ]
     )
 
 
 def known_defaults(names: Iterable[str], values: Arguments, source: XacroSource) -> dict[str, str]:
-    """Return defaults, but not those that xacro made of stand-ins, or has not made."""
+    """Return the defaults, except those computed from stand-ins or not evaluated."""
     written = {name: source.literal_default(name) for name in names}
     literal = {name: value for name, value in written.items() if value is not None}
     guessed = values.stand_ins.keys() - literal.keys() - values.late.keys()
@@ -226,13 +226,13 @@ def known_defaults(names: Iterable[str], values: Arguments, source: XacroSource)
 
 
 def in_quotes(values: Mapping[str, str]) -> str:
-    """Return 'name:=value name:=value', quoted as a word of a shell."""
+    """Return 'name:=value name:=value', quoted as one word for a shell."""
     words = ' '.join(shlex.quote(f'{name}:={value}') for name, value in values.items())
     return "'" + words.replace("'", "'\"'\"'") + "'"
 
 
 def check_names(given: Iterable[str], known: Collection[str]) -> None:
-    """Refuse arguments that no file asks for: xacro would ignore them."""
+    """Refuse arguments that no file uses: xacro would ignore them."""
     for name in given:
         if name not in known:
             like = get_close_matches(name, sorted(known), 1)
@@ -242,12 +242,12 @@ def check_names(given: Iterable[str], known: Collection[str]) -> None:
 
 
 def refuse_macros(path: Path, source: XacroSource) -> None:
-    """Refuse a file without links that defines macros, in itself or in files that it includes."""
+    """Refuse a file without links that only defines or includes macros."""
     names = [name for name, file in source.macros if file == path]
     names = names or [name for name, _ in source.macros]
     if names:
         refuse_srdf(source.tags)
         raise ExpansionError(
-            f'it describes no robot, it only defines macros: {", ".join(names)}; give a file that '
-            f'includes it and calls one of them, as <xacro:{names[0]} .../>'
+            f'it describes no robot, it only defines macros: {", ".join(names)}; use a file that '
+            f'includes it and calls one of them: <xacro:{names[0]} .../>'
         )

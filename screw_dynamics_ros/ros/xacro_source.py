@@ -1,7 +1,7 @@
 # Copyright 2026 The screw_dynamics_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Xacro files as they are written: which arguments they declare and use, which macros they have."""
+"""The source of xacro files: declared and used arguments, macros, includes."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import NamedTuple
 from xml.parsers.expat import ExpatError, ParserCreate
 
-#: How arguments are used: $(arg name), and ${xacro.arg('name')}.
+#: Uses of an argument: $(arg name) and ${xacro.arg('name')}.
 USED = re.compile(r"""\$\(\s*arg\s+([^\s)]+)|\bxacro\.arg\(\s*["']([^"']+)""")
 
 
@@ -34,12 +34,12 @@ def used_names(text: str) -> list[str]:
 
 
 class XacroSource:
-    """What is in xacro files, whether xacro gets there or not.
+    """Contents of xacro files, including parts that xacro did not reach.
 
     Parameters
     ----------
     files : iterable of Path
-        The file that is expanded, then those it includes, which may be missing or not XML.
+        The expanded file, then the included ones, which may be missing or not XML.
 
     Attributes
     ----------
@@ -50,7 +50,7 @@ class XacroSource:
     macros : list of (str, Path)
         Names of macros, and their files.
     includes : list of str
-        What to include, as it is written.
+        Names of included files, as written.
     tags : set of str
         Names of elements.
     """
@@ -71,7 +71,7 @@ class XacroSource:
         return {*self.declared, *self.used}
 
     def literal_default(self, name: str) -> str | None:
-        """Return the default of an argument, unless there is none or xacro has to evaluate it."""
+        """Return the default of an argument, None if missing or if xacro has to evaluate it."""
         default = self.declared[name].default if name in self.declared else '$'
         return None if '$' in default else default
 
@@ -98,5 +98,5 @@ class XacroSource:
         parser.StartElementHandler = element
         parser.CharacterDataHandler = text
         parser.buffer_text = True
-        with suppress(ExpatError):  # then xacro says so
+        with suppress(ExpatError):  # xacro reports it
             parser.Parse(file.read_text(encoding='utf-8', errors='replace'), True)

@@ -20,29 +20,30 @@ MAX_DEPTH = 30  # levels of lists and mappings
 
 
 def read_yaml(text: str) -> Any:
-    """Return what a text says.
+    """Return the content of a YAML text.
 
     Raises
     ------
     ArgumentError
-        It is no YAML, has aliases, or is too deep; says the line, and nothing that is in it.
+        It is not YAML, has aliases, or is nested too deeply; the message has the line number, but
+        does not quote the text.
     """
     check_yaml(text)
     try:
         return yaml.load(text, Loader=LOADER)
-    except Exception as error:  # PyYAML lets through what reading a date or a number raises
+    except Exception as error:  # PyYAML passes on exceptions from the conversion of numbers, dates
         raise _refused(error, 'it is not YAML of plain data') from None
 
 
 def check_yaml(text: str) -> None:
-    """Refuse a text with aliases, too deep, or no YAML; raises as `read_yaml` does."""
+    """Refuse a text that is not YAML, has aliases or is too deep; raises as `read_yaml`."""
     depth = 0
     try:
         for event in yaml.parse(text, Loader=LOADER):
             if isinstance(event, yaml.AliasEvent):
                 raise ArgumentError(
-                    f'line {event.start_mark.line + 1}: ROS 2 does not support aliases; write out '
-                    'what is meant'
+                    f'line {event.start_mark.line + 1}: ROS 2 does not support aliases; repeat the '
+                    'value'
                 )
             if isinstance(event, yaml.CollectionStartEvent):
                 depth += 1
@@ -58,15 +59,15 @@ def check_yaml(text: str) -> None:
 
 
 def read_yaml_file(path: Path) -> Any:
-    """Return what a file of up to `MAX_FILE_BYTES` bytes says; raises `ArgumentError`."""
+    """Return the content of a file of at most `MAX_FILE_BYTES` bytes; raises `ArgumentError`."""
     return read_yaml(files.text_of(path, MAX_FILE_BYTES, 'YAML'))
 
 
 def _refused(error: Exception, what: str) -> ArgumentError:
-    """Return an error with the line, and what the grammar wants there."""
+    """Return an error with the line number and the problem that the parser reports."""
     mark, problem = getattr(error, 'problem_mark', None), getattr(error, 'problem', None)
     line = '' if mark is None else f': line {mark.line + 1}'
     words = re.sub(
         r"(?<!\S)'[^']*\w[^']*'(?!\S)", '...', str(problem or '')
-    )  # may be from the file
+    )  # quotes from the file are removed
     return ArgumentError(f'{what}{line}{f": {words}" if words else ""}')

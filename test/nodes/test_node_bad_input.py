@@ -114,7 +114,7 @@ def test_missing_joint(client, robot):
         STATES,
         ERROR,
         'without a current state',
-        'not reported any more: panda_finger_joint1',
+        'no longer reported: panda_finger_joint1',
         meanwhile=lambda: stamps.append(client.send(names, *arm)),
     )
     client.stamp = max(client.stamp, stamps[0] + 6 * 10**8)  # the gripper is out of date by now

@@ -67,7 +67,7 @@ def test_our_own_files(name):
         ('a:\n  /b: {ros__parameters: {}}', 'section /a//b: this is not a valid node name'),
         (
             'a: {ros__parameters: {x: &p [1.0], y: *p}}',
-            'line 1: ROS 2 does not support aliases; write out what is meant',
+            'line 1: ROS 2 does not support aliases; repeat the value',
         ),
         (
             'a:\n  ros__parameters:\n    gravity: [0.0, 0, -9.81]',

@@ -26,8 +26,8 @@ def write(tmp_path):
 
 def suggested(message, option='description_arguments:='):
     """Return the arguments that an error says to give, read as a shell and the launch file do."""
-    line = next(line for line in message.splitlines() if line.startswith('give them by '))
-    word = shlex.split(line.removeprefix('give them by '))[-1]
+    line = next(line for line in message.splitlines() if line.startswith('set them by '))
+    word = shlex.split(line.removeprefix('set them by '))[-1]
     return assignments(word.removeprefix(option))
 
 
@@ -52,12 +52,12 @@ def test_all_arguments_without_a_value_are_told_at_once(write):
     )
     message = refusal(path, {'given': 'yes'})
     assert message == (
-        f"""xacro cannot expand it, as arguments have no value:
-  name, used at {path}:1: its default "it's" stands after the first use, at {path}:6
-  title, used at {path}:1: its default "ab it's" stands after the first use, at {path}:7
+        f"""xacro cannot expand it because arguments have no value:
+  name, used at {path}:1: its default "it's" is declared after the first use, at {path}:6
+  title, used at {path}:1: its default "ab it's" is declared after the first use, at {path}:7
   side, used at {parts}:4: it has no default
   tool, used at {path}:5: it has no default
-give them by {message.splitlines()[5].removeprefix('give them by ')}
+set them by {message.splitlines()[5].removeprefix('set them by ')}
 when processing file: {path}"""
     )
     values = {'given': 'yes', 'name': "it's", 'title': "ab it's", 'side': 'VALUE', 'tool': 'VALUE'}
@@ -83,8 +83,8 @@ def test_arguments_beyond_an_error_are_told_too(write):
     )
     message = refusal(path)
     assert message.splitlines()[1:-2] == [
-        f"  name, used at {path}:1: its default 'arm' stands after the first use, at {path}:4",
-        f'  title, used at {path}:1: its default stands after the first use, at {path}:5',
+        f"  name, used at {path}:1: its default 'arm' is declared after the first use, at {path}:4",
+        f'  title, used at {path}:1: its default is declared after the first use, at {path}:5',
         f'  model, used at {path}:2: it has no default',
         f'  tool, used at {tool}:2: it has no default',
     ]
@@ -103,7 +103,7 @@ def test_defaults_made_of_missing_values_are_not_suggested(write):
         attributes='name="$(arg title)"',
     )
     message = refusal(path)
-    assert f'title, used at {path}:1: its default stands after the first use' in message
+    assert f'title, used at {path}:1: its default is declared after the first use' in message
     assert suggested(message) == {'title': 'VALUE', 'side': 'VALUE'}
 
 
@@ -149,6 +149,6 @@ def test_launch_files_name_their_own_argument(write):
     with pytest.raises(ArgumentError) as error:
         launch_arguments.description('model', str(path))
     message = str(error.value)
-    assert message.startswith(f'launch argument model:={path}: xacro cannot expand it, as')
-    assert "\ngive them by model_arguments:='side:=VALUE'\n" in message
+    assert message.startswith(f'launch argument model:={path}: xacro cannot expand it because')
+    assert "\nset them by model_arguments:='side:=VALUE'\n" in message
     assert message.endswith(f'when processing file: {path}')

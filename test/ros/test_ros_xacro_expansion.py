@@ -172,8 +172,8 @@ def test_files_of_macros_are_told(write):
     )
     write('other.xacro', '<xacro:macro name="other"/>')
     expected = (
-        'it describes no robot, it only defines macros: arm, hand; give a file that includes it '
-        'and calls one of them, as <xacro:arm .../>'
+        'it describes no robot, it only defines macros: arm, hand; use a file that includes it '
+        'and calls one of them: <xacro:arm .../>'
     )
     assert refusal(macros) == expected
     assert 'defines macros: other;' in refusal(

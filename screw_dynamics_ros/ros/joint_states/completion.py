@@ -1,7 +1,7 @@
 # Copyright 2026 The screw_dynamics_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""States of all joints from those of the joints with sensors: what a mapper asks for."""
+"""Interface of the mapper to complete the state of mechanisms with unmeasured joints."""
 
 from __future__ import annotations
 
@@ -31,4 +31,4 @@ class Completion(Protocol):
         """
 
     def restart(self) -> None:
-        """Forget where the joints were: time has restarted."""
+        """Discard the history of the joints: time has restarted."""

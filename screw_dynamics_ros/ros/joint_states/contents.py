@@ -16,7 +16,7 @@ from screw_dynamics_ros.ros.joint_states.policies import Reason
 
 
 class JointStateLayout(NamedTuple):
-    """What one kind of message lists: names, and how many positions, velocities and efforts."""
+    """Names in a message, and the numbers of positions, velocities and efforts."""
 
     names: tuple[str, ...]
     positions: int
@@ -25,7 +25,7 @@ class JointStateLayout(NamedTuple):
 
     @property
     def size(self) -> int:
-        """How many numbers there are."""
+        """Total number of values."""
         return self.positions + self.velocities + self.efforts
 
     @property
@@ -36,7 +36,7 @@ class JointStateLayout(NamedTuple):
 
 @dataclass(eq=False)
 class JointStateMessage:
-    """The fields of sensor_msgs/JointState: layout, numbers one after the other, stamp.
+    """The fields of sensor_msgs/JointState: layout, concatenated numbers, stamp.
 
     Attributes
     ----------
@@ -46,7 +46,7 @@ class JointStateMessage:
     stamp : int
         [ns], 0 for none.
     refusal : (Reason, str), optional
-        Why the message cannot be used, whatever its contents are.
+        Why the message cannot be used, regardless of its contents.
     """
 
     layout: JointStateLayout
@@ -70,7 +70,7 @@ class JointStateMessage:
 
     @classmethod
     def refused(cls, reason: Reason, detail: str) -> JointStateMessage:
-        """Return a message without contents that is refused for a reason."""
+        """Return a message without contents, refused for this reason."""
         return cls(JointStateLayout((), 0, 0, 0), np.zeros(0), 0, (reason, detail))
 
     @property

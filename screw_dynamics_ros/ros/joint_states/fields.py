@@ -3,9 +3,8 @@
 
 """Positions, velocities and efforts of all joints, and substitutes for missing ones.
 
-Each field keeps the values of all joints and when they were measured. It reads the values of the
-joints that a message names, according to its policy; these values are stored only when the whole
-message has been accepted.
+Each field stores the values of all joints with their stamps. It reads the values of the joints in a
+message according to its policy; they are stored only after the whole message has been accepted.
 """
 
 from __future__ import annotations
@@ -26,7 +25,7 @@ Note = Callable[[Reason, str], None]
 
 
 class JointReading(NamedTuple):
-    """Values of the joints of a message, which of them are measured and which usable, (k,) each."""
+    """Values of the joints in a message, and flags: measured, usable; (k,) each."""
 
     values: Array
     measured: Flags
@@ -39,14 +38,14 @@ class Field:
     Parameters
     ----------
     value : (n,) array
-        Where the values are kept.
+        Storage of the values.
     note : callable
-        Gets the reason and details as text.
+        Called with a reason and details as text.
 
     Attributes
     ----------
     value : (n,) array
-        Zero where there is no usable one.
+        Zero for joints without a usable value.
     measured : (n,) array of int
         Stamps of the last measured values [ns].
     usable : (n,) array of bool
@@ -60,13 +59,13 @@ class Field:
         self._note = note
 
     def forget(self) -> None:
-        """Take every joint as never measured."""
+        """Mark all joints as never measured."""
         self.value[:] = 0.0
         self.measured[:] = NEVER_STAMP
         self.usable[:] = False
 
     def keep(self, joints: NDArray[np.intp], reading: JointReading, stamp: int) -> None:
-        """Store a reading; values not usable become zero so that no NaN gets any further."""
+        """Store a reading; unusable values become zero, so that no NaN propagates."""
         self.value[joints] = np.where(reading.usable, reading.values, 0.0)
         self.measured[joints[reading.measured]] = stamp
         self.usable[joints] = reading.usable
@@ -80,7 +79,7 @@ class Field:
     def _substitute(
         self, policy: str, values: Array, names: NameMap, stamp: int, policies: Policies
     ) -> tuple[Array, Flags]:
-        """Return the values that `zero` or `hold` substitute, and which of them are usable."""
+        """Return the substitutes of the policies `zero` and `hold`, and which are usable."""
         if policy == 'zero':
             return np.zeros_like(values), np.ones(len(values), dtype=bool)
         if policy == 'hold':
@@ -88,7 +87,7 @@ class Field:
         return values, np.zeros(len(values), dtype=bool)
 
     def _is_ragged(self, values: Array, names: NameMap, reason: Reason) -> bool:
-        """Whether there are values, but not one for each name."""
+        """Whether the number of values differs from the number of names and is not zero."""
         if len(values) in (0, names.count):
             return False
         self._note(reason, f'{len(values)} for {names.count} names')
@@ -153,7 +152,7 @@ class Velocity(Field):
         policies: Policies,
         position: JointReading,
     ) -> JointReading:
-        """Return the velocities; `position` are those of the message, not kept yet."""
+        """Return the velocities; `position` has the positions of the message, not stored yet."""
         self._is_ragged(message.velocity, names, Reason.VELOCITY_RAGGED)
         v, found = measured(message.velocity, names)
         if found.all():
@@ -169,7 +168,7 @@ class Velocity(Field):
     def _differentiated(
         self, names: NameMap, stamp: int, policies: Policies, position: JointReading
     ) -> tuple[Array, Flags]:
-        """Return the velocities since the positions before, and which of them are usable."""
+        """Return velocities differentiated from the stored positions, and which are usable."""
         joints, before = names.target, self._position
         interval = stamp - before.measured[joints]
         usable = (
@@ -191,21 +190,21 @@ class Velocity(Field):
 
 
 class Effort(Field):
-    """Efforts, which become torques: scale * effort + offset.
+    """Efforts, converted to torques: scale * effort + offset.
 
     Attributes
     ----------
     is_calibrated : bool
-        Whether the two differ.
+        Whether torques differ from efforts.
     fault : str
-        Why none of them is used, or empty.
+        Why efforts are not used; empty if they are.
     """
 
     is_calibrated = False
     fault = ''
 
     def calibrate(self, scale: Array | None, offset: Array | None) -> None:
-        """Set scale and offset [N m, N], (n,) each; None stands for 1 and 0."""
+        """Set scale and offset [N m, N], (n,) each; None means 1 and 0."""
         self._scale, self._offset = scale, offset
         self.is_calibrated = scale is not None or offset is not None
 

@@ -1,7 +1,7 @@
 # Copyright 2026 The screw_dynamics_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Where names, stamp and numbers stand in serialized sensor_msgs/JointState; needs no ROS."""
+"""Offsets of names, stamp and numbers in serialized sensor_msgs/JointState; needs no ROS."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ COUNT = PLAIN[LITTLE_ENDIAN]
 
 
 class Layout:
-    """Where things stand in one kind of serialized JointState.
+    """Offsets of the fields in serialized JointState messages with the same names and lengths.
 
     Parameters
     ----------
     data : bytes
-        A message of the kind.
+        A message with this layout.
     mask : bytes
-        255 for the bytes that make the kind, 0 for stamp, numbers and the arbitrary padding.
+        255 for the bytes that define the layout, 0 for stamp, numbers and undefined padding.
     names : tuple of str
     arrays : three (count, offset)
         Position, velocity and effort.
@@ -37,7 +37,7 @@ class Layout:
     def __init__(
         self, data: bytes, mask: bytes, names: tuple[str, ...], arrays: Sequence[tuple[int, int]]
     ) -> None:
-        # All bytes as one number: comparing under a mask is two operations on long integers.
+        # All bytes as one integer: a masked comparison takes two operations.
         self._size = len(data)
         self._mask = int.from_bytes(mask, 'little')
         self._fixed = int.from_bytes(data, 'little') & self._mask
@@ -52,13 +52,13 @@ class Layout:
         self._message = JointStateMessage(layout, numbers, 0)
 
     def matches(self, data: bytes) -> bool:
-        """Whether `data` differs from what the layout was made for in stamp and numbers only."""
+        """Whether `data` has this layout: it differs in stamp and numbers only."""
         return (
             len(data) == self._size and int.from_bytes(data, 'little') & self._mask == self._fixed
         )
 
     def parse(self, data: bytes) -> JointStateMessage:
-        """Return the contents of data that match: valid until the next call."""
+        """Return the contents of data with this layout: valid until the next call."""
         sec, nanosec = STAMP_FORMAT.unpack_from(data, STAMP_OFFSET)
         if nanosec >= NANOSECONDS:
             return invalid_stamp(sec, nanosec)
@@ -80,10 +80,10 @@ def find_layout(data: bytes, names: tuple[str, ...]) -> Layout:
 def located(
     data: bytes,
 ) -> tuple[JointStateLayout, list[range], list[tuple[int, int]]]:
-    """Return names and counts, where the bytes are that make the layout, and where the numbers are.
+    """Return names and counts, the ranges of bytes that define the layout, and those of numbers.
 
     The latter are (offset, count) of positions, velocities and efforts. Raises ValueError if `data`
-    is no JointState in plain CDR, little endian.
+    is not a JointState in plain CDR, little endian.
     """
     if data[:2] != LITTLE_ENDIAN:
         raise ValueError('not plain CDR, little endian')
@@ -122,8 +122,8 @@ def located(
 
 
 def invalid_stamp(sec: int, nanosec: int) -> JointStateMessage:
-    """Return what is read of a message with a second or more of nanoseconds.
+    """Return the refusal of a message whose nanoseconds exceed a second.
 
-    That is no time, outputs cannot carry it, and at the end of the range none has the same value.
+    Such a stamp is not a valid time, and outputs could not repeat it.
     """
     return JointStateMessage.refused(Reason.INVALID_STAMP, f'{sec} s and {nanosec} ns')

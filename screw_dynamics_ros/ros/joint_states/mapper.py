@@ -3,13 +3,12 @@
 
 """Joint states by name: from messages of drivers to one validated (q, v, tau).
 
-A driver may send joints in any order, only some of them, joints of other robots, NaN, empty or
-ragged arrays, and stamps that stand still or run backwards. `JointStateMapper` turns each message
-into a complete state or refuses it, and keeps a record of every reason.
+A driver may send joints in any order, only some of them, joints of other robots, NaN, empty arrays
+or arrays of different lengths, and stamps that repeat or run backwards. `JointStateMapper` converts
+each message to a complete state or refuses it, and records every reason.
 
-One stamp, one state: the first message with a stamp counts for the joints it reports, in all
-outputs. A later one with the same stamp is refused if it names one of them, and merged if it comes
-from another source.
+Each joint has one value per stamp, in all outputs. A later message with the same stamp is refused
+if it names one of the same joints; otherwise it comes from another source and is merged.
 """
 
 from __future__ import annotations
@@ -37,51 +36,51 @@ class JointStateMapper:
     Parameters
     ----------
     joints : sequence of str
-        The joints whose state is wanted; gives the order of the results.
+        The joints of the state, in the order of the results.
     continuous : collection of str
-        Those among them whose positions are equal modulo 2 pi.
+        Joints whose positions are equal modulo 2 pi.
     known : collection of str or None
-        Further joints of the robot that may be named but need no state: mimic and fixed joints.
-        None: any names.
+        Further joints that messages may name, without a state: mimic and fixed joints. None: any
+        names.
     policies : Policies
     calibration : pair of (n,) arrays or None
         As for `calibrate`.
     clock : callable
         Returns the current time in ns on the time base of the stamps.
     completion : Completion, optional
-        Makes states of more joints of these ones; a state that cannot be completed is refused.
+        Computes the state of further joints from these; a state is refused if that is impossible.
     effort_fault : str
-        Why efforts are not used, whatever the policy is; empty if they are.
+        Why efforts are not used, regardless of the policy; empty if they are.
 
     Attributes
     ----------
     joints : tuple of str
-        The joints of the state: those that are wanted, or those of the completion.
+        The joints of the state: those given, or those of the completion.
     measured_joints : tuple of str
         The joints that messages have to report.
     q, v, tau : (n,) arrays
         Positions [rad, m], velocities and efforts; always finite, always the same arrays: the rows
-        of `state`, (3, n). They change only when there is a new state.
+        of `state`, (3, n). They change only with a new state.
     has_velocity, has_effort : bool
-        Whether `v`, `tau` may be used; they are zero in the places of missing values otherwise.
+        Whether `v`, `tau` can be used; otherwise missing values are zero.
     stamp : int
         Stamp of the state [ns], one that messages can carry.
     newest : int
-        The same, `NEVER_STAMP` since time went backwards [ns].
+        The same, but `NEVER_STAMP` after time went backwards [ns].
     accepted : int
-        Number of states made.
+        Number of states.
     continuous : (n,) array of bool
         Which positions are equal modulo 2 pi.
     last_accepted : float
-        Time of arrival of the message that completed the present one [s], -inf if there is none.
+        Time of arrival of the message that completed the current state [s], -inf without one.
     restarted : bool
         Whether the state is the first one after a pause or after time went backwards.
     refused : Reason or None
-        Why the last message made no state, if it was refused.
+        Why the last message was refused; None if it was not.
     records : dict
-        What was refused or used with care, by `Reason`.
+        Refused and corrected messages, by `Reason`.
     lock : threading.Lock
-        Held by threads that update the state while another one reads it.
+        Held while the state is updated, or read by another thread.
     """
 
     def __init__(
@@ -108,11 +107,11 @@ class JointStateMapper:
         self.maps = NameMaps(joints, known)
 
         size = len(self.measured_joints)
-        self._measured = np.zeros((3, size))  # what messages are merged into
+        self._measured = np.zeros((3, size))  # the merged values
         self.state = np.zeros((3, len(self.joints)))
         self.q, self.v, self.tau = self.state
         self._whole_values = self._measured if completion else self.state
-        self._whole_target = self._whole_values.reshape(-1)  # of the numbers of a whole message
+        self._whole_target = self._whole_values.reshape(-1)  # all numbers of a complete message
         self.continuous, turning = (
             np.array([name in continuous for name in names], dtype=bool)
             for names in (self.joints, self.measured_joints)
@@ -125,7 +124,7 @@ class JointStateMapper:
         self._fields = self._position, self._velocity, self._effort
         self._used = self._fields[: 2 if effort_fault else 3]
         self.calibrate(*calibration)
-        self._whole = NEVER_STAMP  # stamp of a complete message the fields have not recorded yet
+        self._whole = NEVER_STAMP  # stamp of a complete message not yet recorded in the fields
         # Stamps of the values of each joint, and the newest ones, also of refused messages.
         self._seen = np.full(size, NEVER_STAMP, dtype=np.int64)
         self._heard = self._seen.copy()
@@ -135,19 +134,19 @@ class JointStateMapper:
 
     @property
     def age(self) -> float:
-        """Clock minus stamp when the last message came [s]."""
+        """Clock minus stamp at the arrival of the last message [s]."""
         return self._age * 1e-9
 
     @property
     def stamps(self) -> NDArray[np.int64]:
-        """Stamps of the messages that reported each of `measured_joints` last, (n,) [ns]."""
+        """Stamp of the last message that reported each of `measured_joints`, (n,) [ns]."""
         if self._whole > NEVER_STAMP:
             return np.full(len(self.measured_joints), self._whole)
         return self._seen.copy()
 
     @property
     def policies(self) -> Policies:
-        """The active rules; may be set at any time."""
+        """The active policies; can be set at any time."""
         return self._policies
 
     @policies.setter
@@ -157,16 +156,16 @@ class JointStateMapper:
         self._undisputed_age = policies.undisputed_age
 
     def calibrate(self, scale: Array | None, offset: Array | None) -> None:
-        """Take torque = scale * effort + offset [N m, N], (n,) each; None stands for 1 and 0.
+        """Set torque = scale * effort + offset [N m, N], (n,) each; None means 1 and 0.
 
-        For drivers that report currents or other signs.
+        For drivers that report currents or use other signs.
         """
         self._effort.calibrate(scale, offset)
 
     def reset(self) -> None:
-        """Forget all values: the next state is made of messages to come, of newer stamps.
+        """Discard all values: the next state consists of future messages with newer stamps.
 
-        The present state stays as it is, but does not count as accepted recently.
+        The current state is kept, but is not considered recently accepted.
         """
         self._spread_whole()
         for values in self._fields:
@@ -196,7 +195,7 @@ class JointStateMapper:
         if names.refusal is not None:
             return self._refuse(*names.refusal)
         if not names.joints:
-            return False  # of others, who share the topic
+            return False  # from other robots on the same topic
         if names.unknown:
             self._note(Reason.UNKNOWN_JOINTS, names.unknown)
         stamp = self._check_age(message.stamp)
@@ -205,7 +204,7 @@ class JointStateMapper:
         return self.update_carefully(names, message, stamp)
 
     def _is_regular(self, message: JointStateMessage) -> bool:
-        """Whether a whole message follows one that made a state on its own, and is as good."""
+        """Whether a complete message follows another one, and has finite values and a new stamp."""
         stamp = message.stamp
         self._age = self.clock() - stamp
         return (
@@ -213,7 +212,7 @@ class JointStateMapper:
             and 0 < stamp - self.newest <= self._timeout
             and (abs(self._age) <= self._undisputed_age or self._policies.admits(self._age))
             and math.isfinite(sum(message.numbers.tolist()))
-        )  # no number is infinite or NaN
+        )  # all numbers are finite
 
     def _take(self, names: NameMap, message: JointStateMessage) -> bool:
         """Make a state of a regular message; return whether torques in use are finite numbers."""
@@ -245,9 +244,9 @@ class JointStateMapper:
         stamps: NDArray[np.int64],
         clocks: NDArray[np.int64],
     ) -> Array:
-        """Process the first ones of some messages together, as far as they are regular.
+        """Process the regular messages at the beginning of a sequence together.
 
-        The rest is for `update`, which would make the same states of those that are taken.
+        The other messages must be given to `update`. The states are the same as those of `update`.
 
         Parameters
         ----------
@@ -324,7 +323,7 @@ class JointStateMapper:
         return self._conclude(names)
 
     def _conclude(self, names: NameMap) -> bool:
-        """Make a state of all joints, if each of them has a current one and time has advanced."""
+        """Set the state if all joints have current values and time has advanced."""
         newest, never = int(self._seen.max()), self._seen == NEVER_STAMP
         has_velocity = bool((self._velocity.usable | never).all())
         has_effort = bool((self._effort.usable | (never & (self.policies.effort == 'zero'))).all())
@@ -334,7 +333,7 @@ class JointStateMapper:
         if (absent | stale | refused).any():
             reasons = {
                 'never reported': absent,
-                'not reported any more': stale,
+                'no longer reported': stale,
                 'newest message refused': refused,
             }
             parts = [
@@ -344,7 +343,7 @@ class JointStateMapper:
             ]
             return self._refuse(Reason.INCOMPLETE, '; '.join(parts))
         if newest <= self.newest:
-            return False  # another source is ahead: its next message brings this one along
+            return False  # another source is ahead: its next message completes a state
         if (
             names.complete
             and has_velocity
@@ -362,7 +361,7 @@ class JointStateMapper:
         return True
 
     def _accept(self, stamp: int) -> bool:
-        """Complete a state, and count it; return whether it can be completed."""
+        """Complete and count a state; return whether it can be completed."""
         if self._completion is not None:
             reason = self._completion.complete(self._measured, self.state)
             if reason:
@@ -374,7 +373,7 @@ class JointStateMapper:
         return True
 
     def _spread_whole(self) -> None:
-        """Enter the last of a run of regular messages into the records of the single joints."""
+        """Record the last of several regular messages in the fields of the joints."""
         if self._whole > NEVER_STAMP:
             self._measured[:] = self._whole_values
             self._seen[:] = self._heard[:] = self._whole
@@ -386,7 +385,7 @@ class JointStateMapper:
     # --- stamps and reasons ----------------------------------------------------------------------
 
     def _check_age(self, stamp: int) -> int:
-        """Return the stamp to use, NEVER if it is refused."""
+        """Return the stamp to use, NEVER_STAMP if it is refused."""
         now = self.clock()
         if stamp == 0:
             self._note(Reason.UNSTAMPED, '')

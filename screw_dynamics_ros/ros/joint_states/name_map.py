@@ -20,7 +20,7 @@ CACHED_LAYOUTS = 16
 
 @dataclass
 class NameMap:
-    """Where the joints of one layout go: values[source] belong to the joints `target`.
+    """Assignment of one layout to joints: values[source] belong to the joints `target`.
 
     Attributes
     ----------
@@ -30,13 +30,13 @@ class NameMap:
     joints : tuple of k str
         The names of the joints `target`.
     complete : bool
-        Whether they are all joints, which are in order then.
+        Whether these are all joints; `target` is in order then.
     refusal : (Reason, str), optional
         Why a message with these names cannot be used.
     unknown : str
-        Names that no joint has, as text.
+        Names without a joint, as text.
     whole : (3 n,) array, optional
-        Of messages that have all of all joints: numbers[whole] are the positions, velocities and
+        For messages with all values of all joints: numbers[whole] are the positions, velocities and
         efforts of the n joints in their order.
     """
 
@@ -53,7 +53,7 @@ class NameMap:
     def of(
         cls, layout: JointStateLayout, joints: Sequence[str], known: Collection[str] | None
     ) -> NameMap:
-        """Return the map of a layout; names `known` may occur besides `joints`, all with None."""
+        """Return the map of a layout; names in `known` are ignored, any others if it is None."""
         names = layout.names
         index = {joint: i for i, joint in enumerate(joints)}
         pairs = [(i, index[name]) for i, name in enumerate(names) if name in index]
@@ -89,7 +89,7 @@ class NameMap:
 
 
 class NameMaps(dict[JointStateLayout, NameMap]):
-    """The maps of the layouts that have come, made when they are asked for.
+    """The maps of all received layouts, created on first use.
 
     Parameters
     ----------
@@ -111,5 +111,5 @@ class NameMaps(dict[JointStateLayout, NameMap]):
 
 
 def listed(names: Sequence[str], chosen: NDArray[np.bool_]) -> str:
-    """Return the chosen ones of some names as text."""
+    """Return the chosen names as text."""
     return shorten([name for name, is_chosen in zip(names, chosen) if is_chosen])

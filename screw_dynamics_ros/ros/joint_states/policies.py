@@ -14,9 +14,9 @@ from typing import Any
 from screw_dynamics_ros.core.errors import ArgumentError
 
 NEVER_STAMP = -(2**62)  # stamp of a value that has not been seen yet [ns]
-DEFAULT_JUMP = 0.5  # s; stamps that run back by more restart the history where no timeout is set
+DEFAULT_JUMP = 0.5  # s; without timeout, stamps that run back by more restart the history
 
-#: What to do about a value that is absent or not finite, per field.
+#: Policies for missing or non-finite values of each field.
 POSITION_POLICIES = ('reject', 'hold', 'zero')
 VELOCITY_POLICIES = ('reject', 'differentiate', 'zero', 'hold')
 EFFORT_POLICIES = ('reject', 'zero', 'hold')
@@ -54,7 +54,7 @@ class Reason(Enum):
 
 @dataclass
 class Record:
-    """How often a reason occurred, when last [s, monotonic clock], and what exactly then."""
+    """Count of a reason, and time [s, monotonic clock] and details of its last occurrence."""
 
     count: int = 0
     last: float = -math.inf
@@ -68,19 +68,20 @@ class Policies:
     Attributes
     ----------
     position : {'reject', 'hold', 'zero'}
-        `reject` refuses the message, `hold` keeps the value of at most `state_timeout` before,
-        `zero` is `hold` that takes joints no source has ever reported at 0.
+        `reject` refuses the message, `hold` keeps a value for at most `state_timeout`, `zero` does
+        the same but sets joints to 0 that no source has ever reported.
     velocity : {'reject', 'differentiate', 'zero', 'hold'}
-        `reject` leaves the state without velocity: what needs none is still computed.
+        `reject` leaves the state without velocity: outputs that do not need it are still computed.
     effort : {'reject', 'zero', 'hold'}
         `reject` leaves the state without effort.
     state_timeout : float
         Longest age of a value that is merged, held or differentiated [s]; 0 for no limit.
     max_stamp_age : float
-        Largest difference between stamp and clock [s]; 0 accepts any and only reports it.
+        Largest difference between stamp and clock [s]; 0 for no limit, large differences are only
+        reported.
     max_delay : float
-        Longest time from the sending of a message to its processing [s]; 0 for any, and for states
-        that all have to be answered: recordings.
+        Longest time from sending to processing of a message [s]; 0 for no limit, as for recordings,
+        of which every message is processed.
     velocity_cutoff : float
         Cut-off frequency of the first-order filter on differentiated velocities [Hz]; 0 for none.
     """
@@ -111,7 +112,7 @@ class Policies:
 
     @cached_property
     def timeout(self) -> int:
-        """`state_timeout` in ns, without limit a number no difference of stamps reaches."""
+        """`state_timeout` in ns; without limit larger than any difference of stamps."""
         return _nanoseconds(self.state_timeout) or -NEVER_STAMP
 
     @cached_property
@@ -126,13 +127,13 @@ class Policies:
 
     @cached_property
     def jump(self) -> int:
-        """By how much time must run back to have restarted [ns]."""
+        """Smallest backward step of the stamps that means a restart of time [ns]."""
         return _nanoseconds(self.state_timeout or DEFAULT_JUMP)
 
-    # --- lateness: all of it is judged here ------------------------------------------------------
+    # --- lateness --------------------------------------------------------------------------------
 
     def admits(self, age: Any) -> Any:
-        """Whether a stamp of this age is used: clock minus stamp [ns], one or an array."""
+        """Whether a stamp of this age is used: clock minus stamp [ns], scalar or array."""
         return abs(age) <= self.max_age
 
     def age_refusal(self, age: int) -> Reason | None:
@@ -143,23 +144,23 @@ class Policies:
 
     @cached_property
     def undisputed_age(self) -> int:
-        """The largest age that is admitted and no offset [ns]: one comparison answers both."""
+        """The largest age that is admitted and not reported as clock offset [ns]."""
         return min(self.max_age, self.jump)
 
     def is_offset(self, age: int) -> bool:
-        """Whether an age [ns] is too large for clocks that agree."""
+        """Whether an age [ns] is too large for synchronized clocks."""
         return abs(age) > self.jump
 
     def is_late(self, delay: float) -> bool:
-        """Whether a message that was sent `delay` before [s] is not answered any more."""
+        """Whether a message sent `delay` ago [s] is too late to be processed."""
         return delay > self.longest_delay
 
     @property
     def may_merge(self) -> bool:
-        """Whether a state that waits may be replaced by a newer one."""
+        """Whether a newer state may replace one that waits."""
         return self.max_delay > 0.0
 
 
 def _nanoseconds(seconds: float) -> int:
-    """Return a time in ns, at most a number that no difference of stamps reaches."""
+    """Return a time in ns, bounded by a value larger than any difference of stamps."""
     return round(min(seconds * 1e9, -NEVER_STAMP))

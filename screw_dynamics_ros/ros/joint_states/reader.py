@@ -3,7 +3,7 @@
 
 """Serialized sensor_msgs/JointState, read without creating message objects.
 
-Drivers send messages of one layout again and again: only stamp and numbers are read then.
+Drivers repeat messages of one layout: then only stamp and numbers are read.
 """
 
 from __future__ import annotations
@@ -29,10 +29,10 @@ MAX_BYTES = 2**18  # of a message that is read
 
 
 class JointStateReader:
-    """Reads serialized sensor_msgs/JointState; cheap as long as frame, names and lengths stay."""
+    """Reads serialized sensor_msgs/JointState; fast while frame, names and lengths are the same."""
 
     def __init__(self) -> None:
-        self.layouts: list[Layout] = []  # those used last come first
+        self.layouts: list[Layout] = []  # most recently used first
 
     def read(self, data: bytes) -> JointStateMessage:
         """Return the contents, valid until the next call."""
@@ -46,7 +46,7 @@ class JointStateReader:
         return JointStateMessage.refused(Reason.TOO_LARGE, excess) if excess else self.learn(data)
 
     def learn(self, data: bytes) -> JointStateMessage:
-        """Read by rclpy, and remember the layout if it gives the very same."""
+        """Deserialize with rclpy, and store the layout if reading by it gives the same result."""
         expected = from_message(deserialize_message(data, JointState))
         if expected.refusal is not None:
             return expected
@@ -61,9 +61,9 @@ class JointStateReader:
 
 
 def too_large(data: bytes) -> str:
-    """Return by what a serialized JointState exceeds the needs of a robot, empty if it does not.
+    """Return how a serialized JointState exceeds the limits of size, empty if it does not.
 
-    Converting such a message would take long: it is read as far as the number of its names.
+    Deserializing a huge message would take long: only its number of names is read.
     """
     if len(data) > MAX_BYTES:
         return f'{len(data)} bytes, at most {MAX_BYTES}'
@@ -74,7 +74,7 @@ def too_large(data: bytes) -> str:
         (length,) = count.unpack_from(data, STAMP_OFFSET + 8)  # header.frame_id
         (names,) = count.unpack_from(data, align(STAMP_OFFSET + 12 + length, 4))
     except struct.error:
-        return ''  # rclpy tells
+        return ''  # rclpy reports the fault
     return f'{names} names, at most {MAX_NAMES}' if names > MAX_NAMES else ''
 
 
@@ -93,7 +93,7 @@ def from_message(message: JointState) -> JointStateMessage:
 
 
 def same(a: JointStateMessage, b: JointStateMessage) -> bool:
-    """Whether two messages have the same contents, bit by bit."""
+    """Whether two messages have bitwise equal contents."""
     return (
         a.layout == b.layout and a.stamp == b.stamp and a.numbers.tobytes() == b.numbers.tobytes()
     )

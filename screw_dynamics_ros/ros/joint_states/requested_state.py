@@ -27,7 +27,7 @@ class JointState:
     q, v, a, tau : (n,) arrays
         [rad, rad/s, rad/s^2, N m; m, m/s, m/s^2, N].
     stamp : int
-        When they were measured [ns]; 0 if none was.
+        Time of the measurement [ns]; 0 if none of the joints is measured.
     has_velocity : bool
         Whether all of v is known.
     """
@@ -41,9 +41,9 @@ class JointState:
 
 
 def latest(mapper: JointStateMapper) -> JointState | None:
-    """Return a copy of the measured state, None if there is none or it is out of date.
+    """Return a copy of the measured state, None if it is missing or too old.
 
-    May be called from another thread than the mapper's.
+    Can be called from any thread.
     """
     with mapper.lock:
         q, v, tau = mapper.state.copy()
@@ -63,21 +63,21 @@ def read_requested_state(
     fields: Collection[str] = ('position',),
     acceleration: Sequence[float] = (),
 ) -> JointState:
-    """Return the state of `joints` that a sensor_msgs/JointState describes.
+    """Return the state of `joints` in a sensor_msgs/JointState.
 
     Parameters
     ----------
     message : sensor_msgs/JointState
-        Each joint it names needs a position; other fields may be empty, which stands for zero.
+        Each named joint needs a position; other fields may be empty, which means zero.
     joints : sequence of str
     known : collection of str
-        Names that may occur and do not count: mimic and fixed joints.
+        Further names, which are ignored: mimic and fixed joints.
     measured : JointState, optional
-        The latest state: where joints that are not named are, and how they move.
+        The latest measured state: positions and velocities of joints that are not named.
     fields : collection of str
         Which of 'position', 'velocity' and 'effort' are used; the others are ignored.
     acceleration : sequence of float
-        One for each name, or empty for zero.
+        One for each name; empty means zero.
 
     Raises
     ------
@@ -120,7 +120,7 @@ def read_requested_state(
     if measured is None:
         raise MissingStateError(
             f'joint_state does not name {text}, and there is no current measured '
-            'state to take instead; name all joints, or see /diagnostics'
+            'state to use instead; name all joints, or see /diagnostics'
         )
     q[absent] = measured.q[absent]
     if 'velocity' in fields:

@@ -3,7 +3,8 @@
 
 """Common Data Representation, the bytes of serialized messages; needs no ROS.
 
-Four bytes tell the encoding; alignment counts from their end. Source: OMG DDS-XTypes 1.3, 7.4.
+The first four bytes define the encoding; alignment is relative to their end. Source: OMG
+DDS-XTypes 1.3, 7.4.
 """
 
 from __future__ import annotations
@@ -16,12 +17,12 @@ from screw_dynamics_ros.core.types import Array
 from screw_dynamics_ros.core.units import NANOSECONDS
 
 STAMP_FORMAT = struct.Struct('=iI')
-STAMP_OFFSET = 4  # offset of the stamp, and of the origin that alignment counts from
+STAMP_OFFSET = 4  # offset of the stamp, and origin of alignment
 
-#: First and last stamp that builtin_interfaces/Time can carry [ns].
+#: First and last stamp that builtin_interfaces/Time can represent [ns].
 MIN_STAMP, MAX_STAMP = -(2**31) * NANOSECONDS, 2**31 * NANOSECONDS - 1
 
-#: How counts are written in plain encodings, by the kind of encapsulation (CDR and XCDR2).
+#: Format of counts in plain encodings, by the kind of encapsulation (CDR and XCDR2).
 PLAIN = {
     b'\0\0': struct.Struct('>I'),
     b'\0\1': struct.Struct('<I'),
@@ -31,12 +32,12 @@ PLAIN = {
 
 
 def align(offset: int, size: int) -> int:
-    """Return the next multiple of `size`, counted from the end of the encapsulation header."""
+    """Return the next aligned offset: a multiple of `size` from the end of the encapsulation."""
     return offset + (STAMP_OFFSET - offset) % size
 
 
 def packed(stamp: int) -> bytes:
-    """Return a stamp [ns] as the bytes of builtin_interfaces/Time, the nearest that there is."""
+    """Return a stamp [ns] as the bytes of builtin_interfaces/Time, clipped to its range."""
     return STAMP_FORMAT.pack(*divmod(min(max(stamp, MIN_STAMP), MAX_STAMP), NANOSECONDS))
 
 
@@ -50,7 +51,7 @@ def find_all(data: bytes, pattern: bytes) -> list[int]:
 
 
 def number_offsets(data: bytes, numbers: Array) -> list[int]:
-    """Return where each of the numbers stands in `data`."""
+    """Return the offset of each of the numbers in `data`."""
     offsets: list[int] = []
     after = 0
     for number in numbers:
@@ -63,6 +64,6 @@ def number_offsets(data: bytes, numbers: Array) -> list[int]:
 
 
 def runs(offsets: Sequence[int]) -> list[tuple[int, int]]:
-    """Return the contiguous stretches (first, last + 1) of numbers at some offsets."""
+    """Return the contiguous ranges (first, last + 1) of numbers at these offsets."""
     edges = [i for i in range(1, len(offsets)) if offsets[i] != offsets[i - 1] + 8]
     return list(zip([0, *edges], [*edges, len(offsets)])) if offsets else []

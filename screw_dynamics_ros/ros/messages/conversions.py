@@ -1,10 +1,10 @@
 # Copyright 2026 The screw_dynamics_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Conversions between the conventions of the core and of ROS messages, all in this module.
+"""All conversions between the conventions of the core and of ROS messages.
 
-Orientations are converted by `tf_transformations`. What is published for each joint state is not:
-its quaternions are part of the compiled kernel.
+Orientations are converted by `tf_transformations`, except those published with each joint state:
+the compiled kernel computes their quaternions.
 """
 
 from __future__ import annotations
@@ -23,17 +23,17 @@ from screw_dynamics_ros.ros.messages.transformations import (
     quaternion_matrix,
 )
 
-#: Largest deviation of the norm of a quaternion in a message that is put down to rounding.
+#: Largest deviation of the norm of a quaternion in a message that is attributed to rounding.
 NORM_TOLERANCE = 1e-2
 
 _SWAPPED = np.array([3, 4, 5, 0, 1, 2])
 
 
 def swap_linear_angular(values: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return a twist, wrench or Jacobian, (6,) or (6, n), with its two halves of rows exchanged.
+    """Return a twist, wrench or Jacobian, (6,) or (6, n), with angular and linear rows exchanged.
 
-    From the order of the core, angular (moment) first, to that of geometry_msgs, KDL and
-    kinematics_interface, linear (force) first; and back.
+    Converts between the order of the core, angular (moment) first, and that of geometry_msgs, KDL
+    and kinematics_interface, linear (force) first, in both directions.
 
     Examples
     --------
@@ -44,7 +44,7 @@ def swap_linear_angular(values: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 def time_message(stamp: int) -> Time:
-    """Return a stamp [ns] as message, the nearest that there is; rclpy takes no negative ones.
+    """Return a stamp [ns] as message, clipped to its range; rclpy does not accept negative ones.
 
     Examples
     --------
@@ -76,7 +76,7 @@ def quaternion(rotation: NDArray[np.float64]) -> NDArray[np.float64]:
 def matrix(message: Any, name: str) -> NDArray[np.float64]:
     """Return a geometry_msgs/Pose as homogeneous matrix (4, 4).
 
-    Raises `ArgumentError` or `NotFiniteError`, with `name` in the reason, if it is no pose.
+    Raises `ArgumentError` or `NotFiniteError`, with `name` in the reason, if it is not a pose.
     """
     position, orientation = message.position, message.orientation
     r = np.array([position.x, position.y, position.z])

@@ -1,7 +1,7 @@
 # Copyright 2026 The screw_dynamics_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Bodies from and to geometry_msgs/Inertia, which has the matrix about the center of mass."""
+"""Conversion of bodies from and to geometry_msgs/Inertia: inertia about the center of mass."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ def read_inertia(message: Any, name: str) -> RigidBody:
     Raises
     ------
     NotFiniteError, ArgumentError
-        A number that is NaN or infinite, or larger than `MAX_INERTIA_VALUES`; `name` is in the
+        If a number is NaN or infinite, or larger than `MAX_INERTIA_VALUES`; `name` is in the
         reason.
     InertiaError
-        No body has these numbers.
+        If mass and inertia are physically impossible.
     """
     com = [message.com.x, message.com.y, message.com.z]
     moments = [message.ixx, message.ixy, message.ixz, message.iyy, message.iyz, message.izz]
@@ -36,7 +36,7 @@ def read_inertia(message: Any, name: str) -> RigidBody:
             raise NotFiniteError(f'{name}: {field} is {shown(values)}; it must be finite')
         if np.abs(values).max() > largest:
             raise ArgumentError(
-                f'{name}: {field} is {shown(values)}; up to {largest:g} is possible'
+                f'{name}: {field} is {shown(values)}; the largest allowed value is {largest:g}'
             )
     xx, xy, xz, yy, yz, zz = moments
     return RigidBody(message.m, np.array(com), np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]]))

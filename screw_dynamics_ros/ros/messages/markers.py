@@ -1,7 +1,7 @@
 # Copyright 2026 The screw_dynamics_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""visualization_msgs/MarkerArray as template: arrows, lines, ellipsoids with changing numbers."""
+"""Templates of visualization_msgs/MarkerArray: arrows, lines and ellipsoids."""
 
 from __future__ import annotations
 
@@ -34,12 +34,12 @@ class MarkerShape:
         Numbers of an arrow or a line: start and end; of an ellipsoid: center, orientation as
         quaternion (x, y, z, w), diameters.
     namespace : str
-        Shapes of one namespace can be hidden together.
+        Viewers can hide all shapes of a namespace.
     frame_id : str
     color : sequence of 4 float
         Red, green, blue, opacity.
     width : float
-        Of the shaft or the line [m].
+        Diameter of the shaft, or width of the line [m].
     """
 
     kind: str
@@ -56,13 +56,13 @@ class Markers:
     ----------
     shapes : sequence of MarkerShape
     lifetime : float
-        How long they stay when no more messages come [s].
+        How long they are shown after the last message [s].
 
     Attributes
     ----------
     template : Template
     numbers : list of arrays
-        Those of each shape, to be written into.
+        Numbers of each shape, to be changed in place.
     """
 
     def __init__(self, shapes: Sequence[MarkerShape], lifetime: float) -> None:
@@ -107,14 +107,14 @@ def marker(
         message.scale = vector(numbers[7:])
         return message
     message.type = Marker.ARROW if shape.kind == 'arrow' else Marker.LINE_LIST
-    # Of an arrow: diameters of shaft and head; of a line: its width.
+    # Arrow: diameters of shaft and head; line: width.
     message.scale = vector([shape.width, 2.0 * shape.width if shape.kind == 'arrow' else 0.0, 0.0])
     message.points = [Point(x=x, y=y, z=z) for x, y, z in (numbers[:3], numbers[3:])]
     return message
 
 
 def delete_all() -> bytes:
-    """Return the message that removes whatever was shown, serialized."""
+    """Return the serialized message that deletes all markers."""
     return serialize_message(MarkerArray(markers=[Marker(action=Marker.DELETEALL)]))
 
 
@@ -131,5 +131,5 @@ def draw_arrow(numbers: Array, tip: Array) -> None:
 
 
 def draw_line(numbers: Array, middle: Array, half: Array) -> None:
-    """Write a line by its middle and the vector from there to its end, (3,) each."""
+    """Write a line given by its midpoint and the vector from there to its end, (3,) each."""
     numbers[:3], numbers[3:] = middle - half, middle + half

@@ -1,7 +1,7 @@
 # Copyright 2026 The screw_dynamics_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""The reference motion of a robot in one instant, by name; limits of motions to follow."""
+"""The reference motion of a robot at one time, by joint name, and checks of limits."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from screw_dynamics_ros.ros.names import check_joint_names
 
 Limits = tuple[float, float, float]
 
-LIMIT_TOLERANCE = 1e-6  # rad, m, rad/s, m/s; what trajectories exceed limits by without meaning it
+LIMIT_TOLERANCE = 1e-6  # rad, m, rad/s, m/s; excess attributed to rounding
 MAX_ACCELERATION = 1e6  # rad/s^2, m/s^2
 
 REFERENCE, CONTROLLER_STATE = 'the reference', 'the controller state'
@@ -31,9 +31,9 @@ class Reference:
     Attributes
     ----------
     given : (n,) array of bool
-        Which joints the reference is for.
+        Joints with a reference.
     q, v, a : (n,) arrays
-        Zero for the others [rad, rad/s, rad/s^2; m, m/s, m/s^2].
+        Zero for the other joints [rad, rad/s, rad/s^2; m, m/s, m/s^2].
     """
 
     given: NDArray[np.bool_]
@@ -42,7 +42,7 @@ class Reference:
     a: Array
 
     def later(self, dt: float) -> Reference:
-        """Return where the reference is a time [s] later if its accelerations do not change."""
+        """Return the reference extrapolated by a time [s] with constant accelerations."""
         return Reference(
             self.given,
             self.q + self.v * dt + self.a * (0.5 * dt * dt),
@@ -54,13 +54,13 @@ class Reference:
 def read_reference(message: Any, joints: Sequence[str], known: Collection[str] = ()) -> Reference:
     """Return the first point of a trajectory_msgs/JointTrajectory for `joints`.
 
-    Velocities and accelerations may be empty and are zero then; names among `known` (mimic joints)
-    are skipped.
+    Velocities and accelerations may be empty, which means zero; names in `known` (mimic joints) are
+    ignored.
 
     Raises
     ------
     ArgumentError, UnknownNameError
-        If there is no point, a name is unknown or occurs twice, or numbers are missing or not
+        If it has no points, a name is unknown or occurs twice, or numbers are missing or not
         finite.
     """
     if not message.points:
@@ -71,10 +71,10 @@ def read_reference(message: Any, joints: Sequence[str], known: Collection[str] =
 def read_controller_state(
     message: Any, joints: Sequence[str], known: Collection[str] = ()
 ) -> Reference:
-    """Return what a control_msgs/JointTrajectoryControllerState says the controller follows.
+    """Return the reference of a control_msgs/JointTrajectoryControllerState.
 
-    That is its field `reference`, or `desired` of versions that do not have or fill the first one.
-    Controllers write NaN for velocities and accelerations that they do not have.
+    This is its field `reference`, or `desired` in versions without the former or that do not fill
+    it. Controllers write NaN for missing velocities and accelerations.
 
     Raises
     ------
@@ -103,7 +103,7 @@ def read_point(
 ) -> Reference:
     """Return a trajectory_msgs/JointTrajectoryPoint for `joints`.
 
-    `what` is the message in the words of an error, `replaced` has values to take for those of some
+    `what` describes the message in errors; `replaced` has values that override those of some
     fields.
     """
     names = list(joint_names)
@@ -134,16 +134,16 @@ def check_limits(
     rows: tuple[Array, Array | None, Array | None],
     limits: Mapping[str, Limits],
 ) -> None:
-    """Refuse what the robot cannot do; raises `ArgumentError`, which names the joint.
+    """Refuse motions beyond the limits; raises `ArgumentError`, which names the joint.
 
     Parameters
     ----------
     what : str
-        The message in the words of an error.
+        Description of the message in errors.
     names : sequence of str
-        Of k joints.
+        Names of k joints.
     rows : tuple of (N, k) arrays
-        Positions, velocities and accelerations of N points [rad, m], None for what is not given.
+        Positions, velocities and accelerations of N points [rad, m], None if not given.
     limits : mapping
         By joint: lower and upper position [rad, m], and largest speed [rad/s, m/s].
     """
@@ -170,7 +170,7 @@ def check_limits(
 
 
 def found(beyond: NDArray[np.bool_], values: Array) -> list[tuple[int, str, float]]:
-    """Return the first joint beyond a limit, the point in words if there are several; or nothing.
+    """Return the first value beyond a limit: joint, point as text if there are several, value.
 
     Examples
     --------

@@ -1,11 +1,11 @@
 # Copyright 2026 The screw_dynamics_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Messages as bytes: converting message objects is too slow for a control loop in Python.
+"""Messages as bytes: serializing message objects is too slow for a control loop in Python.
 
 A `Template` is a message serialized once by the middleware itself; afterwards only its stamps and
-numbers are written. Its assumptions are checked with rclpy before it is used, so that it works with
-every middleware and distribution.
+numbers are overwritten. Its assumptions are checked with rclpy before use, so it works with every
+middleware and distribution.
 """
 
 from __future__ import annotations
@@ -29,30 +29,30 @@ from screw_dynamics_ros.ros.messages.cdr import (
     runs,
 )
 
-MAX_LEFT = 16  # bytes at the end of a message that the middleware did not need
+MAX_LEFT = 16  # unused bytes at the end of a serialized message
 
-#: Returns a message that carries a stamp wherever it has one, and the given numbers.
+#: Returns a message with this stamp in all its time fields, and these numbers.
 Build = Callable[[Time, list[float]], Any]
 
 
 class Template:
-    """A serialized message whose stamps and numbers can be exchanged.
+    """A serialized message whose stamps and numbers can be overwritten.
 
     Parameters
     ----------
     build : callable
         ``build(stamp, numbers)`` returns the message with these contents.
     count : int
-        How many numbers (float64) the message carries.
+        Number of float64 values in the message.
     layout : sequence of str, optional
-        The fields of the message, see `padding`. Gaps between them, in which the middleware leaves
-        whatever was in memory, are zero then, and none is left at the end: equal messages are equal
+        The fields of the message, see `padding`. With it, padding bytes, which the middleware does
+        not initialize, are set to zero, and those at the end are removed: equal messages are equal
         bytes.
 
     Raises
     ------
     ScrewDynamicsError
-        If writing into the bytes does not give what the middleware makes of the same message.
+        If overwriting does not give the same message as the middleware.
     """
 
     def __init__(self, build: Build, count: int, layout: Sequence[str] = ()) -> None:
@@ -63,20 +63,20 @@ class Template:
         if layout:
             gaps = padding(data, layout)
             data = bytes(0 if k in gaps else x for k, x in enumerate(data))
-            while len(data) - 1 in gaps:  # strict readers refuse what is too long
+            while len(data) - 1 in gaps:  # strict readers refuse extra bytes
                 data = data[:-1]
         stamps = find_all(data, STAMP_FORMAT.pack(stamp.sec, stamp.nanosec))
         self._place(data, stamps, number_offsets(data, numbers))
         self._check(build, count)
 
     def copy(self) -> Template:
-        """Return a template for the same message, with numbers of its own."""
+        """Return a template for the same message, with separate numbers."""
         made = Template.__new__(Template)
         made._place(*self._layout)
         return made
 
     def _place(self, data: bytes, stamps: Sequence[int], offsets: Sequence[int]) -> None:
-        """Place a message in memory so that its numbers are aligned: a kernel can write there."""
+        """Place a message in memory with aligned numbers, so that a kernel can write them."""
         self._layout = data, stamps, offsets
         storage = np.zeros(len(data) + 8, dtype=np.uint8)
         start = -(storage.ctypes.data + (offsets[0] if offsets else 0)) % 8
@@ -90,7 +90,7 @@ class Template:
         ]
 
     def _check(self, build: Build, count: int) -> None:
-        """Let rclpy read what `fill` writes."""
+        """Check the result of `fill` with rclpy."""
         message = build(Time(sec=7, nanosec=654321), np.linspace(-1.0, 1.0, count).tolist())
         data = self.fill(np.linspace(-1.0, 1.0, count), 7_000_654_321)
         if deserialize_message(data, type(message)) != message:
@@ -100,7 +100,7 @@ class Template:
             )
 
     def array(self, first: int, count: int | None = None) -> Array:
-        """Return some or all further numbers as an array (count,): what is written there is sent.
+        """Return some or all following numbers as an array (count,), a view of the message.
 
         Numbers of one array of the message, or of one vector or pose, are contiguous.
         """
@@ -110,21 +110,21 @@ class Template:
         return np.frombuffer(self._storage, np.float64, len(places), places[0] if places else 0)
 
     def encode(self, stamp: bytes) -> bytes:
-        """Return the message with a stamp, as `packed` makes it, and the numbers it has now."""
+        """Return the message with a stamp (from `packed`) and its current numbers."""
         storage = self._storage
         for place in self._stamps:
             storage[place : place + 8] = stamp
         return self._data.tobytes()
 
     def fill(self, numbers: Array, stamp: int = 0) -> bytes:
-        """Return the message with other contents.
+        """Return the message with this stamp and these numbers.
 
         Parameters
         ----------
         numbers : array of `count` elements
-            In the order in which they were given to `build`.
+            In the order of the argument of `build`.
         stamp : int
-            In ns.
+            [ns].
         """
         flat = numbers.reshape(-1)
         for first, last, view in self._runs:
@@ -133,10 +133,10 @@ class Template:
 
 
 def padding(data: bytes, layout: Sequence[str]) -> set[int]:
-    """Return where a message in CDR (little endian) has gaps: for alignment, and at its end.
+    """Return the offsets of padding bytes in a message in CDR (little endian).
 
-    `layout` are its fields: 'time', 'string', 'strings' and 'doubles', the last two sequences.
-    Empty if the message is much longer than these fields, or shorter.
+    `layout` lists its fields: 'time', 'string', 'strings' and 'doubles', the last two sequences.
+    The result is empty if the message is shorter than these fields, or much longer.
 
     Examples
     --------

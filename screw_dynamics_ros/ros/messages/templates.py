@@ -31,14 +31,14 @@ from std_msgs.msg import Float64MultiArray, Header, MultiArrayDimension, MultiAr
 from screw_dynamics_ros.ros.messages.serialized import Template
 
 P = ParamSpec('P')
-MAX_TEMPLATES = 128  # templates of each kind, of which copies are given out
+MAX_TEMPLATES = 128  # cached templates of each kind
 
 #: Fields of sensor_msgs/JointState, see `padding`.
 JOINT_STATE = ('time', 'string', 'strings', 'doubles', 'doubles', 'doubles')
 
 
 def kept(make: Callable[P, Template]) -> Callable[P, Template]:
-    """Let a function make each template once: serializing messages takes milliseconds."""
+    """Cache the templates of a function and return copies: serializing takes milliseconds."""
     make_once = lru_cache(maxsize=MAX_TEMPLATES)(make)
 
     @wraps(make)
@@ -49,7 +49,7 @@ def kept(make: Callable[P, Template]) -> Callable[P, Template]:
 
 
 def hashable(value: Any) -> Any:
-    """Return sequences as tuples, whatever they are made of."""
+    """Return sequences as tuples, recursively."""
     if isinstance(value, str) or not isinstance(value, Sequence):
         return value
     return tuple(map(hashable, value))
@@ -57,7 +57,7 @@ def hashable(value: Any) -> Any:
 
 @kept
 def joint_efforts(names: Sequence[str]) -> Template:
-    """sensor_msgs/JointState with `name` and `effort`; position and velocity stay empty."""
+    """sensor_msgs/JointState with `name` and `effort`; position and velocity are empty."""
 
     def build(stamp: Time, numbers: list[float]) -> JointState:
         return JointState(header=Header(stamp=stamp), name=list(names), effort=numbers)
@@ -84,7 +84,7 @@ def joint_states(names: Sequence[str]) -> Template:
 
 @kept
 def clock() -> Template:
-    """rosgraph_msgs/Clock, whose time is its stamp; no numbers."""
+    """rosgraph_msgs/Clock; its time is the stamp, it has no numbers."""
     from rosgraph_msgs.msg import Clock  # only the simulator needs it
 
     return Template(lambda stamp, numbers: Clock(clock=stamp), 0)
@@ -94,7 +94,7 @@ def clock() -> Template:
 def matrix(*labels: Sequence[str]) -> Template:
     """std_msgs/Float64MultiArray, row-major, one dimension for each sequence of labels.
 
-    The label of a dimension lists what its entries belong to, separated by commas.
+    The label of a dimension lists the labels of its entries, separated by commas.
     """
     sizes = [len(names) for names in labels]
     strides = [1]

@@ -27,7 +27,7 @@ class JointTrajectory:
     ----------
     joints : tuple of str
     stamps : (N,) array of int
-        Times from the start [ns].
+        Time from start of each sample [ns].
     q : (N, n) array
         Positions [rad, m].
     v, a : (N, n) arrays or None
@@ -51,13 +51,13 @@ def read_trajectory(
     message : trajectory_msgs/JointTrajectory
     joints : sequence of str
     known : collection of str
-        Names that may occur and do not count: mimic and fixed joints.
+        Further names, which are ignored: mimic and fixed joints.
 
     Raises
     ------
     ArgumentError, NotFiniteError, UnknownNameError
-        If there are no points, a name is unknown or occurs twice, numbers are missing or not
-        finite, or only some points have velocities or accelerations.
+        If it has no points, a name is unknown or occurs twice, numbers are missing or not finite,
+        or only some points have velocities or accelerations.
     """
     names = list(message.joint_names)
     check_joint_names('the trajectory', names, joints, known)
@@ -65,7 +65,7 @@ def read_trajectory(
         raise ArgumentError('the trajectory has no points; give at least one')
     columns = [k for k, name in enumerate(names) if name in joints]
     if not columns:
-        raise ArgumentError('the trajectory names no joint that moves by itself')
+        raise ArgumentError('the trajectory names no independent joint')
 
     def samples(field: str) -> Array:
         """Return the numbers of all points, (N, n)."""
@@ -85,7 +85,7 @@ def read_trajectory(
         return array
 
     def optional(field: str) -> Array | None:
-        """Return the numbers of all points, None if no point has any."""
+        """Return the numbers of all points, None if the field is empty in all of them."""
         return samples(field) if any(len(getattr(p, field)) for p in message.points) else None
 
     stamps = [duration_stamp(point.time_from_start) for point in message.points]

@@ -3,8 +3,8 @@
 
 """Quaternions (x, y, z, w) and homogeneous matrices: the functions of `tf_transformations`.
 
-Python wheels have no tf_transformations, which is a layer over `transforms3d`; there the two
-functions that are needed are made of that.
+tf_transformations is a layer over `transforms3d` and not available as a wheel; without it, the two
+functions used here are built on transforms3d.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ REMEDY = (
 
 
 def _without_tf_transformations() -> tuple[Any, Any]:
-    """Return `quaternion_from_matrix` and `quaternion_matrix`, made of transforms3d."""
+    """Return `quaternion_from_matrix` and `quaternion_matrix`, built on transforms3d."""
     from transforms3d.quaternions import mat2quat, quat2mat
 
     def from_matrix(matrix: NDArray[np.float64]) -> tuple[float, ...]:
@@ -41,7 +41,7 @@ def _without_tf_transformations() -> tuple[Any, Any]:
 
 
 def _find() -> tuple[Any, Any]:
-    """Return the two functions; raises `ImportError` with the remedy where there are none."""
+    """Return the two functions; raises `ImportError` with the remedy if neither is installed."""
     try:
         from tf_transformations import quaternion_from_matrix, quaternion_matrix
     except ModuleNotFoundError:

@@ -1,10 +1,10 @@
 # Copyright 2026 The screw_dynamics_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Deferred work: one callback at a time after a joint state, when its outputs are sent.
+"""Deferred work: one callback at a time after the outputs of a joint state have been sent.
 
 Statuses and the search for subscribers take as long as a joint state. Between two joint states at
-500 Hz there is time for one of them, not for all that are due at once.
+500 Hz there is time for one such callback, not for all that are due.
 """
 
 from __future__ import annotations
@@ -18,8 +18,8 @@ from rclpy.node import Node
 
 from screw_dynamics_ros.ros.process.timers import every
 
-IDLE_TIME_S = 0.05  # without a joint state, from which timers need not wait for one
-MIN_SPACING_S = 0.01  # between two pieces while joint states come
+IDLE_TIME_S = 0.05  # without a joint state, after which timers run at once
+MIN_SPACING_S = 0.01  # between two callbacks while joint states arrive
 
 
 class DeferredWork:
@@ -28,7 +28,7 @@ class DeferredWork:
     Parameters
     ----------
     node : rclpy.node.Node
-        Has the timers.
+        Owner of the timers.
     """
 
     def __init__(self, node: Node) -> None:
@@ -37,7 +37,7 @@ class DeferredWork:
         self._last_state = self._last_work = -math.inf
 
     def every(self, period: float, callback: Callable[[], None]) -> None:
-        """Call `callback` each `period` [s] of real time, between joint states if there are any."""
+        """Call `callback` each `period` [s] of real time, between joint states if they arrive."""
 
         def offer() -> None:
             if callback not in self._waiting:
@@ -49,7 +49,7 @@ class DeferredWork:
         every(self._node, period, offer)
 
     def use(self) -> None:
-        """Make the call that has waited longest; to be called after each joint state."""
+        """Run the callback that has waited longest; to be called after each joint state."""
         self._last_state = time.monotonic()
         if self._waiting and self._last_state - self._last_work > MIN_SPACING_S:
             self._last_work = self._last_state

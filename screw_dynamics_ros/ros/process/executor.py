@@ -1,7 +1,7 @@
 # Copyright 2026 The screw_dynamics_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Running nodes: with the events executor if rclpy has one, else single-threaded."""
+"""Running nodes with the events executor if rclpy has one, otherwise single-threaded."""
 
 from __future__ import annotations
 
@@ -31,24 +31,24 @@ from screw_dynamics_ros.ros.process.worker import Worker
 
 EXECUTORS = ('auto', 'events', 'single')
 
-# How long the executors wait at most [s]: in between, one sees whether the process is to end. rclpy
-# 7.1.6 needs a deadline, too: without one it waits for ever and calls nothing back.
+# Longest wait of the executors [s], after which a request to end is checked. rclpy 7.1.6 also needs
+# a timeout: without one it waits forever and calls no callback.
 SPIN_TIMEOUT_S = 0.1
 
-SHUTDOWN_TIMEOUT_S = 10.0  # that what is to be done at the end may take
+SHUTDOWN_TIMEOUT_S = 10.0  # for all shutdown tasks
 
-REQUEST_TIMEOUT_S = 5.0  # that a request under way has to end in when the process is to end
+REQUEST_TIMEOUT_S = 5.0  # for a request that is being answered when the process ends
 
 
 class ShutdownTask(Protocol):
-    """Something that is done before the process ends."""
+    """A task that is executed before the process ends."""
 
     def begin(self) -> None:
-        """Begin; callbacks go on meanwhile."""
+        """Begin the task; callbacks continue to run."""
 
     @property
     def ended(self) -> bool:
-        """Whether nothing is left to do."""
+        """Whether the task is complete."""
 
 
 def make_executor(kind: str) -> Any:
@@ -65,9 +65,9 @@ def make_executor(kind: str) -> Any:
 
 
 def start() -> None:
-    """Begin ROS. Until `spin` does otherwise, signals that ask to end are heeded at once.
+    """Initialize ROS. Until `spin` is called, SIGINT and SIGTERM end the process at once.
 
-    Raises `ArgumentError` for a command line or a parameter file that ROS refuses.
+    Raises `ArgumentError` if ROS refuses the command line or a parameter file.
     """
     on_signals(leave)
     check_arguments(sys.argv)
@@ -85,23 +85,23 @@ def leave(*_: Any) -> None:
 
 
 def end_process(status: int) -> NoReturn:
-    """End the process for good, now that nodes are gone; what is left needs no putting away.
+    """End the process after all nodes are destroyed, without the finalization of Python.
 
-    Python would first wait for a description that is being compiled, and then destroy, in any
-    order, executors and messages that threads of the middleware may still call: some processes
-    ended with a segmentation fault.
+    Python would wait for a description that is being compiled. It would then destroy executors and
+    messages in undefined order while threads of the middleware may still use them, which has caused
+    segmentation faults.
     """
     for stream in (sys.stdout, sys.stderr):
-        with suppress(OSError, ValueError):  # its reader has ended, or it is closed
+        with suppress(OSError, ValueError):  # broken pipe, or closed
             stream.flush()
-    ctypes.CDLL(None).fflush(None)  # what ROS has logged, if that goes to stdout
+    ctypes.CDLL(None).fflush(None)  # buffered log of ROS, if it goes to stdout
     os._exit(status)
 
 
 def on_signals(handler: Callable[..., None]) -> None:
-    """Choose what SIGINT and SIGTERM do.
+    """Set the handler of SIGINT and SIGTERM.
 
-    By default rclpy ends its context at once, even while other threads publish.
+    The handler of rclpy shuts the context down at once, even while other threads publish.
     """
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, handler)
@@ -113,9 +113,10 @@ def spin(
     slow: Sequence[Node] = (),
     endings: Sequence[ShutdownTask] = (),
 ) -> None:
-    """Run nodes until the process is asked to end, those with slow callbacks in a thread; end ROS.
+    """Run nodes until SIGINT or SIGTERM, nodes with slow callbacks in a thread; shut ROS down.
 
-    Signals are heeded between two callbacks. A callback that raises is given up, no more.
+    Signals are handled between two callbacks. An exception in a callback is logged, and the other
+    callbacks continue.
 
     Parameters
     ----------
@@ -123,7 +124,7 @@ def spin(
     kind : str
         One of `EXECUTORS`.
     endings : sequence of ShutdownTask
-        What is still to be done when the process is asked to end; a second signal cuts it short.
+        Tasks to execute after the first signal; a second signal skips them.
     """
     signals = count(1)
     asked = 0
@@ -159,9 +160,9 @@ def spin(
                 ):
                     turn()
             finally:
-                Worker.end_all()  # so that nobody waits for an answer any more
+                Worker.end_all()  # ends all calls that wait for a result
     finally:
-        # Nothing is destroyed while the executor could call it.
+        # Shut down first: the executor may call nodes until then.
         executor.shutdown()
         for node in nodes:
             with suppress(Exception):
@@ -171,11 +172,11 @@ def spin(
 
 @contextmanager
 def running_aside(nodes: Sequence[Node]) -> Iterator[None]:
-    """Run nodes in another thread of the process meanwhile, which must not compute anything long.
+    """Run nodes in another thread, whose callbacks must not compute for long.
 
-    It sleeps until a request comes. Its priority is that of the process: as long as it has the lock
-    of the interpreter, the thread that answers joint states waits for it, and would wait for
-    everything that goes before an ordinary thread.
+    The thread sleeps until a request arrives. It has the priority of the process: while it holds
+    the interpreter lock, the thread that processes joint states waits for it. With a lower
+    priority, it could be preempted while it holds the lock (priority inversion).
     """
     ended = threading.Event()
     executor = SingleThreadedExecutor()
@@ -186,7 +187,7 @@ def running_aside(nodes: Sequence[Node]) -> Iterator[None]:
         while not ended.is_set():
             try:
                 executor.spin_once()
-            except Exception as error:  # of one request: the others are answered
+            except Exception as error:  # affects one request only
                 if not ended.is_set():
                     nodes[0].get_logger().error(f'{type(error).__name__}: {error}')
                     ended.wait(SPIN_TIMEOUT_S)
@@ -204,9 +205,9 @@ def running_aside(nodes: Sequence[Node]) -> Iterator[None]:
 
 
 def settle() -> None:
-    """Take what exists now for lasting, so that collections need not look at it again.
+    """Exclude all existing objects from garbage collection.
 
-    Full collections take tens of milliseconds otherwise, in which nothing is answered.
+    Otherwise full collections take tens of milliseconds, during which no joint state is processed.
     """
     gc.unfreeze()
     gc.collect()

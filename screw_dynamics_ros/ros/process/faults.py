@@ -1,10 +1,10 @@
 # Copyright 2026 The screw_dynamics_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Unexpected exceptions: caught, counted, logged, and an ERROR on /diagnostics.
+"""Unexpected exceptions: caught, counted, logged, and reported as ERROR on /diagnostics.
 
-A fault in one joint state, output, status, parameter or request must not end the process; the next
-one is processed.
+An exception in one joint state, output, status, parameter or request must not end the process; the
+next one is processed.
 """
 
 from __future__ import annotations
@@ -23,14 +23,14 @@ from rclpy.logging import get_logger
 from screw_dynamics_ros.ros.names import printable
 from screw_dynamics_ros.ros.status import Level, Status
 
-FAULT_HOLD_S = 10.0  # for which a fault stays on /diagnostics
-MAX_KINDS = 20  # of which counts are kept
+FAULT_HOLD_S = 10.0  # time for which a fault is reported on /diagnostics
+MAX_KINDS = 20  # kinds of faults that are counted
 LOG_INTERVAL = 10.0  # s between two tracebacks of one kind
 
 
 @dataclass
 class Fault:
-    """Exceptions of one kind: how many, when the last one was [s], and what it said."""
+    """Exceptions of one kind: count, time [s] and text of the last one."""
 
     count: int = 0
     last: float = -math.inf
@@ -45,7 +45,7 @@ class Faults:
         self._faults: dict[str, Fault] = {}
 
     def record(self, what: str, error: BaseException) -> None:
-        """Note an exception; `what` says what was given up because of it."""
+        """Record an exception; `what` names the abandoned operation."""
         now, what = time.monotonic(), printable(what)
         if what not in self._faults and len(self._faults) >= MAX_KINDS:
             what = 'others'
@@ -59,7 +59,7 @@ class Faults:
 
     @contextmanager
     def caught(self, what: str) -> Iterator[None]:
-        """Catch exceptions of the statements inside, which are given up."""
+        """Catch and record exceptions in the body of the `with` statement."""
         try:
             yield
         except Exception as error:
@@ -68,7 +68,7 @@ class Faults:
     def guarded(self, what: str, callback: Callable[..., Any]) -> Callable[..., Any]:
         """Return a callback that catches its exceptions."""
 
-        @wraps(callback)  # rclpy looks at the arguments
+        @wraps(callback)  # rclpy inspects the signature
         def call(*arguments: Any) -> Any:
             try:
                 return callback(*arguments)
@@ -87,5 +87,5 @@ class Faults:
         return status
 
 
-#: Those of this process.
+#: The faults of this process.
 FAULTS = Faults()

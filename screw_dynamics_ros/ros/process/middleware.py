@@ -1,7 +1,7 @@
 # Copyright 2026 The screw_dynamics_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Settings of the middleware beyond its QoS."""
+"""Settings of the middleware besides QoS."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from ament_index_python.packages import PackageNotFoundError, get_package_share_
 
 from screw_dynamics_ros.share import share_folder
 
-#: For each generation of Fast DDS: its variable, our profiles, and those it finds by itself.
+#: For Fast DDS 2 and 3: environment variable, profiles of this package, default file of profiles.
 PROFILES = (
     ('FASTRTPS_DEFAULT_PROFILES_FILE', 'fastrtps.xml', 'DEFAULT_FASTRTPS_PROFILES.xml'),
     ('FASTDDS_DEFAULT_PROFILES_FILE', 'fastdds.xml', 'DEFAULT_FASTDDS_PROFILES.xml'),
@@ -21,21 +21,21 @@ PROFILES = (
 
 
 def generation() -> int:
-    """Return the place in `PROFILES` of the Fast DDS that rmw_fastrtps_cpp is made for."""
-    with suppress(PackageNotFoundError, OSError):  # another middleware, or no index at all
+    """Return the index in `PROFILES` of the Fast DDS that rmw_fastrtps_cpp uses."""
+    with suppress(PackageNotFoundError, OSError):  # another middleware, or no ament index
         manifest = Path(get_package_share_directory('rmw_fastrtps_cpp'), 'package.xml')
         return int('<build_depend>fastdds<' in manifest.read_text())
     return 0
 
 
 def use_profiles() -> None:
-    """Let Fast DDS of this process use the profiles in config/, unless the user has profiles.
+    """Make Fast DDS in this process use the profiles in config/, unless the user has profiles.
 
-    To be called before ROS begins. Another middleware does not look at them.
+    To be called before ROS is initialized. Other middleware ignores them.
     """
     ours = generation()
     variable, name, found_by_itself = PROFILES[ours]
-    # With Fast DDS 3 the variable of Fast DDS 2 is still read.
+    # Fast DDS 3 still reads the variable of Fast DDS 2.
     chosen_by_user = any(known in os.environ for known, *_ in PROFILES[: ours + 1])
     file = share_folder() / 'config' / name
     if not chosen_by_user and not Path(found_by_itself).exists() and file.is_file():

@@ -10,9 +10,9 @@ from contextlib import suppress
 
 
 def use_real_time(priority: int) -> str:
-    """Run all threads of this process under SCHED_FIFO, before every ordinary process.
+    """Schedule all threads of this process with SCHED_FIFO, ahead of ordinary processes.
 
-    Threads started later inherit it, see `use_ordinary_time`.
+    Threads started later inherit the policy, see `use_ordinary_time`.
 
     Parameters
     ----------
@@ -22,7 +22,7 @@ def use_real_time(priority: int) -> str:
     Returns
     -------
     str
-        Why it cannot be done and what helps; empty if it is done.
+        Reason and remedy if this is not possible; empty otherwise.
     """
     try:
         for thread in os.listdir('/proc/self/task'):
@@ -43,13 +43,13 @@ def use_real_time(priority: int) -> str:
 
 
 def use_least_real_time() -> None:
-    """Have this thread go after all other real-time threads, if it is one, and before others."""
+    """Give this thread the lowest real-time priority if it has a real-time policy."""
     with suppress(AttributeError, OSError):
         if os.sched_getscheduler(0) == os.SCHED_FIFO:
             os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(1))
 
 
 def use_ordinary_time() -> None:
-    """Take this thread out of real-time scheduling, for work that takes long."""
+    """Give this thread the ordinary scheduling policy, for long computations."""
     with suppress(AttributeError, OSError):
         os.sched_setscheduler(0, os.SCHED_OTHER, os.sched_param(0))

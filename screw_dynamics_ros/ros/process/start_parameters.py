@@ -1,16 +1,15 @@
 # Copyright 2026 The screw_dynamics_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Configuration of a process at startup: invalid arguments, files and names are refused.
+"""Configuration of a process at startup: refuses invalid arguments, files and names.
 
-ROS 2 silently keeps a parameter that no node declares: a misspelled one leaves the default active.
-Which names are misspelled is not evident, since a section of a file may be for several nodes, of
-this process or of others. Refused are names that
+ROS 2 silently ignores a parameter that no node declares: with a misspelled name the default stays
+active. A section of a file may be for nodes of several processes, so that not every undeclared name
+is misspelled. Two kinds of names are refused:
 
-* a section for one node has, or the command line of the process, and none of its nodes declares;
-* a section for any node (``/**``) has, that no node of this package knows, and that are nearly the
-  name of a parameter of this process. Others there are reported: they may be for nodes of another
-  kind.
+* names on the command line, or in a section for one node, that no node of the process declares;
+* names in a section for any node (``/**``) that no node of this package has, and that are similar
+  to a parameter of this process. Dissimilar ones are reported, because they may be for other nodes.
 """
 
 from __future__ import annotations
@@ -27,25 +26,25 @@ from screw_dynamics_ros.core.errors import ArgumentError
 from screw_dynamics_ros.ros.names import shorten
 from screw_dynamics_ros.ros.parameter_files import ParameterSection, read_parameter_file
 
-#: Parameters that rclpy declares by itself, some of them late.
+#: Parameters that rclpy declares, some of them after startup.
 FOREIGN = re.compile(r'use_sim_time|start_type_description_service|qos_overrides\..*')
 LEVELS = ('debug', 'info', 'warn', 'error', 'fatal')
 RENAMING = re.compile(r'(\w+:)?(?P<what>__ns|__node|__name):=(?P<name>.*)')
-#: Of 1, that names are alike for a hint, and for little doubt.
+#: Similarity of names from 0 to 1: for a hint, and for a refusal.
 HINT_SIMILARITY, CLEAR_SIMILARITY = 0.6, 0.8
 
 
 @dataclass(frozen=True)
 class ParameterSource:
-    """Where parameters come from: an argument, or a section of a file.
+    """Origin of parameters: an argument, or a section of a file.
 
     Attributes
     ----------
     text : str
-        For people.
+        Description for users.
     section : ParameterSection
     is_argument : bool
-        Whether it is for the nodes of this process only.
+        Whether it applies to the nodes of this process only.
     """
 
     text: str
@@ -54,7 +53,7 @@ class ParameterSource:
 
 
 def ros_arguments(arguments: Sequence[str]) -> Iterator[tuple[str, str]]:
-    """Yield (option, value) of what stands between --ros-args and --, '' for a missing value."""
+    """Yield (option, value) of the arguments between --ros-args and --; '' for a missing value."""
     within, words = False, iter(arguments)
     for word in words:
         if word == '--ros-args':
@@ -66,12 +65,12 @@ def ros_arguments(arguments: Sequence[str]) -> Iterator[tuple[str, str]]:
 
 
 def check_arguments(arguments: Sequence[str]) -> None:
-    """Refuse files, names and levels of the command line that ROS cannot begin with.
+    """Refuse invalid files, names and log levels on the command line.
 
     Raises
     ------
     ArgumentError
-        Names the argument, what is wrong with it, and the remedy.
+        With the argument, the fault and the remedy.
     """
     for option, value in ros_arguments(arguments):
         if option == '--params-file':
@@ -90,7 +89,7 @@ def check_arguments(arguments: Sequence[str]) -> None:
 
 
 def check_name(origin: str, name: str, *, is_namespace: bool) -> None:
-    """Refuse what cannot be a node's name or a namespace; `origin` is for the message."""
+    """Refuse an invalid node name or namespace; `origin` is for the message."""
     token = r'[A-Za-z_]\w*'
     if not re.fullmatch(rf'/|(/{token})+' if is_namespace else token, name, re.ASCII):
         raise ArgumentError(
@@ -109,14 +108,14 @@ def file_sections(path: str) -> list[ParameterSection]:
 
 
 def reason(error: Exception) -> str:
-    """Return what rclpy says of its arguments, without the places in its sources."""
+    """Return the message of rclpy about its arguments, without source locations."""
     text = re.sub(r', at \S+:\d+', '', str(error)).removeprefix('failed to initialize rcl: ')
     unknown = 'unknown arguments ' if type(error).__name__ == 'UnknownROSArgsError' else ''
     return f'ROS refuses the command line: {unknown}{" ".join(text.split())}'
 
 
 def sources(arguments: Sequence[str]) -> Iterator[tuple[str, list[ParameterSource]]]:
-    """Yield (parameter file or argument, what is in it) for all on the command line.
+    """Yield each parameter file or argument of the command line, with its sources.
 
     Raises `ArgumentError` for an invalid file.
     """
@@ -137,9 +136,9 @@ def sources(arguments: Sequence[str]) -> Iterator[tuple[str, list[ParameterSourc
 
 
 def undeclared(node: Node) -> list[str]:
-    """Return the names of parameters that were given to a node at start and that it does not have.
+    """Return the names of parameters given to a node at start that it does not declare.
 
-    To be asked when it has declared all of its own; those that rclpy declares are left out.
+    To be called after it has declared its parameters; those that rclpy declares are excluded.
     """
     return [
         name
@@ -153,21 +152,21 @@ def check_parameters(
     is_known: Callable[[str], bool],
     arguments: Sequence[str],
 ) -> None:
-    """Refuse parameters that would be ignored, and files of which nothing applies.
+    """Refuse parameters that would be ignored, and files without a section for this process.
 
     Parameters
     ----------
     nodes : sequence of rclpy.node.Node
-        All of the process, with all parameters declared.
+        All nodes of the process, with all parameters declared.
     is_known : callable
-        Whether any node of the package has a parameter of this name, those of other processes, too.
+        Whether any node of the package, also in other processes, has a parameter with this name.
     arguments : sequence of str
         The command line.
 
     Raises
     ------
     ArgumentError
-        Names the parameter, where it was given, and the nearest name.
+        With the parameter, its origin and the nearest name.
     """
     given: list[ParameterSource] = []
     for origin, some in sources(arguments):
@@ -190,7 +189,7 @@ def check_parameters(
 
 
 def nothing_applies(given: Sequence[ParameterSource], nodes: Sequence[Node]) -> str:
-    """Return the text of the error that no section is for any of the nodes."""
+    """Return the text of the error that no section matches any of the nodes."""
     there = shorten([source.section.pattern for source in given]) or 'none'
     here = shorten([node.get_fully_qualified_name() for node in nodes])
     remedy = (
@@ -208,7 +207,7 @@ def _check_name(
     nodes: Sequence[Node],
     is_known: Callable[[str], bool],
 ) -> str:
-    """Refuse a parameter that a node was given and does not have, or return a warning or ''."""
+    """Refuse a parameter that a node does not declare, or return a warning or ''."""
     owners = [other for other in nodes if other.has_parameter(name)]
     if source.section.is_for_any_node:
         if owners or (not source.is_argument and is_known(name)):
@@ -242,5 +241,5 @@ def parameters_of(nodes: Sequence[Node]) -> list[str]:
 
 
 def nearest(name: str, there: Sequence[str], least: float) -> str:
-    """Return the name that is most alike, '' if none is."""
+    """Return the most similar name, '' if none is similar enough."""
     return next(iter(get_close_matches(name, there, 1, least)), '')

@@ -15,7 +15,7 @@ from screw_dynamics_ros.ros.process.faults import FAULTS
 
 
 def every(node: Node, period: float, callback: Callable[[], None]) -> None:
-    """Call `callback` each `period` [s] of real time, also when simulated time stands still.
+    """Call `callback` each `period` [s] of real time, also while simulated time is paused.
 
     Its exceptions are caught.
     """
@@ -24,7 +24,7 @@ def every(node: Node, period: float, callback: Callable[[], None]) -> None:
 
 
 def at_most(rate: float) -> Callable[[], bool]:
-    """Return a function that says yes at most `rate` times a second of real time [Hz]."""
+    """Return a function that returns True at most `rate` times per second of real time [Hz]."""
     due = 0.0
 
     def is_due() -> bool:

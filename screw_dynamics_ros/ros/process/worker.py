@@ -3,9 +3,9 @@
 
 """A process for long computations, so that they do not hold the lock of this interpreter.
 
-A `Worker` calls functions in a process of its own, which is started when it is first needed and
-again after it has died. The process is an ordinary child that has nothing of this one but two
-pipes: neither its sockets nor its scheduling. It ends when the pipe does, however this one ended.
+A `Worker` calls functions in a separate process, which it starts on first use and again after the
+process has died. The child shares only two pipes with this process: neither sockets nor scheduling.
+It ends when the pipe is closed, however this process ended.
 """
 
 from __future__ import annotations
@@ -30,11 +30,11 @@ from screw_dynamics_ros.ros.status import Level, Status
 
 T = TypeVar('T')
 
-NICENESS = 5  # of the process when it has started: outputs made of joint states go first
-DEATH_HOLD_S = 3.0  # for which a death is reported at least
-EXIT_TIMEOUT_S = 1.0  # that a process that has closed its pipe has to end in
+NICENESS = 5  # of the process after its start: outputs for joint states take precedence
+DEATH_HOLD_S = 3.0  # shortest time for which a death is reported
+EXIT_TIMEOUT_S = 1.0  # for a process that has closed its pipe to end
 
-#: Run by the process. Nothing of the folder it is started in is imported.
+#: Main program of the process. It imports nothing from the current folder.
 PROGRAM = """
 import os, sys
 if hasattr(os, 'SCHED_OTHER'):
@@ -44,7 +44,7 @@ from screw_dynamics_ros.ros.process.worker_process import serve
 serve()
 """
 
-#: Small matrices gain nothing from threads, which would compete with this process.
+#: Threads do not accelerate operations on small matrices, but would compete with this process.
 ENVIRONMENT = {'OMP_NUM_THREADS': '1', 'OPENBLAS_NUM_THREADS': '1', 'MKL_NUM_THREADS': '1'}
 
 
@@ -66,7 +66,7 @@ class Worker:
     Parameters
     ----------
     purpose : str
-        What the process does, for messages: 'answers requests'.
+        Purpose of the process, for messages: 'answers requests'.
 
     Attributes
     ----------
@@ -81,20 +81,20 @@ class Worker:
         self._calling, self._changing = threading.Lock(), threading.Lock()
         self.process: subprocess.Popen[bytes] | None = None
         self.ended = False
-        self._since: float | None = None  # when the call under way began
+        self._since: float | None = None  # start time of the current call
         self._deaths, self._death, self._last_death = 0, '', -math.inf
         self._is_replaced = False  # whether another process has answered since
         self._all.add(self)
 
     @property
     def pid(self) -> int | None:
-        """Its number, None if there is none."""
+        """Process ID, None without a process."""
         process = self.process
         return None if process is None else process.pid
 
     @property
     def waiting(self) -> float:
-        """For how long the call under way has lasted [s], 0 if there is none."""
+        """Duration of the current call [s], 0 without one."""
         since = self._since
         return 0.0 if since is None else time.monotonic() - since
 
@@ -104,12 +104,12 @@ class Worker:
         Parameters
         ----------
         function : callable
-            At the top level of a module; arguments and result can be pickled.
+            Defined at the top level of a module; arguments and result can be pickled.
 
         Raises
         ------
         WorkerError
-            If the process dies meanwhile or cannot be started.
+            If the process dies during the call or cannot be started.
         FunctionError
             If the function raises an exception.
         """
@@ -126,7 +126,7 @@ class Worker:
         return result
 
     def _exchange(self, task: bytes) -> bytes:
-        """Send a task to a process and return its answer."""
+        """Send a task to the process and return the response."""
         process = self._running()
         assert process.stdin is not None
         assert process.stdout is not None
@@ -142,13 +142,13 @@ class Worker:
             if self.ended:
                 raise WorkerError(f'the process that {self._purpose} is ended')
             if self.process is not None and self.process.poll() is not None:
-                self._note_death(self.process)  # while it had nothing to do
+                self._note_death(self.process)  # it died while idle
             if self.process is None:
                 self.process = started(self._purpose)
             return self.process
 
     def _bury(self, process: subprocess.Popen[bytes]) -> str:
-        """Forget a process that has closed its pipe; return how it ended."""
+        """Release a process that has closed its pipe; return how it ended."""
         with self._changing:
             with suppress(subprocess.TimeoutExpired):
                 process.wait(EXIT_TIMEOUT_S)
@@ -167,7 +167,7 @@ class Worker:
         return self._death
 
     def report(self, status: Status, remedy: str) -> None:
-        """Tell of a process that has died, until another one has answered."""
+        """Report a process that has died, until a new one has answered."""
         if self._deaths:
             status.values['processes that died'] = str(self._deaths)
         if self._deaths and not (
@@ -176,7 +176,7 @@ class Worker:
             status.report(Level.WARN, f'{self._death}; {remedy}')
 
     def end(self) -> None:
-        """End the process at once and for good, whatever it is doing; may come twice."""
+        """End the process at once and permanently; may be called twice."""
         with self._changing:
             self.ended = True
             process, self.process = self.process, None
@@ -195,9 +195,10 @@ class Worker:
 def started(purpose: str) -> subprocess.Popen[bytes]:
     """Return a new process; raises `WorkerError`.
 
-    It inherits from the thread that starts it that it does not heed the Ctrl-C of a terminal, which
-    is for its parent; and its priority, until it gives it up: from an ordinary thread it would take
-    long on a busy machine to start, and that thread has the lock of the interpreter until then.
+    The process inherits two properties from the thread that starts it. It ignores Ctrl-C of a
+    terminal, which is for its parent. It starts with the priority of that thread, which it then
+    gives up: the thread holds the interpreter lock until the process has started, which would take
+    long on a busy machine with ordinary priority.
     """
     made: list[subprocess.Popen[bytes] | Exception] = []
 
@@ -209,7 +210,7 @@ def started(purpose: str) -> subprocess.Popen[bytes]:
         try:
             made.append(
                 subprocess.Popen(
-                    [sys.executable, '-c', PROGRAM, purpose],  # the last for ps
+                    [sys.executable, '-c', PROGRAM, purpose],  # `purpose` is shown by ps
                     stdin=subprocess.PIPE,
                     stdout=subprocess.PIPE,
                     env={**ENVIRONMENT, **os.environ, 'PYTHONPATH': path},

@@ -1,7 +1,7 @@
 # Copyright 2026 The screw_dynamics_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Main function of the process of a `Worker`: calls functions and returns their results."""
+"""Main loop of the process of a `Worker`: calls functions and returns their results."""
 
 from __future__ import annotations
 
@@ -26,12 +26,12 @@ MAX_CPU_TIME_S = 300
 
 
 def serve() -> None:
-    """Call functions until the input ends; then end at once, whatever is being computed."""
+    """Call functions until the input ends; then end at once, even during a computation."""
     with suppress(AttributeError, OSError):
         os.nice(NICENESS)
     np.seterr(all='ignore')  # as in the nodes
     answers = os.fdopen(os.dup(sys.stdout.fileno()), 'wb')
-    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # what others print is no answer
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # libraries may print to it
     tasks: SimpleQueue[bytes] = SimpleQueue()
     threading.Thread(target=read, args=(sys.stdin.buffer, tasks), daemon=True).start()
     limit_memory()
@@ -41,12 +41,12 @@ def serve() -> None:
         answer = result_of(task)
         try:
             send(answers, answer)
-        except OSError:  # nobody is there any more
+        except OSError:  # the parent has ended
             os._exit(0)
 
 
 def read(stream: IO[bytes], tasks: SimpleQueue[bytes]) -> None:
-    """Queue what comes; end the process when nothing more can come."""
+    """Queue incoming tasks; end the process at the end of the stream."""
     with suppress(OSError, EOFError):
         while True:
             tasks.put(receive(stream))
@@ -54,7 +54,7 @@ def read(stream: IO[bytes], tasks: SimpleQueue[bytes]) -> None:
 
 
 def limit_memory() -> None:
-    """Limit a task to `MAX_MEMORY_BYTES` more than the process has now: beyond, only it fails."""
+    """Limit the process to `MAX_MEMORY_BYTES` above its current size; larger tasks fail alone."""
     with suppress(ImportError, OSError, ValueError):  # not on Windows; no /proc on macOS
         import resource
 
@@ -64,7 +64,7 @@ def limit_memory() -> None:
 
 
 def limit_time() -> None:
-    """Let a task have `MAX_CPU_TIME_S` of a processor: then the system ends the process."""
+    """Limit a task to `MAX_CPU_TIME_S` of processor time; then the system ends the process."""
     with suppress(ImportError, OSError, ValueError):
         import resource
 
@@ -73,7 +73,7 @@ def limit_time() -> None:
 
 
 def result_of(task: bytes) -> bytes:
-    """Return whether a function could be called, and what it returned or why not."""
+    """Return the pickled pair (success, result or reason) of a task."""
     try:
         function, arguments = pickle.loads(task)
         result = True, function(*arguments)

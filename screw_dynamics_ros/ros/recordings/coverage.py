@@ -59,14 +59,14 @@ def check_coverage(
 ) -> None:
     """Raise RecordingError if no state can be complete: joints without any number.
 
-    Messages are read until all joints have been named, mostly the first one alone.
+    Messages are read until all joints have been named, in most recordings only the first one.
 
     Parameters
     ----------
     reader : RecordingReader
     topic : str
     joints : sequence of str
-        Those that a state needs.
+        The joints of a complete state.
     policies : Policies
     needs_efforts : bool
         Whether all outputs depend on efforts.
@@ -109,7 +109,7 @@ def check_coverage(
 
 
 def refusals(mapper: JointStateMapper) -> str:
-    """Return why messages were refused or incomplete, as text."""
+    """Return the reasons for refused or incomplete messages, as text."""
     return '; '.join(
         f'{reason.value} ({record.count} times, {record.detail})'
         for reason, record in mapper.records.items()

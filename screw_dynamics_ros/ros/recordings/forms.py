@@ -3,8 +3,8 @@
 
 """Serialized messages that differ in stamps and numbers only, written as the rows of an array.
 
-What `ros.messages.templates` is for a node: a message is serialized once, by `rosbags` and so
-without ROS; then stamps and numbers are exchanged, for all messages of a stack at once.
+The equivalent of `ros.messages.templates` for recordings. `rosbags` serializes a message once,
+without ROS; then stamps and numbers are overwritten for all messages of a stack at once.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ STAMP = 0x5EC05EC0 * NANOSECONDS + 0x2A0B1C0D
 
 @cache
 def type_store() -> Any:
-    """Return the message types of ROS 2."""
+    """Return the type store of `rosbags` with the message types of ROS 2."""
     typesys = rosbags_module('rosbags.typesys')
     return typesys.get_typestore(typesys.Stores.ROS2_JAZZY)
 
@@ -44,17 +44,17 @@ def make(kind: str, **fields: Any) -> Any:
 
 
 def is_known(kind: str) -> bool:
-    """Whether a type is one of those of ROS 2."""
+    """Whether `rosbags` has the definition of a type."""
     return kind in type_store().types
 
 
 def definition(kind: str) -> str:
-    """Return the text of the definition of a type, with those of its fields."""
+    """Return the text of the definition of a type, including the types of its fields."""
     return str(type_store().generate_msgdef(kind, ros_version=2)[0])
 
 
 class Form:
-    """One kind of message.
+    """A message type with fixed contents except stamps and numbers.
 
     Parameters
     ----------
@@ -68,7 +68,7 @@ class Form:
     ----------
     kind : str
     data : bytes
-        A message with other numbers.
+        A serialized message with placeholder numbers.
     """
 
     def __init__(self, kind: str, build: Callable[[int, Array], Any], count: int) -> None:
@@ -84,10 +84,10 @@ class Form:
         Parameters
         ----------
         rows : (k, size) array
-            Has `data` at `start` of each row.
+            Each row contains `data` at the offset `start`.
         start : int
         stamps : (k,) array
-            As `packed_stamps` makes them.
+            From `packed_stamps`.
         numbers : (k, count) array
         """
         for offset in self._stamps:
@@ -99,7 +99,7 @@ class Form:
 
 
 def column(rows: NDArray[np.uint8], offset: int, kind: str, count: int) -> Array:
-    """Return what stands at an offset of each row of bytes, (k, count), to be written to."""
+    """Return a writable view (k, count) of the numbers at an offset of each row of bytes."""
     size = np.dtype(kind).itemsize
     return np.ndarray(
         (len(rows), count), kind, rows.data, offset, (rows.strides[0], size)

@@ -3,8 +3,8 @@
 
 """MCAP files read chunk by chunk: thousands of messages in one step.
 
-A loop over single messages takes some microseconds for each of them. Files without an index of
-their chunks are left to `rosbags`.
+A loop over single messages takes some microseconds per message. Files without a chunk index are
+read by `rosbags`.
 """
 
 from __future__ import annotations
@@ -46,18 +46,18 @@ CHECKSUM = struct.Struct('<I')
 
 
 class McapFile:
-    """An MCAP file with an index of its chunks.
+    """An MCAP file with a chunk index.
 
-    Raises `McapError` for a file without one, and for files that are truncated or no MCAP.
+    Raises `McapError` for a file without one, and for files that are truncated or not MCAP.
 
     Attributes
     ----------
     schemas, channels : dict
-        By their numbers.
+        By their IDs.
     chunks : list of ChunkIndex
         In the order of the file.
     counts : dict
-        Messages of each channel.
+        Number of messages of each channel.
     """
 
     def __init__(self, path: Path) -> None:
@@ -79,7 +79,7 @@ class McapFile:
     def _read_summary(self) -> None:
         data, end = self._data, len(self._data) - len(MAGIC)
         if data[: len(MAGIC)] != MAGIC or data[end:] != MAGIC:
-            raise McapError('not a whole MCAP file')
+            raise McapError('not a complete MCAP file')
         place = end - HEAD.size - FOOTER_FORMAT.size
         kind, length = HEAD.unpack_from(data, place)
         start, _, _ = FOOTER_FORMAT.unpack_from(data, place + HEAD.size)
@@ -121,13 +121,13 @@ class McapFile:
             start += length
 
     def close(self) -> None:
-        """Let go of the file."""
-        with suppress(BufferError):  # arrays still look into it: closed with the last of them
+        """Close the file."""
+        with suppress(BufferError):  # arrays still refer to it: closed with the last of them
             self._data.release()
             self._map.close()
 
     def raw(self, chunk: ChunkIndex) -> memoryview:
-        """Return a chunk and the lists of its messages as they stand in the file."""
+        """Return a chunk and its message indexes as raw bytes."""
         return self._data[chunk.offset : chunk.offset + chunk.length + chunk.lists_length]
 
     def content(self, chunk: ChunkIndex) -> Any:
@@ -149,7 +149,7 @@ class McapFile:
     def messages(
         self, chunk: ChunkIndex, channel: int
     ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """Return times of log and places in the chunk of the messages of a channel, by time."""
+        """Return log times and offsets of the messages of a channel in a chunk, sorted by time."""
         place = chunk.lists.get(channel)
         if place is None:
             return np.zeros(0, np.int64), np.zeros(0, np.int64)
@@ -164,7 +164,7 @@ class McapFile:
 
 
 def sizes_at(content: Any, places: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Return the sizes of messages that stand at some places of a chunk."""
+    """Return the sizes of messages at these offsets of a chunk."""
     data = np.frombuffer(content, np.uint8)
     if len(places) and places[-1] + MESSAGE_HEAD.size > len(data):
         raise McapError('the index of messages is wrong')

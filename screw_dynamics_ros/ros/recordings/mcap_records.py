@@ -3,7 +3,7 @@
 
 """The records of MCAP files.
 
-Source: MCAP file format specification (mcap.dev/spec): kinds of records and their fields.
+Source: MCAP file format specification (mcap.dev/spec): record types and their fields.
 """
 
 from __future__ import annotations
@@ -22,9 +22,9 @@ MAGIC = b'\x89MCAP0\r\n'
 HEADER, FOOTER, SCHEMA, CHANNEL, MESSAGE, CHUNK, MESSAGE_INDEX, CHUNK_INDEX = range(1, 9)
 STATISTICS, SUMMARY_OFFSET, DATA_END = 0x0B, 0x0E, 0x0F
 
-#: Head of a record: its kind and the length of what follows.
+#: Header of a record: opcode and length of the content.
 HEAD = struct.Struct('<BQ')
-#: Head of a message: that of the record, channel, sequence number, times of log and publication.
+#: Header of a message: record header, channel, sequence number, log time and publish time.
 MESSAGE_HEAD = struct.Struct('<BQHIQQ')
 FOOTER_FORMAT = struct.Struct('<QQI')
 
@@ -35,7 +35,7 @@ LZ4_LEVEL, ZSTD_LEVEL = -10, 1
 
 
 class McapError(ScrewDynamicsError):
-    """A file is not laid out as is needed here."""
+    """An MCAP file is invalid or lacks an index."""
 
 
 @dataclass(frozen=True)
@@ -59,7 +59,7 @@ class McapChannel:
 
 @dataclass(frozen=True)
 class ChunkIndex:
-    """Where a chunk stands, and where in it the messages of each channel are listed."""
+    """Offset of a chunk, and offsets of its message indexes by channel."""
 
     first_time: int
     last_time: int
@@ -72,14 +72,14 @@ class ChunkIndex:
     size: int
 
     def with_offset(self, offset: int) -> ChunkIndex:
-        """Return the index of the same chunk at another place."""
+        """Return the index of the same chunk at another offset."""
         moved = offset - self.offset
         lists = {channel: place + moved for channel, place in self.lists.items()}
         return ChunkIndex(**{**self.__dict__, 'offset': offset, 'lists': lists})
 
 
 class Fields:
-    """Reads the fields of a record one after the other."""
+    """Reads the fields of a record in order."""
 
     def __init__(self, data: memoryview) -> None:
         self._data, self._place = data, 0
@@ -91,7 +91,7 @@ class Fields:
         return int(value)
 
     def bytes(self) -> bytes:
-        """Return bytes after their number."""
+        """Return length-prefixed bytes."""
         size = self.number('I')
         if self._place + size > len(self._data):
             raise McapError('a record is truncated')
@@ -104,7 +104,7 @@ class Fields:
 
 
 def chunk_index(fields: Fields) -> ChunkIndex:
-    """Return a ChunkIndex after its head."""
+    """Return a ChunkIndex from the content of its record."""
     first, last, offset, length = (fields.number('Q') for _ in range(4))
     pairs = np.frombuffer(fields.bytes(), np.dtype([('k', '<u2'), ('place', '<u8')]))
     lists = dict(zip(pairs['k'].tolist(), pairs['place'].tolist()))
@@ -126,29 +126,29 @@ def decompressed(data: memoryview, compression: str, size: int) -> Any:
     else:
         raise McapError(f'unknown compression {compression!r}')
     if len(content) != size:
-        raise McapError('a chunk has another size than it should have')
+        raise McapError('the size of a chunk is wrong')
     return content
 
 
 def compressed(content: Any, compression: str) -> bytes:
-    """Return the content of a chunk, compressed by 'lz4' or 'zstd', fast rather than small."""
+    """Return the content of a chunk, compressed with a fast level of 'lz4' or 'zstd'."""
     if compression == 'zstd':
         return bytes(zstd().compress(content, ZSTD_LEVEL))
     return bytes(lz4().compress(content, compression_level=LZ4_LEVEL, store_size=False))
 
 
 def zstd() -> Any:
-    """Return the module for zstd that Python or `rosbags` brings."""
+    """Return the module for zstd of Python or `rosbags`."""
     return import_module('compression.zstd' if sys.version_info >= (3, 14) else 'backports.zstd')
 
 
 def lz4() -> Any:
-    """Return the module for LZ4 that `rosbags` brings."""
+    """Return the module for LZ4 of `rosbags`."""
     return import_module('lz4.frame')
 
 
 def sized(data: bytes) -> bytes:
-    """Return bytes after their number."""
+    """Return bytes with a length prefix."""
     return struct.pack('<I', len(data)) + data
 
 

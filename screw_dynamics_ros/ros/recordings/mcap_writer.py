@@ -38,13 +38,13 @@ from screw_dynamics_ros.ros.recordings.mcap_records import (
 
 
 class McapWriter:
-    """Writes chunks of messages that are given as arrays of bytes.
+    """Writes chunks of messages from arrays of bytes.
 
     Parameters
     ----------
     file : binary file
     compression : {'none', 'lz4', 'zstd'}
-        Of the chunks written here; those that are copied stay as they are.
+        Compression of new chunks; copied chunks are unchanged.
     """
 
     def __init__(self, file: BinaryIO, compression: str = 'none') -> None:
@@ -58,7 +58,7 @@ class McapWriter:
         self._record(HEADER, sized(b'ros2') + sized(b'screw_dynamics_ros'))
 
     def add_schema(self, schema: Schema, key: int | None = None) -> int:
-        """Add a type of messages; return its number."""
+        """Add a message type; return its ID."""
         for known, other in self.schemas.items():
             if key is None and other == schema:
                 return known
@@ -68,7 +68,7 @@ class McapWriter:
         return number
 
     def add_channel(self, channel: McapChannel, key: int | None = None) -> int:
-        """Add a topic; return its number."""
+        """Add a topic; return its channel ID."""
         number = max(self.channels, default=0) + 1 if key is None else key
         self.channels[number] = channel
         self.counts[number] = 0
@@ -76,7 +76,7 @@ class McapWriter:
         return number
 
     def copy(self, raw: memoryview, chunk: ChunkIndex, counts: Mapping[int, int]) -> None:
-        """Write a chunk of another file with the same channels, as it is."""
+        """Copy a chunk of another file with the same channels."""
         self._chunks.append(chunk.with_offset(self._place))
         self._put(raw)
         for channel, count in counts.items():
@@ -88,9 +88,9 @@ class McapWriter:
         Parameters
         ----------
         pieces : list of bytes-like
-            Its records one after the other.
+            Its records in order.
         lists : mapping
-            By channel the times and places of its messages, (k, 2), sorted by time.
+            For each channel the times and offsets of its messages, (k, 2), sorted by time.
         """
         lists = {channel: pairs for channel, pairs in lists.items() if len(pairs)}
         first = min(int(pairs[0, 0]) for pairs in lists.values())
@@ -123,7 +123,7 @@ class McapWriter:
         )
 
     def close(self) -> None:
-        """Write the summary; the file itself stays open."""
+        """Write the summary; the file stays open."""
         self._record(DATA_END, struct.pack('<I', 0))
         start, groups = self._place, []
         for kind, records in (

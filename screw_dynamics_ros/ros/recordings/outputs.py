@@ -1,11 +1,11 @@
 # Copyright 2026 The screw_dynamics_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Recordings that are written: what was recorded, and further topics beside it.
+"""Output recordings: copies of the input with additional topics.
 
 `McapOutput` writes one MCAP file, in chunks of arrays; `FolderOutput` a folder with SQLite and
-metadata.yaml, by `rosbags`, message by message. Both write to a temporary name and take the wanted
-one at the end: what has that name is whole.
+metadata.yaml, by `rosbags`, message by message. Both write to a temporary name and rename at the
+end: an output with its final name is complete.
 """
 
 from __future__ import annotations
@@ -45,9 +45,9 @@ from screw_dynamics_ros.ros.recordings.sources import (
 from screw_dynamics_ros.ros.recordings.storage import RecordingReader
 
 MAX_CHUNK = 4_000_000  # bytes
-MAX_RUNS = 8  # of states with the same topics in a block, that are written as rows
+MAX_RUNS = 8  # runs of states with the same topics in a block, written as rows
 
-#: What transient local publishers offer, as rosbag2 writes it.
+#: QoS of transient-local publishers, in the format of rosbag2.
 LATCHED = """- history: keep_last
   depth: 1
   reliability: reliable
@@ -66,7 +66,7 @@ LATCHED = """- history: keep_last
 
 
 class Stack(NamedTuple):
-    """Messages of one topic: numbers (k, count) for the form, and in which states they are."""
+    """Messages of one topic: numbers (k, count) for the form, and the indices of their states."""
 
     topic: str
     form: Form
@@ -75,7 +75,7 @@ class Stack(NamedTuple):
 
 
 class Output(Protocol):
-    """Where further topics are written."""
+    """Interface of outputs for additional topics."""
 
     def add_topic(self, topic: str, kind: str, *, latched: bool = False) -> None:
         """Add a topic before anything is written on it."""
@@ -83,7 +83,7 @@ class Output(Protocol):
     def write(
         self, received: NDArray[np.int64], stamps: NDArray[np.int64], stacks: Sequence[Stack]
     ) -> None:
-        """Write messages of several topics for some states, in the order of time."""
+        """Write messages of several topics for some states, in order of time."""
 
     def write_message(self, topic: str, received: int, data: bytes) -> None:
         """Write one message."""
@@ -95,18 +95,18 @@ class Output(Protocol):
 def open_output(path: Path, reader: RecordingReader, compression: str, prefix: str) -> Any:
     """Return the output for a path: a file NAME.mcap, or a folder.
 
-    What was recorded on `reader` is copied as time goes on. `prefix` tells temporary names of this
-    process from others.
+    The messages of `reader` are copied up to the time of each written message. `prefix` makes
+    temporary names unique to this process.
     """
     if path.exists():
-        raise RecordingError(f'{path} is there already; name another output, or remove it')
+        raise RecordingError(f'{path} already exists; choose another output, or remove it')
     if path.suffix == '.mcap':
         return McapOutput(path, reader, compression, prefix)
     return FolderOutput(path, reader, prefix)
 
 
 class TemporaryFile:
-    """A path beside another one, renamed to it at the end, removed if that does not come."""
+    """A temporary path in the same folder, renamed at the end, or removed after a failure."""
 
     def __init__(self, path: Path, prefix: str) -> None:
         self.path = path
@@ -115,19 +115,19 @@ class TemporaryFile:
         path.parent.mkdir(parents=True, exist_ok=True)
 
     def remove(self) -> None:
-        """Remove what is there."""
+        """Remove the temporary file or folder."""
         if self.temporary.is_dir():
             shutil.rmtree(self.temporary)
         else:
             self.temporary.unlink(missing_ok=True)
 
     def take_name(self) -> None:
-        """Let the file or folder have its name."""
+        """Rename the file or folder to its final name."""
         self.temporary.rename(self.path)
 
 
 class McapOutput:
-    """One MCAP file with what was recorded, its chunks copied as they are where that can be."""
+    """One MCAP file with the input and additional topics; chunks are copied if possible."""
 
     def __init__(self, path: Path, reader: RecordingReader, compression: str, prefix: str) -> None:
         self._reader, self._place = reader, TemporaryFile(path, prefix)
@@ -170,7 +170,7 @@ class McapOutput:
         )
 
     def _copy_until(self, time: float) -> None:
-        """Copy what was recorded before a time."""
+        """Copy the messages recorded before a time."""
         mcap = self._reader.mcap
         while self._chunks and self._chunks[0].first_time <= time:
             assert mcap is not None
@@ -243,7 +243,7 @@ class Pending:
             self.flush()
 
     def flush(self) -> None:
-        """Write the chunk, if there is something in it."""
+        """Write the chunk unless it is empty."""
         if self._pieces:
             lists = {
                 channel: np.array(sorted(pairs), dtype=np.int64)
@@ -273,7 +273,7 @@ class Rows:
     def chunk(
         self, received: NDArray[np.int64], stamps: Array, numbers: Sequence[Array]
     ) -> tuple[list[Any], dict[int, Array]]:
-        """Return the records of k states, and times and places by channel, for `McapWriter`.
+        """Return the records of k states, and times and offsets by channel, for `McapWriter`.
 
         Valid until the next call.
         """
@@ -281,7 +281,7 @@ class Rows:
         if count > len(self._buffer):
             self._buffer = np.tile(self._row, (count, 1))
         rows, places = self._buffer[:count], np.arange(count) * self.size
-        times = np.repeat(received[:, None], 2, axis=1)  # of log and of publication
+        times = np.repeat(received[:, None], 2, axis=1)  # log time and publish time
         lists = {}
         for (key, form, start), values in zip(self._forms, numbers):
             column(rows, start + MESSAGE_HEAD.size - 16, '<i8', 2)[:] = times
@@ -291,16 +291,16 @@ class Rows:
 
 
 def message_head(channel: int, size: int, received: int) -> bytes:
-    """Return what stands before the content of a message in a chunk."""
+    """Return the header of a message in a chunk."""
     length = size + MESSAGE_HEAD.size - HEAD.size
     return MESSAGE_HEAD.pack(MESSAGE, length, channel, 0, received, received)
 
 
 def grouped(stacks: Sequence[Stack]) -> Iterator[tuple[list[Stack], NDArray[np.intp]]]:
-    """Yield topics that are written together, and the states in which they are.
+    """Yield topics that are written together, and the indices of their states.
 
-    Those that are in all states with the same others: rows of one kind. Where the topics change
-    often, and for those in few of the states, each topic by itself.
+    Topics that occur in the same states are grouped: their rows have one layout. If the topics
+    change often, or a topic is in few states, it is written separately.
     """
     total = len(stacks[0].present) if stacks else 0
     shares = {id(stack): stack.present.mean() if total else 0.0 for stack in stacks}
@@ -398,12 +398,12 @@ class FolderOutput:
 
 
 def definition_or_nothing(kind: str) -> str:
-    """Return the definition of a type that a recording does not define; '' if it is not known."""
+    """Return the definition of a type that is missing in a recording; '' if it is unknown."""
     return definition(kind) if is_known(kind) else ''
 
 
 def dumped(qos: Any) -> str:
-    """Return quality of service as text, as rosbag2 writes it."""
+    """Return quality of service as text in the format of rosbag2."""
     if not qos:
         return ''
     text = rosbags_module('rosbags.rosbag2.metadata').dump_qos_v8(list(qos))

@@ -1,10 +1,10 @@
 # Copyright 2026 The screw_dynamics_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""What a recording holds of a robot, as arrays: joint states, description, wrenches.
+"""Contents of a recording as arrays: joint states, robot description, wrenches.
 
-Nothing is merged, differentiated or held here: what a message does not have is NaN. The states that
-a node would make of the same messages are made by `states`.
+Messages are neither merged nor differentiated, and missing values are NaN. `states` computes the
+states that a node would compute from the same messages.
 """
 
 from __future__ import annotations
@@ -39,27 +39,27 @@ WRENCH = 'geometry_msgs/msg/WrenchStamped'
 
 @dataclass(frozen=True)
 class Recording:
-    """The joint states of one topic, message by message.
+    """The joint states of one topic, one row per message.
 
     Attributes
     ----------
     path : Path
     topic : str
     joint_names : tuple of str
-        Every joint that some message names, in the order of their first appearance.
+        All joints in the messages, in the order of their first appearance.
     t : (N,) array of int
-        header.stamp [ns]; where a message has none, when it was recorded.
+        header.stamp [ns], or the time of recording of messages without stamp.
     received : (N,) array of int
-        When each message was recorded [ns].
+        Time at which each message was recorded [ns].
     q, v, tau : (N, n) arrays
-        Positions [rad, m], velocities [rad/s, m/s] and efforts [N m, N] of `joint_names`, NaN where
-        a message does not have them: joints it does not name, and fields that are empty or have
-        another length than the names.
+        Positions [rad, m], velocities [rad/s, m/s] and efforts [N m, N] of `joint_names`. NaN for
+        joints that a message does not name, and for fields whose length differs from that of the
+        names.
     robot_description : str or None
-        The last description that was recorded, None without one.
+        The last recorded description, None without one.
     left_out : dict
-        How many messages are not among the N, by `Reason`: names that appear twice or not at all,
-        stamps that are no time, what is no JointState.
+        Numbers of excluded messages, by `Reason`: duplicate or no names, invalid stamps, data that
+        is not a JointState.
     """
 
     path: Path
@@ -87,7 +87,7 @@ def read_recording(
     Raises
     ------
     RecordingError
-        The file cannot be read, or has no joint states that can be used.
+        The file cannot be read, or has no usable joint states.
     UnknownNameError
         The topic is not recorded, or is of another type; a joint of `renamed` is not recorded.
     ArgumentError
@@ -114,7 +114,7 @@ def read_recording(
         description = read_description(reader, description_topic)
     if not columns:
         raise RecordingError(
-            f'{path}: topic {topic!r} has no joint states that can be used'
+            f'{path}: topic {topic!r} has no usable joint states'
             + ''.join(f'; {count} messages: {why.value}' for why, count in left_out.items())
         )
     tables = [table(block, stacks, columns) for block, stacks in parts]
@@ -126,7 +126,7 @@ def read_recording(
 
 
 def fault(layout: JointStateLayout) -> Reason | None:
-    """Return why joint states with these names cannot be used."""
+    """Return why joint states with this layout cannot be used, None if they can."""
     if not layout.names:
         return Reason.EMPTY
     return Reason.DUPLICATE_JOINT if len(set(layout.names)) < len(layout.names) else None
@@ -135,7 +135,7 @@ def fault(layout: JointStateLayout) -> Reason | None:
 def table(
     block: Block, stacks: list[JointStateStack], columns: dict[str, int]
 ) -> tuple[NDArray[np.int64], NDArray[np.int64], Array]:
-    """Return stamps (k,), times of recording (k,) and values (k, 3, n) of the usable messages."""
+    """Return stamps (k,), recording times (k,) and values (k, 3, n) of the usable messages."""
     total = len(block.received)
     stamps, usable = np.zeros(total, np.int64), np.zeros(total, dtype=bool)
     values = np.full((total, 3, len(columns)), np.nan)
@@ -154,7 +154,7 @@ def table(
 
 
 def read_description(reader: RecordingReader, topic: str = '/robot_description') -> str | None:
-    """Return the last text of a topic of std_msgs/String, None if there is none."""
+    """Return the last text on a std_msgs/String topic, None without one."""
     if reader.types.get(topic) != STRING:
         return None
     data = reader.last(topic)
@@ -183,7 +183,7 @@ class RecordedWrenches:
     t, received : (N,) arrays of int
         As in `Recording`.
     wrenches : (N, 6) array
-        Moment, then force, [N m, N], in the order of the core; signs are those of the messages.
+        Moment, then force [N m, N]; signs as in the messages.
     """
 
     frame: str
@@ -224,7 +224,7 @@ def read_wrenches(path: Path | str, topic: str) -> RecordedWrenches:
 
 
 def wrench_layout(data: bytes, topic: str) -> tuple[str, int]:
-    """Return header.frame_id of a serialized WrenchStamped, and where its numbers start."""
+    """Return header.frame_id of a serialized WrenchStamped, and the offset of its numbers."""
     try:
         if data[:2] != LITTLE_ENDIAN:
             raise ValueError('not plain CDR, little endian')

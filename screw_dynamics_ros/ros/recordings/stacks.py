@@ -3,8 +3,8 @@
 
 """Stacks of serialized messages of one layout, read as arrays.
 
-Messages that differ in stamp and numbers only are compared and read by NumPy, all at once; so are
-those of a few layouts that alternate, as of several drivers on one topic.
+NumPy compares and reads all messages that differ in stamp and numbers only at once, also if a few
+layouts alternate, as with several drivers on one topic.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from screw_dynamics_ros.ros.joint_states.policies import Reason
 from screw_dynamics_ros.ros.messages.cdr import STAMP_OFFSET
 from screw_dynamics_ros.ros.recordings.storage import Block
 
-MAX_LAYOUTS = 64  # in one block that are compared with all its messages
+MAX_LAYOUTS = 64  # layouts in one block that are compared with all its messages
 
 Bytes = NDArray[np.uint8]
 
@@ -35,13 +35,13 @@ class JointStateStack(NamedTuple):
     ----------
     layout : JointStateLayout
     rows : (k,) array of int
-        Their places in the block.
+        Indices of the messages in the block.
     stamps : (k,) array of int
         [ns], 0 for none.
     numbers : (k, layout.size) array
         Positions, then velocities, then efforts.
     refusal : Reason, optional
-        Why none of them can be used; then the layout has no names.
+        Why the messages cannot be used; the layout has no names then.
     """
 
     layout: JointStateLayout
@@ -55,9 +55,9 @@ EMPTY_LAYOUT = JointStateLayout((), 0, 0, 0)
 
 
 def joint_state_stacks(block: Block) -> Iterator[JointStateStack]:
-    """Yield the joint states of a block, those of one layout together.
+    """Yield the joint states of a block, grouped by layout.
 
-    Messages that are no JointState in little-endian CDR, the only encoding that rosbag2 records,
+    Messages that are not a JointState in little-endian CDR, the only encoding that rosbag2 records,
     are refused.
     """
     left = np.arange(len(block.sizes), dtype=np.intp)
@@ -85,7 +85,7 @@ def by_stamps(
     found: Bytes,
     places: Sequence[tuple[int, int]],
 ) -> Iterator[JointStateStack]:
-    """Yield joint states of one layout, those without a valid stamp apart."""
+    """Yield joint states of one layout, and separately those with an invalid stamp."""
     stamps, valid = stamps_of(found)
     if not valid.all():
         yield refused(rows[~valid], Reason.INVALID_STAMP)
@@ -96,18 +96,18 @@ def by_stamps(
 
 
 def alike_in(found: Bytes, data: Bytes, fixed: Sequence[range]) -> NDArray[np.bool_]:
-    """Which messages (k, size) have the bytes of `data` (size,) in some stretches."""
+    """Return which messages (k, size) equal `data` (size,) in the ranges `fixed`."""
     same = np.ones(len(found), dtype=bool)
     for part in joined(fixed):
         stretch = slice(part.start, part.stop)
         equal = found[:, stretch] == data[stretch]
-        if not equal.all():  # rarely; by rows it takes longer
+        if not equal.all():  # rare; a comparison by rows is slower
             same &= equal.all(axis=1)
     return same
 
 
 def joined(parts: Sequence[range]) -> list[range]:
-    """Return stretches in rising order, those that follow one another as one."""
+    """Return ranges in increasing order, with contiguous ones merged."""
     result: list[range] = []
     for part in parts:
         if result and result[-1].stop == part.start:
@@ -124,7 +124,7 @@ def refused(rows: NDArray[np.intp], reason: Reason) -> JointStateStack:
 
 
 def rows_of(block: Block, rows: NDArray[np.intp], size: int) -> Bytes:
-    """Return messages of equal size as the rows of an array, without a copy where that can be."""
+    """Return messages of equal size as the rows of an array, without a copy if possible."""
     data = np.frombuffer(block.data, np.uint8)
     offsets = block.offsets[rows]
     steps = np.diff(offsets)
@@ -144,5 +144,5 @@ def stamps_of(found: Bytes) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
 
 
 def doubles(found: Bytes, start: int, count: int) -> Array:
-    """Return (k, count) numbers that stand at an offset of each message."""
+    """Return the numbers (k, count) at an offset of each message."""
     return np.ascontiguousarray(found[:, start : start + 8 * count]).view('<f8')

@@ -1,7 +1,7 @@
 # Copyright 2026 The screw_dynamics_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""The states that a node makes of recorded joint states: by the same code, whole runs at once."""
+"""States from recorded joint states, computed by the code of the nodes, many messages at once."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from screw_dynamics_ros.ros.joint_states.mapper import JointStateMapper
 from screw_dynamics_ros.ros.recordings.stacks import JointStateStack, joint_state_stacks
 from screw_dynamics_ros.ros.recordings.storage import Block
 
-MIN_RUN_LENGTH = 16  # messages tried together after one that is not regular
+MIN_RUN_LENGTH = 16  # messages processed together after an irregular one
 
 
 class States(NamedTuple):
@@ -26,9 +26,9 @@ class States(NamedTuple):
     Attributes
     ----------
     stamps, received : (N,) arrays of int
-        Stamp of each state, and when the message that completed it was recorded [ns].
+        Stamp of each state, and recording time of the message that completed it [ns].
     q, v, tau : (N, n) arrays
-        Velocities and torques are NaN in states without them.
+        Positions, velocities and torques; NaN in states without velocities or torques.
     restarted : (N,) array of bool
         States after a pause or after time went backwards.
     """
@@ -41,7 +41,7 @@ class States(NamedTuple):
     restarted: NDArray[np.bool_]
 
     def first(self, count: int) -> States:
-        """Return the first ones."""
+        """Return the first `count` states."""
         stamps, received, q, v, tau, restarted = self
         return States(
             stamps[:count], received[:count], q[:count], v[:count], tau[:count], restarted[:count]
@@ -49,17 +49,17 @@ class States(NamedTuple):
 
     @classmethod
     def joined(cls, parts: Iterable[States]) -> States:
-        """Return states one after the other; there must be some."""
+        """Return concatenated states; at least one part is required."""
         return cls(*(np.concatenate(each) for each in zip(*parts)))
 
 
 class StateMaker:
-    """Makes states of recorded messages.
+    """Computes states from recorded messages.
 
     Parameters
     ----------
     mapper : JointStateMapper
-        Its clock becomes the time of recording, that of a node which runs while it is recorded.
+        Its clock is set to the recording time, as for a node that ran during the recording.
     """
 
     def __init__(self, mapper: JointStateMapper) -> None:
@@ -68,7 +68,7 @@ class StateMaker:
         mapper.clock = lambda: self._now
 
     def states(self, blocks: Iterable[Block]) -> Iterator[States]:
-        """Yield the states made of each block, if there are any."""
+        """Yield the states from each block with at least one."""
         for block in blocks:
             parts = [
                 part
@@ -81,7 +81,7 @@ class StateMaker:
     def _run(
         self, stack: JointStateStack, first: int, end: int, received: NDArray[np.int64]
     ) -> Iterator[States]:
-        """Yield the states made of consecutive messages of one layout."""
+        """Yield the states from consecutive messages of one layout."""
         clocks, length = received[stack.rows], MIN_RUN_LENGTH
         while first < end:
             some = slice(first, min(first + length, end))
@@ -103,7 +103,7 @@ class StateMaker:
                 first, length = first + 1, MIN_RUN_LENGTH
 
     def _single(self, stack: JointStateStack, row: int, received: int) -> Iterator[States]:
-        """Yield the state made of one message, if there is one."""
+        """Yield the state from one message, if it completes one."""
         self._now, mapper = received, self.mapper
         if stack.refusal is not None:
             message = JointStateMessage.refused(stack.refusal, '')
@@ -128,7 +128,7 @@ class StateMaker:
 
 
 def runs(stacks: list[JointStateStack], count: int) -> Iterator[tuple[JointStateStack, int, int]]:
-    """Yield (stack, first, end): messages of one layout that follow one another in the block."""
+    """Yield (stack, first, end): consecutive messages of one layout in the block."""
     which, place = np.zeros(count, dtype=np.intp), np.zeros(count, dtype=np.intp)
     for k, stack in enumerate(stacks):
         which[stack.rows], place[stack.rows] = k, np.arange(len(stack.rows))

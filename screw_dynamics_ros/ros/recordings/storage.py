@@ -38,11 +38,11 @@ class Block(NamedTuple):
     Attributes
     ----------
     received : (N,) array of int
-        When they were recorded [ns].
+        Recording times [ns].
     data : bytes-like
-        Where the messages stand.
+        Buffer with the messages.
     offsets, sizes : (N,) arrays of int
-        Of each message in `data`.
+        Position and length of each message in `data`.
     """
 
     received: NDArray[np.int64]
@@ -57,7 +57,7 @@ class Block(NamedTuple):
 
 
 def joined(received: NDArray[np.int64], messages: Sequence[bytes]) -> Block:
-    """Return a block of messages (N,) that were recorded at some times (N,) [ns]."""
+    """Return a block of messages (N,) with recording times (N,) [ns]."""
     sizes = np.array([len(data) for data in messages], dtype=np.int64)
     return Block(received, b''.join(messages), np.cumsum(sizes) - sizes, sizes)
 
@@ -76,7 +76,7 @@ class RecordingReader:
     types : dict
         The type of each topic, such as 'sensor_msgs/msg/JointState'.
     counts : dict
-        How many messages each topic has.
+        Number of messages of each topic.
 
     Raises
     ------
@@ -128,11 +128,11 @@ class RecordingReader:
         )
 
     def rename_joints(self, topic: str, names: Mapping[str, str]) -> None:
-        """Let `blocks` yield the joint states of a topic with other names, {recorded: name}."""
+        """Rename the joints of a topic in the result of `blocks`, {recorded: name}."""
         self._renamings[topic] = names
 
     def blocks(self, topic: str) -> Iterator[Block]:
-        """Yield the messages of a topic in the order of their recording."""
+        """Yield the messages of a topic in order of recording."""
         names = self._renamings.get(topic)
         for block in self._recorded_blocks(topic):
             if not names:
@@ -156,7 +156,7 @@ class RecordingReader:
             yield joined(received, [data for _, _, data in some])
 
     def _chunks(self, topic: str) -> tuple[int, list[ChunkIndex]] | None:
-        """Return the channel of a topic and its chunks, None if they cannot be read in turn."""
+        """Return the channel of a topic and its chunks, None if they cannot be read in order."""
         if self.mcap is None:
             return None
         channels = [key for key, each in self.mcap.channels.items() if each.topic == topic]

@@ -1,7 +1,7 @@
 # Copyright 2026 The screw_dynamics_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Which command interface each joint has, as the launch argument chooses it."""
+"""Command interface of each joint, selected by a launch argument."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ EXPECTED = (
 
 
 def command_interfaces(choice: str, description: RobotDescription) -> dict[str, str]:
-    """Return {joint: interface} of the joints that can be commanded, in the order of the robot.
+    """Return {joint: interface} of the commanded joints, in the order of the robot.
 
-    Each has one. With several, the hardware component would go on sending the last number of an
-    interface that its controller has released, beside those of the active controller.
+    Each joint has one interface. With several, the hardware component would continue to send the
+    last value of a released interface besides those of the active controller.
 
     Parameters
     ----------
@@ -34,8 +34,8 @@ def command_interfaces(choice: str, description: RobotDescription) -> dict[str, 
     Raises
     ------
     ArgumentError
-        An unknown interface, an unknown joint, one that follows another or has not one freedom,
-        two choices for one joint, no choice.
+        An unknown interface or joint, a mimic joint, a joint without exactly one degree of freedom,
+        two interfaces for one joint, or none for all.
 
     Examples
     --------

@@ -4,13 +4,14 @@
 """Parameters of controller_manager and of controllers for the joints of a simulated robot.
 
 * joint_state_broadcaster publishes the joint states, as on a real robot.
-* <interface>_controller passes numbers through (forward_command_controller); effort_controller
-  takes what `dynamics` publishes on ~/commands.
-* joint_trajectory_controller executes trajectories, one for each command interface in use, since
-  all joints of one need the same; with efforts and velocities it closes a loop of its own.
+* <interface>_controller forwards commands (forward_command_controller); effort_controller receives
+  those that `dynamics` publishes on ~/commands.
+* joint_trajectory_controller executes trajectories. There is one for each command interface in use,
+  because all joints of a controller need the same; with efforts and velocities it closes a position
+  loop.
 
-For positions and velocities the trajectory controllers are active, for efforts the one that
-passes them through; the others are loaded, and can be switched to.
+For positions and velocities the trajectory controllers are active, for efforts the forwarding
+controller; the others are loaded but inactive.
 """
 
 from __future__ import annotations
@@ -32,7 +33,7 @@ TYPES = {
     TRAJECTORIES: 'joint_trajectory_controller/JointTrajectoryController',
     'forward': 'forward_command_controller/ForwardCommandController',
 }
-POSITION_GAIN = 5.0  # 1/s: velocity per error of position, with velocity commands
+POSITION_GAIN = 5.0  # 1/s; velocity per position error, with velocity commands
 
 #: Gains {'p': ..., 'i': ..., 'd': ...} of a joint [N m/rad, N m/(rad s), N m s/rad].
 Gains = Mapping[str, float]
@@ -47,7 +48,7 @@ class Controllers:
     parameters : dict
         {full name of a node: {'ros__parameters': {...}}}, as in a parameter file.
     active, inactive : tuple of str
-        Names of the controllers to activate, and only to load.
+        Names of the controllers to activate, and of those to load only.
     """
 
     parameters: dict[str, dict[str, dict[str, Any]]]
@@ -63,10 +64,10 @@ class Controllers:
 
 
 class _Dumper(yaml.SafeDumper):
-    """Writes out what occurs twice: ROS 2 does not support aliases."""
+    """Writes YAML without aliases, which ROS 2 does not support."""
 
     def ignore_aliases(self, data: Any) -> bool:
-        """Return that there are none."""
+        """Return True: never use aliases."""
         return True
 
 
@@ -85,13 +86,13 @@ def controllers_for(
     interfaces : {joint: str}
         The command interface of each joint, as `command_interfaces` returns them.
     gains : {joint: Gains}
-        Of the trajectory controller, for each joint that is commanded by efforts.
+        Gains of the trajectory controller for each effort-commanded joint.
     namespace : str
-        Of the controller manager; '' for none.
+        Namespace of the controller manager; '' for none.
     update_rate : int
-        Of the controller manager [Hz].
+        Rate of the controller manager [Hz].
     use_sim_time : bool
-        Whether they take their time from /clock.
+        Whether they use the time of /clock.
 
     Raises
     ------
@@ -118,7 +119,7 @@ def controllers_for(
         inactive.append(second)
     manager = {
         'update_rate': update_rate,
-        'use_sim_time': use_sim_time,  # which it hands to its controllers
+        'use_sim_time': use_sim_time,  # passed on to its controllers
         **{name: {'type': section['type']} for name, section in sections.items()},
     }
     prefix = f'/{namespace.strip("/")}/' if namespace.strip('/') else ''

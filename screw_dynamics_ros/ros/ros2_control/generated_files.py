@@ -18,7 +18,7 @@ DESCRIPTION, CONTROLLERS = 'simulated_robot.urdf', 'controllers.yaml'
 
 @dataclass(frozen=True)
 class GeneratedFiles:
-    """Where the files are; `temporary` if the folder was made for them and can be deleted."""
+    """Paths of the files; `temporary` if their folder is temporary and can be deleted."""
 
     description: Path
     controllers: Path
@@ -28,12 +28,12 @@ class GeneratedFiles:
 def write_files(
     folder: str, hardware: SimulatedHardware, controllers: Controllers
 ) -> GeneratedFiles:
-    """Write both files, over those of the last run.
+    """Write both files; overwrite those of the last run.
 
     Parameters
     ----------
     folder : str
-        Made if it is not there; '' for a temporary one.
+        Created if missing; '' for a temporary folder.
     hardware : SimulatedHardware
     controllers : Controllers
 

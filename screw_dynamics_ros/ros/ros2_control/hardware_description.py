@@ -1,20 +1,21 @@
 # Copyright 2026 The screw_dynamics_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""The `<ros2_control>` tag of a simulated robot, put into its description.
+"""The `<ros2_control>` tag of a simulated robot, added to its description.
 
 The hardware component is `joint_state_topic_hardware_interface/JointStateTopicSystem` (package
 joint_state_topic_hardware_interface of ros-controls/topic_based_hardware_interfaces, 1.1.0), which
 exchanges sensor_msgs/JointState with a driver: here the simulator. From its source:
 
-* Both topics are given: the default of the commands differs between its code and its page.
-* trigger_joint_command_threshold is -1: every command is sent. With the default 1e-5 a command is
-  held back while it is near the measured state: an effort that balances gravity, or a position
-  that is reached, would stop to arrive, and the simulator would take it for a lost controller.
-* Every joint has all three state interfaces: the component throws when a message has a number for
-  a state interface that is not there, and when a command interface has no state of its name.
-* A mimic joint has no command interface, which ros2_control refuses, and its master comes before
-  it: the component computes mimic joints in the order of the tag.
+* Both topics are set, because the default of the command topic differs between code and
+  documentation.
+* trigger_joint_command_threshold is -1: every command is sent. With the default 1e-5 a command near
+  the measured state is not sent, such as an effort that balances gravity, or a reached position.
+  The simulator would report that the controller is lost.
+* Every joint has all three state interfaces: the component throws if a message has a value without
+  a state interface, and if a command interface has no state interface of the same name.
+* A mimic joint has no command interface, because ros2_control refuses it. It comes after the joint
+  that it follows: the component computes mimic joints in the order of the tag.
 """
 
 from __future__ import annotations
@@ -39,23 +40,23 @@ OLD_PLUGIN = 'topic_based_ros2_control/TopicBasedSystem'
 COMMANDS_TOPIC, STATES_TOPIC = 'joint_commands_topic', 'joint_states_topic'
 THRESHOLD, ALWAYS = 'trigger_joint_command_threshold', '-1'
 DEFAULT_TOPICS = {COMMANDS_TOPIC: '/robot_joint_commands', STATES_TOPIC: '/robot_joint_states'}
-NAME = 'simulated_robot'  # also that of the node of the component
+NAME = 'simulated_robot'  # also the name of the component's node
 
 
 @dataclass(frozen=True)
 class SimulatedHardware:
-    """A description with the hardware component of a simulator.
+    """A robot description with the hardware component of a simulator.
 
     Attributes
     ----------
     text : str
         The URDF.
     interfaces : {joint: str}
-        The command interface of each joint that has one, in the order of the tag.
+        The command interface of each commanded joint, in the order of the tag.
     commands_topic, states_topic : str
-        What the simulator has to listen to and to publish.
+        Topics to which the simulator must subscribe and publish.
     remarks : tuple of str
-        What is doubtful about a tag that was kept.
+        Warnings about an existing tag that was kept.
     """
 
     text: str
@@ -70,8 +71,8 @@ def with_simulated_hardware(
 ) -> SimulatedHardware:
     """Return a description with a `<ros2_control>` tag for the simulator.
 
-    A tag that is there already is kept if it is for the same hardware component, with its topics
-    and interfaces; any other is refused, or replaced if that is wanted.
+    An existing tag for the same hardware component is kept, with its topics and interfaces; any
+    other tag is refused, or replaced if `replace` is true.
 
     Parameters
     ----------
@@ -80,9 +81,9 @@ def with_simulated_hardware(
     choice : str
         As in `command_interfaces`.
     commands_topic, states_topic : str
-        Absolute names: the namespace of the component's node differs between versions.
+        Absolute names, because the namespace of the component's node differs between versions.
     replace : bool
-        Replace all tags that are there.
+        Replace all existing tags.
 
     Raises
     ------
@@ -117,7 +118,7 @@ def _kept(text: str, present: tuple[HardwareComponent, ...]) -> SimulatedHardwar
         raise DescriptionError(
             f'the description has a <ros2_control name="{other[0].name}"> for the hardware '
             f'{other[0].plugin or "without a plugin"!r}, which would run beside the simulator; '
-            'leave it out of the description (often a xacro argument), or have it replaced'
+            'remove it from the description (often by a xacro argument), or have it replaced'
         )
     if len(present) > 1:
         raise DescriptionError(
@@ -130,22 +131,22 @@ def _kept(text: str, present: tuple[HardwareComponent, ...]) -> SimulatedHardwar
         if len(joint.command_interfaces) > 1:
             remarks.append(
                 f'joint {joint.name} has the command interfaces '
-                f'{", ".join(joint.command_interfaces)}: a number that a controller has left '
-                'behind in one is sent beside those of the next one'
+                f'{", ".join(joint.command_interfaces)}: the last value of a released interface '
+                'is sent besides those of the active one'
             )
         missing = [each for each in INTERFACES if each not in joint.state_interfaces]
         if missing:
             remarks.append(
-                f'joint {joint.name} has no state interface {", ".join(missing)}, of which the '
-                'simulator sends numbers: the hardware component throws'
+                f'joint {joint.name} has no state interface {", ".join(missing)}, but the '
+                'simulator sends such values: the hardware component throws'
             )
     for topic, default in DEFAULT_TOPICS.items():
         if topic not in component.parameters:
             remarks.append(f'{topic} is not given; {default} is its default since 1.0.0')
     if not _is_negative(component.parameters.get(THRESHOLD, '')):
         remarks.append(
-            f'{THRESHOLD} is not {ALWAYS}: commands near the measured state are held back, and the '
-            'simulator takes the controller for lost'
+            f'{THRESHOLD} is not {ALWAYS}: commands near the measured state are not sent, and the '
+            'simulator reports a lost controller'
         )
     topics = {name: component.parameters.get(name, x) for name, x in DEFAULT_TOPICS.items()}
     return SimulatedHardware(
@@ -188,7 +189,7 @@ def _tag(
 
 
 def _masters_first(description: RobotDescription) -> list[Joint]:
-    """Return the scalar joints, each after the one that it follows, otherwise in their order."""
+    """Return the scalar joints, mimic joints after their leader, otherwise in original order."""
     scalar = {joint.name: joint for joint in description.joints if joint.kind.is_scalar}
 
     def depth(joint: Joint) -> int:

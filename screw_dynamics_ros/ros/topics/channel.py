@@ -1,7 +1,7 @@
 # Copyright 2026 The screw_dynamics_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""One topic of a node: its subscribers, and the message that holds its numbers."""
+"""One topic of a node: its subscribers, and the message with its numbers."""
 
 from __future__ import annotations
 
@@ -12,36 +12,37 @@ from screw_dynamics_ros.core.types import Array
 from screw_dynamics_ros.ros.messages.serialized import Template
 from screw_dynamics_ros.ros.topics.publishers import raw_publish
 
-#: Returns the serialized message with a stamp, as `packed` makes it; None if there is none now.
+#: Returns the serialized message with a stamp (from `packed`); None if there is nothing to publish.
 Encode = Callable[[bytes], 'bytes | None']
 
 
 class Channel:
-    """One topic, and what its message needs of a state.
+    """One topic, and the fields of a state that its message requires.
 
     Parameters
     ----------
     publisher : rclpy.publisher.Publisher
     message : Template or callable
-        A template with the present numbers, or a function that encodes the message.
+        A template with the current numbers, or a function that encodes the message.
     targets : mapping, optional
-        Which result of the model goes into which array of the template.
+        Result of the model for each array of the template.
     velocity, effort : bool
-        Whether the state must have velocities, efforts.
+        Whether the message requires velocities, efforts.
     is_valid : callable, optional
         Whether there is something to publish; may compute the numbers.
     rank : int
         Channels of a lower rank are published first.
     follows_states : bool
-        Whether the messages depend on joint states and parameters only: replays repeat them.
+        Whether the messages depend on joint states and parameters only, so that replays repeat
+        them.
 
     Attributes
     ----------
     topic : str
     listeners : int
-        When they were last counted.
+        Number of subscribers at the last count.
     published : int
-        Messages so far.
+        Number of published messages.
     """
 
     def __init__(
@@ -67,7 +68,7 @@ class Channel:
         self.listeners = self.published = 0
 
     def publish(self, stamp: bytes) -> None:
-        """Publish the present message, if there is one, with a stamp as `packed` makes it."""
+        """Publish the current message, if there is one, with a stamp from `packed`."""
         data = self._encode(stamp)
         if data is not None:
             self.send(data)

@@ -33,7 +33,7 @@ class FrameChain:
     kind : type
         tf2_msgs/TFMessage.
     frame : str
-        Where chains begin; may be changed.
+        Start of the chain; can be changed.
     """
 
     def __init__(self, node: Node, kind: type, frame: str) -> None:
@@ -58,12 +58,12 @@ class FrameChain:
             )
 
     def receive_bytes(self, data: bytes, is_static: bool) -> None:
-        """Look into a serialized message if it names the frame, or a parent that is known."""
+        """Read a serialized message if it contains the frame, or a known parent."""
         if is_static or any(name.encode() in data for name in self._wanted()):
             self.receive(deserialize_message(data, self._kind), is_static)
 
     def receive(self, message: Any, is_static: bool) -> None:
-        """Note parents and rotations; invalid rotations are ignored."""
+        """Store parents and rotations; ignore invalid rotations."""
         now = math.inf if is_static else time.monotonic()
         wanted = None if is_static else set(self._wanted())
         for each in message.transforms:
@@ -75,16 +75,16 @@ class FrameChain:
                 self._links[child] = each.header.frame_id.lstrip('/'), q, now
 
     def _wanted(self) -> list[str]:
-        """Return the frame and all its parents as far as they are known."""
+        """Return the frame and its known ancestors."""
         names = [self.frame]
         while names[-1] in self._links and len(names) < MAX_CHAIN_LENGTH:
             names.append(self._links[names[-1]][0])
         return names
 
     def rotation(self, world: str) -> tuple[Array, float]:
-        """Return the rotation matrix of the frame in `world`, and the age of the oldest part [s].
+        """Return the rotation matrix of the frame in `world`, and the age of the oldest link [s].
 
-        Raises `MissingStateError` if `world` is not among the parents of the frame.
+        Raises `MissingStateError` if `world` is not an ancestor of the frame.
         """
         R, oldest, name = np.eye(3), math.inf, self.frame
         for _ in range(MAX_CHAIN_LENGTH):

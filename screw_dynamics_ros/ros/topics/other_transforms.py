@@ -18,24 +18,23 @@ from screw_dynamics_ros.ros.names import NO_NODE, NO_NODE_IN_WORDS, UNDISCOVERED
 from screw_dynamics_ros.ros.process.faults import FAULTS
 
 STATE_PUBLISHER = 'robot_state_publisher'
-MAX_MESSAGES = 100  # of others, kept from /tf_static
+MAX_MESSAGES = 100  # stored messages of other nodes on /tf_static
 JOINT_STATES = 'sensor_msgs/msg/JointState'
-MAX_LOOKS = 3  # looks within which a state publisher has sent its fixed joints
+MAX_LOOKS = 3  # checks within which a state publisher sends its fixed joints
 
 Name = tuple[str, str]  # namespace and name of a node
 
 
 class OtherTransforms:
-    """Tells who else publishes the frames of a robot.
+    """Detects other nodes that publish the frames of a robot.
 
-    Others are known by frames of the robot on /tf_static while they publish /tf as well. Two cases
-    leave no such trace: a robot_state_publisher in the same namespace that has just started, which
-    is waited for, and a robot without fixed joints. Of this one, others are known by what they do:
-    publish both topics and follow the same joint states.
+    Such a node publishes on /tf, and frames of the robot on /tf_static. Two cases need other
+    criteria. A robot_state_publisher in the same namespace may have just started: this node waits
+    for its first messages. A robot may have no fixed joints: then other publishers are nodes that
+    publish on both topics and subscribe to the same joint states.
 
-    Messages do not name their senders. When another node has the frames and publishers of
-    /tf_static come or go, or send something new, what has been heard is forgotten and asked for
-    again.
+    Messages do not name their senders. If another node has the frames, and publishers of /tf_static
+    appear, disappear or send new frames, the stored messages are discarded and requested again.
 
     Parameters
     ----------
@@ -48,25 +47,25 @@ class OtherTransforms:
         self._node, self._kind = node, kind
         self._frames: frozenset[str] = frozenset()
         self._has_fixed = True
-        self._seen: set[frozenset[str]] = set()  # contents of messages of others
+        self._seen: set[frozenset[str]] = set()  # frames in messages of other nodes
         self._own_stamps: set[int] = set()
-        self._looks: Counter[Name] = Counter()  # at a state publisher of this namespace
-        self._senders: set[bytes] | None = None  # of /tf_static, at the last look
+        self._looks: Counter[Name] = Counter()  # checks of a state publisher of this namespace
+        self._senders: set[bytes] | None = None  # publishers of /tf_static at the last check
         self._found: list[str] = []
-        self._own_empty = 0  # messages of this node without transforms that are still to come
+        self._own_empty = 0  # expected messages of this node without transforms
         self._must_ask = self._has_just_asked = False
         self._subscription: Any = None
         self._ask()
 
     def watch(self, frames: Iterable[str], stamp: int, *, has_fixed: bool = True) -> None:
-        """Look for the frames of a robot.
+        """Set the frames of the robot.
 
         Parameters
         ----------
         frames : iterable of str
-            Children of its joints.
+            Child frames of its joints.
         stamp : int
-            Of the messages of this node on /tf_static [ns].
+            Stamp of the messages of this node on /tf_static [ns].
         has_fixed : bool
             Whether some of its joints are fixed.
         """
@@ -75,11 +74,11 @@ class OtherTransforms:
         self._looks.clear()
 
     def expect_empty(self) -> None:
-        """Take the next message without transforms for that of this node."""
+        """Treat the next message without transforms as one of this node."""
         self._own_empty += 1
 
     def receive_static(self, message: Any) -> None:
-        """Note whose frames a message on /tf_static has."""
+        """Store the frames in a message of another node on /tf_static."""
         if message.transforms:
             stamp = message.transforms[0].header.stamp
             is_own = stamp.sec * NANOSECONDS + stamp.nanosec in self._own_stamps
@@ -93,7 +92,7 @@ class OtherTransforms:
         self._must_ask |= not self._has_just_asked and not content & self._frames
 
     def found(self) -> list[str]:
-        """Return the names of the nodes that publish the frames, none if this one is alone."""
+        """Return the names of other nodes that publish the frames, empty without one."""
         static, moving = self._publishers('/tf_static'), self._publishers('/tf')
         senders, before = set(static), self._senders
         self._senders = senders
@@ -104,7 +103,7 @@ class OtherTransforms:
         has_lost_one = before is not None and not before <= senders
         must_ask = before not in (None, senders) or self._must_ask or len(self._seen) > len(senders)
         self._must_ask = self._has_just_asked = False
-        if not has_lost_one:  # otherwise the answers are waited for
+        if not has_lost_one:  # otherwise wait for the repeated messages
             self._found = self._among(names, others)
         if must_ask and any(frames & self._frames for frames in self._seen):
             self._ask()
@@ -113,7 +112,7 @@ class OtherTransforms:
         return self._found
 
     def of_other_robots(self) -> list[str]:
-        """Return which of the nodes found last follow other joint states than this one."""
+        """Return the nodes found last that subscribe to other joint states than this one."""
         own = self._node.resolve_topic_name('joint_states')
         topics = {}
         for name in self._found:
@@ -122,7 +121,7 @@ class OtherTransforms:
         return [name for name, followed in topics.items() if followed and own not in followed]
 
     def _among(self, names: set[Name], others: set[Name]) -> list[str]:
-        """Return which of the nodes `others`, that publish both topics, have the frames."""
+        """Return which of `others`, nodes that publish on both topics, have the frames."""
         if any(frames & self._frames for frames in self._seen):
             return self._those_before(others)
         state_publisher = self._node.get_namespace(), STATE_PUBLISHER
@@ -137,11 +136,11 @@ class OtherTransforms:
         return self._those_before({other for other in others if self._follows_joints(other)})
 
     def _those_before(self, others: Iterable[Name]) -> list[str]:
-        """Return the names of the nodes that this one gives way to; '' is not here yet."""
+        """Return the names of the nodes to which this one leaves the frames."""
         return sorted(filter(None, map(self._goes_first, others)))
 
     def _ask(self) -> None:
-        """Subscribe again: each publisher of /tf_static sends what it has last sent."""
+        """Subscribe again: each publisher of /tf_static repeats its last message."""
         if self._subscription is not None:
             self._node.destroy_subscription(self._subscription)
         self._seen.clear()
@@ -164,30 +163,30 @@ class OtherTransforms:
         }
 
     def _follows_joints(self, other: Name) -> bool:
-        """Whether another node subscribes to the joint states that this one follows."""
+        """Whether another node subscribes to the same joint states as this one."""
         return self._node.resolve_topic_name('joint_states') in self._joint_states_of(other)
 
     def _joint_states_of(self, other: Name) -> set[str]:
-        """Return the topics with joint states that another node subscribes to."""
+        """Return the joint-state topics to which another node subscribes."""
         space, name = other
         try:
             topics = self._node.get_subscriber_names_and_types_by_node(name, space)
-        except (RuntimeError, ValueError):  # the node has gone meanwhile, or is not of ROS
+        except (RuntimeError, ValueError):  # the node has ended, or is not a ROS node
             return set()
         return {topic for topic, types in topics if JOINT_STATES in types}
 
     def _goes_first(self, other: Name) -> str:
-        """Return the full name of another node, '' if it leaves the frames to this one.
+        """Return the full name of another node, '' if this node has precedence.
 
-        Of two nodes of this package the one whose name comes first publishes. One whose name is
-        unknown yet is asked about again at the next look.
+        Of two nodes of this package, the one whose name comes first in alphabetical order
+        publishes. A node without a discovered name is checked again next time.
         """
         space, name = other
         if name in (UNDISCOVERED, NO_NODE):
             return '' if name == UNDISCOVERED else NO_NODE_IN_WORDS
         try:
             topics = self._node.get_publisher_names_and_types_by_node(name, space)
-        except RuntimeError:  # the node has gone meanwhile
+        except RuntimeError:  # the node has ended
             return ''
         is_ours = any(topic == f'{full_name(space, name)}/markers' for topic, _ in topics)
         gives_way = is_ours and full_name(space, name) > self._node.get_fully_qualified_name()

@@ -1,9 +1,9 @@
 # Copyright 2026 The screw_dynamics_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Messages that wait in the middleware until they are read: no executor, no thread.
+"""Messages that wait in the middleware until they are read, without executor or thread.
 
-For programs that show data at their own rate: what comes between two readings wakes nobody.
+For programs that display data at their own rate: arriving messages do not wake the process.
 """
 
 from __future__ import annotations
@@ -19,31 +19,31 @@ MAX_BYTES = 2**18  # of a message that is read
 
 
 class ReceivedMessage(NamedTuple):
-    """A serialized message, and when it was received by the clock of this machine [ns]."""
+    """A serialized message, and its time of arrival on the clock of this machine [ns]."""
 
     data: bytes
     received: int
 
 
 class PolledTopic:
-    """The messages of a topic that have not been read.
+    """The unread messages of a topic.
 
     Parameters
     ----------
     node : rclpy.node.Node
-        No executor needs it.
+        Needs no executor.
     kind : type
-        Of the messages.
+        Message type.
     topic : str
     profile : QoSProfile
-        Its depth is how many messages wait; older ones are dropped.
+        Its depth is the largest number of waiting messages; older ones are dropped.
     max_bytes : int
         Larger messages are dropped.
 
     Attributes
     ----------
     too_large : int
-        Messages that were dropped for their size.
+        Number of messages dropped because of their size.
     """
 
     def __init__(
@@ -57,11 +57,11 @@ class PolledTopic:
 
     @property
     def publishers(self) -> int:
-        """How many publishers the topic has."""
+        """Number of publishers of the topic."""
         return int(self._node.count_publishers(self._subscription.topic_name))
 
     def read(self) -> list[ReceivedMessage]:
-        """Return the messages that wait, the oldest first; at most as many as the depth."""
+        """Return the waiting messages, oldest first; at most as many as the depth."""
         messages = []
         handle, kind = self._subscription.handle, self._subscription.msg_type
         with handle:
@@ -78,7 +78,7 @@ class PolledTopic:
         return messages
 
     def newest(self) -> ReceivedMessage | None:
-        """Return the newest message that waits, None if there is none."""
+        """Return the newest waiting message, None without one."""
         messages = self.read()
         return messages[-1] if messages else None
 

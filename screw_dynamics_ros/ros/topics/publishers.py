@@ -23,8 +23,8 @@ def raw_publish(publisher: Any) -> Callable[[bytes], None]:
 class Publishers:
     """The publishers of one node, by topic.
 
-    They are kept for topics that are no longer used: executors call into publishers at any time
-    (a listener whose QoS does not match), and rclpy ends the process if one is gone by then.
+    Publishers of unused topics are kept: executors access publishers at any time (for events such
+    as incompatible QoS), and rclpy ends the process if one has been destroyed.
     """
 
     def __init__(self, node: Node) -> None:
@@ -38,9 +38,9 @@ class Publishers:
         profile: QoSProfile = qos.OUTPUT,
         overrides: QoSOverridingOptions = qos.OVERRIDABLE,
     ) -> Any:
-        """Return the publisher of a topic, made now if there is none.
+        """Return the publisher of a topic, created on first use.
 
-        Its parameters `qos_overrides.<topic>.publisher...` change the profile.
+        Parameters `qos_overrides.<topic>.publisher...` override the profile.
         """
         if topic not in self._publishers:
             self._publishers[topic] = self._node.create_publisher(

@@ -1,7 +1,7 @@
 # Copyright 2026 The screw_dynamics_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Subscriptions that pass on when a message was sent."""
+"""Subscriptions whose callbacks receive the sending time of messages."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ def subscribe(
 ) -> Subscription:
     """Call ``callback(message, info)``; options as for `Node.create_subscription`.
 
-    `info` is what the middleware reports of the message, like 'source_timestamp' [ns]; it is empty
-    where rclpy does not pass it on.
+    `info` has the metadata of the middleware, such as 'source_timestamp' [ns]; it is empty if rclpy
+    does not pass it.
     """
     receive = message_receiver(callback)
     subscription = node.create_subscription(kind, topic, receive, profile, **options)

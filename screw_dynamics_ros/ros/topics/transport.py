@@ -1,21 +1,21 @@
 # Copyright 2026 The screw_dynamics_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Delays of the messages of a subscription until processing, and lost messages.
+"""Delays of the messages of a subscription from sending to processing, and lost messages.
 
-The middleware notes when a message was sent, by the clock of the sender, whatever its own stamp
-says (replays, simulated time). Clocks of two machines differ: what counts is by how much a message
-is later than the quickest ones before it.
+The middleware records the sending time of a message by the clock of the sender, independently of
+the stamp in the message (replays, simulated time). Clocks of two machines differ, so the delay is
+measured relative to the fastest earlier messages.
 """
 
 from __future__ import annotations
 
 import math
 
-MAX_CLOCK_DRIFT = 1e-3  # s per s by which two clocks may run apart
-MAX_GAP = 1000  # messages; a larger step of the numbers is another publisher
+MAX_CLOCK_DRIFT = 1e-3  # s/s; largest relative drift of two clocks
+MAX_GAP = 1000  # messages; a larger step of the sequence number means another publisher
 CLOCK_RESET_TIME_S = (
-    1.0  # s for which everything is late, after which the clock of the sender has been set
+    1.0  # s; if all messages are late for this time, the clock of the sender has been set back
 )
 
 
@@ -23,7 +23,7 @@ class TransportDelay:
     """Delays of the messages of one subscription."""
 
     def __init__(self) -> None:
-        self._least = math.inf  # of the differences of the two clocks [s]
+        self._least = math.inf  # smallest difference of the two clocks [s]
         self._before = -math.inf
         self._late_since = math.inf
 
@@ -33,11 +33,11 @@ class TransportDelay:
         Parameters
         ----------
         sent : int
-            When it was sent, by the clock of the sender [ns]; 0 if the middleware does not tell.
+            Sending time by the clock of the sender [ns]; 0 if the middleware does not report it.
         now : int
-            The time of day here [ns].
+            System time of this machine [ns].
         limit : float
-            Delay from which a message is late [s]: if all of them are late for a second, the clock
+            Delay from which a message is late [s]: if all messages are late for a second, the clock
             of the sender has been set back.
         """
         if not sent:
@@ -45,7 +45,7 @@ class TransportDelay:
         age, time = 1e-9 * (now - sent), 1e-9 * now
         elapsed = time - self._before
         self._before = time
-        if elapsed > 0.0:  # the clock here may be set, too
+        if elapsed > 0.0:  # negative if the local clock was set back
             self._least += MAX_CLOCK_DRIFT * elapsed
         if age <= self._least:
             self._least, delay = age, 0.0
@@ -61,7 +61,7 @@ class TransportDelay:
 
 
 class SequenceGaps:
-    """Messages that did not come, by the numbers that the middleware gives them."""
+    """Lost messages, detected by the sequence numbers of the middleware."""
 
     def __init__(self) -> None:
         self._last = 0
@@ -72,9 +72,9 @@ class SequenceGaps:
         Parameters
         ----------
         number : int or None
-            Its number, counted by its publisher; None or 0 if the middleware does not tell.
+            Its sequence number; None or 0 if the middleware does not report it.
         is_only_publisher : bool
-            Whether the topic has one publisher; the numbers of several cannot be distinguished.
+            Whether the topic has one publisher; sequences of several cannot be distinguished.
         """
         if not number:
             return 0

@@ -130,8 +130,8 @@ def test_xacro_files_are_expanded(tmp_path, capsys):
     )
     assert examine(path) == BROKEN
     message = capsys.readouterr().err
-    assert message.startswith(f'doctor: argument FILE: {path}: xacro cannot expand it, as')
-    assert "\ngive them by --description-arguments 'name:=arm'\n" in message
+    assert message.startswith(f'doctor: argument FILE: {path}: xacro cannot expand it because')
+    assert "\nset them by --description-arguments 'name:=arm'\n" in message
     assert examine(path, '--description-arguments', 'name:=arm') == HEALTHY
     assert 'robot arm: 1 links' in capsys.readouterr().out
     assert examine(path, '--description-arguments', 'name') == BROKEN

@@ -247,7 +247,7 @@ def test_silent_source_is_missed():
     assert feed(states, message(('wrist',), stamp=0.01))
     assert feed(states, message(('shoulder', 'elbow'), stamp=0.1))
     assert not feed(states, message(('shoulder', 'elbow'), stamp=0.12))
-    assert 'not reported any more: wrist' in states.records[Reason.INCOMPLETE].detail
+    assert 'no longer reported: wrist' in states.records[Reason.INCOMPLETE].detail
     assert feed(states, message(('wrist',), stamp=0.13))
 
 
