@@ -1,15 +1,15 @@
 # Copyright 2026 The screw_dynamics_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Cache of machine code on disk, by content: code is compiled once and then loaded.
+"""Content-addressed cache of machine code on disk: code is compiled once and then loaded.
 
-A file name is a hash of everything the code depends on, so a file is never wrong, only absent.
-Files are written under a temporary name and renamed, so that concurrent processes never read a
-partial one; a checksum detects damaged files, and files under a wrong name. Where nothing can be
-written (a read-only home) the cache is silently not used.
+A file name is a hash of everything the code depends on, so files never become outdated. Files are
+written under a temporary name and renamed, so that concurrent processes never read a partial one; a
+checksum detects damaged and misnamed files. If the folder is not writable (a read-only home), the
+cache is silently not used.
 
-What is loaded is executed. So a folder counts only if nobody but its user can have written there;
-else a warning says so once, and an empty folder for this process alone replaces it.
+Loaded code is executed. The folder is therefore used only if no other user can write to it.
+Otherwise a warning is logged once, and this process uses an empty temporary folder.
 """
 
 from __future__ import annotations
@@ -31,15 +31,15 @@ from screw_dynamics_ros.core.compile import sources
 log = logging.getLogger(__name__)
 
 ENVIRONMENT_VARIABLE = 'SCREW_DYNAMICS_CACHE'
-LARGEST_SIZE = 512 * 2**20  # bytes; the files longest unused go first
-LOOKS = 32  # at the directory, while a process fills it once
-_unseen: dict[Path, int] = {}  # bytes that this process has written since it looked
+LARGEST_SIZE = 512 * 2**20  # bytes; least recently used files are deleted first
+LOOKS = 32  # checks of the directory size while a process writes LARGEST_SIZE bytes
+_unseen: dict[Path, int] = {}  # bytes written by this process since the last check
 
 
 def directory() -> Path | None:
     """Return the cache directory, or None without one.
 
-    An empty variable switches caching off, and so does a package whose sources cannot be read.
+    Caching is disabled if the environment variable is empty or the sources cannot be read.
     """
     if not sources.FILES:
         return None
@@ -51,12 +51,12 @@ def directory() -> Path | None:
 
 
 def key(kind: str, *parts: object) -> str:
-    """Return a file name for a kind of file, with a hash of what `repr` says of the rest."""
+    """Return a file name with a hash of the `repr` of `parts`, and `kind` as extension."""
     return f'{hashlib.sha256(repr(parts).encode()).hexdigest()}.{kind}'
 
 
 def checksum(name: str, header: bytes, code: bytes) -> bytes:
-    """Return what the file `name` begins with."""
+    """Return the first bytes of the file `name`: the hash of name and contents."""
     return hashlib.sha256(name.encode() + header + code).hexdigest().encode()
 
 
@@ -81,7 +81,7 @@ def load(name: str) -> tuple[Any, bytes] | None:
 
 
 def store(name: str, metadata: dict[str, Any], code: bytes) -> None:
-    """Store bytes and what is to be known about them under `name`."""
+    """Store code and its metadata under `name`."""
     header = json.dumps(metadata).encode()
     content = b'\n'.join([checksum(name, header, code), header, code])
     try:
@@ -90,7 +90,7 @@ def store(name: str, metadata: dict[str, Any], code: bytes) -> None:
             return
         files.write(folder / name, content)
         _unseen[folder] = _unseen.get(folder, LARGEST_SIZE) + len(content)
-        if _unseen[folder] > LARGEST_SIZE // LOOKS:  # thousands of files take long to look at
+        if _unseen[folder] > LARGEST_SIZE // LOOKS:  # listing thousands of files takes long
             _prune(folder)
             _unseen[folder] = 0
     except OSError as error:
@@ -98,7 +98,7 @@ def store(name: str, metadata: dict[str, Any], code: bytes) -> None:
 
 
 def _folder() -> Path | None:
-    """Return the folder to use, made if there is none; raises `OSError` if it cannot be made."""
+    """Return the folder to use, created if missing; raises `OSError` if that fails."""
     chosen = directory()
     if chosen is None:
         return None
@@ -109,10 +109,10 @@ def _folder() -> Path | None:
 
 @cache
 def _of_this_process(instead_of: Path, reason: str) -> Path:
-    """Return a folder that ends with this process; a warning says why."""
+    """Return a temporary folder, deleted when this process ends; log the reason as warning."""
     log.warning(
         'the cache of compiled programs is not used, %s, so others could have written its files; '
-        'this process compiles again. Choose a folder of your own by %s',
+        'this process compiles again. Set another folder by %s',
         reason,
         ENVIRONMENT_VARIABLE,
     )
@@ -122,7 +122,7 @@ def _of_this_process(instead_of: Path, reason: str) -> Path:
 
 
 def _prune(folder: Path) -> None:
-    """Delete the files longest unused until the directory is below its size limit."""
+    """Delete the least recently used files until the directory is below its size limit."""
     found = sorted(
         (entry.stat().st_mtime, entry.stat().st_size, entry.path)
         for entry in os.scandir(folder)

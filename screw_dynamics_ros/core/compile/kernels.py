@@ -5,7 +5,7 @@
 
 Ways to call a kernel of inputs (size,) and outputs of its `shapes`:
 
-| call | samples | inputs are checked | outputs |
+| call | samples | input checks | outputs |
 |---|---|---|---|
 | ``kernel.single(inputs)`` | one | no: C-contiguous float64 of their sizes | new arrays |
 | ``kernel.stack(inputs)`` | N | no | new arrays |
@@ -13,11 +13,11 @@ Ways to call a kernel of inputs (size,) and outputs of its `shapes`:
 | ``compiled_into(kernel)(*inputs, *outputs)`` | one | converted, or refused | given arrays |
 | ``compiled_into(kernel, stacks=True)(*inputs, *outputs)`` | one or N | same | given arrays |
 
-A stack has some inputs (N, size), all of the same N, beside others (size,), which `uniform` ones
-always are; its outputs are (N, *shape). Arrays that are given are C-contiguous float64 and are
-checked. `compiled_call` and `compiled_into` return builtin functions where machine code can be
-called so (`cpython.entry`): those handle checked arrays without Python, and leave everything else
-to the functions of this file.
+In a stack, some inputs are (N, size), all with the same N, and others (size,), as `uniform` inputs
+always are; its outputs are (N, *shape). Given output arrays must be C-contiguous float64 and are
+checked. `compiled_call` and `compiled_into` return builtin functions if machine code can be called
+directly (`cpython.entry`): these handle matching arrays without Python, and call the functions of
+this file for everything else.
 """
 
 from __future__ import annotations
@@ -58,13 +58,14 @@ log = logging.getLogger(__name__)
 
 BACKENDS = ('native', 'python', 'reference')
 
-#: What a program is called in the cache.
+#: Kind of a program in the cache.
 PROGRAM = re.compile('[0-9a-f]{64}[.]program')
 
-#: Operations up to which common factors are taken out. Longer programs would take up to a sixth
-#: more time with fewer operations: a b + a c are two instructions, too, and more values wait.
+#: Largest number of operations for which common factors are extracted. Longer programs would take
+#: up to a sixth more time despite fewer operations: a b + a c also takes two instructions (with
+#: fused multiply-add), and register pressure rises.
 LONGEST_FACTORED = 2500
-#: Operations up to which a program is compiled in this process, for one sample and for stacks.
+#: Largest number of operations compiled in this process, for one sample and for stacks.
 LONG = (2000, 12_000)
 
 
@@ -75,19 +76,19 @@ class KernelSpecification:
     Attributes
     ----------
     name : str
-        Says what is computed; shown while compiling.
+        Description of the function; shown while compiling.
     inputs : tuple of (name, size)
         The arguments of `build`, vectors.
     build : callable
-        Takes the model and the inputs; returns the tuple of outputs, arrays of any shape.
+        Maps the model and the inputs to the tuple of outputs, arrays of any shape.
     identity : str, optional
-        Says all that decides what is recorded besides `inputs` and the sources of this package:
-        `build` is not run where that has been recorded before. Without it, it is run each time.
+        Everything besides `inputs` and the sources of this package that determines the recording:
+        if it has been recorded before, `build` is not run. Without it, `build` always runs.
     uniform : set of str
-        Inputs that are the same for all samples of a stack, (size,) there too.
+        Inputs that are equal for all samples of a stack, with shape (size,) also there.
     model : tuple
-        What has constants: trees, closures, mechanisms. A recording gets them as `reproducible`,
-        so that it is the same on every processor.
+        Objects with constants: trees, closures, mechanisms. They are made `reproducible` for the
+        recording, so that it is the same on every processor.
     """
 
     name: str
@@ -98,7 +99,7 @@ class KernelSpecification:
     model: tuple[Any, ...] = ()
 
     def record(self) -> Program:
-        """Run the recursion on recorded scalars, then take common factors out of sums."""
+        """Run the recursion on recorded scalars, then extract common factors from sums."""
         recorder = Recorder()
         inputs = (recorder.inputs(name, size) for name, size in self.inputs)
         outputs = self.build(*reproducible(self.model), *inputs)
@@ -107,10 +108,9 @@ class KernelSpecification:
 
 
 def choose_backend(backend: str) -> str:
-    """Return the name of the backend to use; `auto` takes native code where llvmlite is found.
+    """Return the name of the backend to use; `auto` selects native code if llvmlite is installed.
 
-    Raises `UnknownNameError`, and `BackendError` if native is asked for by name but llvmlite is
-    missing.
+    Raises `UnknownNameError`, and `BackendError` if native is requested but llvmlite is missing.
     """
     if backend == 'auto':
         if native.available():
@@ -135,7 +135,7 @@ def _say_once_that_it_is_slower() -> None:
 
 
 class ReferenceKernel:
-    """The recursion itself, run on NumPy floats, one sample after the other."""
+    """The recursion itself, evaluated with NumPy floats, sample by sample."""
 
     def __init__(self, specification: KernelSpecification) -> None:
         self.specification = specification
@@ -176,7 +176,7 @@ class PythonKernel:
         """Return the outputs for one sample; inputs are float64 vectors."""
         try:
             outputs = self._on_floats(*(array.tolist() for array in inputs))
-        except (ArithmeticError, ValueError):  # not a finite number: NumPy follows IEEE
+        except (ArithmeticError, ValueError):  # infinities and NaN: NumPy follows IEEE
             return tuple(output[0] for output in self.stack([array[None] for array in inputs]))
         return tuple(
             np.array(output, dtype=float).reshape(shape)
@@ -198,13 +198,13 @@ class PythonKernel:
 
 
 class NativeKernel:
-    """The recorded program as machine code: `single` and `stack` are compiled when first called."""
+    """The recorded program as machine code; `single` and `stack` are compiled on first use."""
 
     def __init__(self, specification: KernelSpecification) -> None:
         self.specification = specification
         self._single: SampleProgram | None = None
         self._stacked: StackProgram | None = None
-        self._compiling = threading.Lock()  # machine code in use must not be replaced
+        self._compiling = threading.Lock()  # compile once: code in use must not be replaced
 
     @property
     def shapes(self) -> tuple[tuple[int, ...], ...]:
@@ -242,7 +242,7 @@ Kernel = ReferenceKernel | PythonKernel | NativeKernel
 
 
 def make_kernel(specification: KernelSpecification, backend: str) -> Kernel:
-    """Return `specification` made runnable on one of `BACKENDS`."""
+    """Return the kernel of `specification` for one of `BACKENDS`."""
     kinds: dict[str, type[Kernel]] = {
         'native': NativeKernel,
         'python': PythonKernel,
@@ -252,13 +252,13 @@ def make_kernel(specification: KernelSpecification, backend: str) -> Kernel:
 
 
 def compiled_into(kernel: Kernel, *, stacks: bool = False) -> Callable[..., None]:
-    """Return a function of the inputs of `kernel` and of arrays it writes the outputs into.
+    """Return a function of the inputs of `kernel` and of the arrays for its outputs.
 
-    For one sample, or with `stacks` for what `compiled_call` takes; see the table on top.
+    For one sample, or with `stacks` for the inputs of `compiled_call`; see the table above.
     """
     if stacks:
         if isinstance(kernel, NativeKernel):
-            _ = kernel.stack_program  # the shapes come with it, without code for one sample
+            _ = kernel.stack_program  # provides the shapes without code for one sample
         call, count = compiled_call(kernel), len(kernel.specification.inputs)
 
         def run(*arrays: Any) -> None:
@@ -275,9 +275,9 @@ def compiled_into(kernel: Kernel, *, stacks: bool = False) -> Callable[..., None
 
 
 def compiled_call(kernel: Kernel) -> Callable[..., tuple[Array, ...]]:
-    """Return a function of the inputs of `kernel`, for a sample or a stack; see the table on top.
+    """Return a function of the inputs of `kernel`, for a sample or a stack; see the table above.
 
-    The keyword `out` is a tuple of arrays to write into. The result is a tuple, `out` if given.
+    The keyword `out` is a tuple of output arrays. The result is a tuple, `out` if given.
     """
     if not isinstance(kernel, NativeKernel):
         return partial(_call, kernel, None)
@@ -301,9 +301,9 @@ def compiled_call(kernel: Kernel) -> Callable[..., tuple[Array, ...]]:
 
 @dataclass(frozen=True)
 class Tables:
-    """Where compiled code finds a kernel once it is compiled, for one sample and for stacks.
+    """Addresses of a kernel for compiled code, for one sample and for stacks.
 
-    `known` says for which of the two, and for which options, it is.
+    `known` has the combinations of these two and of options that are registered.
     """
 
     single: Addresses
@@ -311,7 +311,7 @@ class Tables:
     known: set[tuple[bool, tuple[str, ...]]] = field(default_factory=set)
 
     def add(self, kernel: NativeKernel, stacked: bool, options: tuple[str, ...] = ()) -> None:
-        """Register a kernel that has been called, unless it is known."""
+        """Register a kernel after its first call, unless it is known."""
         if (stacked, options) in self.known:
             return
         if stacked:
@@ -352,7 +352,7 @@ def stack_input(name: str, size: int, value: Any, uniform: bool = False) -> Arra
 def common_length(
     what: str, sizes: Sequence[tuple[str, int]], inputs: Sequence[Array]
 ) -> int | None:
-    """Return the number of samples, None for one that is no stack; raises `ArgumentError`."""
+    """Return the number of samples, None if no input is a stack; raises `ArgumentError`."""
     lengths = {len(array) for array in inputs if array.ndim == 2}
     if len(lengths) > 1:
         shapes = ', '.join(f'{name}: {array.shape}' for (name, _), array in zip(sizes, inputs))
@@ -363,7 +363,7 @@ def common_length(
 def computed(
     kernel: Kernel, inputs: Sequence[Array], samples: int | None, out: Any = None
 ) -> tuple[Array, ...]:
-    """Return the outputs for checked inputs, in `out` if that is given."""
+    """Return the outputs for checked inputs, in `out` if given."""
     if out is not None:
         check_outputs(out, () if samples is None else (samples,), kernel.shapes)
         apart = not any(np.may_share_memory(target, array) for target in out for array in inputs)
@@ -390,7 +390,7 @@ def _run_into(kernel: Kernel, *arrays: Any) -> None:
 
 
 def in_parallel(*makers: Callable[[], Any]) -> list[Any]:
-    """Return what some functions return, each of which compiles something."""
+    """Return the results of functions that compile, run in parallel threads."""
     with ThreadPoolExecutor(len(makers)) as threads:
         return [each.result() for each in [threads.submit(make) for make in makers]]
 
@@ -399,8 +399,7 @@ def in_parallel(*makers: Callable[[], Any]) -> list[Any]:
 class SampleProgram:
     """Machine code with one function for one sample; `library` keeps it loaded.
 
-    `function` calls it with the addresses of inputs and outputs; meanwhile other Python threads
-    run.
+    `function` takes the addresses of inputs and outputs, and releases the GIL during the call.
     """
 
     library: native.Library
@@ -432,11 +431,10 @@ def compile_stack_program(specification: KernelSpecification) -> StackProgram:
 
 
 def loaded(specification: KernelSpecification, lanes: int) -> tuple[dict[str, Any], native.Library]:
-    """Return the shapes of the outputs and the number of operations, and machine code.
+    """Return metadata (shapes of the outputs, number of operations) and machine code.
 
-    It comes from the disk cache if it has been compiled before. There it has the name of the
-    program itself; what the program of an `identity` is called is looked up first, as recording
-    takes longer than loading.
+    Code that has been compiled before is loaded from the disk cache, under the hash of the program.
+    With an `identity`, this hash is looked up first, because recording takes longer than loading.
     """
     uniform = [name in specification.uniform for name, _ in specification.inputs]
     context = lanes, lanes > 1 and uniform, native.target_identity()
@@ -471,13 +469,13 @@ def loaded(specification: KernelSpecification, lanes: int) -> tuple[dict[str, An
 
 
 def named_program(metadata: Any) -> str | None:
-    """Return which program metadata of the cache name, None if they are no such metadata."""
+    """Return the name of a program in metadata of the cache, None if they are invalid."""
     name = metadata.get('program') if isinstance(metadata, dict) else None
     return name if isinstance(name, str) and PROGRAM.fullmatch(name) else None
 
 
 def loaded_program(name: str) -> tuple[dict[str, Any], bytes] | None:
-    """Return a program of the cache, None if there is none, or no program under that name."""
+    """Return a program from the cache, None if it is missing or invalid."""
     stored = disk.load(name)
     if stored is None:
         return None
@@ -500,7 +498,7 @@ def is_count(number: Any) -> bool:
 def generated(
     recorded: Program, lanes: int, uniform: frozenset[str]
 ) -> tuple[dict[str, Any], bytes]:
-    """Return what there is to know of a program, and its machine code."""
+    """Return the metadata of a program, and its machine code."""
     if lanes == 1:
         ir = llvm_ir.scalar_kernel(recorded, 'kernel', native.opaque_pointers())
     else:

@@ -1,11 +1,11 @@
 # Copyright 2026 The screw_dynamics_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Memory for large results, kept when nobody refers to them any more, for the next ones.
+"""Memory of large results, reused after the results are no longer referenced.
 
-The system clears memory before a process gets it, which takes longer than computing mass matrices
-or derivatives into it, and the C library gives back what is freed if it is much. Large pieces that
-are kept here are marked as free: the system takes them back where memory is short.
+The operating system clears memory before a process receives it, which takes longer than computing
+mass matrices or derivatives, and the C library returns large freed blocks to the system. Large
+blocks kept here are marked as free, so that the system can reclaim them if memory is short.
 """
 
 from __future__ import annotations
@@ -21,27 +21,27 @@ import numpy as np
 
 from screw_dynamics_ros.core.types import Array
 
-LARGE = 2**20  # bytes of results from which on their memory is kept
+LARGE = 2**20  # bytes; memory of larger results is kept
 MOST_KEPT = 512 * 2**20
-MARKED = 16 * 2**20  # bytes of pieces that are marked; smaller ones would become a fifth slower
-UNIT = 2**16  # sizes are multiples of it
+MARKED = 16 * 2**20  # bytes; larger blocks are marked as free (20 % slower for smaller ones)
+UNIT = 2**16  # bytes; sizes are multiples of it
 
 _ending = sys.is_finalizing  # arrays may outlive this module
 
 AVAILABLE = all(hasattr(mmap, name) for name in ('MADV_HUGEPAGE', 'MADV_FREE'))
 
-_kept: dict[int, deque[_Piece]] = {}  # by their size
+_kept: dict[int, deque[_Piece]] = {}  # free blocks by size
 
 
 def new_arrays(shapes: Sequence[tuple[int, ...]]) -> list[Array]:
-    """Return float64 arrays of any content."""
+    """Return uninitialized float64 arrays."""
     if not AVAILABLE or 8 * sum(map(prod, shapes)) < LARGE:
         return [np.empty(shape) for shape in shapes]
     return [np.asarray(_Owner(_piece(8 * prod(shape)), shape)) for shape in shapes]
 
 
 class _Piece:
-    """Some memory, and its address, which takes longer to ask for than to keep."""
+    """A block of memory, and its address, stored because querying it is slow."""
 
     def __init__(self, size: int) -> None:
         try:
@@ -53,7 +53,7 @@ class _Piece:
 
 
 class _Owner:
-    """Has an array for as long as any view of it lives."""
+    """Owner of an array, alive as long as any view of it."""
 
     def __init__(self, piece: _Piece, shape: tuple[int, ...]) -> None:
         self._piece = piece
@@ -78,7 +78,7 @@ def _piece(size: int) -> _Piece:
 
 
 def _keep(piece: _Piece) -> None:
-    """Keep memory that nobody uses; without locks, as this may be called at any time."""
+    """Keep an unused block; without locks, because this can be called at any time."""
     size = len(piece.memory)
     if size > MOST_KEPT:
         return

@@ -1,12 +1,12 @@
 # Copyright 2026 The screw_dynamics_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""The sources of the core at the time of its import, and those of formulas outside it.
+"""Hashes of the sources of the core at the time of its import, and of formulas outside it.
 
-They decide what a function of the package records, and how a program becomes machine code. Those of
-the core are read when this module is imported, not when something is first compiled: an upgrade may
-replace the files while a process that loaded the old ones waits for its robot. A file outside the
-core counts only for the formulas it defines, and is read when the first of them is looked up.
+They determine the recording of a function and its machine code. The sources of the core are read
+when this module is imported, not at the first compilation: an upgrade may replace the files while a
+process with the old ones still waits for its robot. A file outside the core affects only the
+formulas that it defines, and is read when the first of them is looked up.
 """
 
 from __future__ import annotations
@@ -25,11 +25,11 @@ import numpy as np
 
 PACKAGE = Path(__file__).parents[2]
 CORE = PACKAGE / 'core'
-STARTED = time.time()  # s; nothing that is imported later is older
+STARTED = time.time()  # s; files modified later may differ from the loaded modules
 
 
 def contents(folder: Path) -> dict[str, bytes]:
-    """Return a hash of each source file below a folder; nothing if one cannot be read."""
+    """Return a hash of each source file below a folder; empty if one cannot be read."""
     hashes = {}
     try:
         for place, _, names in os.walk(folder):
@@ -54,9 +54,9 @@ def digest(folder: Path) -> str:
 FILES = contents(CORE)
 if __file__ not in FILES:
     FILES = {}
-#: What decides how a program becomes machine code.
+#: Determines the machine code of a program.
 COMPILING = digest(Path(__file__).parent)
-#: What decides what a function of the core records, but for its arguments.
+#: Determines, together with its arguments, the recording of a function of the core.
 RECORDING = f'{digest(CORE)} {sys.version} {np.__version__}'
 
 
@@ -64,7 +64,7 @@ RECORDING = f'{digest(CORE)} {sys.version} {np.__version__}'
 def text_hash(path: str) -> str | None:
     """Return a hash of a file outside the core.
 
-    None if it cannot be read, or may have been replaced since this process loaded it.
+    None if it cannot be read, or may have changed since this process loaded it.
     """
     try:
         if os.stat(path).st_ctime >= STARTED:
@@ -75,11 +75,11 @@ def text_hash(path: str) -> str | None:
 
 
 def origin(function: Callable[..., Any]) -> str | None:
-    """Return file and name of a function of this package, of which `RECORDING` says everything.
+    """Return file and name of a function of this package, as its identity besides `RECORDING`.
 
-    Outside the core it does not: there the hashes of its own file and of those of the functions it
-    calls follow. None for any other function: from elsewhere, with values of a scope around it, or
-    with the name of a function it is not.
+    For a function outside the core, hashes follow of its file and of the files of functions that it
+    calls. None for any other function: of another package, a closure, or one whose name refers to
+    another function.
     """
     file = file_of(function)
     if file is None or not FILES:
@@ -92,18 +92,18 @@ def origin(function: Callable[..., Any]) -> str | None:
 
 
 def file_of(function: Any) -> str | None:
-    """Return the file of this package in which a function is found by its name."""
+    """Return the file of this package that defines a function under its name."""
     if not isinstance(function, FunctionType) or function.__closure__:
         return None
     names = vars(sys.modules.get(function.__module__, sys))
     if function.__globals__ is not names or names.get(function.__name__) is not function:
         return None
-    file = names.get('__file__')  # the name of a module may be __main__
+    file = names.get('__file__')  # not the name of the module, which may be __main__
     return file if isinstance(file, str) and file.startswith(f'{PACKAGE}{os.sep}') else None
 
 
 def files_outside(function: Any, seen: set[FunctionType]) -> set[str]:
-    """Return the files outside the core of a function and of the functions it names."""
+    """Return the files outside the core of a function and of the functions it refers to."""
     file = file_of(function)
     if file is None or file in FILES or function in seen:
         return set()

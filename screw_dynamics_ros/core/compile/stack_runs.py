@@ -1,11 +1,11 @@
 # Copyright 2026 The screw_dynamics_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Compiled kernels run over stacks of samples: where results go, and which threads share the work.
+"""Execution of compiled kernels on stacks of samples: result arrays and threads.
 
-Threads claim a few samples at a time, some from the first on and some from the last on, so that one
-that starts late, or whose processor is busy, delays nobody: the calling thread computes what others
-do not.
+Threads claim a few samples at a time, some from the start and some from the end of the stack. A
+thread that starts late, or whose processor is busy, therefore delays no other: the calling thread
+computes the remaining samples.
 """
 
 from __future__ import annotations
@@ -25,11 +25,11 @@ from screw_dynamics_ros.core.compile.result_memory import LARGE, new_arrays
 from screw_dynamics_ros.core.errors import ArgumentError
 from screw_dynamics_ros.core.types import Array
 
-#: Operations, each on a vector of samples, from which on a second thread pays.
+#: Vector operations from which a second thread is worthwhile.
 THREAD_WORK = 600_000
-#: Those that a thread claims at once, at least.
+#: Smallest number of vector operations that a thread claims at once.
 CLAIM_WORK = 50_000
-#: Those from which on other Python threads run meanwhile.
+#: Vector operations from which the GIL is released.
 LONG_WORK = 40_000
 
 Numbers = ctypes.Array[ctypes.c_int64]
@@ -42,13 +42,13 @@ class StackProgram:
     Attributes
     ----------
     address, shared_address : int
-        Of the function for one thread, and of that for several.
+        Addresses of the functions for one thread and for several threads.
     shapes : tuple of shapes
-        Of the outputs for one sample.
+        Shapes of the outputs for one sample.
     operations : int
-        Of the program.
+        Number of operations of the program.
     lanes : int
-        How many samples it computes at once.
+        Number of samples computed at once.
     """
 
     library: native.Library
@@ -60,7 +60,7 @@ class StackProgram:
 
     @cached_property
     def _run(self) -> Callable[..., None]:
-        """The function for one thread; during a call other Python threads run."""
+        """The function for one thread; it releases the GIL during a call."""
         signature = ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * 2, *[ctypes.c_int64] * 2)
         return signature(self.address)
 
@@ -72,11 +72,11 @@ class StackProgram:
         return signature(self.shared_address)
 
     def samples_of(self, work: int) -> int:
-        """Return the number of samples with so many operations on vectors."""
+        """Return the number of samples that take so many vector operations."""
         return max(1, work // max(1, self.operations)) * self.lanes
 
     def register(self, table: StackTable, options: tuple[str, ...] = ()) -> None:
-        """Let compiled code call this for stacks that one thread computes."""
+        """Register this for calls from compiled code, for stacks that one thread computes."""
         most_new = LARGE // max(1, 8 * sum(map(elements, self.shapes)))
         limits = self.samples_of(THREAD_WORK), self.samples_of(LONG_WORK), most_new
         table.add(options, self.address, limits, self._new_outputs)
@@ -92,9 +92,9 @@ class StackProgram:
         Parameters
         ----------
         inputs : sequence of (N, size) or (size,)
-            C-contiguous float64 arrays, those of (size,) the same for all samples.
+            C-contiguous float64 arrays; (size,) applies to all samples.
         outputs : sequence of (N, ...), optional
-            C-contiguous float64 arrays that share no memory with others.
+            C-contiguous float64 arrays that share no memory with other arrays.
         """
         samples = stack_length(inputs)
         if outputs is None:
@@ -115,18 +115,18 @@ class StackProgram:
     def _share(
         self, table: Numbers, steps: Numbers, samples: int, threads: int, arrays: list[Array]
     ) -> None:
-        """Compute in this thread and in others."""
+        """Compute in this thread and in worker threads."""
         claimed: Numbers = (ctypes.c_int64 * 3)()
         chunk = self.samples_of(CLAIM_WORK)
 
         def run(back: bool) -> None:
             self._run_shared(table, steps, samples, chunk, claimed, int(back))
-            assert arrays  # they live for as long as a thread uses them
+            assert arrays  # keeps them alive while a thread uses them
 
         helpers = start(run, min(threads, -(-samples // chunk)) - 1)
         run(False)
         for helper in helpers:
-            if not helper.cancel():  # it has begun
+            if not helper.cancel():  # it has started
                 helper.result()
 
 
@@ -136,7 +136,7 @@ def stack_length(inputs: Sequence[Array]) -> int:
 
 
 def start(run: Callable[[bool], None], count: int) -> list[Future[None]]:
-    """Have other threads run a function, every other one from the end; none while Python ends."""
+    """Run a function in worker threads, every second one from the end; none while Python ends."""
     try:
         return [workers().submit(run, k % 2 == 0) for k in range(count)]
     except RuntimeError:
@@ -145,7 +145,7 @@ def start(run: Callable[[bool], None], count: int) -> list[Future[None]]:
 
 @cache
 def workers() -> ThreadPoolExecutor:
-    """Return the threads that share the stacks."""
+    """Return the pool of worker threads."""
     return ThreadPoolExecutor(native.worker_count(), thread_name_prefix='screw_dynamics')
 
 
@@ -154,7 +154,7 @@ if hasattr(os, 'register_at_fork'):  # threads do not survive a fork
 
 
 def check_outputs(out: object, samples: tuple[int, ...], shapes: Sequence[tuple[int, ...]]) -> None:
-    """Raise `ArgumentError` unless `out` holds an array to write into for each output.
+    """Raise `ArgumentError` unless `out` has a valid array for each output.
 
     `samples` is () for one sample, (N,) for a stack.
     """

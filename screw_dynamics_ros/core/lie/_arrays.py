@@ -45,7 +45,7 @@ def as_stack(function: str, name: str, value: npt.ArrayLike, *shape: int | str) 
     if array.dtype.kind not in 'biufO':
         raise ArgumentError(f'{function}: {name} must hold real numbers, got dtype {array.dtype}')
     found = array.shape[max(array.ndim - len(shape), 0) :]
-    # most often equal; only else are lengths compared one by one
+    # usually equal; otherwise compare the lengths one by one
     if found != shape and (
         len(found) != len(shape)
         or any(isinstance(n, int) and n != m for n, m in zip(shape, found, strict=True))
@@ -61,7 +61,7 @@ def _pattern(shape: tuple[int | str, ...]) -> str:
 
 
 def as_float_stack(function: str, name: str, value: npt.ArrayLike, *shape: int | str) -> Array:
-    """Like `as_stack`, for maps that branch on numbers: object arrays are converted or refused."""
+    """Return `value` as `as_stack` does, but as float64: for maps that branch on values."""
     array = as_stack(function, name, value, *shape)
     try:
         return array.astype(np.float64, copy=False)
@@ -73,7 +73,7 @@ def as_float_stack(function: str, name: str, value: npt.ArrayLike, *shape: int |
 
 
 def as_recordable_stack(function: str, name: str, value: npt.ArrayLike, *shape: int | str) -> Array:
-    """Like `as_float_stack`, but recorded scalars stay: for maps that branch in `by_angle` only."""
+    """Return `value` as `as_float_stack` does, but keep recorded scalars, for `by_angle`."""
     array = as_stack(function, name, value, *shape)
     if array.dtype == object and any(hasattr(x, 'clamped') for x in array.flat):
         return array
@@ -83,7 +83,7 @@ def as_recordable_stack(function: str, name: str, value: npt.ArrayLike, *shape: 
 def cosine_sine(angle: Array) -> tuple[Array, Array]:
     """Return cosines and sines of angles [rad]: numbers, recorded scalars, or Python floats.
 
-    Those of Python floats in object arrays are the same on every processor.
+    For Python floats in object arrays, the results are equal on every processor.
     """
     if angle.dtype != object:
         return np.asarray(np.cos(angle)), np.asarray(np.sin(angle))
@@ -144,7 +144,7 @@ def in_body_axes(function: str, axes: str) -> bool:
 def check_regular_angle(function: str, theta: Array) -> None:
     """Raise ArgumentError where dexp is singular, at angles 2 pi k, k = 1, 2, ...; NaN passes.
 
-    So do recorded angles, which nobody knows yet.
+    Recorded angles, whose values are unknown, pass as well.
     """
     if theta.dtype == object:
         return
@@ -162,8 +162,9 @@ def check_regular_angle(function: str, theta: Array) -> None:
 def by_angle(theta: Array, series: Sequence[float], closed_form: Callable[[Array], Array]) -> Array:
     """Value of an even function of the angle: sum series[k] theta^2k if small, else closed form.
 
-    Recorded angles are not compared but clamped: above the limit the series keeps its value there,
-    which is subtracted; below it the closed form does, whose rounding is harmless at small angles.
+    Recorded angles cannot be compared and are clamped instead: the result is the series at the
+    angle clamped from above plus the closed form at the angle clamped from below, minus the common
+    value at the limit.
     """
     if theta.dtype == object:
         low, high = _clamped(theta, -np.inf, SERIES_LIMIT), _clamped(theta, SERIES_LIMIT, np.inf)
@@ -190,5 +191,5 @@ def _clamped(theta: Array, lower: float, upper: float) -> Array:
 
 
 def _at(index: tuple[Any, ...]) -> str:
-    """Return ' at index (...)' for a member of a stack, nothing for a single matrix."""
+    """Return ' at index (...)' for a member of a stack, '' for a single matrix."""
     return f' at index {tuple(int(i) for i in index)}' if index else ''

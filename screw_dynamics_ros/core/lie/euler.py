@@ -3,16 +3,17 @@
 
 """Euler angles: all twelve sets of three angles, about moving or about fixed axes.
 
-A set is named by its axes in the order of its angles, capitals for moving axes and small letters
-for fixed ones, as in scipy: 'ZXZ' (a, b, c) is R_Z(a) R_X(b) R_Z(c); 'zxz' (a, b, c) turns about
-the fixed Z first and is R_Z(c) R_X(b) R_Z(a), the set 'ZXZ' with (c, b, a). Roll, pitch and yaw of
-URDF and ROS, (r, p, y), are 'xyz' and so `RPY`; Bryant angles are 'XYZ'.
+A set is named by its axes in the order of its angles, with uppercase letters for moving axes and
+lowercase letters for fixed ones, as in scipy. 'ZXZ' (a, b, c) is R_Z(a) R_X(b) R_Z(c). 'zxz'
+(a, b, c) rotates about the fixed Z axis first and is R_Z(c) R_X(b) R_Z(a), the set 'ZXZ' with
+(c, b, a). Roll, pitch and yaw of URDF and ROS, (r, p, y), are 'xyz', the constant `RPY`; Bryant
+angles are 'XYZ'.
 
-Angles (..., 3) are in rad. Sets whose first and last axis agree have the middle angle b in [0, pi]
-and are singular at sin b = 0, the others have it in [-pi/2, pi/2] and are singular at cos b = 0
-(gimbal lock); the outer angles are in (-pi, pi]. There only the sum or the difference of the outer
-angles is determined, and the rates of the angles can be infinite. Triples of angles are no vectors:
-they do not add. Leading axes are stacks; NaN in gives NaN out; unknown sets raise UnknownNameError.
+Angles (..., 3) are in rad. If the first and last axis agree, the middle angle b is in [0, pi], with
+singularities at sin b = 0. Otherwise it is in [-pi/2, pi/2], with singularities at cos b = 0
+(gimbal lock). The outer angles are in (-pi, pi]; at a singularity only their sum or difference is
+determined, and angle rates can be infinite. Triples of angles are not vectors: they do not add.
+Leading axes are stacks; NaN in gives NaN out; unknown sets raise UnknownNameError.
 
 Source: Bruyninckx 2010, sections 3.12 to 3.16, for ZXZ and RPY; the formulas for the other sets are
 derived (B-043).
@@ -34,17 +35,17 @@ from screw_dynamics_ros.core.lie._arrays import (
 )
 from screw_dynamics_ros.core.types import Array
 
-# No axis follows itself: 'XYX', 'XYZ', 'XZX', ...
+# Adjacent axes differ: 'XYX', 'XYZ', 'XZX', ...
 MOVING = tuple(i + j + k for i, j, k in product('XYZ', repeat=3) if i != j != k)
 FIXED = tuple(name.lower() for name in MOVING)
 
 RPY = 'xyz'  # roll, pitch, yaw of URDF and ROS: about the fixed X, then Y, then Z
 BRYANT = 'XYZ'
 
-# Flagged as singular where |sin b| or |cos b|, the determinant of the map to omega, is smaller.
+# Angles are flagged as singular if |sin b| or |cos b|, the determinant of the map to omega, is
 MARGIN = 1e-6
 
-# There the outer angles are round-off and one of them is chosen, which changes R by at most 1e-9.
+# smaller. The outer angles are round-off then, and one is fixed, which changes R by at most 1e-9.
 LOCKED = 5e-10
 
 
@@ -91,11 +92,11 @@ def from_matrix(
 ) -> EulerAngles:
     """Return the angles (...,3), rad, of a rotation R (...,3,3), and the gimbal-lock flag.
 
-    The angles rebuild R to rounding everywhere, and to 1e-9 at the lock, where the last angle of
-    the set is 0. With the triple `previous` (...,3) the answer is the one nearest to it, out of
-    both solutions and all turns, and the last angle keeps its previous value at the lock: for
-    following a motion. `singular` is set where |sin b| or |cos b| < margin. Raises ArgumentError if
-    R is not a rotation.
+    The angles reproduce R to rounding, and to 1e-9 at gimbal lock, where the last angle of the set
+    is 0. With the triple `previous` (...,3) the result is nearest to it, among both solutions and
+    all multiples of 2 pi, and the last angle keeps its previous value at gimbal lock: for following
+    a motion. `singular` is set if |sin b| or |cos b| < margin. Raises ArgumentError if R is not a
+    rotation.
 
     Source: Bruyninckx 2010 (3.28) to (3.30), (3.37) to (3.39) (B-042 to B-047).
 
@@ -112,7 +113,7 @@ def from_matrix(
         previous = as_float_stack(function, 'previous', previous, 3)
         held = previous[..., 2]
 
-    rest = 3 - i - j  # the axis that is neither the first nor the middle one
+    rest = 3 - i - j  # the third axis
     sign = _sign(i, j, rest)
     if i == k:
         regular = np.hypot(R[..., i, j], R[..., i, rest])
@@ -125,10 +126,10 @@ def from_matrix(
     locked = regular < LOCKED
     if fixed:  # the last angle of the set is a
         a = np.where(locked, held, a)
-    else:  # it is c; undoing that rotation leaves e_j turned by a alone
+    else:  # it is c; without that rotation, e_j is rotated by a only
         x = (R @ _about(k, -held))[..., j]
         a = np.where(locked, np.arctan2(sign * x[..., rest], x[..., j]), a)
-    # Undoing the first rotation leaves e_j turned back by c alone: exact at any b.
+    # Without the first rotation, e_j is rotated by -c only: exact at any b.
     y = (np.swapaxes(R, -1, -2) @ _about(i, a))[..., j]
     other = 3 - j - k
     c = np.arctan2(-_sign(k, j, other) * y[..., other], y[..., j])
@@ -144,7 +145,7 @@ def from_matrix(
 def second_solution(sequence: str, angles: npt.ArrayLike) -> Array:
     """Return the other triple (...,3), rad, of the same rotation: (a + pi, -b, c + pi).
 
-    With three different axes (a + pi, pi - b, c + pi). Outer angles in (-pi, pi].
+    For three different axes it is (a + pi, pi - b, c + pi). Outer angles are in (-pi, pi].
 
     Source: Bruyninckx 2010 (3.25) to (3.30), (3.36) to (3.39) (B-042, B-043, B-045).
 
@@ -160,7 +161,7 @@ def second_solution(sequence: str, angles: npt.ArrayLike) -> Array:
 def normalize(sequence: str, angles: npt.ArrayLike) -> Array:
     """Return the triple (...,3), rad, of the same rotation in the ranges of this module.
 
-    Outside the singularities there is exactly one; at them the outer angles stay as they are.
+    It is unique except at singularities, where the outer angles are unchanged.
 
     Source: Bruyninckx 2010, section 3.13 (B-046).
 
@@ -205,7 +206,7 @@ def inverse_rate_matrix(
 ) -> Array:
     """Return E^-1 (...,3,3): the rates of the angles are E^-1 omega.
 
-    Raises ArgumentError within `margin` of a singularity; `rates` answers there too, with a flag.
+    Raises ArgumentError within `margin` of a singularity, where `rates` returns a flag instead.
 
     Source: Bruyninckx 2010 (3.41) corrected (B-048).
 
@@ -249,12 +250,12 @@ def rates(
 ) -> EulerRates:
     """Return the rates (...,3), rad/s, of angles (...,3), rad, under omega (...,3), rad/s.
 
-    Within `margin` of a singularity `singular` is set and the rates are the smallest ones among
-    those that come nearest to omega: the part of omega about the lost axis is left out.
+    Within `margin` of a singularity `singular` is set, and the rates are the minimum-norm
+    least-squares solution: the component of omega about the lost axis is omitted.
 
     Source: Bruyninckx 2010 (3.41) corrected (B-048).
 
-    >>> locked = rates('ZXZ', [0, 0, 0], [1, 5, 2])  # whose axes cannot turn about Y here
+    >>> locked = rates('ZXZ', [0, 0, 0], [1, 5, 2])  # no rotation about Y possible here
     >>> locked.rates.round(6) + 0.0, bool(locked.singular)
     (array([1., 1., 1.]), True)
     """
@@ -275,7 +276,7 @@ def _axes(function: str, sequence: str) -> tuple[tuple[int, int, int], bool]:
     if sequence not in MOVING and sequence not in FIXED:
         raise UnknownNameError(
             f'{function}: no Euler set {sequence!r}; use one of {", ".join(MOVING)} for moving '
-            'axes, or its small letters for fixed axes'
+            'axes, or its lowercase letters for fixed axes'
         )
     i, j, k = ('XYZ'.index(letter) for letter in sequence.upper())
     fixed = sequence in FIXED
@@ -297,18 +298,18 @@ def _about(axis: int, angle: Array) -> Array:
 
 
 def _sign(i: int, j: int, k: int) -> int:
-    """Return +1 if the axes i, j, k follow the right-hand rule, -1 if not."""
+    """Return the sign of the permutation (i, j, k): +1 if right-handed, -1 otherwise."""
     return 1 if (j - i) % 3 == 1 and (k - j) % 3 == 1 else -1
 
 
 def _wrap(x: Array) -> Array:
-    """Return angles in (-pi, pi]; those that are there already are not touched."""
+    """Return angles wrapped to (-pi, pi]; angles in this range are unchanged."""
     inside = (x > -np.pi) & (x <= np.pi)
     return np.where(inside, x, np.pi - np.mod(np.pi - x, 2 * np.pi))
 
 
 def _nearest(sequence: str, angles: Array, previous: Array, locked: Array) -> Array:
-    """Return, of both solutions and all turns, the one nearest to the previous triple."""
+    """Return the triple nearest to the previous one, of both solutions plus multiples of 2 pi."""
     first = previous + _wrap(angles - previous)
     second = previous + _wrap(second_solution(sequence, angles) - previous)
     far = np.linalg.norm(first - previous, axis=-1) > np.linalg.norm(second - previous, axis=-1)

@@ -21,18 +21,18 @@ from screw_dynamics_ros.core.lie._arrays import as_float_stack, as_stack, in_bod
 from screw_dynamics_ros.core.lie.points import unit
 from screw_dynamics_ros.core.types import Array
 
-# Below this angle (rad) an axis is round-off, nearer to pi than this its sense is.
+# Below this angle (rad) the axis is round-off; closer than this to pi, its sense is.
 MARGIN = 1e-12
 
-# Relative to the largest singular value: a smaller second one leaves the nearest rotation open.
+# Relative to the largest singular value: below, the nearest rotation is not unique.
 RANK_TOLERANCE = 1e-9
 
 
 class AxisAngle(NamedTuple):
     """A rotation by `angle`, in [0, pi] rad, about the unit vector `axis`.
 
-    The pair (-axis, -angle) is the same rotation. At angle 0 every axis is right and (0, 0, 1) is
-    given, `axis_free` says so; at pi both senses are right and `sense_free` says so.
+    The pair (-axis, -angle) is the same rotation. At angle 0 the axis is arbitrary: (0, 0, 1) with
+    `axis_free` set. At angle pi both senses are valid, and `sense_free` is set.
     """
 
     axis: Array  # (..., 3)
@@ -59,7 +59,7 @@ def frame_rotation(axis: str, angle: npt.ArrayLike) -> Array:
 def from_axis_angle(axis: npt.ArrayLike, angle: npt.ArrayLike) -> Array:
     """Return the rotation (...,3,3) by `angle` (...), rad, about `axis` (...,3).
 
-    The axis may have any length but zero, which raises ArgumentError.
+    The axis may have any non-zero length. Raises ArgumentError for a zero axis.
 
     Source: Bruyninckx 2010 (3.46) (B-050).
 
@@ -75,8 +75,8 @@ def from_axis_angle(axis: npt.ArrayLike, angle: npt.ArrayLike) -> Array:
 def to_axis_angle(R: npt.ArrayLike) -> AxisAngle:
     """Return axis and angle of a rotation R (...,3,3), to full precision from 0 to pi.
 
-    Through the unit quaternion, where the arc cosine of (3.49) and the division by sin(angle) of
-    (3.50) lose half of the digits near 0 and near pi. Raises ArgumentError unless R is a rotation.
+    Computed through the unit quaternion: the arc cosine of (3.49) and the division by sin(angle) in
+    (3.50) lose half of the digits near 0 and pi. Raises ArgumentError unless R is a rotation.
 
     Source: Bruyninckx 2010 (3.47) to (3.50) (B-051).
 
@@ -95,9 +95,9 @@ def to_axis_angle(R: npt.ArrayLike) -> AxisAngle:
 def nearest_rotation(matrix: npt.ArrayLike) -> Array:
     """Return the rotation (...,3,3) nearest to a matrix (...,3,3) in the Frobenius norm.
 
-    U diag(1, 1, det(U V^T)) V^T with the singular value decomposition U S V^T: what remains of a
-    rotation after drift, rounding or averaging. Raises ArgumentError if the nearest rotation is not
-    unique, which happens for matrices of rank 1 or less and for some reflections.
+    U diag(1, 1, det(U V^T)) V^T with the singular value decomposition U S V^T: corrects a rotation
+    matrix after drift, rounding or averaging. Raises ArgumentError if the nearest rotation is not
+    unique, as for matrices of rank 1 or less and for some reflections.
 
     Source: Bruyninckx 2010 (3.1), (3.10) (B-035).
 
@@ -110,7 +110,7 @@ def nearest_rotation(matrix: npt.ArrayLike) -> Array:
     unknown = np.asarray(~np.isfinite(M).all(axis=(-2, -1)))
     U, s, V_T = np.linalg.svd(np.where(unknown[..., None, None], np.eye(3), M))
     side = np.asarray(np.sign(np.linalg.det(U @ V_T)))
-    # The maximum of tr(R^T M) is unique unless these two weights, of which it is a sum, cancel.
+    # The maximum of tr(R^T M) is unique unless these two terms of it cancel.
     if ((s[..., 1] + side * s[..., 2]) <= RANK_TOLERANCE * s[..., 0]).any():
         raise ArgumentError(
             'orientations.nearest_rotation: several rotations are equally near to matrix, whose '
@@ -159,7 +159,7 @@ def rotation_rate(R: npt.ArrayLike, omega: npt.ArrayLike, axes: str = 'reference
 
 
 def infinitesimal_rotation(delta: npt.ArrayLike) -> Array:
-    """Return I + delta~ (...,3,3), a rotation but for terms of second order in delta (...,3), rad.
+    """Return I + delta~ (...,3,3), a rotation to first order in delta (...,3), rad.
 
     Infinitesimal rotations add and commute; `so3.vee` gives delta back. Accepts object arrays.
 
@@ -177,9 +177,9 @@ def infinitesimal_rotation(delta: npt.ArrayLike) -> Array:
 def gripper_frame(opening: npt.ArrayLike, approach: npt.ArrayLike) -> Array:
     """Return the orientation (...,3,3) of a parallel-jaw gripper, with columns n, o, a.
 
-    a along `approach` (...,3), in which the fingers point; o along the part of `opening` (...,3)
-    normal to it, in which the jaws move; n = o × a. Raises ArgumentError if the two are parallel or
-    zero.
+    The axis a is along `approach` (...,3), the direction of the fingers. The axis o is along the
+    component of `opening` (...,3) normal to it, the direction of jaw motion; n = o × a. Raises
+    ArgumentError if the two vectors are parallel or zero.
 
     Source: Bruyninckx 2010, section 3.3 (B-038).
 
@@ -193,8 +193,8 @@ def gripper_frame(opening: npt.ArrayLike, approach: npt.ArrayLike) -> Array:
     o = o - np.sum(o * a, axis=-1, keepdims=True) * a
     if (np.linalg.norm(o, axis=-1) < RANK_TOLERANCE).any():
         raise ArgumentError(
-            'orientations.gripper_frame: opening and approach are parallel; the jaws open across '
-            'the direction in which the fingers point'
+            'orientations.gripper_frame: opening and approach are parallel; the jaws open '
+            'perpendicular to the direction of the fingers'
         )
     o = unit('orientations.gripper_frame', 'opening', o)
     return np.stack(np.broadcast_arrays(np.cross(o, a), o, a), axis=-1)

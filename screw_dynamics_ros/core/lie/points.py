@@ -3,10 +3,10 @@
 
 """Points, free vectors, directions and planes.
 
-A point p (..., 3), m, and a free vector v (..., 3) look alike and transform differently: under a
-pose C = (R, r) a point goes to R p + r, a vector to R v. In homogeneous coordinates these are
+A point p (..., 3), m, and a free vector v (..., 3) have the same shape but transform differently: a
+pose C = (R, r) maps a point to R p + r, a vector to R v. In homogeneous coordinates these are
 C (p, 1) and C (v, 0): a vector is a point at infinity. The sum of two vectors is a vector in every
-frame, the sum of two points is nothing. Leading axes are stacks; NaN in gives NaN out.
+frame, the sum of two points has no meaning. Leading axes are stacks; NaN in gives NaN out.
 
 Source: Bruyninckx 2010, sections 2.1 to 2.5.
 """
@@ -53,7 +53,7 @@ def transform_vector(C: npt.ArrayLike, v: npt.ArrayLike) -> Array:
 
 
 def distance(p: npt.ArrayLike, q: npt.ArrayLike) -> Array:
-    """Return the distance |q - p| (...), m, of two points (...,3); the book forgets the root.
+    """Return the distance |q - p| (...), m, of two points (...,3); the book omits the root.
 
     Source: Bruyninckx 2010 (2.2) corrected (B-013).
 
@@ -66,7 +66,7 @@ def distance(p: npt.ArrayLike, q: npt.ArrayLike) -> Array:
 
 
 def angle(a: npt.ArrayLike, b: npt.ArrayLike) -> Array:
-    """Return the angle (...) between two vectors (...,3) of any length but zero, in [0, pi] rad.
+    """Return the angle (...) between two non-zero vectors (...,3), in [0, pi] rad.
 
     atan2(|a × b|, a . b): the arc cosine of the book returns 0 for all angles below 1e-8. Raises
     ArgumentError for a zero vector.
@@ -84,7 +84,7 @@ def angle(a: npt.ArrayLike, b: npt.ArrayLike) -> Array:
 def plane_distance(p: npt.ArrayLike, point: npt.ArrayLike, normal: npt.ArrayLike) -> Array:
     """Return the signed distance (...), m, of p (...,3) from the plane through `point` (...,3).
 
-    It is positive on the side `normal` (...,3), of any length but zero, points to.
+    It is positive on the side of `normal` (...,3), which may have any non-zero length.
 
     Source: Bruyninckx 2010, section 2.5 (B-016).
 
@@ -100,7 +100,7 @@ def plane_distance(p: npt.ArrayLike, point: npt.ArrayLike, normal: npt.ArrayLike
 def unit(function: str, name: str, value: npt.ArrayLike) -> Array:
     """Return vectors (...,3) divided by their lengths; raises ArgumentError for a zero vector.
 
-    `function` and `name` say in the message whose argument it is.
+    The message names the `function` and the argument `name`.
 
     >>> unit('f', 'axis', [0, 0, 2])
     array([0., 0., 1.])
@@ -111,5 +111,5 @@ def unit(function: str, name: str, value: npt.ArrayLike) -> Array:
         raise ArgumentError(
             f'{function}: {name} is (0, 0, 0) and has no direction; give a non-zero vector'
         )
-    v = v / largest  # whose square neither overflows nor vanishes
+    v = v / largest  # so that the square neither overflows nor underflows
     return v / np.linalg.norm(v, axis=-1, keepdims=True)

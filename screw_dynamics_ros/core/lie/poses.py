@@ -3,9 +3,9 @@
 
 """Poses: change of frame or displacement, minimal coordinates, small differences, rates.
 
-A pose C (..., 4, 4) = [[R, r], [0, 1]] says where a body is in a reference frame, or moves it there
-from that frame. Coordinates of a pose are no vectors: they neither add nor scale; differences that
-are small, and twists, do. `se3` holds the group. Leading axes are stacks; NaN in gives NaN out.
+A pose C (..., 4, 4) = [[R, r], [0, 1]] describes the position of a body in a reference frame, or
+the displacement from that frame. Coordinates of a pose are not vectors: they neither add nor scale;
+small differences and twists do. `se3` has the group. Leading axes are stacks; NaN in gives NaN out.
 
 Source: Bruyninckx 2010, sections 2.7.7, 4.1, 4.2.1 and 4.5.1.
 """
@@ -34,7 +34,7 @@ class FiniteDisplacement(NamedTuple):
 
 
 def change_frame(C: npt.ArrayLike, S: npt.ArrayLike, axes: str = 'reference') -> Array:
-    """Return the pose (...,4,4) of a body that stays where it is, relative to other frames.
+    """Return the pose (...,4,4) of a fixed body relative to other frames.
 
     With axes='reference', S (...,4,4) is the pose of a new reference frame in the old one, and C
     becomes S^-1 C. With axes='body' it is that of a new body frame in the old one: C S.
@@ -66,7 +66,7 @@ def displace(C: npt.ArrayLike, D: npt.ArrayLike, axes: str = 'reference') -> Arr
 def residual(C: npt.ArrayLike, target: npt.ArrayLike) -> Array:
     """Return the displacement (...,6), rad and m, from a pose to a target, both (...,4,4).
 
-    log(C^-1 target), in body axes: the twist that takes C to the target in unit time, zero if and
+    log(C^-1 target), in body axes: the twist that moves C to the target in unit time, zero if and
     only if they agree. The implicit equation of a chain is residual(pose(q), target) = 0. Raises
     ArgumentError for a matrix that is not a rigid motion.
 
@@ -158,7 +158,7 @@ def from_second_kind(x: npt.ArrayLike) -> Array:
 
 
 def infinitesimal_displacement(t: npt.ArrayLike) -> Array:
-    """Return I + t^ (...,4,4), a pose but for terms of second order in t = (delta, d) (...,6).
+    """Return I + t^ (...,4,4), a pose to first order in t = (delta, d) (...,6).
 
     Infinitesimal displacements add and commute. Accepts object arrays.
 
@@ -177,8 +177,8 @@ def infinitesimal_displacement(t: npt.ArrayLike) -> Array:
 def infinitesimal_twist(C: npt.ArrayLike) -> Array:
     """Return (delta, d) (...,6), rad and m, of a small displacement C (...,4,4), to first order.
 
-    From the antisymmetric part of the rotation and the translation; `se3.log` is exact. Accepts
-    object arrays.
+    Computed from the antisymmetric part of the rotation and the translation; `se3.log` is exact.
+    Accepts object arrays.
 
     Source: Bruyninckx 2010 (4.6) (B-062).
 
@@ -191,8 +191,8 @@ def infinitesimal_twist(C: npt.ArrayLike) -> Array:
 def twist(C: npt.ArrayLike, C_dot: npt.ArrayLike, representation: str = 'hybrid') -> Array:
     """Return the twist (...,6), rad/s and m/s, of a body at C (...,4,4) with the rate C_dot.
 
-    The spatial one is vee(Cdot C^-1), the others follow (`screws.convert_twist`). Accepts object
-    arrays. Raises UnknownNameError.
+    The spatial twist is vee(Cdot C^-1), converted to `representation` by `screws.convert_twist`.
+    Accepts object arrays. Raises UnknownNameError.
 
     Source: Bruyninckx 2010 (4.7) to (4.12) (B-063, B-064).
 
@@ -206,7 +206,7 @@ def twist(C: npt.ArrayLike, C_dot: npt.ArrayLike, representation: str = 'hybrid'
 
 
 def rate(C: npt.ArrayLike, V: npt.ArrayLike, representation: str = 'hybrid') -> Array:
-    """Return the rate (...,4,4) of a pose C (...,4,4) under a twist V (...,6); undoes `twist`.
+    """Return the rate (...,4,4) of a pose C (...,4,4) under a twist V (...,6); inverse of `twist`.
 
     Accepts object arrays. Raises UnknownNameError.
 

@@ -4,8 +4,9 @@
 """Unit quaternions (x, y, z, w), scalar last: a double cover of SO(3).
 
 Functions take stacks: leading axes broadcast. `product`, `conjugate`, `to_matrix` and
-`exp_unit_axis` are free of branches and so accept object arrays (traced scalars); `exp` accepts
-recorded scalars, in a form of its own. NaN in gives NaN out. q and -q are the same rotation.
+`exp_unit_axis` are free of branches and therefore accept object arrays (traced scalars); `exp`
+accepts recorded scalars, for which it has a separate form. NaN in gives NaN out. q and -q are the
+same rotation.
 
 Source: Bruyninckx 2010, sections 3.18 and 3.23.
 """
@@ -65,10 +66,10 @@ def conjugate(q: npt.ArrayLike) -> Array:
 
 
 def to_matrix(q: npt.ArrayLike) -> Array:
-    """Return the rotation matrix (...,3,3) of a quaternion (...,4) of any length but zero.
+    """Return the rotation matrix (...,3,3) of a quaternion (...,4) of any non-zero length.
 
-    R = I + 2 (w v~ + v~^2) / |q|^2: the division keeps R a rotation when q has drifted from
-    length 1. A zero quaternion gives NaN.
+    R = I + 2 (w v~ + v~^2) / |q|^2: the division makes R a rotation even if q has drifted from unit
+    length. A zero quaternion gives NaN.
 
     Source: Bruyninckx 2010 (3.54) to (3.56), (3.64) to (3.67) (B-054, B-056).
 
@@ -93,8 +94,8 @@ def from_matrix(R: npt.ArrayLike) -> Array:
     """Return the unit quaternion (...,4) with w >= 0 of a rotation matrix (...,3,3).
 
     The entries of R are linear in those of 4 q q^T; its row with the largest diagonal entry,
-    normalized, is q to full precision at every angle, pi included. At pi (w = 0) both signs are
-    right and one is taken. Raises ArgumentError if R is not a rotation.
+    normalized, is q to full precision at every angle including pi. At pi (w = 0) both signs are
+    valid, and one is returned. Raises ArgumentError if R is not a rotation.
 
     Source: Bruyninckx 2010 (3.47) to (3.50), (3.54) to (3.56) (B-051, B-054).
 
@@ -138,8 +139,8 @@ def exp(x: npt.ArrayLike) -> Array:
 def log(q: npt.ArrayLike) -> Array:
     """Return the rotation vector (...,3), rad, of length at most pi, of a quaternion (...,4).
 
-    2 atan2(|q_v|, q_w) q_v / |q_v| with the sign of q chosen so that q_w >= 0; any length of q but
-    zero, which gives NaN.
+    2 atan2(|q_v|, q_w) q_v / |q_v| with the sign of q chosen so that q_w >= 0; q may have any
+    length, zero gives NaN.
 
     Source: Bruyninckx 2010 (3.47) to (3.50) (B-051).
 
@@ -150,7 +151,7 @@ def log(q: npt.ArrayLike) -> Array:
     q = np.where(q[..., 3:] < 0.0, -q, q)
     v, w = q[..., :3], q[..., 3:]
     length = np.linalg.norm(v, axis=-1, keepdims=True)
-    # The length of a vector part below 1e-160 underflows to zero: then the quotient is 2/w.
+    # The squared length of a vector part below 1e-160 underflows: then the quotient is 2/w.
     with np.errstate(divide='ignore', invalid='ignore', over='ignore'):
         return np.where(length == 0.0, 2.0 / w, 2.0 * np.arctan2(length, w) / length) * v
 
@@ -158,8 +159,8 @@ def log(q: npt.ArrayLike) -> Array:
 def exp_unit_axis(e: npt.ArrayLike, angle: npt.ArrayLike) -> Array:
     """Return the unit quaternion (sin(angle/2) e, cos(angle/2)) (...,4).
 
-    It turns by `angle` (...), rad, about the unit axis e (...,3). Without branches: `angle` may be
-    a traced scalar.
+    It rotates by `angle` (...), rad, about the unit axis e (...,3). Without branches: `angle` may
+    be a traced scalar.
 
     >>> exp_unit_axis([0, 0, 1], np.pi / 2).round(6) + 0.0
     array([0.      , 0.      , 0.707107, 0.707107])
@@ -200,7 +201,7 @@ def right_matrix(p: npt.ArrayLike) -> Array:
 
 
 def rotate(q: npt.ArrayLike, x: npt.ArrayLike) -> Array:
-    """Return x (...,3) turned by a unit quaternion q (...,4): the vector part of q x q^-1.
+    """Return x (...,3) rotated by a unit quaternion q (...,4): the vector part of q x q^-1.
 
     Source: Bruyninckx 2010 (3.64) (B-056).
 
@@ -230,9 +231,9 @@ def rate(q: npt.ArrayLike, omega: npt.ArrayLike, axes: str = 'reference') -> Arr
 def angular_velocity(q: npt.ArrayLike, q_dot: npt.ArrayLike, axes: str = 'reference') -> Array:
     """Return omega (...,3), rad/s, of q (...,4) with the rate q_dot (...,4), 1/s.
 
-    The vector part of 2 q_dot q^-1 in 'reference' axes, 2 q^-1 q_dot in 'body' axes; any length of
-    q but zero, which gives NaN; the part of q_dot that changes the length does not count. Raises
-    UnknownNameError for other axes.
+    The vector part of 2 q_dot q^-1 in 'reference' axes, 2 q^-1 q_dot in 'body' axes. q may have any
+    length, zero gives NaN; the component of q_dot along q has no effect. Raises UnknownNameError
+    for other axes.
 
     Source: Bruyninckx 2010 (3.69) (B-057).
 
@@ -250,11 +251,11 @@ def angular_velocity(q: npt.ArrayLike, q_dot: npt.ArrayLike, axes: str = 'refere
 
 
 def slerp(p: npt.ArrayLike, q: npt.ArrayLike, t: npt.ArrayLike) -> Array:
-    """Return the unit quaternions (...,4) a part t (...) of the way from p to q (...,4).
+    """Return the unit quaternions (...,4) interpolated from p to q (...,4) at t (...) in [0, 1].
 
-    At a constant rate about the one axis that takes p to q, the shorter way round: of q and -q the
-    nearer one is taken, and the answer begins with the sign of p. Half a turn apart both ways are
-    equally long and one is taken. Values of t outside [0, 1] go on beyond the ends.
+    The rotation from p to q has a constant axis and rate and takes the shorter direction: q or -q,
+    whichever is nearer, with the sign of p at t = 0. If p and q differ by a rotation of pi, one of
+    the two directions is chosen. Values of t outside [0, 1] extrapolate.
 
     Source: Bruyninckx 2010, section 3.23.2 (B-058).
 
@@ -269,10 +270,10 @@ def slerp(p: npt.ArrayLike, q: npt.ArrayLike, t: npt.ArrayLike) -> Array:
 
 
 def continuous(q: npt.ArrayLike) -> Array:
-    """Return a sequence of quaternions (...,n,4) with signs chosen so that none jumps.
+    """Return a sequence of quaternions (...,n,4) without jumps of the sign.
 
-    The first keeps its sign; each of the others gets the one nearer to its predecessor. Rotations
-    do not change; filters, differences and interpolation need it.
+    The first one keeps its sign; each of the others gets the sign that is nearer to its
+    predecessor. The rotations do not change. Filters, differences and interpolation require this.
 
     Source: Bruyninckx 2010, section 3.23.2 (B-058).
 

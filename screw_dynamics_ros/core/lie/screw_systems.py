@@ -1,16 +1,16 @@
 # Copyright 2026 The screw_dynamics_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Systems of screws: the span of several twists or wrenches, and what is reciprocal to it.
+"""Screw systems: the span of several twists or wrenches, and the reciprocal system.
 
-A system is given by the columns of a matrix (6, n) like those of a Jacobian; they may be dependent.
-The twists a mechanism allows and the wrenches it bears without moving are reciprocal systems, whose
-dimensions add up to six. Answers are bases (6, k), k depending on the rank: there are no stacks,
-and NaN is refused.
+A system is given by the columns of a matrix (6, n), such as a Jacobian; they may be dependent. The
+twists that a mechanism allows and the wrenches that it supports without motion are reciprocal
+systems, whose dimensions add up to six. Results are bases (6, k), k depending on the rank:
+therefore there are no stacks, and NaN is refused.
 
-Rank is a matter of tolerance, and for screws of units too: `length` (m) is the distance at which 1
-rad counts as much as 1 m (or 1 N m as much as 1 N m/length). Subspaces that are far from changing
-their dimension do not depend on it; the bases are orthonormal for that length.
+The rank depends on a tolerance and, for screws, on units: `length` (m) is the characteristic length
+that relates angular and linear components (1 rad to `length`). Subspaces far from a change of rank
+do not depend on it; the bases are orthonormal for that length.
 
 Source: Bruyninckx 2010, sections 2.6.2, 4.6 and 4.13.
 """
@@ -22,7 +22,7 @@ from screw_dynamics_ros.core.errors import ArgumentError
 from screw_dynamics_ros.core.lie._arrays import as_float_stack
 from screw_dynamics_ros.core.types import Array
 
-# Relative to the largest singular value: smaller ones count as zero.
+# Relative to the largest singular value: smaller ones are zero.
 TOLERANCE = 1e-9
 
 
@@ -41,8 +41,8 @@ def rank(X: npt.ArrayLike, length: float = 1.0, tolerance: float = TOLERANCE) ->
 def reciprocal_screws(X: npt.ArrayLike, length: float = 1.0, tolerance: float = TOLERANCE) -> Array:
     """Return a basis (6, 6 - rank) of the screws reciprocal to all columns of X (6, n).
 
-    Screws in one order (xi, eta): `screws.reciprocal_product` of a column of X with one of the
-    result is zero.
+    All screws have the order (xi, eta): `screws.reciprocal_product` of a column of X and a column
+    of the result is zero.
 
     Source: Bruyninckx 2010 (2.18) (B-027).
 
@@ -58,18 +58,19 @@ def reciprocal_wrenches(
 ) -> Array:
     """Return a basis (6, 6 - rank) of the wrenches without power on any of the twists (6, n).
 
-    For the columns of a Jacobian: the wrenches on that link which the chain bears without joint
-    torques. Twists and wrenches in one representation, angular part and moment first.
+    For the columns of a Jacobian, these are the wrenches on the link that the chain supports
+    without joint torques. Twists and wrenches have the same representation, angular part and moment
+    first.
 
     Source: Bruyninckx 2010 (4.25) (B-077).
 
     >>> scara = np.eye(6)[:, [2, 3, 4, 5]]  # turns about z and translates
-    >>> reciprocal_wrenches(scara).round(6).any(axis=1)  # bears moments about x and y
+    >>> reciprocal_wrenches(scara).round(6).any(axis=1)  # supports moments about x and y
     array([ True,  True, False, False, False, False])
     """
     A = _scaled('screw_systems.reciprocal_wrenches', 'twists', twists, length)
     basis = null_space(A.T, tolerance)
-    basis[:3] *= length  # a moment, where A has angles times length
+    basis[:3] *= length  # moments: the rows of A are angles times length
     return basis
 
 
@@ -78,7 +79,7 @@ def reciprocal_twists(
 ) -> Array:
     """Return a basis (6, 6 - rank) of the twists on which no wrench of (6, n) has power.
 
-    What stays free under a constraint that bears these wrenches.
+    These are the freedoms under a constraint with these wrenches as reactions.
 
     Source: Bruyninckx 2010, sections 4.6 and 4.13 (B-077, B-102).
 

@@ -5,8 +5,9 @@
 
 A twist V = (omega, v) (..., 6), rad/s and m/s, and a wrench W = (t, f) (..., 6), N m and N, have
 the angular part (the moment) first, so that the power is W . V. Screw coordinates of a line with
-direction e through p are (e, p × e + h e); a twist has them in this order, a wrench in the other,
-which `swap` turns into it: what is said about axes holds for both. Leading axes are stacks.
+direction e through p and pitch h are (e, p × e + h e). A twist has this order, a wrench the
+opposite one, which `swap` exchanges: statements about axes are valid for both. Leading axes are
+stacks.
 
 Twists, wrenches and Jacobians of a body at pose C = (R, r) come in four representations:
 
@@ -40,12 +41,12 @@ from screw_dynamics_ros.core.types import Array
 
 REPRESENTATIONS = ('body', 'spatial', 'hybrid', 'mixed')
 
-# A screw whose axis or pitch is farther than this (m) is a translation (or a couple).
+# A screw with larger distance of the axis or larger pitch (m) is a translation (or a couple).
 FAR = 1e12
 
 
 class Screw(NamedTuple):
-    """A line with a pitch and a magnitude: what a twist, a wrench or a displacement consists of.
+    """A line with a pitch and a magnitude: represents a twist, a wrench or a displacement.
 
     For a twist: instantaneous screw axis, magnitude |omega| (rad/s). For a wrench: Poinsot's axis,
     magnitude |f| (N). For a displacement: Chasles' axis, magnitude the angle (rad). With infinite
@@ -67,8 +68,8 @@ def unit_screw(
 ) -> Array:
     """Return the unit screw (e, p × e + h e) (...,6), or (0, e) for infinite pitch.
 
-    axis (...,3) of any length but zero; point (...,3), m, anywhere on the axis; pitch h (...),
-    m/rad. Raises ArgumentError for a zero axis.
+    `axis` (...,3) may have any non-zero length; `point` (...,3), m, is any point on the axis; pitch
+    h (...), m/rad. Raises ArgumentError for a zero axis.
 
     Source: Müller 2018a (83) (K-04); Bruyninckx 2010 (2.14), (2.15) (B-024).
 
@@ -95,9 +96,9 @@ def unit_screw(
 def screw_axis(X: npt.ArrayLike) -> Screw:
     """Return the axis, pitch and magnitude of a twist or screw X = (xi, eta) (...,6).
 
-    e = xi/|xi|, p = xi × eta/|xi|^2, h = xi . eta/|xi|^2. Without rotation the pitch is infinite
-    and the direction that of eta. X is a 'spatial' or 'body' twist (point and direction are then in
-    the inertial or the body frame); the other representations do not determine the axis.
+    e = xi/|xi|, p = xi × eta/|xi|^2, h = xi . eta/|xi|^2. Without rotation the pitch is infinite,
+    and the direction is that of eta. X must be a 'spatial' or 'body' twist (point and direction are
+    in the inertial or body frame); the other representations do not determine the axis.
 
     Source: Müller 2018a (1), (2), (83) (K-04); Bruyninckx 2010 (2.16), (2.17) (B-025, B-067).
 
@@ -124,7 +125,7 @@ def screw_axis(X: npt.ArrayLike) -> Screw:
 def wrench_axis(W: npt.ArrayLike) -> Screw:
     """Return Poinsot's axis, pitch and magnitude of a wrench W = (t, f) (...,6).
 
-    One force f along a line through p = f × t/|f|^2 and a couple h f parallel to it,
+    A force f along a line through p = f × t/|f|^2, and a couple h f parallel to it with
     h = t . f/|f|^2. A pure couple has infinite pitch and the direction of t.
 
     Source: Müller 2018b, appendix B.2 (D-03); Bruyninckx 2010, sections 4.4 and 4.8 (B-071).
@@ -136,7 +137,7 @@ def wrench_axis(W: npt.ArrayLike) -> Screw:
 
 
 def chasles(C: npt.ArrayLike) -> Screw:
-    """Return the axis, pitch and angle of the screw displacement that is the pose C (...,4,4).
+    """Return the axis, pitch and angle of the screw displacement equal to the pose C (...,4,4).
 
     Rotation by the magnitude (rad, at most pi) about the axis and translation by pitch * magnitude
     along it; a pure translation has infinite pitch and its length as magnitude.
@@ -150,7 +151,9 @@ def chasles(C: npt.ArrayLike) -> Screw:
 
 
 def from_axis(screw: Screw) -> Array:
-    """Return the coordinates (...,6) of a `Screw`: undoes `screw_axis`; swapped, `wrench_axis`.
+    """Return the coordinates (...,6) of a `Screw`: inverse of `screw_axis`.
+
+    With `swap`, it is the inverse of `wrench_axis`.
 
     >>> from_axis(screw_axis([0, 0, 2, 0, -2, 1]))
     array([ 0.,  0.,  2.,  0., -2.,  1.])
@@ -179,8 +182,8 @@ def swap(X: npt.ArrayLike) -> Array:
 def reciprocal_product(X1: npt.ArrayLike, X2: npt.ArrayLike) -> Array:
     """Return the reciprocal product xi1 . eta2 + eta1 . xi2 (...) of two screws (...,6).
 
-    Zero: a wrench along one does no work on a twist about the other. Two lines (pitch 0) are
-    reciprocal if and only if they intersect or are parallel. Invariant under Ad.
+    If it is zero, a wrench along one does no work on a twist about the other. Two lines (pitch 0)
+    are reciprocal if and only if they intersect or are parallel. Invariant under Ad.
 
     Source: Müller 2018b, appendix B.2 (D-03); Bruyninckx 2010 (2.18), (2.19) (B-026).
 
@@ -204,7 +207,7 @@ def power(W: npt.ArrayLike, V: npt.ArrayLike) -> Array:
 def motor_product(X1: npt.ArrayLike, X2: npt.ArrayLike) -> Array:
     """Return the screw product (xi1 × xi2, eta1 × xi2 + xi1 × eta2) = ad_X1 X2 (...,6).
 
-    The rate of a screw X2 carried along by a body with twist X1 (both spatial, D-02).
+    The rate of a screw X2 fixed in a body with twist X1 (both spatial, D-02).
 
     Source: Müller 2018b (113) (D-01); Bruyninckx 2010 (2.20), (4.33), (4.34) (B-028).
 
@@ -420,8 +423,8 @@ def convert_jacobian(J: npt.ArrayLike, C: npt.ArrayLike, source: str, target: st
 def convert_wrench(W: npt.ArrayLike, C: npt.ArrayLike, source: str, target: str) -> Array:
     """Return the wrench (...,6) on the body at pose C (...,4,4) in another representation.
 
-    Its power with the twist of the same representation stays: W^target = T^T W^source with the
-    matrix T that takes twists from target to source.
+    The power with the twist of the same representation is invariant: W^target = T^T W^source with
+    the matrix T that converts twists from target to source.
 
     Source: Müller 2018b, appendix B.2 (D-03).
 

@@ -9,9 +9,9 @@ to those of the reference frame. Leading axes are stacks and broadcast. Derivati
 on the right: dexp_X Xdot = vee(Cdot C^-1), the spatial twist; dexp_{-X} Xdot is the body-fixed one.
 
 NaN in gives NaN out, without an exception. `hat`, `vee`, `ad`, `Ad`, `Ad_R`, `Ad_r`, `inverse`,
-`compose`, `pose` and `exp_unit_screw` are free of branches on their arguments' values and accept
-object arrays (traced scalars); so does the joint variable of `exp_unit_screw`. `exp`, `dexp` and
-`dexp_inv` accept recorded scalars, for which they have another form without branches.
+`compose` and `pose` are free of branches on values and accept object arrays (traced scalars), as
+does the joint variable of `exp_unit_screw`. `exp`, `dexp` and `dexp_inv` accept recorded scalars,
+for which they have a separate form without branches.
 
 Sources, listed in doc/spec/README.md, with their errata (doc/spec/muller_errata.md): Müller 2018a,
 appendix A; Müller 2018b, section 7 and appendix B; Müller and Terze, section 2.
@@ -185,7 +185,7 @@ def inverse(C: npt.ArrayLike) -> Array:
 def exp(X: npt.ArrayLike) -> Array:
     """Return the pose (exp xi~, dexp_xi eta) (...,4,4) reached along X (...,6) in unit time.
 
-    Müller and Terze (8) in the form that needs no case for xi = 0.
+    Müller and Terze (8) in the form without a special case for xi = 0.
 
     Source: Müller 2018a (84) to (86), (93) (K-05).
 
@@ -203,7 +203,7 @@ def exp(X: npt.ArrayLike) -> Array:
 def log(C: npt.ArrayLike) -> Array:
     """Return the canonical coordinates (...,6), (rad, m), of a pose (...,4,4): exp(log(C)) = C.
 
-    The rotation angle is at most pi; at pi exactly both directions of the axis are right and one is
+    The rotation angle is at most pi; at exactly pi both directions of the axis are valid and one is
     returned. Raises ArgumentError if C is not a rigid motion.
 
     Source: Müller 2018a (84) to (86), (93) (K-05).
@@ -255,7 +255,7 @@ def dexp_inv(X: npt.ArrayLike) -> Array:
     t = length(X[..., :3])
     check_regular_angle('se3.dexp_inv', t)
     t = t[..., None, None]
-    # Müller and Terze (10); cos t - 1 is -2 sin^2(t/2), which keeps its digits near 2 pi.
+    # Müller and Terze (10); cos t - 1 as -2 sin^2(t/2), which is accurate near 2 pi.
     d2 = by_angle(t, _D2, lambda t: 2 / t**2 - (t + 3 * np.sin(t)) / (8 * t * np.sin(t / 2) ** 2))
     d4 = by_angle(t, _D4, lambda t: 1 / t**4 - (t + np.sin(t)) / (8 * t**3 * np.sin(t / 2) ** 2))
     a = ad(X)
@@ -267,8 +267,8 @@ def dexp_inv(X: npt.ArrayLike) -> Array:
 def exp_unit_screw(X: npt.ArrayLike, q: npt.ArrayLike) -> Array:
     """Return the pose exp(X q) (...,4,4) of a joint with constant unit screw X (...,6) at q (...).
 
-    X = (e, p × e + h e) with |e| = 1 (q in rad) or X = (0, e) (q in m). The case is decided by X
-    alone: q may be a traced scalar. Raises ArgumentError if X is not a unit screw.
+    X = (e, p × e + h e) with |e| = 1 (q in rad) or X = (0, e) (q in m). Branches depend on X only:
+    q may be a traced scalar. Raises ArgumentError if X is not a unit screw.
 
     Source: Müller 2018a (85) (K-05).
 
@@ -301,9 +301,9 @@ def unit_screw_terms(X: npt.ArrayLike) -> Array:
 
     K0 = [[I + e~^2, p], [0, 1]], K1 = -[[e~^2, p], [0, 0]], K2 = [[e~, p × e], [0, 0]] and
     K3 = [[0, h e], [0, 0]], with the axis point p = e × v and the pitch h = e . v of X = (e, v);
-    for a prismatic X = (0, e) only K0 = I and K3 = [[0, e], [0, 0]] remain. A constant pose is
-    included in the terms: B exp(X q) has the terms B K. Raises ArgumentError if X is not a unit
-    screw.
+    for a prismatic X = (0, e), K0 = I and K3 = [[0, e], [0, 0]], the others are zero. A constant
+    pose can be included in the terms: B exp(X q) has the terms B K. Raises ArgumentError if X is
+    not a unit screw.
 
     Source: Müller 2018a (85) (K-05).
 
@@ -345,8 +345,9 @@ def unit_screw_terms(X: npt.ArrayLike) -> Array:
 
 
 def _without_residue(x: Array, v: Array) -> Array:
-    """Zero the entries of x that are rounding of products with v: a revolute joint has no pitch.
+    """Set entries of x to zero that are rounding errors of products with v.
 
-    Left in, they would become terms of every program traced from the model.
+    For example, a revolute joint has zero pitch. Otherwise every traced program would contain these
+    terms.
     """
     return np.where(np.abs(x) <= 1e-15 * np.abs(v).max(axis=-1, keepdims=True), 0.0, x)

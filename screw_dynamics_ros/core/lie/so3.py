@@ -10,7 +10,7 @@ angular velocity in the reference frame; dexp_{-x} xdot is the one in the rotate
 
 NaN in gives NaN out, without an exception. `hat`, `vee`, `ad`, `Ad`, `inverse`, `compose` and
 `exp_unit_axis` are free of branches and accept object arrays (traced scalars). `exp`, `dexp` and
-`dexp_inv` accept recorded scalars, for which they have another form without branches.
+`dexp_inv` accept recorded scalars, for which they have a separate form without branches.
 
 Sources, listed in doc/spec/README.md, with their errata (doc/spec/muller_errata.md): Müller 2018a,
 appendix A; Müller and Terze, section 2.
@@ -78,7 +78,7 @@ def hat(x: npt.ArrayLike) -> Array:
 def vee(X: npt.ArrayLike) -> Array:
     """Return the vector (...,3) of an antisymmetric matrix (...,3,3), the inverse of `hat`.
 
-    Of any other matrix, the vector of its antisymmetric part (X - X^T) / 2.
+    For any other matrix, the vector of its antisymmetric part (X - X^T) / 2.
 
     Source: Müller 2018a (84), (94) (K-01).
 
@@ -157,8 +157,8 @@ def exp(x: npt.ArrayLike) -> Array:
 def log(R: npt.ArrayLike) -> Array:
     """Return the rotation vector (...,3), rad, of length at most pi: exp(log(R)) = R.
 
-    Through the unit quaternion, hence to full precision from 0 to pi. At pi exactly both x and -x
-    are right and one is returned. Raises ArgumentError if R is not a rotation.
+    Computed through the unit quaternion, with full precision from 0 to pi. At exactly pi both x and
+    -x are valid and one is returned. Raises ArgumentError if R is not a rotation.
 
     Source: Müller 2018a (80) to (82) (K-02).
 

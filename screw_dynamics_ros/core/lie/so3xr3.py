@@ -1,13 +1,13 @@
 # Copyright 2026 The screw_dynamics_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""The direct product SO(3) x R^3: rotation and translation that do not act on each other.
+"""The direct product SO(3) x R^3: rotation and translation are independent.
 
-The same arrays as in `se3`, a pose [[R, r], [0, 1]] (..., 4, 4) and X = (xi, eta) (..., 6), angular
-part first, under another product: (R1, r1)(R2, r2) = (R1 R2, r1 + r2). It is not the group of frame
-transformations, its one-parameter subgroups are not screw motions, and the matrix product of two
-poses is not its product: use `compose`. Trivializing a motion on the right gives the hybrid twist
-(vee(Rdot R^T), rdot), on the left the mixed twist (vee(R^T Rdot), rdot).
+The arrays are those of `se3`, a pose [[R, r], [0, 1]] (..., 4, 4) and X = (xi, eta) (..., 6),
+angular part first, with another product: (R1, r1)(R2, r2) = (R1 R2, r1 + r2). This is not the group
+of frame transformations, its one-parameter subgroups are not screw motions, and the matrix product
+of two poses is not its product: use `compose`. Right trivialization of a motion gives the hybrid
+twist (vee(Rdot R^T), rdot), left trivialization the mixed twist (vee(R^T Rdot), rdot).
 
 NaN in gives NaN out, without an exception. `compose`, `inverse`, `Ad` and `ad` accept object
 arrays, `exp`, `dexp` and `dexp_inv` recorded scalars.

@@ -71,8 +71,8 @@ def test_durations():
     ('message', 'reason'),
     [
         (trajectory('ab'), 'no points'),
-        (trajectory('', ([],)), 'no joint that moves'),
-        (trajectory(['mimic'], ([1],)), 'no joint that moves'),
+        (trajectory('', ([],)), 'no independent joint'),
+        (trajectory(['mimic'], ([1],)), 'no independent joint'),
         (trajectory('ax', ([1, 2],)), "'x'"),
         (trajectory('aa', ([1, 2],)), "'a' twice"),
         (trajectory('ab', ([1, 2],), ([1],)), 'point 1 of the trajectory has 1 positions for 2'),

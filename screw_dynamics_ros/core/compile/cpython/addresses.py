@@ -1,7 +1,7 @@
 # Copyright 2026 The screw_dynamics_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Where compiled kernels are, in tables that entry points read at each call."""
+"""Tables of the addresses of compiled kernels, which entry points read at each call."""
 
 from __future__ import annotations
 
@@ -12,18 +12,17 @@ from screw_dynamics_ros.core.compile.cpython.writer import EntryWriter
 
 
 class Addresses:
-    """Where the kernels of a function are, by the values of its string options.
+    """Addresses of the kernels of a function, by the values of its string options.
 
-    `only` serves calls without options, `by_first[a]` those with one, `by_second[b][a]` those with
-    two; the last option may be left at its default. Addresses may be added while entry points use
-    the tables.
+    `only` is for calls without options, `by_first[a]` for one option, `by_second[b][a]` for two.
+    The last option can be omitted. Addresses can be added while entry points use the tables.
 
     Parameters
     ----------
     options : int
-        How many string options there are: 0, 1 or 2.
+        Number of string options: 0, 1 or 2.
     default : str, optional
-        Stands for the last option where it is not given.
+        Default of the last option.
     """
 
     def __init__(self, options: int = 0, default: str | None = None) -> None:
@@ -43,9 +42,10 @@ class Addresses:
                 self.only.value = address
 
     def write_look_up(self, w: EntryWriter, first: int, otherwise: str, name: str) -> str:
-        """Write and return the address for the arguments; `name` begins the names of blocks.
+        """Write the look-up of the address for the arguments, and return its name.
 
-        The options are those from number `first` on. Go to block `otherwise` if there is none.
+        `first` is the index of the first option, `name` the prefix of the basic blocks. The code
+        branches to block `otherwise` without an address.
         """
         fewest = first + self.options - (self.default is not None)
         w.unless(w.compare('sge', '%nargs', fewest), otherwise, f'{name}_enough')

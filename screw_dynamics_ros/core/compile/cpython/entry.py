@@ -3,12 +3,12 @@
 
 """Python callables, written in LLVM IR, that pass arrays to a compiled kernel.
 
-A call through ctypes costs more than a whole inverse dynamics. An entry point here is a builtin
-function (METH_FASTCALL) that looks at its arguments through the public array struct, as NumPy's
-macros do in any compiled extension: if all are C-contiguous float64 arrays of the right shape it
-allocates the result, an array or a tuple of arrays, or takes what the keyword `out` names, and
-calls the kernel, 0.1 us in all. Stacks go to `stacks`, which all entry points share. Everything
-else (lists, other keywords, wrong shapes) goes to a Python function, which computes or raises.
+A call through ctypes takes longer than an inverse dynamics. An entry point here is a builtin
+function (METH_FASTCALL) that reads its arguments through the public array struct, as NumPy's macros
+do in any compiled extension. If all are C-contiguous float64 arrays of the right shape, it
+allocates the result (an array or a tuple of arrays) or uses the keyword `out`, and calls the
+kernel: 0.1 us in total. Stacks go to `stacks`, which all entry points share. Everything else
+(lists, other keywords, wrong shapes) goes to a Python function, which computes or raises.
 """
 
 from __future__ import annotations
@@ -62,18 +62,18 @@ def entry_ir(
     Parameters
     ----------
     kernel : int or Addresses
-        Address of `void kernel(double*, ...)`: the arguments, then the results. `Addresses` choose
-        it by string arguments after the arrays, and may not have it yet.
+        Address of `void kernel(double*, ...)`: the arguments, then the results. `Addresses` select
+        it by string arguments after the arrays, and may not contain it yet.
     arguments : sequence of shapes
-        Shapes of the array arguments; an int is the address of an array (3,) passed to the kernel
-        without being an argument, unless the keyword `gravity` is given.
+        Shapes of the array arguments. An int is the address of an array (3,) that is passed to the
+        kernel without being an argument, unless the keyword `gravity` is given.
     result : tuple of int, tuple of shapes, or list of shapes
-        Shape of the array to return, () for a float; several: a tuple of arrays is returned. A
-        list: these arrays are further arguments, to be written into, and None is returned.
+        A shape: an array is returned, or a float for (). A tuple of shapes: a tuple of arrays is
+        returned. A list of shapes: further arguments are written in place, and None is returned.
     fallback : callable
-        Called when an argument does not fit; a bound method or a partial function.
+        Called if an argument does not match; a bound method or a partial function.
     stacks : StackTable, optional
-        What is called for stacks of the arguments. With it the function has the keyword `out`.
+        Called for stacks of the arguments. With it the function has the keyword `out`.
     """
     w = EntryWriter(native.opaque_pointers())
     out, gravity = w.words(1), w.words(1)
@@ -132,7 +132,7 @@ def entry_ir(
 
 
 def _fixed(w: EntryWriter, address: int, gravity: str) -> str:
-    """Return the data address of the array that the keyword `gravity` names, or a fixed one."""
+    """Return the data address of the array in the keyword `gravity`, or a fixed one."""
     given, before = w.read('i64', gravity), w.block
     w.do(f'br i1 {w.compare("eq", given, 0)}, label %fixed, label %gravity')
     w.label('gravity')
@@ -151,9 +151,9 @@ def _write_call(
     result: Result,
     out: str,
 ) -> None:
-    """Write the call of the kernel with arrays for the results, and the end.
+    """Write the call of the kernel with arrays for the results, and the return.
 
-    `inputs` are data addresses and how many numbers are there, `targets` those to be written into.
+    `inputs` are data addresses and numbers of elements, `targets` the addresses of outputs.
     """
     api = c_api()
     data = [place for place, _ in inputs] + targets
@@ -188,8 +188,8 @@ def _results(
 ) -> tuple[str, list[str]]:
     """Return the array or the tuple of arrays for the results, and the addresses of their data.
 
-    They are new unless `out` is no 0. Leaves for `%other` if those do not fit, or if they have
-    memory in common with an input or one another.
+    They are new if `out` is 0. Branches to `%other` if given arrays do not match, or share memory
+    with an input or with one another.
     """
     api = c_api()
     w.unless(w.compare('eq', out, 0), 'given', 'new')
@@ -227,7 +227,7 @@ def _results(
 
 
 def _require_apart(w: EntryWriter, arrays: Sequence[tuple[str, int]], block: str) -> None:
-    """Leave for `%other` if the last one has memory in common with one before it."""
+    """Branch to `%other` if the last array shares memory with one before it."""
     ends = [w(f'add i64 {place}, {8 * numbers}') for place, numbers in arrays]
     for k, (place, _) in enumerate(arrays[:-1]):
         before = w.compare('sle', ends[k], arrays[-1][0])
@@ -253,17 +253,17 @@ def _write_stacks(w: EntryWriter, stacks: StackTable, count: int) -> None:
 
 
 class _Code:
-    """What a builtin function needs to live: it is the function's `__self__`.
+    """Owner of the code and data of a builtin function, as its `__self__`.
 
-    It refers to nothing that could refer back to the function, so that the garbage collector never
-    takes it apart before the function.
+    It holds no reference to anything that could refer back to the function, so that the garbage
+    collector never clears it before the function.
     """
 
     def __init__(
         self, name: str, doc: str, ir: str, fallback: Callable[..., Any], kept: tuple[Any, ...]
     ) -> None:
         self.kept, self.owner = kept, getattr(fallback, '__self__', None)
-        code = native.emitted(ir, opt=0)  # a third of the time, and calls take 2 ns more
+        code = native.emitted(ir, opt=0)  # compiles in a third of the time; calls take 2 ns more
         self.library = native.Library(native.joined([code]))
         self.definition = _MethodDef(
             name.encode(),
@@ -273,7 +273,7 @@ class _Code:
         )
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Pickle a builtin function as the method of its owner that it stands for."""
+        """Pickle a builtin function as the method that it implements."""
         if self.owner is None:
             raise TypeError('compiled code cannot be pickled')
         return itself, (self.owner,)

@@ -1,10 +1,10 @@
 # Copyright 2026 The screw_dynamics_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""What compiled code has to know of CPython and NumPy: where objects hold what, C functions.
+"""Object layouts and C functions of CPython and NumPy that compiled code uses.
 
-Only what their C API makes public, or its inline functions and macros use, is relied on; it is
-verified before anything is built on it.
+Only the public C API, and layouts on which its inline functions and macros rely, are used. They are
+verified at first use.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ PYARRAY_EMPTY = 184  # index in NumPy's C API table, the same in NumPy 1 and 2
 C_CONTIGUOUS_AND_ALIGNED, WRITEABLE = 0x0101, 0x0400
 
 # PyArrayObject: the object header, then data, nd, dimensions, strides, base, descr, flags.
-HEADER = object.__basicsize__  # longer where Python runs without the GIL
+HEADER = object.__basicsize__  # longer in free-threaded Python
 TYPE, DATA, ND, DIMENSIONS, DESCR, FLAGS = (
     HEADER - 8,
     HEADER,
@@ -33,9 +33,9 @@ TYPE, DATA, ND, DIMENSIONS, DESCR, FLAGS = (
     HEADER + 48,
 )
 
-# PyTupleObject: the object header, then the number of items, what some versions keep, the items.
+# PyTupleObject: the object header, the number of items, fields of some versions, the items.
 TUPLE_SIZE, TUPLE_ITEMS = HEADER, tuple.__basicsize__
-#: Keywords of calls; they are compared by address, as CPython interns those written in a program.
+#: Keywords of calls, compared by address: CPython interns keywords in source code.
 OUT, GRAVITY = sys.intern('out'), sys.intern('gravity')
 
 
@@ -68,7 +68,7 @@ def c_api() -> Mapping[str, int]:
 
 
 def vectorcall(function: Callable[..., Any]) -> int:
-    """Return the address behind a callable, found as the inline PyVectorcall_Function does.
+    """Return the vectorcall address of a callable, as the inline PyVectorcall_Function does.
 
     `PyObject_Vectorcall` itself is not exported by CPython 3.10.
     """
@@ -82,15 +82,15 @@ def vectorcall(function: Callable[..., Any]) -> int:
 
 @cache
 def is_usable() -> bool:
-    """Return whether this Python and this NumPy have the layout that entry points rely on.
+    """Return whether this Python and this NumPy have the layout that entry points require.
 
-    Tried once, by reading an array that is known and making another one. If it fails, that is
-    logged, and functions are called through Python from then on: slower, with the same results.
+    Tested once by reading a known array and creating another one. A failure is logged, and
+    functions are then called through Python: slower, with the same results.
     """
     fault = layout_fault()
     if fault:
         logging.getLogger('screw_dynamics_ros').warning(
-            'compiled functions are called by the slower Python method: %s (Python %s, NumPy %s)',
+            'compiled functions are called through Python (slower): %s (Python %s, NumPy %s)',
             fault,
             platform.python_version(),
             np.__version__,
@@ -99,7 +99,7 @@ def is_usable() -> bool:
 
 
 def layout_fault() -> str:
-    """Return what is not as entry points expect it, '' if nothing is."""
+    """Return the difference from the expected layout, '' without one."""
     sample = np.zeros((2, 3))
     expected = {
         'type': (ctypes.c_ssize_t, TYPE, id(np.ndarray)),
@@ -126,10 +126,10 @@ def layout_fault() -> str:
         make = ctypes.PYFUNCTYPE(
             ctypes.py_object, ctypes.c_int, ctypes.c_void_p, ctypes.py_object, ctypes.c_int
         )(c_api()['PyArray_Empty'])
-        ctypes.pythonapi.Py_IncRef(ctypes.py_object(np.dtype(np.float64)))  # it takes one
+        ctypes.pythonapi.Py_IncRef(ctypes.py_object(np.dtype(np.float64)))  # steals a reference
         made = make(2, (ctypes.c_ssize_t * 2)(2, 3), np.dtype(np.float64), 0)
         vectorcall(sample.sum)
-    except Exception as error:  # of whatever kind: there is another way
+    except Exception as error:  # any failure: calls through Python remain
         return f'{type(error).__name__}: {error}'
     if type(made) is not np.ndarray or made.shape != (2, 3) or made.dtype != np.float64:
         return 'NumPy makes other arrays than expected'

@@ -3,11 +3,11 @@
 
 """Calls with stacks of samples: one compiled function checks arguments for all entry points.
 
-It takes arrays (N, size), or (size,) for what is the same in all samples, the keywords `out`, and
-`gravity` of functions that have it; allocates the results, and calls a kernel of `stack_loop`. What
-a function expects stands in its `StackTable`. It returns `NOT_A_STACK` for what it does not handle:
-other types and layouts, outputs that share memory with something else, stacks that threads should
-share. While it computes for long, other Python threads run.
+It accepts arrays (N, size), or (size,) for inputs that are equal for all samples, and the keywords
+`out` and, if the function has it, `gravity`. It allocates the results and calls a kernel of
+`stack_loop`. The `StackTable` of a function describes its arguments. `NOT_A_STACK` is returned for
+unsupported cases: other types and layouts, outputs that share memory with other arrays, and stacks
+for several threads. During long computations it releases the GIL.
 """
 
 from __future__ import annotations
@@ -39,26 +39,26 @@ _compiling = threading.Lock()
 NOT_A_STACK = 1  # returned instead of the address of an object
 MOST_ARRAYS, MOST_AXES, MOST_FIXED = 64, 4, 8
 
-# Numbers of 64 bits in a table: what it begins with, then four for each input, eight per output.
+# 64-bit numbers in a table: a header, then four for each input and eight for each output.
 FUNCTION, INPUTS, OUTPUTS, UNPACKED, HAS_GRAVITY, FIRST = 0, 8, 16, 24, 32, 40
 SIZE, FIXED, UNIFORM, INPUT = 0, 8, 16, 32
 AXES, LENGTHS, BYTES, OUTPUT = 0, 8, 8 + 8 * MOST_AXES, 64
 
 
 class StackTable:
-    """What a function expects of stacks, and where its kernels are once they are compiled.
+    """Arguments of a function for stacks, and addresses of its compiled kernels.
 
     Parameters
     ----------
     inputs : sequence of (size, address)
-        An address is that of an input that is no argument, unless the keyword `gravity` is given;
-        0 for others.
+        An address other than 0 is that of an input which is not an argument, but can be replaced by
+        the keyword `gravity`.
     uniform : sequence of bool
-        Which inputs are (size,) always.
+        Which inputs always have shape (size,).
     shapes : sequence of shapes
-        Of the outputs for one sample.
+        Shapes of the outputs for one sample.
     unpacked : bool
-        Whether a single output is returned as it is, and not in a tuple.
+        Whether a single output is returned as array instead of a tuple.
     options : int
     default : str, optional
         As in `Addresses`.
@@ -87,7 +87,7 @@ class StackTable:
 
     @staticmethod
     def fits(inputs: Sequence[tuple[int, int]], shapes: Sequence[Shape]) -> bool:
-        """Return whether the tables of the compiled function are long enough."""
+        """Return whether the compiled function supports so many inputs, outputs and axes."""
         return (
             len(inputs) + len(shapes) <= MOST_ARRAYS
             and all(len(shape) <= MOST_AXES for shape in shapes)
@@ -103,9 +103,9 @@ class StackTable:
     ) -> None:
         """Register a kernel of `stack_loop` for some options.
 
-        `limits` are the samples of the longest stack that it is called for, of the longest one
-        during which no other Python threads run, and of the longest one whose results are arrays
-        of NumPy's; `new` makes those of longer ones. It keeps the kernel loaded.
+        `limits` are three numbers of samples: the longest stack for which it is called, the longest
+        for which it keeps the GIL, and the longest whose results NumPy allocates; `new` allocates
+        those of longer stacks. `kernel` stays loaded.
         """
         unpacked = bool(self._words[UNPACKED // 8])
 
@@ -120,7 +120,7 @@ class StackTable:
 
 
 def elements(shape: Shape) -> int:
-    """Return how many numbers an array of a shape has."""
+    """Return the number of elements of an array with this shape."""
     count = 1
     for n in shape:
         count *= n
@@ -128,14 +128,14 @@ def elements(shape: Shape) -> int:
 
 
 def stack_function() -> int:
-    """Return the address of the compiled function; it is compiled when first asked for."""
-    with _compiling:  # a second one would be unloaded while tables have its address
+    """Return the address of the compiled function; it is compiled on first use."""
+    with _compiling:  # only once: tables contain its address
         return _library().address('stacks')
 
 
 @cache
 def _library() -> native.Library:
-    code = native.emitted(stacks_ir(), opt=0)  # a fourth of the time, and calls take 25 ns more
+    code = native.emitted(stacks_ir(), opt=0)  # compiles in a quarter of the time; +25 ns per call
     return native.Library(native.joined([code]))
 
 
@@ -184,9 +184,9 @@ def stacks_ir() -> str:
 
 
 def read_keywords(w: EntryWriter, out: str, gravity: str, has_gravity: str) -> None:
-    """Write the values of the keywords to `out` and `gravity`, 0 for those not given or None.
+    """Write the values of the keywords to `out` and `gravity`, 0 if missing or None.
 
-    Leaves for `%other` if there are others; the block `positional` follows.
+    Branches to `%other` for other keywords; the block `positional` follows.
     """
     w.write(0, out)
     w.write(0, gravity)
@@ -214,14 +214,14 @@ def _read_input(
     fixed: str,
     place: tuple[str, str],
 ) -> None:
-    """Write the checks of one input; its address and the bytes between its samples to `place`."""
+    """Write the checks of one input; store its address and sample stride [bytes] at `place`."""
     size, address = w.read('i64', item, SIZE), w.read('i64', item, FIXED)
     replaced = w.read('i64', gravity)
     data, step = place
     is_fixed = w.compare('ne', address, 0)
     kept = w.compare('eq', replaced, 0)
     w.unless(w(f'and i1 {is_fixed}, {kept}'), 'given', 'kept')
-    with w.loop('number', size) as k:  # others may change it while the kernel runs
+    with w.loop('number', size) as k:  # a copy: other threads may change it during the call
         w.write(w.read('i64', w.element(address, k)), w.element(fixed, k))
     w.write(fixed, data)
     w.write(0, step)
@@ -264,7 +264,7 @@ def _outputs(
     sizes: str,
     lengths: str,
 ) -> None:
-    """Write the checks of arrays given for the outputs, or new ones, to `result`."""
+    """Write the checks of given output arrays, or the allocation of new ones, to `result`."""
     inputs, count = w.read('i64', '%table', INPUTS), w.read('i64', '%table', OUTPUTS)
     unpacked = w.compare('ne', w.read('i64', '%table', UNPACKED), 0)
 
@@ -276,7 +276,7 @@ def _outputs(
         w.write(size, w.element(sizes, place))
 
     def item_of(k: str, place: str, target: str) -> str:
-        """Return an array of a tuple at `target`, or the only one, which is at `place`."""
+        """Return an array of the tuple at `target`, or the single array at `place`."""
         of_tuple = w(f'add i64 {w.element(target, k)}, {TUPLE_ITEMS}')
         return w.read('i64', w.select(unpacked, place, of_tuple))
 
@@ -319,7 +319,7 @@ def _outputs(
         held = w.read('i64', result)
         w.call(
             'i32', c_api()['PyTuple_SetItem'], ('i64', held), ('i64', k), ('i64', array)
-        )  # takes the reference
+        )  # steals the reference
         w.go_to('output_registered')
         w.label('output_alone')
         w.write(array, result)
@@ -351,7 +351,7 @@ def _outputs(
 
 
 def _check_output(w: EntryWriter, item: str, samples: str, array: str) -> None:
-    """Leave for `%other` unless it is a writeable array of the right shape."""
+    """Branch to `%other` unless it is a writeable array of the right shape."""
     w.require_floats(array, 'target', True)
     axes = w.read('i64', item, AXES)
     found = w(f'sext i32 {w.read("i32", array, ND)} to i64')
@@ -367,7 +367,7 @@ def _check_output(w: EntryWriter, item: str, samples: str, array: str) -> None:
 def _check_apart(
     w: EntryWriter, place: str, samples: str, addresses: str, steps: str, sizes: str
 ) -> None:
-    """Leave for `%other` if an output has memory in common with an array before it."""
+    """Branch to `%other` if an output shares memory with an array before it."""
 
     def extent(k: str) -> tuple[str, str]:
         start = w.read('i64', w.element(addresses, k))

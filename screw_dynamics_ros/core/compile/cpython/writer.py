@@ -1,7 +1,7 @@
 # Copyright 2026 The screw_dynamics_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""A writer for code in front of kernels: C-like, on integers that are addresses of objects."""
+"""Writer of LLVM IR for entry points: C-like code on integers that are addresses of objects."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class EntryWriter(Writer):
     globals : list of str
         Lines before the function.
     block : str
-        The basic block that is being written.
+        The current basic block.
     """
 
     def __init__(self, opaque_pointers: bool) -> None:
@@ -43,11 +43,11 @@ class EntryWriter(Writer):
         self.block = 'entry'
 
     def words(self, count: int) -> str:
-        """Return the address of memory for so many numbers of 64 bits; to be called first."""
+        """Return the address of memory for `count` 64-bit numbers; to be called first."""
         return self(f'ptrtoint {self.pointer("i64")} {self(f"alloca i64, i64 {count}")} to i64')
 
     def element(self, address: str, index: str, size: int = 8) -> str:
-        """Return the address of number `index` of those of `size` bytes at an address."""
+        """Return the address of element `index` of an array with elements of `size` bytes."""
         return self(f'add i64 {address}, {self(f"mul i64 {index}, {size}")}')
 
     def read(self, type_: str, address: str, offset: int = 0) -> str:
@@ -57,7 +57,7 @@ class EntryWriter(Writer):
         return self(f'load {type_}, {self.pointer(type_)} {pointer}')
 
     def write(self, value: int | str, address: str, offset: int = 0) -> None:
-        """Store a number of 64 bits `offset` bytes after an address."""
+        """Store a 64-bit number `offset` bytes after an address."""
         at = self(f'add i64 {address}, {offset}')
         pointer = self(f'inttoptr i64 {at} to {self.pointer("i64")}')
         self.do(f'store i64 {value}, {self.pointer("i64")} {pointer}')
@@ -82,16 +82,16 @@ class EntryWriter(Writer):
         self.do(f'br label %{block}')
 
     def select(self, condition: str, value: int | str, otherwise: int | str) -> str:
-        """Return one of two numbers of 64 bits."""
+        """Return one of two 64-bit numbers."""
         return self(f'select i1 {condition}, i64 {value}, i64 {otherwise}')
 
     def compare(self, how: str, a: int | str, b: int | str) -> str:
-        """Return whether two numbers of 64 bits are related so: eq, ne, slt, sle, sgt, sge."""
+        """Return the comparison `how` of two 64-bit numbers: eq, ne, slt, sle, sgt or sge."""
         return self(f'icmp {how} i64 {a}, {b}')
 
     @contextmanager
     def loop(self, name: str, count: int | str) -> Iterator[str]:
-        """Repeat what is written meanwhile for 0 to `count` - 1; blocks are called `name`_..."""
+        """Write a loop from 0 to `count` - 1 around the `with` body; `name` prefixes its blocks."""
         before, k = self.block, f'%{name}'
         self.go_to(f'{name}_head')
         self.label(f'{name}_head')
@@ -105,16 +105,16 @@ class EntryWriter(Writer):
         self.label(f'{name}_done')
 
     def unless(self, condition: str, target: str, otherwise: str) -> None:
-        """Go on in a new block `otherwise` if `condition` holds, at `target` if not."""
+        """Branch to `target` unless `condition` holds; otherwise continue in a new block."""
         self.do(f'br i1 {condition}, label %{otherwise}, label %{target}')
         self.label(otherwise)
 
     def require_equal(self, type_: str, value: str, wanted: int, block: str) -> None:
-        """Leave for `%other` unless `value` is the wanted one."""
+        """Branch to `%other` unless `value` equals `wanted`."""
         self.unless(self(f'icmp eq {type_} {value}, {wanted}'), 'other', block)
 
     def require_floats(self, address: str, block: str, written: bool) -> None:
-        """Leave for `%other` unless an object is a C-contiguous float64 array."""
+        """Branch to `%other` unless an object is a C-contiguous float64 array."""
         wanted = C_CONTIGUOUS_AND_ALIGNED | (WRITEABLE if written else 0)
         self.require_equal('i64', self.read('i64', address, TYPE), id(np.ndarray), f'{block}_array')
         self.require_equal(
@@ -124,7 +124,7 @@ class EntryWriter(Writer):
         self.require_equal('i32', flags, wanted, f'{block}_plain')
 
     def data_of_array(self, address: str, shape: Shape, block: str, written: bool) -> str:
-        """Return the data address of a float64 array of `shape`; leave for `%other` if not."""
+        """Return the data address of a float64 array of `shape`; branch to `%other` otherwise."""
         self.require_floats(address, block, written)
         self.require_equal('i32', self.read('i32', address, ND), len(shape), f'{block}_axes')
         for axis, size in enumerate(shape):
@@ -135,9 +135,9 @@ class EntryWriter(Writer):
         return self.read('i64', address, DATA)
 
     def empty(self, axes: int | str, dimensions: str) -> tuple[str, str]:
-        """Allocate a float64 array; return its address and whether that is not NULL."""
+        """Allocate a float64 array; return its address, and whether that is not NULL."""
         float64 = id(np.dtype(np.float64))
-        self.call('void', c_api()['Py_IncRef'], ('i64', float64))  # PyArray_Empty takes it
+        self.call('void', c_api()['Py_IncRef'], ('i64', float64))  # PyArray_Empty steals it
         array = self.call(
             'i64',
             c_api()['PyArray_Empty'],
@@ -149,7 +149,7 @@ class EntryWriter(Writer):
         return array, self.compare('ne', array, 0)
 
     def new_array(self, shape: Shape) -> tuple[str, str]:
-        """Allocate a float64 array of a shape that is known; return as `empty` does."""
+        """Allocate a float64 array of constant shape; return as `empty` does."""
         dimensions = f'[{len(shape)} x i64]'
         name = f'@shape{len(self.globals)}'
         sizes = ', '.join(f'i64 {n}' for n in shape)
@@ -157,9 +157,9 @@ class EntryWriter(Writer):
         return self.empty(len(shape), self(f'ptrtoint {self.pointer(dimensions)} {name} to i64'))
 
     def new_tuple(self, shapes: Sequence[Shape]) -> tuple[str, list[str]]:
-        """Allocate a tuple of new arrays; return its address and theirs.
+        """Allocate a tuple of new arrays; return its address and those of the arrays.
 
-        Leaves for `%no_memory`, or `%no_array` if the tuple is already there.
+        Branches to `%no_memory` without memory, or to `%no_array` if the tuple already exists.
         """
         api, arrays = c_api(), []
         result = self.call('i64', api['PyTuple_New'], ('i64', len(shapes)))
@@ -169,6 +169,6 @@ class EntryWriter(Writer):
             self.unless(there, 'no_array', f'array{k}')
             self.call(
                 'i32', api['PyTuple_SetItem'], ('i64', result), ('i64', k), ('i64', array)
-            )  # takes the reference
+            )  # steals the reference
             arrays.append(array)
         return result, arrays

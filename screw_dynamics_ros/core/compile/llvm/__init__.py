@@ -1,4 +1,4 @@
 # Copyright 2026 The screw_dynamics_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Machine code of programs, by LLVM IR and llvmlite."""
+"""Machine code of programs, generated through LLVM IR and llvmlite."""

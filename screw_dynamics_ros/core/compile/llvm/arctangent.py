@@ -9,7 +9,7 @@ from functools import cache
 
 from screw_dynamics_ros.core.compile.llvm.writer import Writer, constant, vector_type
 
-# Coefficients of fdlibm's arctangent on [-7/16, 7/16] (error below one unit in the last place).
+# Coefficients of fdlibm's arctangent on [-7/16, 7/16] (error below 1 ulp).
 COEFFICIENTS = (
     3.33333333333329318027e-01,
     -1.99999999998764832476e-01,
@@ -30,11 +30,11 @@ QUARTER = (0.7853981633974483, 3.061616997868383e-17)
 
 @cache
 def arctangent_function(lanes: int, opaque: bool) -> str:
-    """Return IR of `@arctangent(y, x)`: angles in [-pi, pi] to about one last digit, no branches.
+    """Return IR of `@arctangent(y, x)`: angles in [-pi, pi], error about 1 ulp, without branches.
 
-    The smaller of |x| and |y| is divided by the larger; above tan(pi/8) the difference of the two
-    angles from pi/4 is taken. The angle of the origin is 0 or pi, by the sign of x, as in C. NaN
-    stays NaN; the angle is NaN if both are infinite.
+    The smaller of |x| and |y| is divided by the larger. If the quotient exceeds tan(pi/8), its
+    angle is computed relative to pi/4. The angle of the origin is 0 or pi, depending on the sign of
+    x, as in C. NaN stays NaN; the angle is NaN if both are infinite.
     """
     w = Writer(opaque)
     T, L, B = vector_type(lanes), vector_type(lanes, 'i64'), vector_type(lanes, 'i1')
@@ -67,7 +67,7 @@ def arctangent_function(lanes: int, opaque: bool) -> str:
         """Return `quarters` pi/4 minus the angle where the condition holds."""
         other = w(f'fsub {T} {c(quarters * QUARTER[0])}, {r}')
         rest = w(f'fsub {T} {c(quarters * QUARTER[1])}, {correction}')
-        # what `other` lost of r by rounding
+        # rounding error of `other`
         lost = w(f'fsub {T} {w(f"fsub {T} {c(quarters * QUARTER[0])}, {other}")}, {r}')
         return (
             select(condition, other, r),

@@ -3,9 +3,9 @@
 
 """A process that compiles modules of IR, started by `compilers.compile_code` for long programs.
 
-It is run as a file, so that it imports nothing but llvmlite and `pipes`. The first line it reads
-holds settings as JSON; then come modules, and their object files go back, each after its length in
-eight bytes.
+It is run as a file, so that it imports nothing but llvmlite and `pipes`. The first line of its
+input has settings as JSON, followed by modules; it returns their object files. Each is preceded by
+its length in eight bytes.
 """
 
 from __future__ import annotations
@@ -18,11 +18,11 @@ from threading import Timer
 
 from screw_dynamics_ros.pipes import receive, send
 
-PATIENCE = 5.0  # s, for the next module
+PATIENCE = 5.0  # s to wait for the next module
 
 
 def serve() -> None:
-    """Compile until the input ends, or nothing comes for a while."""
+    """Compile until the input ends, or no module arrives for `PATIENCE`."""
     from llvmlite import binding
 
     settings = json.loads(sys.stdin.buffer.readline())

@@ -1,7 +1,7 @@
 # Copyright 2026 The screw_dynamics_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Compile long programs in several processes in parallel, while they are printed."""
+"""Parallel compilation of long programs in several processes, while their IR is generated."""
 
 from __future__ import annotations
 
@@ -20,20 +20,19 @@ from screw_dynamics_ros.core.compile.llvm import compiler_process, native
 from screw_dynamics_ros.core.compile.sources import PACKAGE
 from screw_dynamics_ros.pipes import close_pipes, receive, send
 
-#: Of processes that compile programs for one sample: plain register allocation and no second
-#: scheduling. The programs, which are fetched instruction by instruction once per call, run as
-#: fast. Stacks of long programs would take twice the time. LLVM has such options for a whole
-#: process only.
+#: Options of processes that compile programs for one sample: basic register allocation and no
+#: second scheduling. Each instruction of these programs is fetched once per call, so they run as
+#: fast; stacks of long programs would take twice the time. LLVM has such options only per process.
 OPTIONS = ('-regalloc=basic', '-enable-misched=false')
-#: Level of the code generator beside these options: with them, a third of the time that level 2
-#: takes without, and the same bits. Level 0 would round differently, without fused multiply-add.
+#: Level of the code generator with these options: a third of the time of level 2 without them, and
+#: the same results. Level 0 would round differently, because it has no fused multiply-add.
 OPT = 1
 
 
 class Compilers:
     """Processes that compile modules in parallel; the current one if none can be started.
 
-    They end after some time without work, and are started again.
+    They end after some idle time, and are started again when needed.
     """
 
     def __init__(self, count: int, options: tuple[str, ...] = OPTIONS) -> None:
@@ -43,7 +42,7 @@ class Compilers:
             self._idle.put(None)
 
     def start(self) -> None:
-        """Start those processes that do not run."""
+        """Start the processes that are not running."""
         for _ in range(self._idle.qsize()):
             with suppress(Empty):
                 self._idle.put(running(self._idle.get_nowait(), self._options))
@@ -74,13 +73,13 @@ class Compilers:
 
 @cache
 def shared(options: tuple[str, ...] = OPTIONS) -> Compilers:
-    """Return the compilers of this process with some options, one for each processor."""
+    """Return the shared compilers with these options, one for each processor."""
     result = Compilers(native.worker_count(), options)
     atexit.register(result.stop)
     return result
 
 
-if hasattr(os, 'register_at_fork'):  # a fork must not talk to the same processes
+if hasattr(os, 'register_at_fork'):  # a forked process must not share the pipes
     os.register_at_fork(after_in_child=shared.cache_clear)
 
 
@@ -96,7 +95,7 @@ def end(process: subprocess.Popen[bytes] | None) -> None:
 def running(
     process: subprocess.Popen[bytes] | None, options: tuple[str, ...]
 ) -> subprocess.Popen[bytes] | None:
-    """Return a process that still runs, or else a new one; None if there cannot be one."""
+    """Return a running process, otherwise a new one; None if none can be started."""
     if process is not None and process.poll() is None:
         return process
     end(process)
@@ -112,7 +111,7 @@ def running(
         )
         if process.stdin:
             process.stdin.write(f'{settings}\n'.encode())  # sent with the first module
-    except (OSError, ValueError, TypeError):  # no such file, or no name of one
+    except (OSError, ValueError, TypeError):  # `sys.executable` is missing or None
         return None
     return process
 
@@ -120,10 +119,9 @@ def running(
 def compile_code(
     modules: Iterable[str], long: bool = False, options: tuple[str, ...] = OPTIONS
 ) -> bytes:
-    """Return the machine code of modules of IR that belong together, for `Library`.
+    """Return the machine code of the IR modules of one program, for `Library`.
 
-    Those of a long program are compiled in other processes with some options, while more are
-    written.
+    Modules of a long program are compiled in other processes while further ones are generated.
     """
     if not long:
         return native.joined(map(native.emitted, modules))

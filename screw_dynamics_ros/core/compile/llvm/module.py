@@ -3,15 +3,15 @@
 
 """Print a straight-line program as LLVM IR text.
 
-Two forms come from the same program. `scalar_kernel` computes one sample. `stack_kernel` computes
-a stack of samples, `lanes` at a time: every value is a SIMD vector, rows are transposed on the way
-in and out. Sine and cosine are computed for all joint angles at once, as vector polynomials, before
-everything else. A long program is cut into several functions, because a compiler's work grows
-faster than the length of a function; what one function hands to the next goes through a workspace.
+There are two forms of a program. `scalar_kernel` computes one sample. `stack_kernel` computes a
+stack of samples, `lanes` at a time: every value is a SIMD vector, and rows of inputs and outputs
+are transposed. Sine and cosine are computed for all joint angles at once, as vector polynomials,
+before everything else. A long program is divided into several functions, because compile time grows
+faster than the length of a function; values used by several functions are stored in a workspace.
 
 The text is valid for LLVM with typed pointers (up to 14) and opaque ones (from 15). It is compiled
-without any optimization pass: the recording has already folded, shared and dropped what a pass
-would find.
+without optimization passes: the recording has already folded constants, shared common
+subexpressions and removed dead code.
 """
 
 from __future__ import annotations
@@ -61,14 +61,14 @@ INSTRUCTIONS = {
 
 VECTORS = frozenset({'pack', 'splat', 'vadd', 'vsub', 'vmul', 'vneg'})
 
-PACK = 4  # elements of a matrix that one sample computes at once
-#: Joints whose sine and cosine one sample computes at once. Not eight: next to instructions of 512
-#: bits Intel's processors run all others at half their rate, and a sample takes up to 2.4 times as
+PACK = 4  # elements of a matrix that are computed at once for one sample
+#: Joints whose sine and cosine are computed at once for one sample. Not eight: next to 512-bit
+#: instructions, Intel processors run all others at half rate, and a sample takes up to 2.4 times as
 #: long.
 SINCOS_LANES = 4
-MANY_ZEROS = 32  # structural zeros from which an output is cleared as a whole
-#: Operations of the longest function, for one sample and for stacks, which are slowed down by what
-#: one function hands to the next; and of those that a longer program is cut into.
+MANY_ZEROS = 32  # structural zeros from which a whole output is cleared first
+#: Largest number of operations of a function, for one sample and for stacks, which become slower by
+#: transfers through the workspace; and that of the pieces of longer programs.
 LONGEST_FUNCTION, PIECE = (1500, 12_000), 400
 MODULE = 3000  # lines of functions that are compiled together
 
@@ -76,7 +76,7 @@ MODULE = 3000  # lines of functions that are compiled together
 def scalar_kernel(program: Program, name: str, opaque: bool) -> Iterator[str]:
     """Yield IR of `void name(double* input0, ..., double* output0, ...)` for one sample.
 
-    It comes in modules that belong together; the last one holds the function `name`.
+    The IR consists of several modules; the last one has the function `name`.
     """
     yield from _Kernel(packed(chained(program), PACK), 1, opaque).modules(name)
 
@@ -86,8 +86,8 @@ def stack_kernel(
 ) -> Iterator[str]:
     """Yield IR of `name` and `name_shared` of `stack_loop`, which compute stacks of samples.
 
-    Rows of inputs and outputs are C-ordered, wherever they are. The `uniform` inputs are the same
-    for all samples: only the first row of a tile is read.
+    Rows of inputs and outputs are contiguous and may be at any address. The `uniform` inputs are
+    equal for all samples: only the first row of a tile is read.
     """
     kernel = _Kernel(chained(program), lanes, opaque, uniform)
     sizes = [len(elements) for _, elements in program.outputs]
@@ -102,17 +102,17 @@ def is_zero(element: Element) -> bool:
 
 @dataclass
 class _Part(Part):
-    """With the place of its sines and cosines."""
+    """A part with the location of its sines and cosines."""
 
-    place: int = 0  # where in the workspace the sines start; the cosines follow
+    place: int = 0  # offset of the sines in the workspace; the cosines follow
 
 
 class _Kernel:
     """The functions that compute `lanes` samples.
 
-    A short program takes all parts of its schedule in one function; otherwise each part has a
-    function of its own, and the values it shares with others have places in the workspace. So have
-    those that a stack writes to its outputs.
+    A short program is one function with all parts of its schedule. In a longer one each part is a
+    function, and values shared between parts are stored in the workspace. The output values of a
+    stack are stored there, too.
     """
 
     def __init__(
@@ -131,7 +131,7 @@ class _Kernel:
         if not self.single:
             self.parts = [piece for part in self.parts for piece in self._pieces(part)]
         self.known = {i: k for k, part in enumerate(self.parts) for i in part.operations}
-        self.stored: set[tuple[str, int]] = set()  # places of outputs that are written early
+        self.stored: set[tuple[str, int]] = set()  # elements of outputs that are written early
         self.targets = self._assign_targets() if lanes == 1 else {}
         self.cleared = {
             base: len(elements)
@@ -142,11 +142,11 @@ class _Kernel:
         self.places = self._assign_sines()
         written = [elements for _, elements in program.outputs] if lanes > 1 else []
         self.rows = OutputRows(written, lanes)
-        self.constants: dict[str, int] = {}  # places of those that are outputs, by their bits
+        self.constants: dict[str, int] = {}  # workspace of constant outputs, by their bits
         self._assign_places()
 
     def _pieces(self, part: _Part) -> list[_Part]:
-        """Cut a part into pieces of at most `PIECE` operations."""
+        """Divide a part into pieces of at most `PIECE` operations."""
         count = max(1, -(-len(part.operations) // PIECE))
         edges = [len(part.operations) * k // count for k in range(count + 1)]
         pieces = [_Part(part.operations[a:b], []) for a, b in pairwise(edges)]
@@ -154,9 +154,9 @@ class _Kernel:
         return pieces
 
     def _assign_targets(self) -> dict[int, list[tuple[str, int]]]:
-        """Return the outputs, and the places there, that an operation's result goes to at once.
+        """Return outputs and indices to which the result of each operation is written at once.
 
-        Four lanes of a pack that are neighbors in an output go there together.
+        The four lanes of a pack that are adjacent in an output are written together.
         """
         targets: dict[int, list[tuple[str, int]]] = {}
         for (_, elements), base in zip(self.program.outputs, self._outputs):
@@ -174,17 +174,17 @@ class _Kernel:
         return targets
 
     def _pack_of(self, elements: Sequence[Element]) -> int | None:
-        """Return the operation whose lanes, one after the other, the elements are."""
+        """Return the operation whose lanes in order are the elements, None without one."""
         lanes = [self.program.operations[e] if type(e) is int else () for e in elements]
         wanted = [('lane', k, lanes[0][-1]) for k in range(PACK)]
         return lanes[0][-1] if lanes == wanted else None
 
     def doubles(self, i: int) -> int:
-        """Return how many doubles the result of an operation is."""
+        """Return the number of doubles in the result of an operation."""
         return PACK if self.program.operations[i][0] in VECTORS else self.lanes
 
     def _assign_sines(self) -> dict[int, int]:
-        """Return where in the workspace sines and cosines are, in units of lanes."""
+        """Return the offsets of sines and cosines in the workspace, in units of lanes."""
         group = SINCOS_LANES if self.lanes == 1 else 1
         sine: dict[int, int] = {}
         cosine: dict[int, int] = {}
@@ -200,7 +200,7 @@ class _Kernel:
         }
 
     def _last_reads(self) -> dict[int, int]:
-        """Return values that wait in the workspace, and the part after which nothing reads them."""
+        """Return the values stored in the workspace, and the last part that reads each of them."""
         last: dict[int, int] = {}
         if not self.single:
             for k, part in enumerate(self.parts):
@@ -218,7 +218,7 @@ class _Kernel:
         return last | {e: len(self.parts) for e in self.rows.elements if type(e) is int}
 
     def _assign_places(self) -> None:
-        """Choose where in the workspace values and constants wait, in units of lanes."""
+        """Assign offsets in the workspace to values and constants, in units of lanes."""
         for element in self.rows.elements:
             if isinstance(element, float):
                 self.constants[constant(element)] = self.workspace.take()
@@ -227,7 +227,7 @@ class _Kernel:
             i: k
             for i, k in self._last_reads().items()
             if i not in self.places and (self.lanes > 1 or operations[i][0] != 'input')
-        }  # one sample reads its inputs where they are
+        }  # inputs of one sample are read in place
         begin: list[list[int]] = [[] for _ in range(len(self.parts) + 1)]
         finish: list[list[int]] = [[] for _ in range(len(self.parts) + 1)]
         for i, k in last.items():
@@ -240,9 +240,10 @@ class _Kernel:
                 self.workspace.free(self.places[i], self.doubles(i) // self.lanes)
 
     def modules(self, name: str, linkage: str = '', callers: Sequence[str] = ()) -> Iterator[str]:
-        """Yield the IR: modules with the functions of a long program, last one with `name`.
+        """Yield the IR: modules with the functions of a long program, then one with `name`.
 
-        That calls the others, and the lines of `callers` follow it: functions that call it.
+        The function `name` calls the others. The lines of `callers`, functions that call it,
+        follow.
         """
         w = Writer(self.opaque, prefix='c')
         P = w.pointer('double')
@@ -279,7 +280,7 @@ class _Kernel:
         )
 
     def _module(self, lines: Sequence[str]) -> str:
-        """Return functions with what they call that is no part of the program."""
+        """Return functions together with the library functions that they call."""
         body = '\n'.join(lines)
         T, suffix = vector_type(self.lanes), 'f64' if self.lanes == 1 else f'v{self.lanes}f64'
         others = {
@@ -303,7 +304,7 @@ class _Kernel:
         return SINCOS_LANES if self.lanes == 1 else self.lanes
 
     def _write_part(self, step: _Step, k: int) -> None:
-        """Write part k; the inputs come before the first, the outputs after the last."""
+        """Write part k, preceded by the inputs if it is the first, followed by outputs if last."""
         if k == 0 and self.lanes > 1:
             self._write_inputs(step)
         if k == len(self.parts):
@@ -315,7 +316,7 @@ class _Kernel:
         self._write_sincos(step, self.parts[k])
 
     def _write_inputs(self, step: _Step) -> None:
-        """Load rows of `lanes` samples and turn them into one vector for each element in use."""
+        """Load rows of `lanes` samples and transpose them to one vector for each used element."""
         index = {op[1:]: i for i, op in enumerate(self.program.operations) if op[0] == 'input'}
         for k, (name, size) in enumerate(self.program.inputs):
             if name in self.uniform:
@@ -352,7 +353,7 @@ class _Kernel:
         w.do(f'call void @sincos({P} {sine}, {P} {cosine}, i64 {padded // group})')
 
     def _write_outputs(self, step: _Step) -> None:
-        """Write what is left of the outputs of one sample."""
+        """Write the remaining outputs of one sample."""
         for (_, elements), base in zip(self.program.outputs, self._outputs):
             for i, element in enumerate(elements):
                 done = base in self.cleared and is_zero(element)
@@ -360,7 +361,7 @@ class _Kernel:
                     step.w.store(step.value(element), base, i)
 
     def _place(self, element: Element) -> int:
-        """Return where in the workspace an element of an output is."""
+        """Return the offset of an output element in the workspace."""
         return (
             self.constants[constant(element)]
             if isinstance(element, float)
@@ -369,24 +370,24 @@ class _Kernel:
 
 
 class _Step:
-    """One function while it is written: its lines, and the names its values have in it."""
+    """One function under construction: its lines, and the names of values in it."""
 
     def __init__(self, kernel: _Kernel) -> None:
         self.kernel = kernel
-        windows = {1: WINDOW, 8: VECTOR_WINDOW}  # of narrower vectors, too few would fit in one
+        windows = {1: WINDOW, 8: VECTOR_WINDOW}  # too few vectors of other widths would fit
         self.w = Writer(kernel.opaque, windows.get(kernel.lanes, 0))
         self.names: dict[int, str] = {}
         self._rows: dict[tuple[int, int], str] = {}
 
     def row(self, array: int, sample: int) -> str:
-        """Return the pointer to the numbers of a sample of the tile in an input or output."""
+        """Return the pointer to the row of a sample of the tile in an input or output."""
         if (array, sample) not in self._rows:
             place = array * self.kernel.lanes + sample
             self._rows[array, sample] = self.w.load_pointer(ROWS, place)
         return self._rows[array, sample]
 
     def define(self, i: int, name: str) -> None:
-        """Give operation i a name, and leave its value in the workspace if others need it."""
+        """Name the result of operation i; store it in the workspace if other functions use it."""
         self.names[i] = name
         doubles = self.kernel.doubles(i)
         if i in self.kernel.places:
@@ -395,7 +396,7 @@ class _Step:
             self.w.store(name, base, place, doubles)
 
     def value(self, element: Element) -> str:
-        """Return the name of an element's value, loaded if it was not computed in this function."""
+        """Return the name of a value, loaded if it was computed in another function."""
         kernel = self.kernel
         if isinstance(element, float):
             return constant(element, kernel.lanes)
@@ -403,7 +404,7 @@ class _Step:
             if element in kernel.places:
                 place = kernel.places[element] * kernel.lanes
                 self.names[element] = self.w.load('%w', place, kernel.doubles(element))
-            else:  # an input of one sample
+            else:  # input of one sample
                 _, name, k = kernel.program.operations[element]
                 inputs = [input_name for input_name, _ in kernel.program.inputs]
                 self.names[element] = self.w.load(kernel.parameters[inputs.index(name)], k)

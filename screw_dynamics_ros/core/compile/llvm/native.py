@@ -1,10 +1,10 @@
 # Copyright 2026 The screw_dynamics_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Compile IR to machine code in this process with llvmlite, of any version from 0.38 on.
+"""Compile IR to machine code in this process with llvmlite 0.38 or newer.
 
-llvmlite holds a lock of its own during each call and releases the GIL, so that a node can compile
-in a background thread.
+llvmlite holds its own lock during each call and releases the GIL, so that a node can compile in a
+background thread.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ ENVIRONMENT_VARIABLE = 'SCREW_DYNAMICS_PROCESSOR'
 
 
 class InstructionSet(NamedTuple):
-    """A level of x86-64: how many doubles a vector holds, and features that tell who has it."""
+    """A level of x86-64: number of doubles in a vector, and the required processor features."""
 
     lanes: int
     features: tuple[str, ...] = ()
@@ -66,15 +66,15 @@ def available() -> bool:
 
 @cache
 def opaque_pointers() -> bool:
-    """Return whether this LLVM writes `ptr`; up to 14 it wants `double*`."""
+    """Return whether this LLVM uses `ptr` (from 15) instead of `double*`."""
     return llvm().llvm_version_info[0] >= 15
 
 
 def processor() -> tuple[str, str]:
-    """Return the processor that is compiled for and its features, in LLVM's notation.
+    """Return the target processor and its features, in LLVM's notation.
 
-    It is this one, or a level of x86-64 that `SCREW_DYNAMICS_PROCESSOR` names. Raises
-    `BackendError` for any other name, and where this processor lacks what the level has.
+    The target is this processor, or the x86-64 level in `SCREW_DYNAMICS_PROCESSOR`. Raises
+    `BackendError` for any other name, and if this processor lacks a feature of the level.
     """
     return _processor(os.environ.get(ENVIRONMENT_VARIABLE, ''))
 
@@ -110,7 +110,7 @@ def host_features() -> str:
 
 
 def simd_lanes() -> int:
-    """Return how many doubles the widest vector of the processor holds (at least 2)."""
+    """Return the number of doubles in the widest vector of the processor (at least 2)."""
     name, text = processor()
     features = text.split(',')
     if name in LEVELS and not text:
@@ -119,7 +119,7 @@ def simd_lanes() -> int:
 
 
 def target_identity() -> str:
-    """Return what machine code depends on besides the program: LLVM's version and the processor."""
+    """Return the dependencies of machine code besides the program: LLVM version and processor."""
     version = '.'.join(map(str, llvm().llvm_version_info))
     return f'{llvm().get_process_triple()} {" ".join(processor())} llvm {version}'
 
@@ -127,8 +127,8 @@ def target_identity() -> str:
 def target_settings() -> dict[str, Any]:
     """Return the settings of the code generator.
 
-    Position-independent code reaches its constants relative to the instruction; the default of a
-    just-in-time compiler loads a 64-bit address for each of them, which costs 8 % in time.
+    Position-independent code addresses constants relative to the instruction; the default of a
+    just-in-time compiler loads a 64-bit address for each, which costs 8 % of run time.
     """
     name, features = processor()
     machine = {'cpu': name, 'features': features}
@@ -147,17 +147,17 @@ def emitted(module: str, opt: int = 2) -> bytes:
 
 
 def with_target(module: str) -> str:
-    """Return a module with its first line, the target."""
+    """Return a module preceded by its target line."""
     return f'target triple = "{llvm().get_process_triple()}"\n{module}'
 
 
 def joined(codes: Iterable[bytes]) -> bytes:
-    """Return object files one after the other, each after its length."""
+    """Return concatenated object files, each preceded by its length."""
     return b''.join(map(framed, codes))
 
 
 def separated(code: bytes) -> Iterator[bytes]:
-    """Yield the object files that `joined` was given."""
+    """Yield the object files in the result of `joined`."""
     stream = BytesIO(code)
     with suppress(EOFError):
         while True:
@@ -165,7 +165,7 @@ def separated(code: bytes) -> Iterator[bytes]:
 
 
 def worker_count() -> int:
-    """Return how many processors this process may use."""
+    """Return the number of processors available to this process."""
     try:
         return len(os.sched_getaffinity(0))
     except AttributeError:
@@ -173,7 +173,7 @@ def worker_count() -> int:
 
 
 class Library:
-    """Machine code from `joined`, loaded into the process for as long as this object lives."""
+    """Machine code from `joined`, loaded into the process during the lifetime of this object."""
 
     def __init__(self, code: bytes) -> None:
         self._engine = llvm().create_mcjit_compiler(llvm().parse_assembly(''), target_machine())

@@ -1,7 +1,7 @@
 # Copyright 2026 The screw_dynamics_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Object files of programs for any processor that LLVM knows, without its compiler."""
+"""Object files of programs for any target of LLVM, without a cross-compiler."""
 
 from __future__ import annotations
 
@@ -19,17 +19,16 @@ def object_file(
 ) -> bytes:
     """Return an object file with one function for each program: `void name(in..., out...)`.
 
-    Of what it calls, `sin`, `cos` and, for processors without such an instruction, `fma` are found
-    in the mathematics library. For NVIDIA's processors (nvptx64) it is PTX text with device
-    functions.
+    It calls `sin`, `cos` and, for processors without such an instruction, `fma` of the mathematics
+    library. For NVIDIA GPUs (nvptx64) the result is PTX text with device functions.
 
     Parameters
     ----------
     functions : iterable of (name, Program)
     triple : str
-        The target in LLVM's notation, as 'aarch64-linux-gnu' or 'thumbv7em-none-eabihf'.
+        The target in LLVM's notation, such as 'aarch64-linux-gnu' or 'thumbv7em-none-eabihf'.
     cpu, features : str
-        As in LLVM, '' for the least that the target has.
+        As in LLVM, '' for the baseline of the target.
 
     Raises
     ------
@@ -44,7 +43,7 @@ def object_file(
     for name, program in functions:
         wanted.add(name)
         for text in scalar_kernel(program, name, native.opaque_pointers()):
-            # What they all call is there once: modules that are linked keep one of such a name.
+            # Functions called by several modules: the linker keeps one of each name.
             text = text.replace('define internal', 'define linkonce_odr')
             part = native.llvm().parse_assembly(f'target triple = "{triple}"\n{text}')
             whole.link_in(part)

@@ -1,13 +1,13 @@
 # Copyright 2026 The screw_dynamics_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""The end of the code for one tile of a stack: columns become rows of the outputs, as LLVM IR.
+"""Transposition of the results of one tile of a stack to rows of the outputs, as LLVM IR.
 
-An element of an output is a vector in the workspace, a column with the values of all samples. It is
-written in blocks of a cache line, if an output is that long, by loops that read from a table where
-the columns of each block are. Programs of thousands of operations have as many elements: code for
-each of them would take longer to be read than to be run, and to be compiled. A matrix of a tree has
-many blocks of zeros, which need no columns.
+An element of an output is a vector in the workspace: a column with the values of all samples.
+Columns are transposed in blocks of one cache line (or less, for short outputs), by loops over a
+table with the locations of the columns. Long programs have thousands of elements: unrolled code
+would take longer to fetch and to compile than loops. Matrices of trees have many blocks of zeros,
+which need no columns.
 """
 
 from __future__ import annotations
@@ -19,12 +19,12 @@ from screw_dynamics_ros.core.compile.llvm.transposition import transposed
 from screw_dynamics_ros.core.compile.llvm.writer import Writer, constant
 from screw_dynamics_ros.core.compile.program.tracing import Element
 
-LINE = 8  # doubles in a line of the cache
+LINE = 8  # doubles in a cache line
 
 
 @dataclass(frozen=True)
 class _Block:
-    """Elements of an output from `start` on; none stand for zeros."""
+    """Elements of an output from `start` on; without elements a block of zeros."""
 
     start: int
     elements: Sequence[Element]
@@ -37,12 +37,12 @@ class OutputRows:
     ----------
     outputs : sequence of sequences of elements
     lanes : int
-        How many samples a tile has.
+        Number of samples in a tile.
 
     Attributes
     ----------
     elements : list
-        Those that must be in the workspace, without repetition.
+        Elements that must be in the workspace, without repetition.
     """
 
     def __init__(self, outputs: Sequence[Sequence[Element]], lanes: int) -> None:
@@ -53,9 +53,9 @@ class OutputRows:
         self.elements = list({_key(e): e for e in written}.values())
 
     def table(self, place: Callable[[Element], int]) -> list[str]:
-        """Return IR of `@blocks`: for each block where it starts, and where its columns are.
+        """Return IR of `@blocks`: for each block its start and the locations of its columns.
 
-        The start of zeros is written as -1 - start.
+        For a block of zeros the start is encoded as -1 - start.
         """
         numbers: list[int] = []
         for block in (block for blocks in self._blocks for block in blocks):
@@ -65,7 +65,7 @@ class OutputRows:
         return [f'@blocks = internal constant [{len(numbers)} x i32] [{text}]'] if numbers else []
 
     def calls(self, w: Writer, rows: str, first: int) -> Iterator[str]:
-        """Yield the calls that write all; array number `first` at `rows` is the first output."""
+        """Yield the calls that write all outputs; the first one is array `first` at `rows`."""
         P, number = w.pointer('double'), 0
         for k, (blocks, width) in enumerate(zip(self._blocks, self._widths)):
             end = number + _length(blocks)
@@ -76,7 +76,7 @@ class OutputRows:
             number = end
 
     def functions(self, opaque: bool) -> dict[str, str]:
-        """Return IR of the functions that are called, by how they are called."""
+        """Return IR of the called functions, by their names."""
         table = f'[{sum(map(_length, self._blocks))} x i32]'
         typed = f'getelementptr inbounds ({table}, {table}* @blocks, i64 0, i64 0)'
         blocks = '@blocks' if opaque else typed
@@ -87,12 +87,12 @@ class OutputRows:
 
 
 def block_width(size: int) -> int:
-    """Return how many elements of an output with `size` elements are written at once."""
+    """Return the number of elements written at once for an output with `size` elements."""
     return next((width for width in (LINE, 4, 2) if width <= size), 1)
 
 
 def _blocks(elements: Sequence[Element], width: int) -> list[_Block]:
-    """Cut an output into blocks; the last one begins within the one before if it would be short."""
+    """Divide an output into blocks; the last one overlaps the previous one if it would be short."""
     starts = [min(k, len(elements) - width) for k in range(0, len(elements), width)]
     parts = [(start, elements[start : start + width]) for start in starts]
     zero = _key(0.0)
@@ -100,22 +100,21 @@ def _blocks(elements: Sequence[Element], width: int) -> list[_Block]:
 
 
 def _length(blocks: Sequence[_Block]) -> int:
-    """Return how many numbers of the table are about some blocks."""
+    """Return the number of table entries of these blocks."""
     return sum(1 + len(block.elements) for block in blocks)
 
 
 def _key(element: Element) -> object:
-    """Return what is equal for the same element only: 0.0 == -0.0."""
+    """Return a key that differs for 0.0 and -0.0."""
     return constant(element) if isinstance(element, float) else element
 
 
 def _write_rows(width: int, lanes: int, blocks: str, opaque: bool) -> str:
     """Return IR of `void write_rows(double* w, double* rows, i64 first, i64 end, i1 streamed)`.
 
-    It writes the blocks of which numbers `first` to `end` - 1 at `blocks` tell into the rows of
-    `lanes` samples, to which the pointers at `rows` point. If it is `streamed`, whole lines of the
-    cache, of which rows must consist, go to the memory without being read before, and leave the
-    cache to others.
+    It writes the blocks described by entries `first` to `end` - 1 of the table `blocks` to the rows
+    of `lanes` samples at the pointers in `rows`. If `streamed`, it uses non-temporal stores of
+    whole cache lines, which bypass the caches; rows must consist of whole lines then.
     """
     w = Writer(opaque)
     P = w.pointer('double')
@@ -141,7 +140,7 @@ def _write_rows(width: int, lanes: int, blocks: str, opaque: bool) -> str:
 
 
 def _loop(name: str, rows: list[str], width: int, blocks: str, opaque: bool) -> list[str]:
-    """Return the loop over blocks; that called `past` writes past the caches."""
+    """Return the loop over blocks; the loop named `past` bypasses the caches."""
     w, lanes, square = Writer(opaque, prefix=f'{name}.t'), len(rows), min(width, len(rows), 4)
     table = w.pointer('i32')
 
@@ -150,7 +149,7 @@ def _loop(name: str, rows: list[str], width: int, blocks: str, opaque: bool) -> 
         return w(f'sext i32 {w(f"load i32, {table} {place}")} to i64')
 
     def write(start: str, values: Callable[[int, int], list[str]]) -> None:
-        """Write `values`, rows of squares, from a first sample and a first column on."""
+        """Write `values`, rows of square blocks, starting at a sample and a column."""
         for first in range(0, lanes, square):
             parts = [values(first, k) for k in range(0, width, square)]
             for row, of_row in zip(rows[first:], zip(*parts)):

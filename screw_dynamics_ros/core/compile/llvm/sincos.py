@@ -10,7 +10,7 @@ from functools import cache
 
 from screw_dynamics_ros.core.compile.llvm.writer import Writer, constant, vector_type
 
-# Coefficients of fdlibm's kernels on [-pi/4, pi/4] (error below one unit in the last place).
+# Coefficients of fdlibm's kernels on [-pi/4, pi/4] (error below 1 ulp).
 SIN = (
     -1.66666666666666324348e-01,
     8.33333333332248946124e-03,
@@ -27,23 +27,23 @@ COS = (
     2.08757232129817482790e-09,
     -1.13596475577881948265e-11,
 )
-# pi/2 as a sum of three doubles, each holding the bits the one before leaves over.
+# pi/2 as a sum of three doubles, each the rounding error of the sum of those before it.
 HALF_PI = (1.5707963267948966, 6.123233995736766e-17, -1.4973849048591833e-33)
 # Adding and subtracting this rounds to the nearest integer; the low bits of the sum are the
 # integer.
 ROUNDER = 6755399441055744.0
-# Above this angle [rad] the integer above is no longer exact enough and libm is used.
+# Above this angle [rad] this is no longer accurate enough, and libm is used.
 LARGEST_ANGLE = 2.0**30
 
 
 @cache
 def sincos_function(lanes: int, opaque: bool) -> str:
-    """Return IR of `@sincos`: sine and cosine of `lanes` angles, to about one last digit.
+    """Return IR of `@sincos`: sine and cosine of `lanes` angles, with an error of about 1 ulp.
 
-    `%n` vectors of angles are read from `%s`, where their sines replace them; cosines go to `%c`.
-    The argument is reduced by multiples of pi/2 with fused multiply-adds (Cody and Waite), so the
-    quotient may be large; angles beyond `LARGEST_ANGLE`, infinities and NaN go through the C
-    library lane by lane.
+    `%n` vectors of angles are read from `%s` and replaced by their sines; cosines go to `%c`. The
+    argument is reduced by multiples of pi/2 with fused multiply-adds (Cody and Waite), so that the
+    quotient may be large. The C library computes angles beyond `LARGEST_ANGLE`, infinities and NaN,
+    lane by lane.
     """
     w = Writer(opaque)
     T, L, B = vector_type(lanes), vector_type(lanes, 'i64'), vector_type(lanes, 'i1')

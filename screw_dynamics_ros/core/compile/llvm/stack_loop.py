@@ -3,10 +3,10 @@
 
 """The loop around the code for one tile, `lanes` samples of a stack, as LLVM IR.
 
-A tile gets a table of pointers, one to the row of each sample in each input and output. So rows may
-be any number of bytes apart: none, for what is the same for all samples. A tile that begins less
-than `lanes` samples before the end has the last sample several times: nothing is copied or padded,
-and every sample is computed by the same instructions, wherever it is in its stack.
+A tile receives a table of pointers to the row of each sample in each input and output. Rows can
+therefore have any stride in bytes: zero for inputs that are equal for all samples. An incomplete
+last tile repeats the last sample: nothing is copied or padded, and the same instructions compute
+every sample, independently of its position in the stack.
 """
 
 from __future__ import annotations
@@ -18,12 +18,12 @@ from screw_dynamics_ros.core.compile.llvm.writer import Writer
 
 ROWS = '%rows'  # the table of a tile: addresses of `lanes` rows for each array
 
-#: Bytes of results from which on it is faster to stream them past the caches: what the third one
-#: holds is not at hand, and the second one is free for the program and its values.
+#: Size of results in bytes from which non-temporal stores are faster: they do not fit in the
+#: second-level cache, which stays available for the program and its values.
 STREAMED = 8 * 2**20
 
-#: Bytes of results from which on their memory is asked for before a tile is computed, and the most
-#: that a tile has then: it must not push values out of the first cache.
+#: Size of results in bytes from which their memory is prefetched before a tile is computed, and the
+#: largest size of a tile for that: it must not evict values from the first-level cache.
 FETCHED, FETCHED_TILE = 3 * 2**19, 2**14
 
 
@@ -36,13 +36,13 @@ def stack_loop(
     `end` - 1 of inputs and outputs at `addresses`, `steps` bytes from one sample to the next.
 
     `void name_shared(i64* addresses, i64* steps, i64 samples, i64 chunk, i64* claimed, i64 back)`
-    may run in several threads at once: each claims `chunk` samples at a time, from the first on or,
-    if `back` is 1, from the last on, until all are `claimed`: how many chunks are, and how many of
-    them from the first and from the last on. So the results of a thread lie together, and in the
+    can run in several threads at once. Each thread claims `chunk` samples at a time, from the start
+    or, if `back` is 1, from the end. `claimed` has three counters: all claimed chunks, those from
+    the start, and those from the end. The results of a thread are thus contiguous, and in the
     caches of its processor when their memory is used again.
 
-    `inputs` is the number of inputs, `outputs` are the sizes of the outputs. Those that consist of
-    whole lines of the cache are streamed if there are many samples.
+    `inputs` is the number of inputs, `outputs` are the sizes of the outputs. Outputs that consist
+    of whole cache lines are streamed if there are many samples.
     """
     w = Writer(opaque)
     W = w.pointer('i64')
@@ -89,7 +89,7 @@ def stack_loop(
 
 
 def _choices(w: Writer, inputs: int, outputs: Sequence[int]) -> list[str]:
-    """Return the lines that decide whether results are `%streamed`, or `%fetched` before."""
+    """Return the lines that decide whether results are `%streamed`, or prefetched (`%fetched`)."""
     numbers = max(1, sum(outputs))
     w.do(f'%fetched = icmp sge i64 %samples, {-(-FETCHED // (8 * numbers))}')
     if any(size % LINE for size in outputs):
@@ -111,7 +111,7 @@ def _word(w: Writer, base: str, index: int) -> str:
 
 
 def _tiles(inputs: int, outputs: Sequence[int], lanes: int, opaque: bool) -> list[str]:
-    """Return IR of `tiles`, which computes some samples, streams or fetches results on request."""
+    """Return IR of `tiles`, which computes a range of samples; can stream or prefetch results."""
     w = Writer(opaque)
     arrays, fetch = inputs + len(outputs), 8 * lanes * sum(outputs) <= FETCHED_TILE
     P, W = w.pointer('double'), w.pointer('i64')
@@ -153,7 +153,7 @@ def _tiles(inputs: int, outputs: Sequence[int], lanes: int, opaque: bool) -> lis
         '  br i1 %more, label %loop, label %computed',
         'computed:',
         '  br i1 %streamed, label %order, label %done',
-        'order:',  # what is streamed may otherwise be seen after what is stored later
+        'order:',  # non-temporal stores are not ordered with later stores
         '  fence seq_cst',
         '  br label %done',
         'done:',
@@ -163,10 +163,10 @@ def _tiles(inputs: int, outputs: Sequence[int], lanes: int, opaque: bool) -> lis
 
 
 def _fetch(opaque: bool) -> list[str]:
-    """Return IR of `fetch`, which asks for the memory of some doubles if `wanted`.
+    """Return IR of `fetch`, which prefetches the memory of some doubles for writing if `wanted`.
 
-    They are to be written: rows of a tile one after the other, as new arrays have them. Where rows
-    lie otherwise it does nothing useful, and no harm.
+    It assumes that the rows of a tile are contiguous, as in new arrays. For other rows it has no
+    benefit and does no harm.
     """
     byte, suffix = Writer(opaque).pointer('i8'), '' if opaque else 'i8'
     return [

@@ -20,8 +20,8 @@ def vector_type(lanes: int, element: str = 'double') -> str:
     return element if lanes == 1 else f'<{lanes} x {element}>'
 
 
-WINDOW = 32  # doubles that x86 instructions with a displacement of one byte reach from one address
-#: Of AVX-512, which counts the displacement in vectors.
+WINDOW = 32  # doubles within the reach of an 8-bit displacement of x86 instructions
+#: The same for AVX-512, whose displacement is in units of vectors.
 VECTOR_WINDOW = 256 * 8
 NONTEMPORAL = '!0 = !{i32 1}'
 
@@ -35,11 +35,11 @@ class Writer:
     bases : set of str
         The pointers from which addresses were computed.
     window : int
-        Doubles that instructions reach from one pointer with a short displacement, if not 0: then
-        addresses are taken from pointers that are near, and instructions are three bytes shorter.
-        Long programs run as fast as the processor can fetch them.
+        Doubles within the reach of a short displacement, or 0. If it is not 0, addresses are
+        computed from nearby pointers, which makes instructions three bytes shorter. The speed of
+        long programs is limited by instruction fetch.
     prefix : str
-        Of fresh names; lines of several writers may make one function.
+        Prefix of fresh names, because several writers can contribute to one function.
     """
 
     def __init__(self, opaque_pointers: bool, window: int = 0, prefix: str = 't') -> None:
@@ -65,7 +65,7 @@ class Writer:
         self.lines.append(f'  {instruction}')
 
     def address(self, base: str, index: int | str) -> str:
-        """Return the address of double number `index` after `base`."""
+        """Return the address of the double at `base` + `index`."""
         self.bases.add(base)
         if self.window and isinstance(index, int):
             number = (index + self.window // 2) // self.window
@@ -82,7 +82,7 @@ class Writer:
         return self._windows[base, number]
 
     def vector_address(self, base: str, index: int | str, lanes: int) -> str:
-        """Return the address of double number `index` after `base`, as one of a vector."""
+        """Return the address of the double at `base` + `index`, as that of a vector."""
         address = self.address(base, index)
         if lanes == 1 or self.opaque:
             return address
@@ -106,7 +106,7 @@ class Writer:
     ) -> None:
         """Store a double, or `lanes` doubles, at `base` + `index`.
 
-        If it is `nontemporal`, the address must be a multiple of the size, and the module needs the
+        If `nontemporal`, the address must be a multiple of the size, and the module needs the
         metadata `NONTEMPORAL`.
         """
         type_ = vector_type(lanes)
@@ -121,7 +121,7 @@ class Writer:
         self.do(f'call void @{name}({P} {byte}, i8 0, i64 {8 * size}, i1 false)')
 
     def declare_clear(self) -> str:
-        """Return the declaration of what `clear` calls."""
+        """Return the declaration of the function that `clear` calls."""
         P, name = self._memset
         return f'declare void @{name}({P}, i8, i64, i1)'
 

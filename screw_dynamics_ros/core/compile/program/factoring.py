@@ -1,10 +1,10 @@
 # Copyright 2026 The screw_dynamics_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Take common factors out of sums: a b + a c = a (b + c).
+"""Extraction of common factors from sums: a b + a c = a (b + c).
 
-Recursions multiply matrix by matrix; that a factor is common to several terms of an element shows
-only when all of them are written out. Two kinds of factors matter:
+Recursions multiply matrices one by one; a factor that is common to several terms of an element is
+visible only after expanding the products. Two kinds of factors matter:
 
 * elements of inertias and positions, as in (Omega_zz - Omega_yy) theta_yz;
 * sines and cosines of joint angles. The rotation R = B exp(X q) of a body whose B turns about one
@@ -15,8 +15,8 @@ only when all of them are written out. Two kinds of factors matter:
   the sum in parentheses is shared: a rotation by alpha and one by q take 8 products and 4 sums, the
   matrix R takes 4 products for its elements and 8 products and 5 sums for each vector.
 
-Products are written out as far as nothing else uses them, so that the first kind never costs
-anything; the second is kept if the whole program becomes shorter.
+Only products without other uses are expanded, so that the first kind never adds operations; the
+second is kept if the whole program becomes shorter.
 
 >>> from screw_dynamics_ros.core.compile.program.tracing import Recorder, program
 >>> recorder = Recorder()
@@ -48,19 +48,19 @@ from screw_dynamics_ros.core.reproducible import total
 
 SUMS = frozenset({'add', 'sub', 'neg'})
 
-#: What terms may have in common: an operation, or (the size of a constant,), because 2 == 2.0.
+#: A possible common factor: an operation, or (absolute value of a constant,), because 2 == 2.0.
 Factor = int | tuple[float]
 
-#: A common factor, and what it multiplies.
+#: A common factor, and the terms that it multiplies.
 Group = tuple[Factor, list['Term']]
 
 
 @dataclass(frozen=True)
 class Term:
-    """A constant times factors, which are operations of the program before.
+    """A constant times factors, which are operations of the original program.
 
-    `whole` says which operation it is as it was, and with which sign; None for what is left of a
-    term after a factor has been taken out.
+    `whole` is the operation with this value, and its sign; None for a term from which a factor has
+    been extracted.
     """
 
     constant: float
@@ -69,11 +69,11 @@ class Term:
 
     @property
     def sign(self) -> float:
-        """The sign of the constant, also of zero."""
+        """Sign of the constant, including signed zeros."""
         return copysign(1.0, self.constant)
 
     def common(self) -> set[Factor]:
-        """Return what may be taken out of it, if it is a product."""
+        """Return the factors that can be extracted from a product."""
         found: set[Factor] = set(self.factors)
         if abs(self.constant) != 1.0:
             found.add((abs(self.constant),))
@@ -89,9 +89,9 @@ class Term:
 
 
 def factored(recorded: Program) -> Program:
-    """Return a program for the same outputs in which common factors are taken out of sums.
+    """Return an equivalent program in which common factors are extracted from sums.
 
-    It is the same one if that makes it no shorter.
+    Returns the original program if the new one is not shorter.
     """
     programs = [recorded, _Factoring(recorded, through_rotations=False).program()]
     if any(op[0] == 'scale' and is_trigonometric(recorded, op[2]) for op in recorded.operations):
@@ -105,13 +105,13 @@ def is_trigonometric(recorded: Program, i: int) -> bool:
 
 
 class _Factoring:
-    """Records a program once more, every sum with its common factors taken out.
+    """Records a program again, with common factors extracted from every sum.
 
     Attributes
     ----------
     inner : set of int
-        Sums that are terms of one other sum and of nothing else: they are written out. x - x, which
-        stands for a zero that is NaN if x is, is left alone.
+        Sums that are used by one other sum only: they are expanded. The expression x - x, which is
+        0 or NaN, is kept.
     value : {int: Scalar}
         The results of operations in the new recording.
     """
@@ -132,12 +132,12 @@ class _Factoring:
         self.value: dict[int, Scalar] = {}
 
     def _is_sum(self, i: int) -> bool:
-        """Return whether operation i is a sum that may be written out."""
+        """Return whether operation i is a sum that can be expanded."""
         op = self.before[i]
         return op[0] in SUMS and (op[0] == 'neg' or op[1] != op[2])
 
     def program(self) -> Program:
-        """Record everything again; what has become superfluous is left out."""
+        """Record all operations again, without those that have become unused."""
         for i, op in enumerate(self.before):
             if i not in self.inner:
                 self.value[i] = self._sum(i) if self._is_sum(i) else self._again(op)
@@ -149,7 +149,7 @@ class _Factoring:
         return program(self.recorder, self.recorded.inputs, outputs)
 
     def _again(self, op: Operation) -> Scalar:
-        """Record an operation on the new values of its operands; signs go out of products."""
+        """Record an operation on the new values of its operands; move signs out of products."""
         new = [self.value[i] for i in operands(op)]
         result: Any = None
         if op[0] == 'mul':
@@ -159,7 +159,7 @@ class _Factoring:
         elif op[0] in SUMS:
             result = -new[0] if op[0] == 'neg' else new[0] + new[1]
             result = new[0] - new[1] if op[0] == 'sub' else result
-        if isinstance(result, Scalar):  # no constant, as x - x would become
+        if isinstance(result, Scalar):  # not a constant, such as x - x
             return result
         return self.recorder.put(with_operands(op, lambda i: self.value[i].index))
 
@@ -168,14 +168,14 @@ class _Factoring:
         addends, inner = self._written_out(root)
         groups, single = grouped([self._term(sign, i) for sign, i in addends])
         result = self._total(groups, single) if groups else None
-        if isinstance(result, Scalar):  # no constant, as if all terms cancel
+        if isinstance(result, Scalar):  # not a constant: terms did not all cancel
             return result
         for i in sorted(inner):
             self.value[i] = self._again(self.before[i])
         return self.value[root]
 
     def _written_out(self, root: int) -> tuple[list[tuple[float, int]], list[int]]:
-        """Return the terms of a sum with their signs, and the sums that were written out."""
+        """Return the terms of a sum with their signs, and the sums that were expanded."""
         addends, inner, stack = [], [root], [(1.0, root)]
         while stack:
             sign, i = stack.pop()
@@ -189,7 +189,7 @@ class _Factoring:
         return addends, inner
 
     def _term(self, sign: float, i: int) -> Term:
-        """Return an operation as a product, written out as far as nothing else uses its parts."""
+        """Return an operation as a product, with factors expanded that have no other uses."""
         constant, factors, stack = sign, [], [i]
         while stack:
             k = stack.pop()
@@ -204,7 +204,7 @@ class _Factoring:
         return Term(constant, tuple(sorted(factors)), (sign, i))
 
     def _turns(self, i: int) -> bool:
-        """Return whether a constant times operation i is such an element of a rotation."""
+        """Return whether a constant times operation i is such an element of a rotation matrix."""
         return self.through_rotations and is_trigonometric(self.recorded, i)
 
     def _total(self, groups: list[Group], single: list[Term]) -> Any:
@@ -229,9 +229,9 @@ class _Factoring:
 
 
 def grouped(terms: list[Term]) -> tuple[list[Group], list[Term]]:
-    """Return common factors with what they multiply, and the terms that have none.
+    """Return common factors with their cofactors, and the terms without common factor.
 
-    The factor of most terms is taken out first; of several, one that is computed late.
+    The most frequent factor is extracted first; among equals, the one computed last.
     """
     groups: list[Group] = []
     while True:

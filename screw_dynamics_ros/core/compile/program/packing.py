@@ -1,14 +1,14 @@
 # Copyright 2026 The screw_dynamics_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Packs: compute several elements of a matrix by one vector instruction.
+"""Packs: computation of several elements of a matrix by one vector instruction.
 
-One sample of a robot's dynamics is computed by scalar instructions. But the elements in a row of a
-product of matrices are sums of products that share one factor each, so that four of them (on AVX)
-take as many instructions as one: superword-level parallelism (Larsen and Amarasinghe 2000).
+The dynamics for one sample consists of scalar operations. The elements in a row of a matrix product
+are sums of products that share one factor each, so that four of them (with AVX) take as many
+instructions as one: superword-level parallelism (Larsen and Amarasinghe 2000).
 
-Rows of the outputs are where packs begin. What they read becomes a pack in turn if its lanes are
-such sums again; otherwise scalars are gathered, which pays if several packs read them.
+Packs start at rows of the outputs. Their operands also become packs if the lanes are such sums;
+otherwise scalars are gathered, which is worthwhile if several packs use them.
 """
 
 from __future__ import annotations
@@ -26,18 +26,18 @@ from screw_dynamics_ros.core.compile.program.tracing import (
     with_operands,
 )
 
-GATHER = 1.2  # what it costs to put a scalar into a pack, in instructions
+GATHER = 1.2  # cost of inserting a scalar into a pack, in instructions
 
-#: Operations, ~i for the negative result of operation i, and None for a structural zero (0 and 0.0
-#: would be taken for one another).
+#: Operations, ~i for the negative result of operation i, and None for a structural zero (0 == 0.0
+#: would be ambiguous).
 Lanes = tuple[int | None, ...]
-#: A sign and the up to two operations it multiplies.
+#: A sign and up to two operations as factors.
 Term = tuple[float, tuple[int, ...]]
 
 
 @dataclass(frozen=True)
 class PackedTerm:
-    """Terms side by side: sign times the factor they share, if there is one, times the others."""
+    """Terms of all lanes: sign times the shared factor, if any, times the other factors."""
 
     sign: float
     factor: int | None
@@ -48,7 +48,8 @@ class PackedTerm:
 class Pack:
     """A vector of values: the sum of `terms`, or gathered from scalars if there are none.
 
-    It waits for operation `time` of the program; packs of the same time are made by `number`.
+    It can be computed after operation `time` of the program; packs with the same time are ordered
+    by `number`.
     """
 
     lanes: Lanes
@@ -58,24 +59,24 @@ class Pack:
 
 
 def packed(program: Program, width: int) -> Program:
-    """Return a program that does the same with packs of `width`, where that is less work.
+    """Return an equivalent program with packs of `width` where they save instructions.
 
-    Its further operations make vectors, `('pack', *elements)`, `('splat', i)`, `('vadd' | 'vsub' |
-    'vmul', i, j)` and `('vneg', i)`, and take a lane out of one, `('lane', k, i)`.
+    Its additional operations create vectors, `('pack', *elements)`, `('splat', i)`, `('vadd' |
+    'vsub' | 'vmul', i, j)` and `('vneg', i)`, and extract a lane, `('lane', k, i)`.
     """
     packs = _Packs(program, width)
     return _Writer(program, packs).program() if packs.home else program
 
 
 class _Packs:
-    """The choice of packs for a program.
+    """The selection of packs for a program.
 
     Attributes
     ----------
     packs : dict
-        By their lanes; those come first that others read.
+        Packs by their lanes; operands come before the packs that use them.
     home : dict
-        The pack and the lane where the result of an operation is computed.
+        The pack and the lane that compute the result of an operation.
     """
 
     def __init__(self, program: Program, width: int) -> None:
@@ -83,7 +84,7 @@ class _Packs:
         self.uses = use_counts(program)
         self.packs: dict[Lanes, Pack] = {}
         self.home: dict[int, tuple[Pack, int]] = {}
-        self._sums: dict[Lanes, list[PackedTerm]] = {}  # no terms: not worth it
+        self._sums: dict[Lanes, list[PackedTerm]] = {}  # without terms: not worthwhile
         rows = [
             elements[start : start + width]
             for shape, elements in program.outputs
@@ -112,7 +113,7 @@ class _Packs:
                 self._make(seed)
 
     def _reachable(self, seeds: list[Lanes]) -> dict[Lanes, list[PackedTerm]]:
-        """Return the sums of all lanes that are read if everything that can becomes a pack."""
+        """Return the sums of all lanes that are used if packs are formed wherever possible."""
         found: dict[Lanes, list[PackedTerm]] = {}
         stack = list(seeds)
         while stack:
@@ -125,7 +126,7 @@ class _Packs:
     def _terms(self, root: int) -> list[Term]:
         """Return the terms of the sum that ends with operation `root`.
 
-        A partial sum or product that others use, too, is a term of its own.
+        A partial sum or product with other uses is a single term.
         """
         terms: list[Term] = []
         stack = [(1.0, root)]
@@ -142,7 +143,7 @@ class _Packs:
         return terms
 
     def _aligned(self, lanes: Lanes) -> list[PackedTerm]:
-        """Return the terms of the lanes side by side, or nothing if they are no sums."""
+        """Return the aligned terms of the lanes, empty if the lanes are not sums."""
         if any(e is not None and e < 0 for e in lanes):
             return []
         terms = [[] if e is None else self._terms(e) for e in lanes]
@@ -171,7 +172,7 @@ class _Packs:
         return result
 
     def _make(self, seed: Lanes) -> None:
-        """Make a pack, after all those it reads."""
+        """Create a pack after its operands."""
         stack = [seed]
         while stack:
             lanes = stack[-1]
@@ -198,7 +199,7 @@ def last(lanes: Lanes) -> int:
 
 
 class _Writer:
-    """Writes the program that makes the packs and what is left of the scalars."""
+    """Writes the program with packs and the remaining scalar operations."""
 
     def __init__(self, program: Program, packs: _Packs) -> None:
         self.before, self.packs = program, packs.packs
@@ -235,12 +236,12 @@ class _Writer:
         return Program(self.before.inputs, self.operations, outputs)
 
     def _source(self, i: int, now: int) -> int | Pack:
-        """Return where to read the result of operation i: a pack, if there is one already."""
+        """Return the source of the result of operation i: a pack if it exists by then."""
         home = self.home.get(i)
         return home[0] if home is not None and self.place[home[0]] < now else i
 
     def _reads(self, n: int) -> list[int | Pack]:
-        """Return what operation or pack number n in order reads."""
+        """Return the operands of operation or pack number n in order."""
         x = self.order[n]
         if not isinstance(x, Pack):
             return [self._source(i, n) for i in operands(self.before.operations[x])]

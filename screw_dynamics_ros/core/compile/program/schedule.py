@@ -1,10 +1,9 @@
 # Copyright 2026 The screw_dynamics_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""The order in which the operations of a program are computed: sines and cosines together.
+"""Order of the operations of a program: sines and cosines are computed together.
 
-Sine and cosine of many angles are computed at once, as vectors; so all angles that can be known
-come first.
+Sine and cosine of many angles are computed at once, as vectors, so all available angles come first.
 """
 
 from __future__ import annotations
@@ -17,9 +16,9 @@ from screw_dynamics_ros.core.compile.program.tracing import Program, operands
 
 @dataclass
 class Part:
-    """A run of operations, then the sines and cosines of angles that are now known.
+    """A sequence of operations, then the sines and cosines of the angles known by then.
 
-    Inputs, sines and cosines themselves are not among the operations.
+    The operations do not include inputs, sines and cosines.
     """
 
     operations: list[int]
@@ -29,11 +28,11 @@ class Part:
 def schedule(program: Program) -> list[Part]:
     """Order the operations so that all angles of a part are known at its end.
 
-    First come the angles and what they depend on, then their sines and cosines (again, if angles
-    depend on other sines), then everything else: the last part has no angles.
+    The angles and their operands come first, then their sines and cosines (repeated if angles
+    depend on other sines), then all other operations: the last part has no angles.
     """
     operations = program.operations
-    depth: list[int] = []  # how many sines lie between an operation and the inputs
+    depth: list[int] = []  # number of nested sines between an operation and the inputs
     for op in operations:
         below = max(map(depth.__getitem__, operands(op)), default=0)
         depth.append(below + (op[0] in ('sin', 'cos')))
@@ -50,7 +49,7 @@ def schedule(program: Program) -> list[Part]:
 
 
 def prerequisites(program: Program, indices: Sequence[int]) -> set[int]:
-    """Return the operations that `indices` depend on, themselves included."""
+    """Return the operations on which `indices` depend, including themselves."""
     needed: set[int] = set()
     stack = list(indices)
     while stack:

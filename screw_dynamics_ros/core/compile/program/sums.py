@@ -1,10 +1,10 @@
 # Copyright 2026 The screw_dynamics_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Turn each sum of products into one chain, so that all products but the first are fused.
+"""Rewrite each sum of products as one chain, so that all products but the first are fused.
 
-(a b + c d) + (e f + g h) takes two products, two fused ones and an addition, a b + c d + e f + g h
-one product and three fused ones. Recursions add sums to sums all the time.
+(a b + c d) + (e f + g h) takes two products, two fused multiply-adds and an addition; the chain
+a b + c d + e f + g h takes one product and three fused multiply-adds. Recursions often add sums.
 """
 
 from __future__ import annotations
@@ -19,15 +19,15 @@ from screw_dynamics_ros.core.compile.program.tracing import (
 
 SUMS = frozenset({'add', 'sub', 'neg', 'shift'})
 
-#: Operations between a sum and one it contains beyond which that is left alone: its terms would
-#: have to be kept too long.
+#: Largest number of operations between a sum and a sum in it that is merged: beyond, its terms
+#: would occupy registers too long.
 NEAR = 40
 
 
 def chained(program: Program) -> Program:
-    """Return a program that adds the terms of each sum one after the other.
+    """Return a program that adds the terms of each sum sequentially.
 
-    Those that are known last come last: what waits for them is only the end of the chain.
+    Terms that are computed last are added last, so that only the end of the chain waits for them.
     """
     before = program.operations
     uses = use_counts(program)

@@ -1,12 +1,12 @@
 # Copyright 2026 The screw_dynamics_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Record a recursion as a straight-line program.
+"""Recording of a recursion as a straight-line program.
 
-The recursions in `kinematics` and `dynamics` are written over NumPy arrays. Run on object arrays of
-`Scalar` they do not compute numbers: they record one operation after the other for this very robot.
-While recording, constants are folded, products with structural zeros are dropped, signs are pulled
-out of products, and common subexpressions are shared.
+The recursions in `kinematics` and `dynamics` operate on NumPy arrays. With object arrays of
+`Scalar` they do not compute numbers, but record the sequence of operations for one robot. The
+recording folds constants, removes products with structural zeros, moves signs out of products, and
+shares common subexpressions.
 """
 
 from __future__ import annotations
@@ -26,17 +26,17 @@ Element = int | float
 
 Operation = tuple[Any, ...]
 
-# Operations `(name, constant, index)`. They have names of their own because 2 == 2.0: an index and
-# a constant must not be taken for one another when common subexpressions are shared.
+# Operations `(name, constant, index)`. They have separate names because 2 == 2.0: common
+# subexpressions must distinguish an index from a constant.
 WITH_CONSTANT = frozenset({'shift', 'scale', 'reciprocal', 'min', 'max', 'lane'})
 
 
-#: Operations that are sums of two terms.
+#: Sums of two terms.
 TWO_TERMS = frozenset({'add', 'sub'})
 
 
 class Recorder:
-    """The list of recorded operations `(name, *operands)`, and the memory that shares them."""
+    """The list of recorded operations `(name, *operands)`, and their index for sharing."""
 
     def __init__(self) -> None:
         self.operations: list[Operation] = []
@@ -50,7 +50,7 @@ class Recorder:
         return array
 
     def put(self, operation: Operation) -> Scalar:
-        """Record an operation as it is, unless there is the same one already."""
+        """Record an operation unchanged, or return the same earlier one."""
         index = self._known.setdefault(operation, len(self.operations))
         if index == len(self.operations):
             self.operations.append(operation)
@@ -101,7 +101,7 @@ class Recorder:
         return self.put(('sub', i, j))
 
     def _canceled(self, i: int, j: int, sign: float) -> Any:
-        """Record i + sign j if a term of both cancels, as in (a + b) - (a + c) = b - c, or None."""
+        """Record i + sign j if a common term cancels: (a + b) - (a + c) = b - c; None otherwise."""
         ops = self.operations
         if ops[i][0] not in TWO_TERMS or ops[j][0] not in TWO_TERMS:
             return None
@@ -119,7 +119,7 @@ class Recorder:
         return self.difference(j, i) if t > 0.0 else -self.sum(i, j)
 
     def _terms(self, i: int) -> list[tuple[float, int]]:
-        """Return the terms of a sum of two, each with its sign; none of x - x, which may be NaN."""
+        """Return the two terms of a sum with their signs; empty for x - x, which may be NaN."""
         kind, a, b = self.operations[i]
         return [(1.0, a), (1.0 if kind == 'add' else -1.0, b)] if a != b else []
 
@@ -150,7 +150,7 @@ class Recorder:
         return self.put(('scale', c, i))
 
     def quotient(self, a: Element, b: Element) -> Any:
-        """Record a / b: quotients by the same b share its reciprocal, as division is slow."""
+        """Record a / b; quotients by the same b share its reciprocal, because division is slow."""
         if isinstance(b, float):
             return self.scaled(1.0 / b, int(a))
         if self.operations[b][0] == 'neg':
@@ -160,7 +160,7 @@ class Recorder:
         return self.product(int(a), self.put(('reciprocal', 1.0, b)).index)
 
     def clamped(self, lower: float, upper: float, i: int) -> Scalar:
-        """Record i limited to a range; infinite limits are left out."""
+        """Record i clamped to a range; infinite bounds are omitted."""
         result = Scalar(self, i)
         if lower > -np.inf:
             result = self.put(('max', float(lower), result.index))
@@ -188,7 +188,7 @@ class Recorder:
 
 
 class Scalar:
-    """A number that is not known yet: the result of one recorded operation."""
+    """A number without a value: the result of one recorded operation."""
 
     __slots__ = ('index', 'recorder')
 
@@ -199,7 +199,7 @@ class Scalar:
     def __repr__(self) -> str:
         return f'Scalar({self.index}: {self.recorder.operations[self.index]})'
 
-    # An array operand is left to NumPy, which comes back with its elements.
+    # NumPy handles array operands and calls these methods for each element.
 
     def __add__(self, other: Any) -> Any:
         if type(other) is Scalar:
@@ -271,7 +271,7 @@ class Scalar:
         return arctangent(self, x)
 
     def clamped(self, lower: float, upper: float) -> Any:
-        """Record the nearest number between two constants; `clamp` calls this."""
+        """Record the value clamped between two constants; `clamp` calls this."""
         return self.recorder.clamped(lower, upper, self.index)
 
     def __bool__(self) -> bool:
@@ -288,7 +288,7 @@ class Scalar:
 
 
 def clamp(x: Any, lower: float, upper: float) -> Any:
-    """Return the number between two constants that is nearest to x; NaN stays NaN."""
+    """Return x clamped between two constants; NaN stays NaN."""
     return x.clamped(lower, upper) if isinstance(x, Scalar) else np.clip(x, lower, upper)
 
 
@@ -305,7 +305,7 @@ def arctangent(y: Any, x: Any) -> Any:
 
 @dataclass(frozen=True)
 class Program:
-    """A straight-line program: what it reads, what it does, what it returns.
+    """A straight-line program: inputs, operations and outputs.
 
     Attributes
     ----------
@@ -315,8 +315,8 @@ class Program:
         `('input', name, k)`, `('add' | 'sub' | 'mul', i, j)`, `('neg' | 'sin' | 'cos' | 'sqrt' |
         'rint', i)`, and with a constant c `('shift', c, i)` = c + i, `('scale', c, i)` = c i,
         `('reciprocal', c, i)` = c / i, `('min' | 'max', c, i)`; i and j are indices of earlier
-        operations; `('atan2', i, j)` is the angle of the point (j, i). Only operations that some
-        output needs are kept.
+        operations; `('atan2', i, j)` is the angle of the point (j, i). Every operation is used by
+        an output.
     outputs : list of (shape, elements)
         Each output in C order; an element is the index of an operation (int) or a constant (float).
     """
@@ -327,11 +327,11 @@ class Program:
 
     @property
     def operation_count(self) -> int:
-        """Number of arithmetic operations, sines, cosines and roots included."""
+        """Number of operations, including sines, cosines and roots."""
         return sum(op[0] != 'input' for op in self.operations)
 
     def digest(self) -> str:
-        """Return a hash of all of it; constants count bit by bit."""
+        """Return a hash of the program; constants are compared bitwise."""
         content = (list(self.inputs), self.operations, self.outputs)
         return hashlib.sha256(marshal.dumps(content, 2)).hexdigest()  # 2: writes no references
 
@@ -361,13 +361,13 @@ def with_operands(operation: Operation, new: Callable[[int], int]) -> Operation:
 
 
 def use_counts(program: Program) -> Counter[int]:
-    """Return how often operations and outputs read the result of each operation."""
+    """Return the number of uses of each operation, by operations and outputs."""
     results = (e for _, elements in program.outputs for e in elements if type(e) is int)
     return _uses(program.operations, results)
 
 
 def _uses(operations: Iterable[Operation], results: Iterable[int]) -> Counter[int]:
-    """Return how often operations and results read the result of each operation."""
+    """Return the number of uses of each operation, by operations and results."""
     uses = Counter(chain.from_iterable(map(operands, operations)))
     uses.update(results)
     return uses
@@ -376,7 +376,7 @@ def _uses(operations: Iterable[Operation], results: Iterable[int]) -> Counter[in
 def program(
     recorder: Recorder, inputs: Sequence[tuple[str, int]], outputs: Sequence[np.ndarray]
 ) -> Program:
-    """Keep what `outputs` need of a recording, renumbered in the order of recording."""
+    """Return the program with the operations that `outputs` need, renumbered in recorded order."""
     elements = [
         [
             e.index if isinstance(e, Scalar) else float(e)
@@ -404,7 +404,7 @@ def program(
 
 
 def _needed(operations: Sequence[Operation], results: Iterable[int]) -> list[int]:
-    """Return the operations that some results need, and these, in order."""
+    """Return the operations that `results` need, including themselves, in order."""
     needed = set(results)
     for i in reversed(range(len(operations))):
         if i in needed:
@@ -413,12 +413,12 @@ def _needed(operations: Sequence[Operation], results: Iterable[int]) -> list[int
 
 
 def _opposite(operations: list[Operation], uses: Counter[int], root: int) -> Operation | None:
-    """Return minus operation `root` as one operation, without a sign; None if there is none.
+    """Return the negative of operation `root` as one operation, without 'neg'; None if impossible.
 
-    It may change operations that nothing else uses: those from a constant or a difference, which
-    takes the sign, to `root`. Without recursion, as sums may have thousands of terms.
+    It may change operations with no other use, from a constant or a difference that absorbs the
+    sign up to `root`. It is not recursive, because sums may have thousands of terms.
     """
-    above: dict[int, tuple[int, int]] = {}  # what uses an operation, and the other operand there
+    above: dict[int, tuple[int, int]] = {}  # user of an operation, and its other operand
     waiting = [root]
     while waiting:
         k = waiting.pop()
@@ -430,7 +430,7 @@ def _opposite(operations: list[Operation], uses: Counter[int], root: int) -> Ope
         elif kind == 'sub':
             opposite = (kind, of[1], of[0])
         else:
-            for operand, other in (of[::-1], of):  # the last one is looked at first
+            for operand, other in (of[::-1], of):  # the last one is visited first
                 if uses[operand] == 1:
                     above[operand] = k, other
                     waiting.append(operand)

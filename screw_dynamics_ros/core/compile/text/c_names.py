@@ -1,11 +1,11 @@
 # Copyright 2026 The screw_dynamics_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Reserved names for functions in C: words of C and C++, and of their libraries."""
+"""Reserved names in C: keywords of C and C++, and names in their libraries."""
 
 from __future__ import annotations
 
-#: Of C99, C11 and C23, and of C++ up to C++20.
+#: Keywords of C99, C11 and C23, and of C++ up to C++20.
 KEYWORDS = """
     alignas alignof and and_eq asm auto bitand bitor bool break case catch char char8_t char16_t
     char32_t class co_await co_return co_yield compl concept const const_cast consteval constexpr
@@ -17,7 +17,7 @@ KEYWORDS = """
     virtual void volatile wchar_t while xor xor_eq
 """
 
-#: Macros and types of <math.h>, which the source includes, and what compilers define unasked.
+#: Macros and types of <math.h>, which the source includes, and predefined macros of compilers.
 MATH_MACROS = """
     FP_FAST_FMA FP_FAST_FMAF FP_FAST_FMAL FP_ILOGB0 FP_ILOGBNAN FP_INFINITE FP_NAN FP_NORMAL
     FP_SUBNORMAL FP_ZERO HUGE_VAL HUGE_VALF HUGE_VALL INFINITY MATH_ERREXCEPT MATH_ERRNO M_1_PI
@@ -26,8 +26,8 @@ MATH_MACROS = """
     islessgreater isnan isnormal isunordered linux math_errhandling signbit signgam unix
 """
 
-#: Functions of <math.h>, up to C23 and what other C libraries add; each has namesakes for other
-#: types with one of the SUFFIXES.
+#: Functions of <math.h>, up to C23 and including extensions of C libraries; each has variants for
+#: other types with one of the SUFFIXES.
 MATH = """
     acos acosh asin asinh atan atan2 atanh cbrt ceil copysign cos cosh erf erfc exp exp2 expm1 fabs
     fdim floor fma fmax fmin fmod frexp hypot ilogb ldexp lgamma llrint llround log log10 log1p log2
@@ -46,7 +46,7 @@ MATH = """
 """
 SUFFIXES = ('', 'f', 'l', 'f16', 'f32', 'f64', 'f128', 'f32x', 'f64x')
 
-#: The rest of the standard library: a program with another function of that name may go astray.
+#: The rest of the standard library: redefining its functions is undefined behavior.
 LIBRARY = """
     abort abs acos aligned_alloc asctime at_quick_exit atexit atof atoi atol atoll bsearch btowc
     calloc clearerr clock ctime difftime div exit fclose feof ferror fflush fgetc fgetpos fgets
@@ -69,7 +69,7 @@ LIBRARY = """
     wmemchr wmemcmp wmemcpy wmemmove wmemset wprintf wscanf
 """
 
-#: Of POSIX, whose functions the standard library calls.
+#: Functions of POSIX, which the standard library calls.
 POSIX = """
     accept access acct alarm basename bcmp bcopy bind brk bzero chdir chmod chown close
     closedir connect creat daemon dirname dup dup2 environ errno execl execv execve fchdir fchmod

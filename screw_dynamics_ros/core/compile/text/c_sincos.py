@@ -3,9 +3,9 @@
 
 """Sine and cosine of several angles at once, in C.
 
-As the machine code of `compile.llvm.sincos`, but for the reduction of angles: C cannot ask for a
-fused multiply-add that is fast everywhere, so multiples of pi/2 are subtracted in parts whose
-products with whole numbers are exact.
+Same method as the machine code of `compile.llvm.sincos`, except for the reduction of angles: fused
+multiply-add is not fast on all targets of C, so multiples of pi/2 are subtracted in parts whose
+products with integers are exact.
 """
 
 from __future__ import annotations
@@ -18,9 +18,9 @@ from screw_dynamics_ros.core.compile.llvm.sincos import COS, ROUNDER, SIN
 LANES = 4
 #: pi/2 as a sum: two parts of 39 bits, and the rest.
 HALF_PI = (1.5707963267923333, 2.5633441515905732e-12, 3.9455541665632055e-24)
-#: Multiples of pi/2 from which products with the first two are not exact any more.
+#: Multiples of pi/2 from which products with the first two parts are no longer exact.
 LARGEST_MULTIPLE = 2**14
-SHIFT = 15  # away with whole numbers below twice that
+SHIFT = 15  # shift that removes integers below twice that
 ROUNDER_BITS = int.from_bytes(struct.pack('<d', ROUNDER), 'little')
 
 
@@ -30,8 +30,8 @@ def terms(coefficients: Sequence[float]) -> list[str]:
 
 
 S, C = terms(SIN), terms(COS)
-#: `sines_and_cosines`, and what its callers need: VECTOR of 4 numbers, VECTORS of so many of them,
-#: and one LANE.
+#: `sines_and_cosines`, and macros for its callers: VECTOR of 4 numbers, number of VECTORS, LANE of
+#: a vector.
 FUNCTION = f"""\
 /* Sines and cosines of some angles at once, to two units in the last place. GCC and Clang
  * compute several in one vector. Compilers that are allowed to take sums apart, or compute with

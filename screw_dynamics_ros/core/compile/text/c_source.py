@@ -1,7 +1,7 @@
 # Copyright 2026 The screw_dynamics_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Print a straight-line program as portable C, for programs without Python."""
+"""Print a straight-line program as portable C, for use without Python."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ from screw_dynamics_ros.core.compile.text.infix import infix, infix_element
 from screw_dynamics_ros.core.errors import ArgumentError
 
 IDENTIFIER = re.compile('[A-Za-z][A-Za-z0-9_]*')
-#: Operations up to which sums are faster as chains of fused multiply-adds. Longer programs have
-#: more numbers in use than registers, and a compiler may order a sum as it likes.
+#: Largest number of operations for which sums are faster as chains of fused multiply-adds. Longer
+#: programs have more live values than registers, and other orders of a sum reduce them.
 LONGEST_CHAINED = 2500
 #: Names within functions: intermediate results, and arrays of angles, their sines and cosines.
 LOCAL = re.compile(
@@ -42,7 +42,7 @@ class CFunction:
         An identifier.
     program : Program
     results : tuple of str
-        Identifiers of the outputs; those of the inputs are theirs.
+        Identifiers of the outputs; the inputs keep the names of the program.
     """
 
     name: str
@@ -52,7 +52,7 @@ class CFunction:
 
 @dataclass(frozen=True)
 class CSource:
-    """Functions in C99 that are C++ as well: what goes into a header and into a source file."""
+    """Text of a header and of a source file, in C99 that is also valid C++."""
 
     header: str
     source: str
@@ -60,15 +60,15 @@ class CSource:
 
 
 def c_source(name: str, functions: Sequence[CFunction], comment: Iterable[str]) -> CSource:
-    """Return functions that have no state, allocate nothing and take the same time at each call.
+    """Return functions without state, memory allocation or data-dependent run time.
 
-    Arrays are row-major; all inputs are read before an output is written. The last digits depend on
-    the compiler, which may fuse products with additions.
+    Arrays are row-major; all inputs are read before an output is written. Rounding depends on the
+    compiler, which may use fused multiply-add.
 
     Parameters
     ----------
     name : str
-        Of the header, `name`.h.
+        Name of the header, `name`.h.
     functions : sequence of CFunction
     comment : iterable of str
         Lines for the header.
@@ -108,7 +108,7 @@ def c_source(name: str, functions: Sequence[CFunction], comment: Iterable[str]) 
 
 
 def check_names(name: str, functions: Sequence[CFunction]) -> None:
-    """Refuse names that are not valid in C, and arrays of the same name."""
+    """Refuse names that are not valid in C, and duplicate names of arrays."""
     for function in functions:
         arrays = [array for array, _ in function.program.inputs] + list(function.results)
         for given in (name, function.name, *arrays):
@@ -137,7 +137,7 @@ def prototype(function: CFunction) -> str:
 def body(function: CFunction) -> Iterator[str]:
     """Yield the lines of a function: inputs, then the parts of its schedule.
 
-    An output is written as soon as it is known, so that no register has to keep it.
+    An output is written as soon as it is computed, to free its register.
     """
     program = function.program
     if program.operation_count <= LONGEST_CHAINED:
@@ -182,19 +182,19 @@ def is_trigonometric(operation: Operation) -> bool:
 
 
 def is_name(text: str) -> bool:
-    """Whether a function, an array and a header can be called so, in C and in C++."""
+    """Whether a text is valid as name of a function, an array and a header, in C and C++."""
     return bool(IDENTIFIER.fullmatch(text)) and not (
         LOCAL.fullmatch(text) or '__' in text or text in RESERVED
     )
 
 
 def identifier(text: str) -> str:
-    """Return a text as part of a name: letters and digits stay."""
+    """Return a text as part of a name; other characters than letters and digits are replaced."""
     return re.sub('[^A-Za-z0-9]+', '_', text)
 
 
 def in_comment(line: str) -> str:
-    """Return a line that stays within a comment, whatever names are in it."""
+    """Return a line that cannot end a comment."""
     return re.sub('[^ -~]', '?', line).replace('*/', '* /')
 
 
@@ -210,7 +210,7 @@ def expression(operation: Operation) -> str:
 
 
 def number(value: float) -> str:
-    """Return a constant in C, exactly."""
+    """Return a constant as an exact C literal."""
     if math.isfinite(value):
         return repr(value)
     return 'NAN' if math.isnan(value) else 'INFINITY' if value > 0 else '-INFINITY'

@@ -1,13 +1,13 @@
 # Copyright 2026 The screw_dynamics_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""A CMake file that makes a static library of a source file in C."""
+"""A CMake file that builds a static library from a C source file."""
 
 from __future__ import annotations
 
 
 def cmake_library(name: str) -> str:
-    """Return the text of `name`.cmake: the target `name`, to be linked with its headers."""
+    """Return the text of `name`.cmake: the target `name`, with its include directory."""
     return f"""\
 # include(path/to/{name}.cmake)
 # target_link_libraries(my_controller {name})

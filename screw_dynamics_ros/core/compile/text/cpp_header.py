@@ -1,7 +1,7 @@
 # Copyright 2026 The screw_dynamics_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""A C++17 header around functions in C: arrays of C++ libraries, with their sizes checked."""
+"""A C++17 header for C functions that accepts arrays of C++ libraries and checks their sizes."""
 
 from __future__ import annotations
 
@@ -69,8 +69,8 @@ auto numbers(Array &array, const char *name) {
 def cpp_header(name: str, functions: Sequence[CFunction]) -> str:
     """Return the text of `name`.hpp, which includes `name`.h: an overload for each function.
 
-    They take all that has `data()` and `size()`: std::array, std::vector, std::span, Eigen matrices
-    and maps. Sizes that are not known while compiling are checked at each call, which raises
+    The overloads accept all types with `data()` and `size()`: std::array, std::vector, std::span,
+    Eigen matrices and maps. Sizes unknown at compile time are checked at each call, which throws
     std::invalid_argument.
     """
     guard = f'{name.upper()}_HPP'
@@ -99,7 +99,7 @@ def cpp_header(name: str, functions: Sequence[CFunction]) -> str:
 
 
 def overload(function: CFunction, detail: str) -> list[str]:
-    """Return the lines of the template around one function."""
+    """Return the lines of the function template for one function."""
     program = function.program
     arrays: list[tuple[str, str, tuple[int, ...]]] = []
     arrays += [(array, 'const ', (size,)) for array, size in program.inputs]
@@ -126,7 +126,7 @@ def overload(function: CFunction, detail: str) -> list[str]:
 
 
 def rows_and_columns(shape: tuple[int, ...]) -> tuple[int, int]:
-    """Return the shape as a matrix; more axes than two make one vector."""
+    """Return the shape as a matrix; an array with more than two axes is one vector."""
     if len(shape) == 2:
         return shape[0], shape[1]
     size = 1

@@ -14,10 +14,10 @@ WITH_CONSTANT_FIRST = {'shift': '+', 'scale': '*', 'reciprocal': '/'}
 
 
 def infix(operation: Operation, number: Callable[[float], str]) -> str:
-    """Return an operation on the results x0, x1, ... of others.
+    """Return the infix expression of an operation on the results x0, x1, ... of others.
 
-    Not for inputs, minima and maxima, which each language writes its own way; `number` is how it
-    writes constants.
+    Inputs, minima and maxima are excluded because they differ between languages; `number` formats
+    constants.
     """
     kind = operation[0]
     if kind in BINARY:

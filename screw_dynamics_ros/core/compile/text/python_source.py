@@ -18,7 +18,7 @@ from screw_dynamics_ros.core.compile.text.infix import infix, infix_element
 def python_source(program: Program, name: str) -> str:
     """Return the source of `name(input0, ...)`, which returns one list of elements for each output.
 
-    Inputs are sequences of numbers (one sample) or of arrays (a stack): the same code serves both.
+    Inputs are sequences of numbers (one sample) or of arrays (a stack): the code is the same.
     """
     lines = [f'def {name}({", ".join(f"in_{k}" for k in range(len(program.inputs)))}):']
     place = {input_name: k for k, (input_name, _) in enumerate(program.inputs)}
@@ -43,7 +43,7 @@ def python_functions(program: Program) -> tuple[Callable[..., Any], Callable[...
     """Return the program as two Python functions: on floats (fast) and on NumPy arrays.
 
     The first raises ZeroDivisionError, ValueError or OverflowError where IEEE arithmetic has
-    infinities and NaN; the second follows IEEE and serves stacks and those cases.
+    infinities and NaN; the second follows IEEE and is used for stacks and for those cases.
     """
     code = compile(python_source(program, 'function'), '<straight-line program>', 'exec')
     on_floats: dict[str, Any] = {
