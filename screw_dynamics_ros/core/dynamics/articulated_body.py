@@ -1,10 +1,10 @@
 # Copyright 2026 The screw_dynamics_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""The articulated-body recursion: what a subtree looks like to the joint that carries it.
+"""The articulated-body recursion: the inertia of a subtree at the joint that carries it.
 
-A body with all its successors, their joints free to move, resists an acceleration dV by the wrench
-P dV + beta, with the articulated inertia P and the bias wrench beta. In three passes,
+A body with all its successors, whose joints are free to move, has the equation of motion
+W = P dV + beta, with the articulated inertia P and the bias wrench beta. There are three passes:
 
 velocities, from the root to the tips, with p the predecessor of i and (xi, eta) = X_i q_i',
 
@@ -23,12 +23,12 @@ accelerations, from the root to the tips,
     a_i = D_i^-1 (u_i - U_i^T (Ad dV_p + c_i)),    dV_i = Ad dV_p + c_i + X_i a_i.
 
 dV = (domega, ddr) is the angular acceleration of a body and the acceleration of its origin, in its
-own frame, as in `inverse_dynamics`. Gravity enters as acceleration of the root frame. Joints whose
-motion is prescribed are not free: X_i a_i is part of c_i, and P passes through them unchanged
-(hybrid dynamics). The inward passes are `inward`, the outward one is `outward`.
+own frame, as in `inverse_dynamics`. Gravity enters as acceleration of the root frame. Joints with
+prescribed motion are not free: X_i a_i is part of c_i, and P is transmitted unchanged (hybrid
+dynamics). `inward` performs the first two passes, `outward` the third.
 
-Two unit masses on a straight arm of unit lengths: the inner joint does not feel the outer mass,
-which swings freely about the joint between them, and D_1 = 1. So M^-1 is 1 in its first element.
+Example: two unit masses on a straight arm of unit lengths. The outer mass swings freely about the
+joint between them and does not load the inner joint, so D_1 = 1 and (M^-1)_11 = 1.
 
 >>> from screw_dynamics_ros.core.tree.examples import planar_arm
 >>> rest, tau = np.zeros(2), np.array([1.0, 0.0])
@@ -65,7 +65,7 @@ ByBody = dict[int, Array]
 
 @dataclass(frozen=True)
 class ArticulatedBodies:
-    """What the inward pass finds, by the index of the body.
+    """Results of the inward pass, by the index of the body.
 
     Attributes
     ----------
@@ -74,16 +74,16 @@ class ArticulatedBodies:
     omega : (3,) arrays
         Angular velocity.
     c : (6,) arrays
-        Acceleration the joint adds by itself: centripetal and Coriolis terms, prescribed motion.
+        Acceleration added by the joint: centripetal and Coriolis terms, prescribed motion.
     P, beta : (6, 6) and (6,) arrays
-        Articulated inertia and bias wrench, without what the body's own joint changes.
+        Articulated inertia and bias wrench of the body, before elimination of its own joint.
     X : (6, k) arrays
         Screws of the free directions of the joint.
     free : lists of k int
-        Their places in v.
+        Indices of these directions in v.
     U, D, u : (6, k), (k, k) and (k,) arrays
-        P X, the inertia X^T P X about the joint, including that of its drive, and the torque tau -
-        X^T beta left for it.
+        P X; the inertia X^T P X about the joint, including that of its drive; and the torque
+        tau - X^T beta that accelerates it.
     """
 
     C: dict[int, Array]
@@ -114,7 +114,7 @@ def inward(
     tree : Tree
     q : (nq,), v : (nv,)
     a, tau : (nv,)
-        Accelerations of the prescribed joints and torques of the free ones; the rest is not read.
+        Accelerations of the prescribed joints and torques of the free ones; others are ignored.
     prescribed : (nv,) sequence of bool
         Which accelerations are given.
     wrenches : {link: (6,)}
@@ -128,7 +128,7 @@ def inward(
 
 
 def free_directions(tree: Tree, prescribed: Sequence[bool]) -> tuple[ByBody, dict[int, list[int]]]:
-    """Return the screws X_i (6, k) of the free directions and their places in v, by body."""
+    """Return the screws X_i (6, k) of the free directions and their indices in v, by body."""
     X: ByBody = {}
     free: dict[int, list[int]] = {}
     for i, body in enumerate(tree.bodies):
@@ -158,7 +158,7 @@ def velocities(
         )
         Omega[i] = hat(omega[i]) @ hat(omega[i])
         c[i] = np.concatenate([domega, ddr])
-        # Euler's form: without angular acceleration it takes less than `newton_euler`.
+        # Euler's form: without angular acceleration it has fewer operations than `newton_euler`.
         gyroscopic = np.concatenate([hat(omega[i]) @ (body.I @ omega[i]), Omega[i] @ body.h])
         beta[i] = gyroscopic - applied.get(i, 0.0)
     return C, omega, c, beta
@@ -189,7 +189,7 @@ def inertias(
 def beyond_joint(
     body: Body, P: Array, beta: Array, X: Array, U: Array, D: Array, u: Array
 ) -> tuple[Array, Array]:
-    """Return P - U D^-1 U^T and beta + U D^-1 u: what the predecessor feels through the joint."""
+    """Return P - U D^-1 U^T and beta + U D^-1 u, transmitted to the predecessor by the joint."""
     if X.shape[1] == 0:  # no free direction: all prescribed
         return P, beta
     P_a = symmetric(P - U @ solve_positive_definite(D, U.T))
@@ -202,7 +202,7 @@ def outward(
 ) -> tuple[Array, dict[int, Array]]:
     """Return the accelerations of all joints (nv,), and dV of all bodies, relative to free fall.
 
-    The third pass. `a` holds those that are prescribed; `gravity` (3,) is the acceleration of free
+    The third pass. `a` has the prescribed accelerations; `gravity` (3,) is the acceleration of free
     fall.
     """
     dV: dict[int, Array] = {}

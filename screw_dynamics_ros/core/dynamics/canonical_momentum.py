@@ -3,16 +3,16 @@
 
 """Forward dynamics in canonical momenta p = M(q) v instead of velocities, O(n).
 
-Hamilton's equations, in which accelerations and Coriolis forces do not occur: the velocities follow
-from p by the articulated-body recursion for a robot at rest without gravity, M v = p, and
+Hamilton's equations contain no accelerations or Coriolis forces. The velocities follow from p by
+the articulated-body recursion for a robot at rest without gravity, M v = p, and
 
     p_i = X_i^T h_i + d_i v_i,    p_i' = tau_i + X_i^T W_i + (ad_{V_i} X_i)^T h_i,
 
-with the momentum h_i and the applied wrenches W_i of body i and everything it carries, gravity
-among them: h_p += Ad^T h_i, in body-fixed form.
+with the momentum h_i and the applied wrenches W_i (including gravity) of body i and all bodies that
+it carries: h_p += Ad^T h_i, in body-fixed form.
 
-The arm of unit lengths and masses, elbow at a right angle, M = [[3, 1], [1, 1]]: p = (3, 1) belongs
-to v = (1, 0), and p_2' = dT/dq_2 = -sin(q_2) (v_1^2 + v_1 v_2) = -1.
+Example: the arm of unit lengths and masses, elbow at a right angle, has M = [[3, 1], [1, 1]].
+p = (3, 1) corresponds to v = (1, 0), and p_2' = dT/dq_2 = -sin(q_2) (v_1^2 + v_1 v_2) = -1.
 
 >>> from screw_dynamics_ros.core.tree.examples import planar_arm
 >>> q, p, zero = np.array([0.0, np.pi / 2]), np.array([3.0, 1.0]), np.zeros(3)
@@ -79,7 +79,7 @@ def momenta_and_rates(
     tree : Tree
     q : (nq,), v : (nv,)
     gravity, wrenches
-        As in `forward_dynamics`; what wrenches add to p' is J^T w.
+        As in `forward_dynamics`; wrenches contribute J^T w to p'.
     """
     motions = body_motions(tree, q, [v], 'body')
     h, W, g = per_body(3)

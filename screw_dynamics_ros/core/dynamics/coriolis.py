@@ -3,9 +3,10 @@
 
 """Coriolis matrix of a tree.
 
-C v are the Coriolis torques, C = J^T (M J' + B J), and B is chosen such that dM/dt - 2 C is skew
-(see `coriolis_matrix`). The arm of unit lengths and masses with its elbow at a right angle has
-dM/dt = -sin(q_2) v_2 [[2, 1], [1, 0]], and by Christoffel's symbols the following C:
+C v are the Coriolis torques, C = J^T (M J' + B J), and B is chosen such that dM/dt - 2 C is
+skew-symmetric (see `coriolis_matrix`). Example: the arm of unit lengths and masses with its elbow
+at a right angle has dM/dt = -sin(q_2) v_2 [[2, 1], [1, 0]], and the Christoffel symbols give this
+C:
 
 >>> import numpy as np
 >>> from screw_dynamics_ros.core.tree.examples import planar_arm
@@ -30,13 +31,14 @@ def coriolis_matrix(tree: Tree, q: Array, v: Array) -> Array:
     """Return C(q, v), (nv, nv): C v are the Coriolis torques and dM/dt - 2 C is skew-symmetric.
 
     It is the matrix of Christoffel symbols C_ij = sum_k Gamma_ijk v_k of (85)-(87) (D-36),
-    corrected, the sum over k done: with spatial twists V_i and Jacobians J_j = Ad_{C_j} X_j,
+    corrected, with the sum over k evaluated. With spatial twists V_i and Jacobians
+    J_j = Ad_{C_j} X_j,
 
         C_ij = J_i^T sum_l (M_l J'_j + B_l J_j),    J'_j = ad_{V_j} J_j (D-10),
         2 B_l X = -ad_X^T M_l V_l - M_l ad_{V_l} X - ad_{V_l}^T M_l X,
 
-    summed over the bodies l that both joints carry. Multiplied out, with the first moment h,
-    Binet's inertia theta and the linear momentum P = m v + omega x h of body l,
+    summed over the bodies l that both joints carry. In terms of the first moment h, Binet's inertia
+    theta and the linear momentum P = m v + omega x h of body l,
 
         B_l (xi, eta) = (-(omega~ theta + h~ v~) xi, -P x xi).
     """

@@ -69,5 +69,5 @@ def potential_energy(tree: Tree, q: Array, gravity: Array) -> Array:
 
 
 def center_of_mass(tree: Tree, q: Array) -> Array:
-    """Return the (3,) center of mass of all links, root link included, in the root frame [m]."""
+    """Return the (3,) center of mass of all links with the root link, in the root frame [m]."""
     return first_moment(tree, q) / tree.total_mass

@@ -1,11 +1,11 @@
 # Copyright 2026 The screw_dynamics_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""The share of the torques of a motion that a controller has to add, and the reverse.
+"""Feedforward torques of a controller whose robot compensates some terms, and the inverse.
 
     tau = tau_needed - sum over k of (1 - s_k) tau_k
 
-where the robot compensates the terms tau_k with the share s_k = 0 by itself.
+where the robot itself compensates the terms tau_k with the share s_k = 0.
 """
 
 from __future__ import annotations
@@ -16,15 +16,15 @@ from screw_dynamics_ros.core.types import Array
 
 
 def feedforward(needed: Array, measured: tuple[Array, ...], shares: Array) -> Array:
-    """Return what is needed less what the robot adds by itself, (n,) [N m, N].
+    """Return the needed torques minus those that the robot adds itself, (n,) [N m, N].
 
-    needed - sum (1 - s_k) tau_k: a term with the share s_k = 0 is compensated by the robot, where
-    it is rather than where it should be; one with the share 1 is not.
+    needed - sum (1 - s_k) tau_k: the robot compensates a term with the share s_k = 0, evaluated in
+    the measured instead of the desired state; it does not compensate a term with the share 1.
 
     Parameters
     ----------
     needed : (n,) array
-        Torques of the wanted motion.
+        Torques of the desired motion.
     measured : tuple of k (n,) arrays
         The terms tau_k in the measured state.
     shares : (k,) array
@@ -42,9 +42,9 @@ def feedforward(needed: Array, measured: tuple[Array, ...], shares: Array) -> Ar
 
 
 def completed(torques: Array, terms: Sequence[Array], shares: Sequence[float] | Array) -> Array:
-    """Return torques plus the terms that are not part of them, (n,) [N m, N].
+    """Return torques plus the terms that they do not include, (n,) [N m, N].
 
-    torques + sum (1 - s_k) tau_k: the share s_k is 1 for a term tau_k that is part of them.
+    torques + sum (1 - s_k) tau_k: the share s_k is 1 for a term tau_k that they include.
 
     Examples
     --------

@@ -4,13 +4,13 @@
 """Time derivatives of the generalized forces of a motion, to any order, in three representations.
 
 Motions of joints with elastic drives, and the flat outputs of such robots, need torques that are
-twice differentiable. Leibniz' rule does it all: `kinematics.twist_recursions` gives the derivatives
-of twists and joint screws, here those of wrenches follow, from the tips to the root,
+twice differentiable. The derivatives follow by Leibniz' rule: `kinematics.twist_recursions` gives
+those of twists and joint screws; this module computes those of wrenches, from the tips to the root,
 
     Q_i^(k) = sum over m of binomial(k, m) X_i^(m)T W_i^(k-m).
 
 ==============  ========================================  =============================
-representation  wrench that moves body i                  transport to the predecessor
+representation  wrench for the motion of body i           transport to the predecessor
 ==============  ========================================  =============================
 body            M V' - ad_V^T M V                         Ad_{C_i,p}^T, changes with X q'
 spatial         (M^s V)', M^s' = -ad_V^T M^s - M^s ad_V   none
@@ -18,8 +18,9 @@ hybrid          (M^h V)' + (r' x p, 0),                   lever r_i - r_p
                 M^h' = ad_omega M^h - M^h ad_omega
 ==============  ========================================  =============================
 
-Gravity is a wrench -M (0, g) on each body. The arm of unit lengths and masses turns about
-the shoulder, q = (t, 0): Q = (30 cos t, 10 cos t) for g = 10, so at t = 0 Q' = 0 and Q'' = -Q.
+Gravity is a wrench -M (0, g) on each body. Example: the arm of unit lengths and masses rotates
+about the shoulder, q = (t, 0). Q = (30 cos t, 10 cos t) for g = 10, so Q' = 0 and Q'' = -Q at
+t = 0.
 
 >>> from screw_dynamics_ros.core.tree.examples import planar_arm
 >>> q, v = np.zeros(2), np.array([1.0, 0.0])
@@ -77,7 +78,7 @@ def inverse_dynamics_rates(
     gravity : (3,)
         Acceleration of free fall in the root frame [m/s^2].
     representation : {'body', 'spatial', 'hybrid'}
-        All give the same.
+        All give the same result.
 
     Raises
     ------
@@ -124,7 +125,7 @@ def body_wrench(motion: BodyMotion, gravity: Array) -> Derivatives:
 
 
 def along(rate: Callable[[Derivatives, int], Array], x: Derivatives) -> Derivatives:
-    """Return [x, x', ...] of x' = rate(x), as many as there are elements; x[0] is given."""
+    """Return [x, x', ...] of x' = rate(x), with the length of the given list; x[0] is given."""
     result = x[:1]
     for k in range(len(x) - 1):
         result.append(rate(result, k))

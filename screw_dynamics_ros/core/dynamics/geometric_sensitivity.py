@@ -1,16 +1,16 @@
 # Copyright 2026 The screw_dynamics_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""How torques and poses change with the geometry: placements of joints as parameters.
+"""Sensitivity of torques and poses to the geometry: placements of joints as parameters.
 
-A joint that is moved in its predecessor by exp(pi), pi = (rotation [rad], translation [m]) in the
-frame of the joint, is a joint behind another one that stands still,
+A joint displaced in its predecessor by exp(pi), pi = (rotation [rad], translation [m]) in the frame
+of the joint, is equivalent to a joint behind another joint at rest:
 
     C_p,i = B_i exp(pi) exp(X_i q_i).
 
-So the derivatives by pi, at pi = 0, are those of D-04 and D-40 for a tree with a free body without
-mass in front of the joint. The elbow of the straight arm moved along x by dx takes the outer mass
-along, whose weight 10 then loads the shoulder by 10 dx more:
+The derivatives with respect to pi, at pi = 0, are therefore those of D-04 and D-40 for a tree with
+a massless free body before the joint. Example: if the elbow of the straight arm is moved along x by
+dx, the outer mass moves with it, and its weight 10 increases the shoulder torque by 10 dx:
 
 >>> from screw_dynamics_ros.core.tree.examples import planar_arm
 >>> rest, gravity = np.zeros(2), np.array([0.0, -10.0, 0.0])
@@ -41,7 +41,7 @@ def torque_sensitivity(
 ) -> Array:
     """Return dQ/dpi, (nv, 6), for the placement of `joint`; arguments as in `inverse_dynamics`.
 
-    `tree` must be that of the description: in a regrouped one inertias depend on placements.
+    `tree` must be that of the description: in a regrouped tree inertias depend on placements.
     """
     n, still = tree.nv, np.zeros(6)
     augmented = with_placement(tree, joint)
@@ -56,7 +56,7 @@ def torque_sensitivity(
 
 
 def pose_sensitivity(tree: Tree, q: Array, link: str, joint: str) -> Array:
-    """Return the body-fixed twist of `link` by pi of `joint`, (6, 6): C^-1 dC/dpi (D-41)."""
+    """Return the derivative C^-1 dC/dpi, (6, 6), of the pose of `link` by pi of `joint` (D-41)."""
     augmented = with_placement(tree, joint)
     return jacobian(augmented, np.concatenate([q, AT_REST]), link, 'body')[:, tree.nv :]
 
@@ -75,7 +75,7 @@ def with_placement(tree: Tree, joint: str) -> Tree:
 
     moved = [replace(body, parent=shifted(body.parent)) for body in tree.bodies]
     first = moved[place]
-    to_axis = tree.frames[first.name].S[:3, :3].T  # the joint's frame, turned to its axis
+    to_axis = tree.frames[first.name].S[:3, :3].T  # the joint's frame, rotated to its axis
     Q = pose(to_axis, np.zeros(3))
     placement = Body(
         first.name,

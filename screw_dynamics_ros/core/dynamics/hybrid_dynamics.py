@@ -3,16 +3,17 @@
 
 """Hybrid dynamics: each joint is given by its motion or by its torque.
 
-Two formulations that agree: articulated bodies in which prescribed joints are not free, O(n)
-(`articulated_body`); and composite inertias, for free joints f and moving, prescribed ones m
+There are two equivalent formulations. The O(n) one uses articulated bodies in which prescribed
+joints are not free (`articulated_body`). The other uses composite inertias, for free joints f and
+prescribed (moving) joints m,
 
     M_ff a_f = tau_f - h_f - M_fm a_m,    tau_m = M_mf a_f + M_mm a_m + h_m
 
-by Cholesky's method, O(n^3) but with fewer operations for few joints, and for mimic joints. With no
-joint prescribed they are forward dynamics, with all prescribed inverse dynamics.
+by Cholesky factorization: O(n^3), but with fewer operations for few joints; also for mimic joints.
+Without prescribed joints this is forward dynamics, with all joints prescribed inverse dynamics.
 
-The straight arm of unit lengths and masses, M = [[5, 2], [2, 1]], elbow locked: a torque of 5 at
-the shoulder gives a_1 = 1, and the lock has to bear M_21 a_1 = 2.
+Example: the straight arm of unit lengths and masses, M = [[5, 2], [2, 1]], has a locked elbow. A
+torque of 5 at the shoulder gives a_1 = 1, and the lock exerts M_21 a_1 = 2.
 
 >>> from screw_dynamics_ros.core.tree.examples import planar_arm
 >>> zero, tau = np.zeros(2), np.array([5.0, 0.0])
@@ -53,9 +54,9 @@ def hybrid_dynamics(
 ) -> tuple[Array, Array]:
     """Return all accelerations (nv,) and all torques (nv,).
 
-    Arguments as in `inverse_dynamics` and `forward_dynamics`; `prescribed` has a '1' for each
-    element of v whose acceleration is given and a '0' for the others, whose torque is. Nothing else
-    of `a` and `tau` is read; both come back filled up.
+    Arguments as in `inverse_dynamics` and `forward_dynamics`. `prescribed` has a '1' for each
+    element of v with given acceleration, and a '0' for each with given torque. The other elements
+    of `a` and `tau` are ignored, and computed in the results.
     """
     given = [mark == '1' for mark in prescribed]
     method = composite_inertia if tree.has_mimic else articulated_bodies
@@ -63,7 +64,7 @@ def hybrid_dynamics(
 
 
 def marks(tree: Tree, prescribed: ArrayLike) -> str:
-    """Return names of joints, or a boolean mask (nv,), as `prescribed` of `hybrid_dynamics`.
+    """Return `prescribed` of `hybrid_dynamics` for names of joints, or a boolean mask (nv,).
 
     Raises `UnknownNameError` and `ArgumentError`.
     """
@@ -105,7 +106,7 @@ def articulated_bodies(
     prescribed: Sequence[bool],
     wrenches: Mapping[str, Array] | None = None,
 ) -> tuple[Array, Array]:
-    """Return what `hybrid_dynamics` does, by the articulated-body recursion."""
+    """Return the result of `hybrid_dynamics`, by the articulated-body recursion."""
     bodies = articulated_body.inward(tree, q, v, a, tau, prescribed, wrenches)
     acceleration, dV = articulated_body.outward(tree, bodies, a, gravity)
     Q = zeros(tree.nv, tau, *dV.values())
@@ -125,7 +126,7 @@ def composite_inertia(
     prescribed: Sequence[bool],
     wrenches: Mapping[str, Array] | None = None,
 ) -> tuple[Array, Array]:
-    """Return what `hybrid_dynamics` does, by the mass matrix."""
+    """Return the result of `hybrid_dynamics`, by the mass matrix."""
     given = np.array(prescribed, dtype=bool)
     free = np.flatnonzero(~given)
     Q = newton_euler_torques(tree, q, v, np.where(given, a, 0.0), gravity, wrenches)

@@ -4,8 +4,8 @@
 """Recursive Newton-Euler inverse dynamics on a tree.
 
 The hybrid form of the recursion, with every vector resolved in the frame of its own body. It needs
-no linear velocity at all: a body's state is its angular velocity omega, its angular acceleration
-and the acceleration of its origin, the last two through Omega = omega'~ + omega~ omega~. Root to
+no linear velocity: the state of a body is its angular velocity omega, its angular acceleration
+(through Omega = omega'~ + omega~ omega~) and the acceleration of its origin. From the root to the
 tips, with (R, r) = C_p,i and the joint screw X_i = (xi, eta),
 
     omega_i = R^T omega_p + xi q_i',
@@ -17,8 +17,8 @@ tips to root, with theta of `spatial_inertia` and vec of a skew matrix,
     W_i = (vec(Omega theta - (Omega theta)^T) + h x r'',  m r'' + Omega h) - W_i^app
           + sum of Ad_{C_i,k}^T W_k over the successors k,    Q_i = X_i^T W_i + d_i q_i''.
 
-The straight arm of unit lengths and masses, M = [[5, 2], [2, 1]], under g = 10 has the weights'
-torques 10 + 20 and 10, and a unit acceleration of the shoulder adds 5 and 2:
+Example: for the straight arm of unit lengths and masses, M = [[5, 2], [2, 1]], with g = 10, the
+gravity torques are 10 + 20 and 10, and a unit acceleration of the shoulder adds 5 and 2:
 
 >>> from screw_dynamics_ros.core.tree.examples import planar_arm
 >>> rest, a, gravity = np.zeros(2), np.array([1.0, 0.0]), np.array([0.0, -10.0, 0.0])
@@ -71,7 +71,7 @@ def inverse_dynamics(
     Returns
     -------
     (nv,) array
-        Torques [N m] and forces [N]; those of mimic joints are added to their master's.
+        Torques [N m] and forces [N]; those of mimic joints are added to those of their leaders.
     """
     Q = newton_euler_torques(tree, q, v, a, gravity, wrenches)
     return driving_torques(tree, q, v, Q)
@@ -104,7 +104,7 @@ def newton_euler_torques(
 
 @dataclass(frozen=True)
 class BodyState:
-    """How one body moves, in its own frame; gravity makes the root accelerate.
+    """Motion of one body in its own frame; gravity is an acceleration of the root.
 
     Attributes
     ----------
@@ -145,7 +145,7 @@ def body_states(tree: Tree, q: Array, v: Array, a: Array, gravity: Array) -> lis
 def joint_motion(
     body: Body, omega_p: Array, domega_p: Array, ddr_p: Array, v: Array, a: Array
 ) -> tuple[Array, Array, Array]:
-    """Add the joint's own motion to that of the predecessor at the same point, in body axes (D-27).
+    """Add the joint motion to that of the predecessor at the same point, in body axes (D-27).
 
     Returns the body's angular velocity, angular acceleration and acceleration of its origin.
     """
@@ -159,7 +159,7 @@ def joint_motion(
 
 
 def hybrid_body_wrench(body: Body, Omega: Array, ddr: Array) -> Array:
-    """Return the wrench (6,) that gives the body its motion: D-21 in Binet's form.
+    """Return the wrench (6,) required for the motion of the body: D-21 in Binet's form.
 
     With theta = 1/2 tr(I) 1 - I (D-17) the moment is the vector of the skew matrix
     Omega theta - (Omega theta)^T, plus h x ddr; the force is m ddr + Omega h.

@@ -1,18 +1,18 @@
 # Copyright 2026 The screw_dynamics_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Wrenches through the joints of the description, fixed joints included.
+"""Wrenches through all joints of the description, including fixed joints.
 
-In root axes and at the origin of each link, with the Newton-Euler equations of the hybrid form,
+In root axes and at the origin of each link, the Newton-Euler equations of the hybrid form give
 
     W_i = M_i V_i' + B_i V_i - W_i^app + sum of Ad_r^T W_k over the links k that link i carries.
 
-The recursions run on a tree in which links that move together are one body, and compiled programs
-on one whose masses have been moved across joints (`regrouped_tree`). Wrenches between links need
-the links as they are: the motion comes from the tree, the inertias from the description.
+The recursions run on a tree in which rigidly connected links are one body, and compiled programs on
+a tree with masses moved across joints (`regrouped_tree`). Wrenches between links need the original
+links: the motion comes from the tree, the inertias from the description.
 
-The straight arm of unit lengths and masses at rest, g = 10: the shoulder carries 2 weights and
-their moments 10 + 20, the elbow one weight and its moment 10.
+Example: the straight arm of unit lengths and masses is at rest, g = 10. The shoulder supports 2
+weights and their moments 10 + 20, the elbow one weight and its moment 10.
 
 >>> from screw_dynamics_ros.core.tree.examples import planar_arm
 >>> rest = np.zeros(2)
@@ -52,7 +52,7 @@ def joint_wrenches(
     gravity: Array,
     wrenches: Mapping[str, Array] | None = None,
 ) -> Array:
-    """Return the wrench that each link is given by its predecessor, (n_links, 6) [N m, N] (D-30).
+    """Return the wrench of the predecessor on each link, (n_links, 6) [N m, N] (D-30).
 
     Parameters
     ----------
@@ -67,8 +67,8 @@ def joint_wrenches(
     Returns
     -------
     (n_links, 6) array
-        (moment, force) at the origin and in the axes of each link, in the order of `tree.frames`;
-        reaction and drive together. The root link's row is what the ground exerts on it.
+        (moment, force) at the origin and in the axes of each link, in the order of `tree.frames`:
+        the sum of reaction and drive. The row of the root link is the wrench of the ground on it.
     """
     motions = body_motions(tree, q, [v, a], 'hybrid', -gravity)
     C, W = hybrid_wrenches(tree, motions, gravity, wrenches)
@@ -85,8 +85,8 @@ def reaction_wrenches(
 ) -> Array:
     """Return the part of `joint_wrenches` that does no work, (n_links, 6): X_i^T W_i^c = 0 (D-30).
 
-    What is left out acts in the direction of the joint: a couple about the axis, or a force along
-    it. Helical joints are driven by a couple.
+    The omitted part acts along the joint freedom: a couple about the axis, or a force along it.
+    Helical joints are driven by a couple.
     """
     motions = body_motions(tree, q, [v, a], 'hybrid', -gravity)
     C, W = hybrid_wrenches(tree, motions, gravity, wrenches)
@@ -113,7 +113,7 @@ def hybrid_wrenches(
 ) -> tuple[ByLink, ByLink]:
     """Return the poses of all links and the wrenches on them, in root axes (D-27).
 
-    The sum of M V' + B V - W^app over a link and all it carries.
+    The sum of M V' + B V - W^app over a link and all links that it carries.
     """
     C: ByLink = {}
     W: ByLink = {}
@@ -128,7 +128,7 @@ def hybrid_wrenches(
             W[link] = W[link] - Ad_R(R) @ wrenches[link]
 
     for body, motion in zip(tree.bodies, motions):
-        if body.is_rotor:  # its spin J n q' a changes, and the link it sits on feels it (C-054)
+        if body.is_rotor:  # the change of its spin J n q' a loads the link that carries it (C-054)
             axis, (rate,), (acceleration,) = motion.R[:, 2], *motion.own
             turned = hat(motion.V[0][:3]) @ axis
             moment = body.I[2, 2] * (acceleration * axis + rate * turned)

@@ -5,16 +5,16 @@
 
     M_ij = X_i^T Ad_{C_j,i}^T (sum of the inertias that joint j carries) X_j + d_i delta_ij
 
-for i on the path to j, zero if neither joint carries the other. The arm of unit lengths and masses:
-M = [[3 + 2 cos q_2, 1 + cos q_2], [1 + cos q_2, 1]].
+for i on the path to j, and M_ij = 0 if neither joint carries the other. Example: the arm of unit
+lengths and masses has M = [[3 + 2 cos q_2, 1 + cos q_2], [1 + cos q_2, 1]].
 
 >>> from screw_dynamics_ros.core.tree.examples import planar_arm
 >>> mass_matrix(planar_arm(), np.zeros(2))
 array([[5., 2.],
        [2., 1.]])
 
-Source: Müller 2018b (81) (D-35), as sums over what a joint carries (D-37); Bruyninckx 2010 section
-6.2.6 for drives (C-054).
+Source: Müller 2018b (81) (D-35), with composite inertias (D-37); Bruyninckx 2010 section 6.2.6 for
+drives (C-054).
 """
 
 from __future__ import annotations
@@ -37,8 +37,9 @@ from screw_dynamics_ros.core.types import Array
 def mass_matrix(tree: Tree, q: Array) -> Array:
     """Return M(q), (nv, nv): M_ij = X_i^T Ad^T (sum of the inertias outboard) X_j (D-37).
 
-    Every composite inertia (m, h, I) is carried to its predecessor; the momentum of a unit rate of
-    joint i is carried to the root and meets each joint on the way. Mimic joints add up to G^T M G.
+    Every composite inertia (m, h, I) is transported to its predecessor. The momentum of a unit rate
+    of joint i is transported to the root, and projected on each joint on the path. Mimic joints sum
+    to G^T M G.
     """
     C = [relative_pose(body, q) for body in tree.bodies]
     composite: list[RigidInertia] = [(body.m, body.h, body.I) for body in tree.bodies]

@@ -1,10 +1,10 @@
 # Copyright 2026 The screw_dynamics_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Joints with nothing to accelerate: a named error, or NaN, never a number made of rounding.
+"""Joints without inertia: an error that names the joint, or NaN, never a result of rounding.
 
-The acceleration of a joint is a_i = u_i / D_i with the inertia D_i = X_i^T P_i X_i + d_i that it
-feels (`articulated_body`). Three cases need care:
+The acceleration of a joint is a_i = u_i / D_i with the inertia D_i = X_i^T P_i X_i + d_i about it
+(`articulated_body`). Three cases are special:
 
 ==============================================  ================================================
 the joint moves no mass in any configuration    D_i = 0: `InertiaError`
@@ -13,8 +13,8 @@ but what the body carries has                   less than 1e-12 of the inertia P
 the joint is free, d_i = 0                      P_i^a X_i = 0 but for rounding: exact zeros
 ==============================================  ================================================
 
-The second case occurs after regrouping (`regrouped_tree`): of three axes without mass between them,
-the middle one feels nothing where the outer two are aligned.
+The second case occurs after regrouping (`regrouped_tree`): for three axes without mass between
+them, D of the middle one is zero where the outer two are aligned.
 
 >>> D = np.array([[2.0]])
 >>> not_a_number_below(D, 1e-12), not_a_number_below(0.0 * D, 1e-12)
@@ -35,12 +35,12 @@ from screw_dynamics_ros.core.linear import is_recorded, is_zero, triangular_fact
 from screw_dynamics_ros.core.tree.multibody_tree import Body, Tree
 from screw_dynamics_ros.core.types import Array
 
-#: Part of a body's inertia that counts as none: what rounding leaves.
+#: Fraction of a body's inertia below which it is zero except for rounding.
 ZERO_INERTIA_TOLERANCE = 1e-12
 
 
 def guarded(D: Array, body: Body, carries: bool, P: Array, X: Array) -> Array:
-    """Return the inertia D (k, k) about a joint, or NaN if there is none.
+    """Return the inertia D (k, k) about a joint, or NaN if it is zero in this configuration.
 
     Parameters
     ----------
@@ -61,16 +61,16 @@ def guarded(D: Array, body: Body, carries: bool, P: Array, X: Array) -> Array:
         check_moves_mass(D, body.joint)
         return D
     if not carries:
-        D = 0.0 * D  # but for rounding
+        D = 0.0 * D  # removes rounding errors
     if not carries or is_recorded(D):
-        check_moves_mass(D, body.joint)  # a number may be zero here and not elsewhere
+        check_moves_mass(D, body.joint)  # a number may be zero in this configuration only
     if X.shape[1] == 0:
         return D
     return not_a_number_below(D, ZERO_INERTIA_TOLERANCE * P.diagonal()[block_of(X)].sum())
 
 
 def check_moves_mass(D: Array, joint: str) -> None:
-    """Raise `InertiaError` if a joint moves nothing: its acceleration is not defined."""
+    """Raise `InertiaError` if a joint moves no mass: its acceleration is undefined."""
     if any(is_zero(inertia) for inertia in D.diagonal()):
         raise InertiaError(
             f'forward dynamics is not defined: joint {joint!r} moves no mass; give the links '
@@ -81,7 +81,7 @@ def check_moves_mass(D: Array, joint: str) -> None:
 def not_a_number_below(D: Array, least: Array | float) -> Array:
     """Return the inertia D about a joint, (1, 1), or NaN if it is less than `least`.
 
-    By a square root instead of a comparison, so that it can be recorded.
+    It uses a square root instead of a comparison, so that it can be recorded.
     """
     with np.errstate(invalid='ignore'):
         root = np.sqrt((D - least)[0, 0])
@@ -89,10 +89,10 @@ def not_a_number_below(D: Array, least: Array | float) -> Array:
 
 
 def resisted(tree: Tree, M: Array, places: Sequence[int]) -> Array:
-    """Return a mass matrix with NaN for the coordinates that nothing resists.
+    """Return a mass matrix with NaN for the coordinates without inertia.
 
-    `places` are the coordinates of its rows in v. Eliminated from the tips, each keeps the inertia
-    D that its joint feels as pivot.
+    `places` are the coordinates of its rows in v. In elimination from the tips, the pivot of each
+    coordinate is the inertia D about its joint.
     """
     massless = [
         all(body.massless_about_joint for body in tree.bodies if body.v.start <= k < body.v.stop)
@@ -109,7 +109,7 @@ def resisted(tree: Tree, M: Array, places: Sequence[int]) -> Array:
 
 
 def without_rounding(P_a: Array, body: Body, X: Array) -> Array:
-    """Return P_a (6, 6) with exact zeros where a free joint without drive leaves only rounding.
+    """Return P_a (6, 6) with exact zeros where a free joint without drive causes only rounding.
 
     P_a X = 0: the predecessor contributes no inertia along the joint.
     """
@@ -120,11 +120,11 @@ def without_rounding(P_a: Array, body: Body, X: Array) -> Array:
 
 
 def block_of(X: Array) -> slice:
-    """Return the rows of a screw (6, 1) that its own kind of inertia is in: angular or linear."""
+    """Return the rows of a screw (6, 1) with its kind of inertia: angular or linear."""
     return slice(0, 3) if X[:3].any() else slice(3, 6)
 
 
 def unit_rows(X: Array) -> Array:
-    """Return k for each column of X that is the unit vector e_k; a helical joint has none."""
+    """Return k for each column of X that is the unit vector e_k; empty for a helical joint."""
     columns = X[:, np.abs(X).sum(axis=0) == 1.0]
     return columns.argmax(axis=0)

@@ -3,13 +3,13 @@
 
 """Momentum of the whole robot, about the root's origin and about the center of mass.
 
-Spatial momenta of bodies add up as they are,
+The total is the sum of the spatial momenta of the bodies,
 
     P = sum Ad_{C_i^-1}^T M_i V_i,    A(q) v = Ad_c^T P,    c the center of mass.
 
-The straight arm of unit lengths and masses turns about the shoulder: the masses at 1 and 2 move at
-1 and 2, which makes the linear momentum 3 and the angular one 1 + 4; about the center of mass at
-1.5 there remains 5 - 1.5 * 3.
+Example: the straight arm of unit lengths and masses rotates about the shoulder. The masses at 1 and
+2 move at 1 and 2: the linear momentum is 3, the angular momentum 1 + 4, and about the center of
+mass at 1.5 it is 5 - 1.5 * 3.
 
 >>> from screw_dynamics_ros.core.tree.examples import planar_arm
 >>> q, v = np.zeros(2), np.array([1.0, 0.0])
@@ -62,7 +62,7 @@ def centroidal_momentum(tree: Tree, q: Array, v: Array) -> Array:
 def centroidal_map(tree: Tree, q: Array) -> Array:
     """Return A(q), (6, nv): centroidal_momentum = A v.
 
-    Column j is the momentum of all that joint j carries at unit rate, M_j J_j (D-37).
+    Column j is the momentum M_j J_j of all bodies that joint j carries, at unit rate (D-37).
     """
     C = [relative_pose(body, q) for body in tree.bodies]
     composite: list[RigidInertia] = [(body.m, body.h, body.I) for body in tree.bodies]

@@ -6,7 +6,7 @@
 With the twist V of the body, its inertia M and the momentum Pi = M V in the same representation:
 
 ==============  ===========================================  ===============================  ====
-representation  wrench W that gives the body its motion      momentum balance                 eq.
+representation  wrench W required for the motion             momentum balance                 eq.
 ==============  ===========================================  ===============================  ====
 spatial         M V' - ad_V^T M V                            Pi' = W                          (36)
 body            M V' - ad_V^T M V                            Pi' = W + ad_V^T Pi              (41)
@@ -16,13 +16,13 @@ mixed           M V' + (omega x Theta omega,                 Pi' = W + (L x omeg
 frame           M (V' + ad_U V) - ad_V^T M V                 Pi' = W + ad_U^T Pi              (63)
 ==============  ===========================================  ===============================  ====
 
-The last column counts the equations of Müller 2018b. Wrenches are (moment, force), h = m d is the
-first moment. The last line is for any moving frame,
-U = (omega_k, v_j) with the angular velocity of the axes and the velocity of the reference point:
-U = 0 makes it the spatial form, U = V the body-fixed one, U = (0, r') the hybrid one. At the center
-of mass h = 0, and rotation and translation separate in the hybrid and the mixed form.
+The last column has the numbers of the equations in Müller 2018b. Wrenches are (moment, force),
+h = m d is the first moment. The last line is for any moving frame, U = (omega_k, v_j) with the
+angular velocity of the axes and the velocity of the reference point: U = 0 gives the spatial form,
+U = V the body-fixed one, U = (0, r') the hybrid one. At the center of mass h = 0, and rotation and
+translation decouple in the hybrid and mixed forms.
 
-A unit mass on a circle of radius 1, at 3 rad/s, is pulled towards the center by 9:
+Example: a unit mass on a circle of radius 1, at 3 rad/s, needs a force of 9 towards the center:
 
 >>> M = represented_inertia((1.0, np.array([1.0, 0, 0]), np.zeros((3, 3))), np.eye(4), 'hybrid')
 >>> newton_euler(M, np.array([0, 0, 3.0, 0, 0, 0]), np.zeros(6), np.eye(3), 'hybrid') + 0.0
@@ -45,7 +45,7 @@ from screw_dynamics_ros.core.types import Array
 
 
 def represented_inertia(inertia: RigidInertia, C: Array, representation: str) -> Array:
-    """Return the inertia matrix (6, 6) with which V^T M V / 2 is the kinetic energy (D-17).
+    """Return the inertia matrix M (6, 6); V^T M V / 2 is the kinetic energy (D-17).
 
     Parameters
     ----------
@@ -55,7 +55,7 @@ def represented_inertia(inertia: RigidInertia, C: Array, representation: str) ->
     C : (4, 4) array
         Configuration of that frame in the root frame [m].
     representation : {'body', 'spatial', 'hybrid', 'mixed'}
-        Of the twists; M is constant for 'body' only.
+        Representation of twists; M is constant for 'body' only.
 
     Raises
     ------
@@ -86,9 +86,9 @@ def represented_inertia(inertia: RigidInertia, C: Array, representation: str) ->
 
 
 def bias_matrix(M: Array, V: Array, R: Array, representation: str) -> Array:
-    """Return B (6, 6) with W = M V' + B V, as the table has it; see `skew_bias_matrix`.
+    """Return B (6, 6) with W = M V' + B V, as in the table; see `skew_bias_matrix`.
 
-    M (6, 6) and V (6,) in the representation, R (3, 3) the orientation of the body.
+    M (6, 6) and V (6,) are in the representation, R (3, 3) is the orientation of the body.
     """
     if representation in ('body', 'spatial'):
         return -ad(V).T @ M
@@ -102,10 +102,10 @@ def bias_matrix(M: Array, V: Array, R: Array, representation: str) -> Array:
 def skew_bias_matrix(M: Array, V: Array, R: Array, representation: str) -> Array:
     """Return B (6, 6) with W = M V' + B V and dM/dt = B + B^T: dM/dt - 2 B is skew (D-19, D-37).
 
-    It is M ad_U - ad_V^T M, the form for any frame (D-23): the printed ones, `bias_matrix`, have
+    It is M ad_U - ad_V^T M, the form for any frame (D-23). The published forms, `bias_matrix`, have
     this property in the spatial representation only.
     """
-    if representation == 'mixed':  # the body-fixed one, turned by T = diag(1, R), less M T' T^-1
+    if representation == 'mixed':  # body-fixed form, transformed by T = diag(1, R), - M T' T^-1
         T = zeros((6, 6), R)
         T[:3, :3], T[3:, 3:] = np.eye(3), R
         V_b = T.T @ V
@@ -116,15 +116,15 @@ def skew_bias_matrix(M: Array, V: Array, R: Array, representation: str) -> Array
 
 
 def newton_euler(M: Array, V: Array, dV: Array, R: Array, representation: str) -> Array:
-    """Return the wrench W (6,) [N m, N] that gives the body its motion (D-19 to D-22).
+    """Return the wrench W (6,) [N m, N] required for the motion of the body (D-19 to D-22).
 
     Parameters
     ----------
     M : (6, 6) array
         From `represented_inertia`.
     V, dV : (6,) arrays
-        Twist [rad/s, m/s] and the time derivative of its components, in the representation. For
-        weight, dV less that of free fall, (0, g) or body-fixed (0, R^T g) (D-29).
+        Twist [rad/s, m/s] and the time derivative of its components, in the representation. To
+        include weight, subtract free fall from dV: (0, g), or body-fixed (0, R^T g) (D-29).
     R : (3, 3) array
         Orientation of the body; only 'mixed' needs it.
     representation : {'body', 'spatial', 'hybrid', 'mixed'}
@@ -144,7 +144,7 @@ def newton_euler(M: Array, V: Array, dV: Array, R: Array, representation: str) -
 
 
 def newton_euler_in_frame(M: Array, V: Array, dV: Array, U: Array) -> Array:
-    """Return the wrench (6,) in a frame that moves: M (V' + ad_U V) - ad_V^T M V (D-23, corrected).
+    """Return the wrench (6,) in a moving frame: M (V' + ad_U V) - ad_V^T M V (D-23, corrected).
 
     Parameters
     ----------
@@ -153,7 +153,7 @@ def newton_euler_in_frame(M: Array, V: Array, dV: Array, U: Array) -> Array:
         axes k of the frame.
     U : (6,) array
         (omega_k, v_j) [rad/s, m/s]: absolute angular velocity of the axes and velocity of the
-        reference point, in these axes. E-20: with the twist of F_j that reads V_j + (omega_k -
+        reference point, in these axes. E-20: with the twist of F_j this is V_j + (omega_k -
         omega_j, 0).
     """
     return M @ (dV + ad(U) @ V) - ad(V).T @ (M @ V)
@@ -174,7 +174,7 @@ def newton_euler_binet(Sigma: Array, V: Array, dV: Array) -> Array:
 def momentum_rate(W: Array, Pi: Array, V: Array, R: Array, representation: str) -> Array:
     """Return the time derivative (6,) of the components of the momentum Pi = M V (D-18, E-17).
 
-    Only the spatial momentum has the rate W: its components are those in an inertial frame.
+    Only the spatial momentum has the rate W, because its components are in an inertial frame.
     """
     if representation == 'mixed':
         omega, dr, L, P = V[:3], V[3:], Pi[:3], Pi[3:]
@@ -184,7 +184,7 @@ def momentum_rate(W: Array, Pi: Array, V: Array, R: Array, representation: str) 
 
 
 def frame_twist(V: Array, representation: str) -> Array:
-    """Return U = (omega_k, v_j) of the frame in which 'body', 'spatial' or 'hybrid' components are.
+    """Return U = (omega_k, v_j) of the frame of 'body', 'spatial' or 'hybrid' components.
 
     'mixed' has no such frame: its angular and linear parts are in different axes.
     """

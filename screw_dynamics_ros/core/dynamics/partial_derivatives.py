@@ -7,8 +7,8 @@
     da/dq = -M^-1 dQ/dq,    da/dv = -M^-1 dQ/dv,    da/dtau = M^-1 = L D L^T,
     d(M^-1)/dq_k = -M^-1 dM/dq_k M^-1.
 
-The upright arm of unit lengths and masses at rest, g = 10: the torques of the weights are
-(20 cos q_1 + 10 cos(q_1 + q_2), 10 cos(q_1 + q_2)), and at q = (90 degrees, 0) sines are 1:
+Example: the upright arm of unit lengths and masses is at rest, g = 10. The gravity torques are
+(20 cos q_1 + 10 cos(q_1 + q_2), 10 cos(q_1 + q_2)), and at q = (90 degrees, 0) the sines are 1:
 
 >>> from screw_dynamics_ros.core.tree.examples import planar_arm
 >>> q, rest, gravity = np.array([np.pi / 2, 0.0]), np.zeros(2), np.array([0.0, -10.0, 0.0])
@@ -58,19 +58,19 @@ def inverse_dynamics_derivatives(
 ) -> tuple[Array, Array, Array]:
     """Return (dQ/dq, dQ/dv, M = dQ/da) of `inverse_dynamics`, (nv, nv) each (D-40).
 
-    A displacement of joint j by its screw J_j moves all that it carries as one body, which changes
-    nothing within; what remains of the change of twists and accelerations is
+    A displacement of joint j by its screw J_j moves all bodies that it carries as one rigid body.
+    Apart from this displacement, the changes of twists and accelerations are
 
         Psi_j = [V_p, J_j],    Psi'_j = [A_p, J_j] + [V_p, Psi_j],
 
-    V_p and A_p being those of the predecessor. With the inertias M and B of all that a joint
-    carries (see `VelocityInertia`), the wrench W through it and i above j on one path,
+    with V_p and A_p of the predecessor. With the composite inertias M and B of all bodies that a
+    joint carries (see `VelocityInertia`), the wrench W through it, and i above j on one path,
 
         dQ_j/dq_i = J_j^T (M_j Psi'_i + 2 B_j Psi_i),
         dQ_i/dq_j = J_i^T (M_j Psi'_j + 2 B_j Psi_j - ad_{J_j}^T W_j)    (j = i: without W_j),
         dQ_j/dv_i = J_j^T (M_j (Psi_i + J'_i) + 2 B_j J_i), and with i, j exchanged in J.
 
-    Arguments as in `inverse_dynamics`; wrenches stay as they are in the frames of their links.
+    Arguments as in `inverse_dynamics`; wrenches are constant in the frames of their links.
     Derivatives with respect to q are along the velocities v: for a free body, whose configuration
     is not a vector, along its body-fixed twist.
     """
@@ -143,10 +143,10 @@ def forward_dynamics_derivatives(
 
     From M a + h = tau: da/dq = -M^-1 dQ/dq at the acceleration a, da/dv = -M^-1 dQ/dv. Arguments as
     in `forward_dynamics`, directions of derivatives as in `inverse_dynamics_derivatives`. The part
-    of h that is quadratic in v is half its derivative times v (Euler).
+    of h that is quadratic in v is half of its derivative times v (Euler's theorem).
     """
     rest = np.zeros(tree.nv)
-    _, dQ_dv, M = inverse_dynamics_derivatives(tree, q, v, rest, gravity)  # whatever a is
+    _, dQ_dv, M = inverse_dynamics_derivatives(tree, q, v, rest, gravity)  # independent of a
     h = 0.5 * (dQ_dv @ v) + inverse_dynamics(tree, q, rest, rest, gravity, wrenches)
     if tree.with_friction:  # not quadratic
         h = h + friction_torques(tree, v) - 0.5 * (friction_slopes(tree, v) @ v)
@@ -156,7 +156,7 @@ def forward_dynamics_derivatives(
     dQ_dq, _, _ = inverse_dynamics_derivatives(tree, q, v, a, gravity, wrenches)
     da_dq, da_dv = (zeros((tree.nv, tree.nv), right) for _ in range(2))
     minus = -right
-    for j in range(tree.nv):  # one joint after the other: what a recording keeps at a time is less
+    for j in range(tree.nv):  # joint by joint: fewer live values in the recording
         of_joint = np.stack([dQ_dq[:, j], dQ_dv[:, j]], axis=1)
         da_dq[:, j], da_dv[:, j] = sparse_product(L, sparse_product(minus, of_joint)).T
     return da_dq, da_dv, symmetric(sparse_product(L, right))
@@ -171,7 +171,7 @@ def inverse_mass_matrix(tree: Tree, q: Array) -> Array:
 def factors_of_inverse(tree: Tree, M: Array) -> tuple[Array, Array]:
     """Return L and the diagonal D of M^-1 = L D L^T; `InertiaError` if a joint moves no mass.
 
-    NaN in configurations in which links without inertia leave accelerations undefined.
+    NaN in configurations where accelerations of links without inertia are undefined.
     """
     for joint, (_, v_j) in tree.coordinates.items():
         check_moves_mass(M[v_j, v_j], joint)
@@ -181,13 +181,13 @@ def factors_of_inverse(tree: Tree, M: Array) -> tuple[Array, Array]:
 def mass_matrix_partials(tree: Tree, q: Array) -> Array:
     """Return dM/dq, (nv, nv, nv), the last axis along the velocities (D-40).
 
-    M_ij = J_i^T M_j J_j, i on the path to j. Joint k moves all that it carries as one body, which
-    leaves of it, and of its transpose,
+    M_ij = J_i^T M_j J_j, i on the path to j. Joint k moves all bodies that it carries as one rigid
+    body, so that, also for the transpose,
 
         dM_ij/dq_k = J_i^T (-ad_{J_k}^T M_j J_j)                      for k between i and j, or j,
                    = J_i^T (M_k [J_j, J_k] - ad_{J_k}^T M_k J_j)      for k beyond j,
 
-    and nothing if k is i or carries it.
+    and zero if k is i or carries it.
     """
     motions = spatial_motions(tree, q, np.zeros(tree.nv))
     beyond: dict[int, list[int]] = {j: [] for j in range(len(tree.bodies))}

@@ -1,15 +1,15 @@
 # Copyright 2026 The screw_dynamics_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Bodies the robot carries: what they add to the joint torques.
+"""Payloads: bodies carried by the robot, and their contributions to the joint torques.
 
-Torques are linear in the inertial parameters phi of a body, tau = Y(q, v, a) phi, so payloads add
-theirs to those of the robot:
+Torques are linear in the inertial parameters phi of a body, tau = Y(q, v, a) phi, so the torques of
+payloads are added to those of the robot:
 
     tau = tau_robot + tau_payload,    tau_payload = M a + C v + g of the payloads alone.
 
-The parameters are inputs of the compiled functions: another payload needs no other program. A unit
-mass at the tip of the straight arm of unit lengths, g = 10, has the levers 2 and 1:
+The parameters are inputs of the compiled functions: another payload needs no compilation. Example:
+a unit mass at the tip of the straight arm of unit lengths, g = 10, has the lever arms 2 and 1:
 
 >>> from screw_dynamics_ros.core.tree.examples import planar_arm
 >>> arm, rest = planar_arm(), np.zeros(2)
@@ -36,7 +36,7 @@ from screw_dynamics_ros.core.errors import ArgumentError
 from screw_dynamics_ros.core.tree.multibody_tree import GROUND, Tree
 from screw_dynamics_ros.core.types import Array
 
-#: Where the elements of the inertia matrix stand among the parameters of a body.
+#: Indices of the elements of the inertia matrix in the parameters of a body.
 MATRIX = np.array([[4, 5, 6], [5, 7, 8], [6, 8, 9]])
 
 
@@ -52,8 +52,8 @@ def payload_parameters(tree: Tree, payloads: Mapping[str, RigidBody]) -> Array:
     Returns
     -------
     (10 n_bodies,) array
-        m, m c and I about the origin of the body frame (B-101), see `rigid_body.PARAMETERS`, one
-        body after the other. A payload on a link that does not move adds nothing.
+        m, m c and I about the origin of the body frame (B-101), see `rigid_body.PARAMETERS`, for
+        each body in order. A payload on a link that does not move has no effect.
     """
     if not isinstance(payloads, Mapping):
         raise ArgumentError(f'payloads must be a dict {{link: RigidBody}}, got {payloads!r}')
@@ -70,9 +70,9 @@ def payload_parameters(tree: Tree, payloads: Mapping[str, RigidBody]) -> Array:
 def payload_torques(
     tree: Tree, q: Array, v: Array, a: Array, payload: Array, gravity: Array
 ) -> Array:
-    """Return what payloads add to the torques of a motion, (nv,): M a + C v + g of them alone.
+    """Return the contribution of payloads to the torques of a motion, (nv,): M a + C v + g.
 
-    The inverse dynamics (D-27) of the same tree with no inertia but that of the payloads.
+    The inverse dynamics (D-27) of the same tree with the inertias of the payloads only.
 
     Parameters
     ----------
@@ -89,17 +89,17 @@ def payload_torques(
 def payload_momenta_and_rates(
     tree: Tree, q: Array, v: Array, payload: Array, gravity: Array
 ) -> tuple[Array, Array]:
-    """Return what payloads add to M v and to C^T v - g, (nv,) each; see `payload_torques`."""
+    """Return the contributions of payloads to M v and C^T v - g, (nv,); see `payload_torques`."""
     return momenta_and_rates(carried_alone(tree, payload), q, v, gravity)
 
 
 def payload_mass_matrix(tree: Tree, q: Array, payload: Array) -> Array:
-    """Return what payloads add to the mass matrix, (nv, nv); see `payload_torques`."""
+    """Return the contribution of payloads to the mass matrix, (nv, nv); see `payload_torques`."""
     return mass_matrix(carried_alone(tree, payload), q)
 
 
 def carried_alone(tree: Tree, payload: Array) -> Tree:
-    """Return the same tree with no inertia but that of payloads (10 n_bodies,)."""
+    """Return the same tree with the inertias of payloads (10 n_bodies,) only."""
     bodies = tuple(
         replace(body, m=p[0], h=p[1:4], I=p[MATRIX], drive=NO_DRIVE)
         for body, p in zip(tree.bodies, payload.reshape(-1, len(PARAMETERS)))
@@ -110,8 +110,8 @@ def carried_alone(tree: Tree, payload: Array) -> Tree:
 def with_inertia_changes(tree: Tree, changes: Array) -> Tree:
     """Return the tree with parameters (10 n_bodies,) added to those of its bodies.
 
-    They may be negative: the difference of the parameters of a body to those of another one. Only
-    the sums must be those of bodies.
+    They may be negative, as differences between the parameters of two bodies. Only the sums must be
+    physically possible.
     """
     rows = changes.reshape(-1, len(PARAMETERS))
     bodies = tuple(

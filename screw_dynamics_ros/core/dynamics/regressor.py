@@ -5,8 +5,8 @@
 
     Q = Y(q, v, a) phi,    phi = (m, m d, I) of every link,    Y phi = Y[:, base] (grouping phi).
 
-The straight arm of unit lengths at rest, g = 10: a mass at the origin of the lower link, at x = 1,
-loads the shoulder only; a first moment of that link loads both joints.
+Example: the straight arm of unit lengths is at rest, g = 10. A mass at the origin of the lower
+link, at x = 1, loads the shoulder only; a first moment of that link loads both joints.
 
 >>> from screw_dynamics_ros.core.tree.examples import planar_arm
 >>> rest = np.zeros(2)
@@ -42,7 +42,7 @@ PARAMETERS = ('m', 'mx', 'my', 'mz', 'Ixx', 'Ixy', 'Iyy', 'Ixz', 'Iyz', 'Izz')
 def regressor(tree: Tree, q: Array, v: Array, a: Array, gravity: Array) -> Array:
     """Return Y with inverse_dynamics = Y @ inertial_parameters, (nv, 10 n) for n links (D-43).
 
-    What drives add, friction and the inertia of rotors, is not part of it.
+    Friction and the inertia of rotors are not included.
 
     Columns as in `PARAMETERS` for each link, in the order of `tree.frames`. A joint with the screw
     (xi, eta) in the frame of a link carries the wrench of its motion (D-21), which is linear:
@@ -84,7 +84,7 @@ def moments_of_inertias(omega: Array, domega: Array) -> Array:
 
 
 def inertial_parameters(description: RobotDescription, names: tuple[str, ...]) -> Array:
-    """Return the parameters of links, (10 n,), as in `PARAMETERS`; zeros where there is no mass."""
+    """Return the parameters of links, (10 n,), as in `PARAMETERS`; zeros for links without mass."""
     links = {link.name: link for link in description.links}
     parameters = np.zeros((len(names), len(PARAMETERS)))
     for row, name in zip(parameters, names):
@@ -97,12 +97,12 @@ def inertial_parameters(description: RobotDescription, names: tuple[str, ...]) -
 
 @dataclass(frozen=True)
 class BaseParameters:
-    """A minimal set of parameters: what motions and torques can tell about the inertias.
+    """A minimal set of inertial parameters, identifiable from motions and torques.
 
     Attributes
     ----------
     names : tuple of str
-        'link/parameter' of each independent column; it stands for a group of parameters.
+        'link/parameter' of each independent column, which represents a group of parameters.
     columns : (b,) array of int
         The independent columns of the regressor.
     grouping : (b, 10 n) array
@@ -115,19 +115,19 @@ class BaseParameters:
 
 
 def base_parameters(Y: Array, links: tuple[str, ...], tolerance: float = 1e-9) -> BaseParameters:
-    """Return a minimal set from regressors of many motions, one below the other.
+    """Return a minimal set from the stacked regressors of many motions.
 
-    Columns are taken from the root to the tips, each unless it depends on those before: parameters
-    that a link shares with its predecessor are grouped there.
+    Columns are processed from the root to the tips; a column is omitted if it depends on those
+    before. Parameters that a link shares with its predecessor are grouped there.
 
     Parameters
     ----------
     Y : (N nv, 10 n) array
-        Needs more rows than columns to be decisive.
+        Must have at least as many rows as columns.
     links : n names
     tolerance : float
-        Part of a column, relative to its norm, below which it is dependent; also the size below
-        which coefficients of `grouping` are zero.
+        A column is dependent if its independent part, relative to its norm, is smaller; smaller
+        coefficients of `grouping` are set to zero.
 
     Raises
     ------
@@ -145,7 +145,7 @@ def base_parameters(Y: Array, links: tuple[str, ...], tolerance: float = 1e-9) -
 
 
 def independent_columns(Y: Array, tolerance: float = 1e-9) -> tuple[Array, Array]:
-    """Return columns of Y (N, k), each unless it depends on those before, and the grouping.
+    """Return the columns of Y (N, k) that are independent of those before, and the grouping.
 
     Y = Y[:, columns] @ grouping; `tolerance` as in `base_parameters`.
 

@@ -3,16 +3,16 @@
 
 """Second partial derivatives of inverse dynamics.
 
-With the letters of `partial_derivatives.inverse_dynamics_derivatives`, S_k = Psi_k + J'_k and l the
-farther one of i and k, the first derivatives are
+With the notation of `partial_derivatives.inverse_dynamics_derivatives`, S_k = Psi_k + J'_k, and l
+the one of i and k farther from the root, the first derivatives are
 
     dQ_i/dq_k = J_i^T (M_l Psi'_k + 2 B_l Psi_k - ad_{J_k}^T W_k),    W_k only if k is beyond i,
     dQ_i/dv_k = J_i^T (M_l S_k + 2 B_l J_k),    dQ_i/da_k = J_i^T M_l J_k.
 
 Second derivatives are zero unless all three joints are on one path. Let m be the last of them.
 
-1. By the coordinate of m, with the torque of i before it: the screws and rates of i and k stay, and
-   what they carry changes by the part that m carries,
+1. By the coordinate of m, for the torque of i before it: the screws and rates of i and k are
+   constant, and their composite inertias and wrenches change by the part that m carries,
 
        dM/dq_m = -ad_{J_m}^T M_m - M_m ad_{J_m},
        dB/dq_m = -ad_{J_m}^T B_m - B_m ad_{J_m} + B(M_m, Psi_m),    dB/dv_m = B(M_m, J_m),
@@ -26,21 +26,22 @@ Second derivatives are zero unless all three joints are on one path. Let m be th
        d2Q_i/dv_m dq_k = J_i^T (2 dB/dv_m Psi_k - ad_{J_k}^T dW/dv_m),
        d2Q_i/dq_m da_k = J_i^T dM/dq_m J_k,    with the terms in W if k is beyond i.
 
-   They hold for k = m, too. In a free body, q_m comes first there, and d2Q_i/dv_m dv_k gains
-   J_i^T M_m [J_m, J_k], which makes it symmetric.
+   They are also valid for k = m. In a free body, q_m is then the first coordinate, and
+   d2Q_i/dv_m dv_k has the additional term J_i^T M_m [J_m, J_k], which makes it symmetric.
 
-2. The torque of m, by coordinates of j and of k before j (or j = k): but for the displacement,
-   which changes nothing, what m carries moves with
+2. The torque of m, by coordinates of j and of k before j (or j = k). Apart from the rigid
+   displacement, which has no effect, the motion of the bodies that m carries changes by
 
        dPsi_j/dq_k = [Psi_k, J_j],    dPsi'_j/dq_k = [Psi'_k, J_j] + 2 [Psi_k, Psi_j],
        dPsi_j/dv_k = [J_k, J_j],      dPsi'_j/dv_k = [S_k, J_j] + 2 [J_k, Psi_j],
        dS_j/dv_k = 2 [J_k, J_j],      dB/dq_k = B(M_m, Psi_k),    dB/dv_k = B(M_m, J_k),
 
-   and d2Q_m/da_k dq_j = [J_k, J_j]^T M_m J_m. If j and k are of one free body, dS_j/dv_k is
-   [J_k, J_j], and the velocity of the body leaves its own Psi_j and Psi'_j as they are.
+   and d2Q_m/da_k dq_j = [J_k, J_j]^T M_m J_m. If j and k belong to one free body, dS_j/dv_k is
+   [J_k, J_j], and its Psi_j and Psi'_j do not depend on its velocity.
 
-Under g = 10 the arm of unit lengths and masses needs (20 cos q_1 + 10 cos(q_1 + q_2),
-10 cos(q_1 + q_2)) to stay at rest. Stretched out, at q = 0, all cosines are 1:
+Example: with g = 10, the gravity torques of the arm of unit lengths and masses are
+(20 cos q_1 + 10 cos(q_1 + q_2), 10 cos(q_1 + q_2)). In the straight configuration q = 0 all cosines
+are 1:
 
 >>> from screw_dynamics_ros.core.tree.examples import planar_arm
 >>> rest, gravity = np.zeros(2), np.array([0.0, -10.0, 0.0])
@@ -49,8 +50,8 @@ array([[-30., -10.],
        [-10., -10.]])
 
 Source: Singh, Russell and Wensing, On second-order derivatives of rigid-body dynamics: theory and
-implementation (2023), whose tensors are written here as derivatives of M, B and Psi; Müller 2018b
-section 6.1 (D-40), once more differentiated.
+implementation (2023), with its tensors written as derivatives of M, B and Psi; Müller 2018b
+section 6.1 (D-40), differentiated again.
 """
 
 from __future__ import annotations
@@ -76,13 +77,13 @@ from screw_dynamics_ros.core.linear import zeros
 from screw_dynamics_ros.core.tree.multibody_tree import GROUND, Tree
 from screw_dynamics_ros.core.types import Array
 
-#: Joints on paths to joints, squared and added up, beyond which nothing is compiled: programs have
-#: some 120 operations for each, and half a million compile in half a minute on two cores.
+#: Largest sum of the squared numbers of joints on the paths to all joints for compilation. Programs
+#: have about 120 operations per unit; half a million compile in half a minute on two cores.
 MAX_COMPILED_SIZE = 4000
 
 
 def is_too_long(tree: Tree) -> bool:
-    """Return whether a tree is not compiled: TALOS on a floating base is, a chain of 23 is not."""
+    """Return whether a tree is too long to compile, such as a chain of 23 joints (not TALOS)."""
     return sum(len(tree.path(m)) ** 2 for m in range(len(tree.bodies))) > MAX_COMPILED_SIZE
 
 
@@ -99,10 +100,10 @@ def inverse_dynamics_second_derivatives(
     Returns
     -------
     d2Q_dqdq, d2Q_dvdv, d2Q_dqdv, dM_dq : (nv, nv, nv) arrays
-        Element [i, j, k] is of Q_i: by q_j, then by q_k; by v_j and v_k; by q_j and v_k; by a_j
-        and q_k, which is dM_ij/dq_k. All others are zero.
+        Element [i, j, k] is the derivative of Q_i: by q_j, then by q_k; by v_j and v_k; by q_j and
+        v_k; by a_j and q_k, which is dM_ij/dq_k. All other second derivatives are zero.
 
-    Arguments as in `inverse_dynamics`; wrenches stay as they are in the frames of their links.
+    Arguments as in `inverse_dynamics`; wrenches are constant in the frames of their links.
     Derivatives with respect to q are along the velocities v. Those of a free body, along its
     body-fixed twist, do not commute: with [e_j, e_k] the bracket of two of its unit twists,
 
@@ -130,7 +131,7 @@ def inverse_dynamics_second_derivatives(
 
 
 class Tensors(NamedTuple):
-    """The results over the columns: [i, j, k] is of the torque of i."""
+    """The results by columns: [i, j, k] is a derivative of the torque of i."""
 
     qq: Array
     vv: Array
@@ -139,7 +140,7 @@ class Tensors(NamedTuple):
 
 
 class Carried(NamedTuple):
-    """What a joint carries: inertias of all bodies beyond it, and the wrench (6,) through it."""
+    """Composite inertias of all bodies that a joint carries, and the wrench (6,) through it."""
 
     M: RigidInertia
     B: VelocityInertia
@@ -148,14 +149,14 @@ class Carried(NamedTuple):
 
 @dataclass(frozen=True)
 class Columns:
-    """The screws of all bodies, mimic joints' times their multipliers; N is their number.
+    """The N screws of all bodies; those of mimic joints are multiplied by their multipliers.
 
     Attributes
     ----------
     J, Psi, dPsi, S : (6, N) arrays
         See above.
     v, body : (N,) arrays of int
-        The coordinate that each column belongs to, and the body.
+        Coordinate and body of each column.
     """
 
     J: Array
@@ -167,7 +168,7 @@ class Columns:
 
     @classmethod
     def of(cls, tree: Tree, motions: list[SpatialBody], dPsi: dict[int, Array]) -> Columns:
-        """Return those of a tree in motion."""
+        """Return the columns of a tree in motion."""
         parts = [
             tuple(body.multiplier * X for X in (s.J, s.Psi, dPsi[i], s.Psi + s.dJ))
             for i, (body, s) in enumerate(zip(tree.bodies, motions))
@@ -199,7 +200,7 @@ def set_torques_before(
 ) -> None:
     """Set the derivatives by coordinate m of torques i before its joint: case 1.
 
-    The other coordinate, k, is before the joint too, or one of the same (free) body.
+    The other coordinate k is also before the joint, or belongs to the same (free) body.
     """
     M, B, W = carried
     J_m, Psi_m = columns.J[:, m], columns.Psi[:, m]

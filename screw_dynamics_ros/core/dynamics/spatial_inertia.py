@@ -10,7 +10,7 @@ for twists (omega, v),
     M' = Ad_{C^-1}^T M Ad_{C^-1}  in another frame,
     theta = 1/2 tr(I) 1 - I,    Sigma = [[theta, h], [h^T, m]],    Sigma' = C Sigma C^T.
 
-A mass of 2 moved to x = 3 has the first moment 6 and the inertia m x^2 = 18 about y and z:
+Example: a mass of 2 moved to x = 3 has the first moment 6 and the inertia m x^2 = 18 about y and z:
 
 >>> C = np.eye(4)
 >>> C[0, 3] = 3.0
@@ -58,8 +58,8 @@ def binet(I: Array) -> Array:  # noqa: E741
 def pseudo_inertia(inertia: RigidInertia) -> Array:
     """Return [[theta, h], [h^T, m]], (4, 4): the sum of (r, 1) (r, 1)^T dm (D-17, D-36).
 
-    In another frame it is C Sigma C^T. A body has these parameters if and only if it is positive
-    semidefinite; definite, unless the mass lies in a plane.
+    In another frame it is C Sigma C^T. The parameters are physically possible if and only if it is
+    positive semidefinite; it is definite unless all mass lies in a plane.
     """
     m, h, I = inertia  # noqa: E741
     return np.block([[binet(I), h[:, None]], [h[None], np.reshape(m, (1, 1))]])
@@ -79,10 +79,10 @@ def momentum(inertia: RigidInertia, V: Array) -> Array:
 
 
 def transported(C: Array, inertia: RigidInertia) -> RigidInertia:
-    """Return a rigid inertia given in a body's frame in that of its predecessor (D-17).
+    """Return a rigid inertia, given in a body's frame, in the frame of its predecessor (D-17).
 
-    I' = R I R^T - r~ (R h)~ - (R h)~ r~ - m r~ r~, the parallel axes of a body whose first moment
-    need not vanish.
+    I' = R I R^T - r~ (R h)~ - (R h)~ r~ - m r~ r~: the parallel axis theorem for a body with
+    arbitrary first moment.
     """
     m, h, I = inertia  # noqa: E741
     R, r = C[:3, :3], C[:3, 3]
@@ -94,8 +94,8 @@ def transported(C: Array, inertia: RigidInertia) -> RigidInertia:
 def displacement_rate(inertia: RigidInertia, X: Array) -> RigidInertia:
     """Return the derivative of M with respect to a displacement of the body along X, (6,).
 
-    -ad_X^T M - M ad_X: with X = (xi, eta), the first moment gains xi x h + m eta, the inertia
-    xi~ I - I xi~ - eta~ h~ - h~ eta~, and the mass nothing.
+    -ad_X^T M - M ad_X: with X = (xi, eta), the derivative of the first moment is xi x h + m eta,
+    that of the inertia xi~ I - I xi~ - eta~ h~ - h~ eta~, and that of the mass zero.
     """
     m, h, I = inertia  # noqa: E741
     xi, eta = hat(X[:3]), hat(X[3:])
@@ -106,7 +106,7 @@ def displacement_rate(inertia: RigidInertia, X: Array) -> RigidInertia:
 def transported_matrix(C: Array, P: Array) -> Array:
     """Return Ad_{C^-1}^T P Ad_{C^-1}: a symmetric (6, 6) inertia in the predecessor's frame (D-17).
 
-    In two steps, Ad_{C^-1} = Ad_R^T Ad_{-r}: rotating first and shifting then takes half the
+    In two steps, Ad_{C^-1} = Ad_R^T Ad_{-r}: first a rotation, then a translation, with half of the
     operations.
     """
     R, r = C[:3, :3], C[:3, 3]
@@ -119,9 +119,9 @@ def transported_matrix(C: Array, P: Array) -> Array:
 def rotated(R: Array, A: Array) -> Array:
     """Return R A R^T, (3, 3): a matrix A in other axes.
 
-    A rotation about an axis of coordinates, as most joints make it, moves only what belongs to the
-    plane across it. There trace and skew part of A stay, and the rest, which A_kl + A_lk and
-    A_kk - A_ll make up, turns by twice the angle: that takes half the operations.
+    Rotations about a coordinate axis, as of most joints, are a special case with half of the
+    operations. In the plane normal to the axis, trace and skew part of A are invariant, and
+    (A_kk - A_ll, A_kl + A_lk) rotates by twice the angle.
     """
     axis = lasting_axis(R)
     if axis is None:

@@ -1,18 +1,18 @@
 # Copyright 2026 The screw_dynamics_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Dynamics in the spatial momentum of a whole robot on a floating base.
+"""Dynamics in the spatial momentum of a robot on a floating base.
 
 The state is (q, P) with P = (Pi^s, p_m): the momentum Pi^s (6,) of all bodies about the root's
-origin, in root axes, and the canonical momenta p_m of the joints. These are the momenta p = M v
-with that of the base, which is Pi^b = Ad_C^T Pi^s, in the root frame. There
+origin, in root axes, and the canonical momenta p_m of the joints. P is p = M v with the momentum
+Pi^b = Ad_C^T Pi^s of the base transformed to the root frame. There
 
-    Pi^s' = W^s,     the sum of applied wrenches and weight, nothing else,
+    Pi^s' = W^s,     the sum of applied wrenches and weight only,
 
-so that a method that adds multiples of rates keeps a constant Pi^s exactly.
+so that Runge-Kutta methods preserve a constant Pi^s exactly.
 
-The planar arm floats, both unit masses on the x axis, at 1 and 2: the weights 10 along -y have the
-moment -30 about z, the force -20, and leave the joints alone (M v = 0, no torque but the weight's).
+Example: the floating planar arm has both unit masses on the x axis, at 1 and 2. The weights 10
+along -y have the moment -30 about z and the force -20.
 
 >>> from screw_dynamics_ros.core.tree.examples import floating_planar_arm
 >>> q = np.array([0, 0, 0, 0, 0, 0, 1.0, 0, 0])  # x y z, quaternion, two joints
@@ -45,7 +45,7 @@ from screw_dynamics_ros.core.types import Array
 def spatial_momenta(tree: Tree, q: Array, v: Array) -> Array:
     """Return P = (Pi^s, p_m), (nv,) [N m s, N s; kg m^2/s, kg m/s], in the state q, v.
 
-    M v by the recursion of inverse dynamics: torques that accelerate with v from rest.
+    M v is computed by inverse dynamics at rest with the acceleration v.
     """
     p = newton_euler_torques(tree, q, np.zeros(tree.nv), v, np.zeros(3))
     return np.concatenate([transform_wrench(base_pose(tree, q), p[:6]), p[6:]])
@@ -64,7 +64,7 @@ def spatial_momentum_dynamics(
     Parameters
     ----------
     tree : Tree
-        On a floating base, or `ArgumentError`.
+        Must have a floating base, otherwise `ArgumentError`.
     q : (nq,)
     P : (nv,)
         See `spatial_momenta`.
@@ -80,7 +80,7 @@ def spatial_momentum_dynamics(
 def total_wrench(
     tree: Tree, q: Array, tau: Array, gravity: Array, wrenches: Mapping[str, Array] | None = None
 ) -> Array:
-    """Return the sum W^s (6,) of all that acts on the robot from outside, about the origin."""
+    """Return the sum W^s (6,) of all external wrenches on the robot, about the origin."""
     C, weight = body_poses(tree, q), tree.total_mass * gravity
     W = np.concatenate([hat(center_of_mass(tree, q)) @ weight, weight])
     W = W + transform_wrench(C[0], tau[:6])

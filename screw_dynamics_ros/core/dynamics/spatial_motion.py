@@ -1,15 +1,15 @@
 # Copyright 2026 The screw_dynamics_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Motion and inertia of all bodies in one frame, so that sums over bodies need no transport.
+"""Motion and inertia of all bodies in one frame; sums over bodies need no transformation.
 
     V_i = V_p + J_i q_i',    J_i = Ad_{C_i} X_i,    J_i' = [V_i, J_i],    Psi_i = [V_p, J_i].
 
-What a limb, all that one body at the root carries, does to its joints is the same in any frame. The
-frame of a body inside the limb leaves more zeros in the Jacobian than the root frame.
+The joint torques of a limb (all bodies carried by one body at the root) do not depend on the frame.
+In the frame of a body of the limb, the Jacobian has more zeros than in the root frame.
 
-For the planar arm it is that of the upper link: there the elbow is at x = 1 always, and its column
-is (z, x cross z) = (z, -y), whatever the shoulder does.
+Example: for the planar arm this is the frame of the upper link. There the elbow is always at x = 1,
+and its column is (z, x cross z) = (z, -y), independent of the shoulder angle.
 
 >>> from screw_dynamics_ros.core.tree.examples import planar_arm
 >>> motions = spatial_motions(planar_arm(), np.array([0.7, 0.0]), np.zeros(2))
@@ -38,10 +38,10 @@ from screw_dynamics_ros.core.types import Array
 class VelocityInertia:
     """The part of the wrench of a moving body that is bilinear in its velocity.
 
-    B X of (86) in Müller 2018b (D-36), with 2 B X = -ad_X^T M V - M ad_V X - ad_V^T M X: B V is the
-    velocity part of the Newton-Euler wrench, 2 B X its derivative, but for M ad_X V, in the
-    direction X.
-    With the first moment h, Binet's inertia theta and the linear momentum P = m v + omega x h
+    B X of (86) in Müller 2018b (D-36), with 2 B X = -ad_X^T M V - M ad_V X - ad_V^T M X. B V is the
+    velocity part of the Newton-Euler wrench, and 2 B X its derivative in the direction X, except
+    for the term M ad_X V. With the first moment h, Binet's inertia theta and the linear momentum
+    P = m v + omega x h
 
         B (xi, eta) = (N xi, -P x xi),    N = -omega~ theta - h~ v~.
     """
@@ -51,7 +51,7 @@ class VelocityInertia:
 
     @classmethod
     def of(cls, inertia: RigidInertia, V: Array) -> VelocityInertia:
-        """Return that of one body with twist V."""
+        """Return the operator B of one body with twist V."""
         m, h, I = inertia  # noqa: E741
         omega, v = V[:3], V[3:]
         return cls(-hat(omega) @ binet(I) - hat(h) @ hat(v), m * v + hat(omega) @ h)
@@ -86,9 +86,9 @@ class SpatialBody:
     J, dJ : (6, k) arrays
         Columns of the spatial Jacobian, and their time derivatives [V, J] (D-10).
     Psi : (6, k) array
-        [V_p, J]: what a displacement by J changes in V, but for [J, V]. Equals dJ if k = 1.
+        [V_p, J]: change of V by a displacement along J, except for [J, V]. Equals dJ if k = 1.
     M, B : RigidInertia, VelocityInertia
-        Of the body alone.
+        Of the single body.
     """
 
     C: Array
@@ -144,9 +144,9 @@ def central_gravity(tree: Tree, q: Array, gravity: Array) -> dict[int, Array]:
 
 
 def central_bodies(tree: Tree) -> list[int]:
-    """Return for each limb the body in whose frame programs are short.
+    """Return for each limb the body whose frame gives short programs.
 
-    It is the body at the root, or the last one of a shoulder or hip whose axes meet in a point.
+    It is the body at the root, or the last one of a shoulder or hip with intersecting axes.
     """
     children: dict[int, list[int]] = {}
     for i, body in enumerate(tree.bodies):

@@ -5,8 +5,8 @@
 
     d/dt (dq, dv) = [[0, 1], [da/dq, da/dv]] (dq, dv) + [0, M^-1] dtau,
 
-with -ad_V in place of 0 for a free body. The straight arm at rest without gravity, M^-1 =
-[[1, -2], [-2, 5]], is a double integrator: after 1 s of a constant torque dv = M^-1 dtau and
+with -ad_V instead of 0 for a free body. Example: the straight arm at rest without gravity, M^-1 =
+[[1, -2], [-2, 5]], is a double integrator. After 1 s of a constant torque, dv = M^-1 dtau and
 dq = M^-1 dtau / 2.
 
 >>> Minv, zero = np.array([[1.0, -2.0], [-2.0, 5.0]]), np.zeros((2, 2))
@@ -37,8 +37,8 @@ from screw_dynamics_ros.core.types import Array
 class StateSpace:
     """x' = A x + B u, or x_{k+1} = A x_k + B u_k: deviations from a state and from its torques.
 
-    x = (dq, dv), (2 nv,), where dq is a displacement along the velocities v (of a free body, by its
-    body-fixed twist), and u = dtau, (nv,).
+    x = (dq, dv), (2 nv,), where dq is a displacement along the velocities v (for a free body, along
+    its body-fixed twist), and u = dtau, (nv,).
 
     Attributes
     ----------
@@ -52,7 +52,7 @@ class StateSpace:
     def discretized(self, step: float) -> StateSpace:
         """Return the model with u held constant over each `step` [s] (zero-order hold)."""
         check_number('step', step)
-        from scipy.linalg import expm  # slow to import, few need it
+        from scipy.linalg import expm  # slow to import and rarely needed
 
         n, m = self.B.shape
         both = np.zeros((n + m, n + m))
@@ -64,8 +64,8 @@ class StateSpace:
 def state_space(tree: Tree, v: Array, da_dq: Array, da_dv: Array, Minv: Array) -> StateSpace:
     """Return the continuous model from the derivatives of forward dynamics at a state.
 
-    dq' = dv for joints; between a free body and its neighbor on the reference motion, the twist
-    (body-fixed) is dq' = dv - ad_V dq.
+    dq' = dv for joints; for a free body, the body-fixed displacement from the reference motion has
+    the rate dq' = dv - ad_V dq.
     """
     n = tree.nv
     A, B = np.zeros((2 * n, 2 * n)), np.zeros((2 * n, n))

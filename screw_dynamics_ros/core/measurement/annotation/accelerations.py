@@ -19,18 +19,18 @@ def accelerations(
 ) -> Array:
     """Return the accelerations (N, n) along a motion.
 
-    Of the parabola through three velocities, exact to second order for steps of any length; the
-    slope to the only neighbor at the ends of a run, NaN in a run of one sample.
+    The derivative of the parabola through three velocities, of second order for steps of any
+    length. At the ends of a run it is the slope to the neighbor; NaN in a run of one sample.
 
     Parameters
     ----------
     t : (N,) array of int
-        Stamps [ns], rising in each run.
+        Stamps [ns], increasing in each run.
     v : (N, n) array
     starts : (N,) array of bool
-        The first samples of runs, which nothing is differentiated across.
+        First samples of runs; no differences across them.
     time_constant : float
-        Of the filters, see `smoothed` [s]; 0 for none.
+        Time constant of the filters, see `smoothed` [s]; 0 for none.
 
     Examples
     --------
@@ -40,7 +40,7 @@ def accelerations(
     array([[1., 2., 6., 7.]])
     """
     a = np.empty_like(v)
-    for first in range(0, len(t), BLOCK_SIZE):  # temporary arrays are small ones
+    for first in range(0, len(t), BLOCK_SIZE):  # keeps temporary arrays small
         end = min(first + BLOCK_SIZE, len(t))
         near = slice(max(first - 1, 0), end + 1)
         found = by_neighbors(t[near], v[near], starts[near])
@@ -69,8 +69,8 @@ def smoothed(
 ) -> Array:
     """Return values (N, n) filtered forward, then backward in time: without phase lag.
 
-    By first-order filters, exact for steps of any length; a vibration of angular frequency omega
-    keeps 1 / (1 + (omega T)^2) of its amplitude. What is not finite is left out.
+    First-order filters, exact for steps of any length. The amplitude at the angular frequency omega
+    is multiplied by 1 / (1 + (omega T)^2). Values that are not finite are ignored.
     """
     known = np.isfinite(values).all(axis=1)
     index = np.flatnonzero(known)

@@ -44,8 +44,8 @@ from screw_dynamics_ros.core.robot.robot import Robot
 from screw_dynamics_ros.core.tree.joint_limits import velocity_names
 from screw_dynamics_ros.core.types import Array
 
-BLOCK_SIZE = 8192  # samples that are computed at once
-READING_PREFIX = 'read: '  # before names of what observers read: 'momentum' is an output, too
+BLOCK_SIZE = 8192  # samples computed at once
+READING_PREFIX = 'read: '  # prefix of observer inputs: 'momentum' is also an output
 
 
 class MotionArrays(NamedTuple):
@@ -77,20 +77,20 @@ def annotate_arrays(
     ----------
     robot : Robot
     t : (N,) array of int
-        Stamps [ns], rising but where a motion restarts.
+        Stamps [ns], increasing except where a motion restarts.
     q, v : (N, nq), (N, nv) arrays
-        Positions and velocities. NaN gives NaN in what depends on it.
+        Positions and velocities. NaN gives NaN in dependent outputs.
     tau : (N, nv) array, optional
-        Measured efforts [N m, N], NaN where there are none.
+        Measured efforts [N m, N], NaN if missing.
     outputs : sequence of str
-        Of `OUTPUTS`.
+        Names in `OUTPUTS`.
     frames : sequence of str
-        Links for those of them that are of links.
+        Links for the outputs of links.
     payloads : mapping
         Bodies fixed to links, {link: body}.
     settings : AnnotationSettings
     restarted : (N,) array of bool, optional
-        Samples that come after a pause, besides those that the stamps show.
+        Samples after a pause, in addition to those detected by the stamps.
 
     Returns
     -------
@@ -101,12 +101,12 @@ def annotate_arrays(
         gravity, coriolis, friction  (nv,)     g(q), C(q, v) v, f(v) [N m, N]
         acceleration                 (nv,)     see `accelerations` [rad/s^2, m/s^2]
         inertia                      (nv,)     M(q) a [N m, N]
-        payload                      (nv,)     what payloads add to the torques of the motion
+        payload                      (nv,)     torques of the payloads [N m, N]
         energy                       (2,)      kinetic, potential [J]
         momentum                     (6,)      about the center of mass, in root axes [N m s, N s]
         mass_matrix                  (nv, nv)  [kg m^2, kg m, kg]
         transforms                   (m, 7)    of `Robot.transform_joints`: x, y, z, quaternion
-        external_torque              (nv,)     by the observer, of the environment on the robot
+        external_torque              (nv,)     estimated, of the environment on the robot
         external_torque_covariance   (nv, nv)  with observers that estimate it
         twist/<link>                 (6,)      hybrid: of the origin of the link, in root axes
         jacobian/<link>              (6, nv)   likewise
@@ -115,7 +115,7 @@ def annotate_arrays(
         wrench/<link>                (6,)      at the origin of the link, in its axes [N m, N]
         ============================ ========= ====================================================
 
-        NaN where nothing can be estimated: the observer has not settled, a singular direction.
+        NaN where no estimate exists: before the observer has settled, in singular directions.
 
     Raises
     ------
@@ -175,7 +175,7 @@ class Annotator:
     ) -> None:
         check_outputs(tuple(outputs))
         if robot.floating_base:
-            raise ArgumentError('joint states do not tell where a free base is: fix the base')
+            raise ArgumentError('joint states do not contain the pose of a free base: fix the base')
         for link in frames:
             robot.tree.frame(link)
         self.robot, self.outputs = robot, tuple(dict.fromkeys(outputs))
@@ -219,7 +219,7 @@ class Annotator:
         return results or {'q': 'q'}
 
     def _of_load(self, function: str, **sources: Source) -> Formula:
-        """Return a function of the payload; it returns nothing without a payload."""
+        """Return a function of the payload, zeros without a payload."""
         if self._load is None:
             size = len(self.robot.payload_parameters({}))
             load: Source = Formula('no payload', (), np.zeros, ((size,),))
@@ -294,7 +294,7 @@ class Annotator:
     def blocks(
         self, motion: MotionArrays, size: int = BLOCK_SIZE
     ) -> Iterator[tuple[slice, dict[str, Array]]]:
-        """Yield the outputs of some samples after the other, and which samples they are."""
+        """Yield the outputs of consecutive blocks of samples, and their indices."""
         settings = self.settings
         a: Array | None = None
         if {'acceleration', 'inertia', 'payload'} & set(self.outputs):
@@ -384,5 +384,5 @@ class Annotator:
 
 
 def as_numbers(values: tuple[int, ...]) -> Array:
-    """Return whole numbers as an array."""
+    """Return integers as an array."""
     return np.array(values, dtype=float)

@@ -5,13 +5,13 @@ r"""First-order filters over whole recordings, exact for steps of any length.
 
     y_k = d_k y_{k-1} + (1 - d_k) u_k,     d_k = e^(-h_k / T)                          (1)
 
-A step of (1) is a map y -> A y + B, and so are several steps one after the other:
+A step of (1) is a map y -> A y + B, and so is a sequence of steps:
 
     (A_2, B_2) o (A_1, B_1) = (A_2 A_1, A_2 B_1 + B_2)                                 (2)
 
-Composing each step with the one before, then each pair with the pair before, and so on, takes
-log2(N) passes over arrays in place of a loop over N samples; fewer, as A vanishes after some time
-constants. All numbers A are between 0 and 1: nothing is amplified.
+Composing each step with the previous one, then each pair with the previous pair, and so on, takes
+log2(N) passes over arrays instead of a loop over N samples, or fewer, because A vanishes after some
+time constants. All A are between 0 and 1, so rounding errors are not amplified.
 
 Source: Hillis and Steele, Data parallel algorithms (1986); Blelloch, Prefix sums and their
 applications (1990), 1.4.
@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 from screw_dynamics_ros.core.types import Array
 
 BLOCK_SIZE = 16384  # samples in a pass, which fit into the cache
-NEGLIGIBLE_WEIGHT = 1e-25  # a share of the past that rounding hides
+NEGLIGIBLE_WEIGHT = 1e-25  # weight of the past below rounding errors
 
 
 def first_order(
@@ -36,13 +36,13 @@ def first_order(
     Parameters
     ----------
     decay : (N,) array
-        d of each step; does not count in the first sample of a run.
+        d of each step; ignored in the first sample of a run.
     inputs : (N, n) array
         u of each step. In the first sample of a run y is u.
     starts : (N,) array of bool
-        The first samples of runs: what was before does not count.
+        First samples of runs: earlier samples have no effect.
     before : (n,) array, optional
-        y before the first sample, which starts a run without it.
+        y before the first sample; without it, the first sample starts a run.
 
     Examples
     --------
@@ -66,7 +66,7 @@ def first_order(
 
 
 def compose(A: Array, B: Array) -> None:
-    """Replace B (N, n) by what N steps y -> A y + B, one after the other, make of y = 0."""
+    """Replace B (N, n) by the results of the steps y -> A y + B in sequence, from y = 0."""
     A, step = A.copy(), 1
     while step < len(A) and A[step:].any():
         B[step:] += A[step:, None] * B[:-step]

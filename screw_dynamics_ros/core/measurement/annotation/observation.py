@@ -3,10 +3,10 @@
 
 """External torques along a recorded motion, by the observers of `core.measurement.estimation`.
 
-The steps are those of the node `wrench_estimator`: exact for any length, restarting after pauses,
-where stamps do not advance and where velocities or efforts are missing; nothing is reported before
-the observer has settled. A `FirstOrderObserver` is a filter of what one step of it adds, so that
-all steps are made at once; others are stepped.
+The steps are those of the node `wrench_estimator`. They are exact for any step length. The observer
+restarts after pauses, if stamps do not advance, and after missing velocities or efforts; nothing is
+reported before it has settled. A `FirstOrderObserver` is a linear filter, computed for all steps at
+once; other observers are computed step by step.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ from screw_dynamics_ros.core.types import Array
 
 
 class StackObserver:
-    """Leads an observer through blocks of samples.
+    """Runs an observer over blocks of samples.
 
     Parameters
     ----------
@@ -43,7 +43,7 @@ class StackObserver:
         Those of the torques.
     settings : AnnotationSettings
     backend : str
-        What an observer that is stepped runs on.
+        Backend of observers that are computed step by step.
     """
 
     def __init__(self, joints: Sequence[str], settings: AnnotationSettings, backend: str) -> None:
@@ -55,7 +55,7 @@ class StackObserver:
         self._last: tuple[int, Array, Array] | None = None  # stamp and rows of the last sample
         self._began = 0  # stamp of the start
         self._r: Array | None = None
-        self._gap = True  # what comes next is a first sample
+        self._gap = True  # the next sample starts a run
         self._stepped: SteppedObserver | None = None
         if self._observer.state_size(n) and not isinstance(self._observer, FirstOrderObserver):
             self._stepped = SteppedObserver(joints, settings, backend)
@@ -78,9 +78,9 @@ class StackObserver:
         complete : (N,) array of bool
             Samples with velocities and efforts.
         results : mapping
-            What the observer reads, arrays with N rows by name.
+            Inputs of the observer by name, arrays with N rows.
 
-        Both are NaN where nothing can be estimated: incomplete samples, and before it has settled.
+        Both are NaN where no estimate exists: in incomplete samples, and before it has settled.
         """
         observer, n = self._observer, self._n
         torques = np.full((len(t), n), np.nan)
@@ -123,7 +123,7 @@ class StackObserver:
         index: NDArray[np.intp],
         begins: NDArray[np.bool_],
     ) -> None:
-        """Tell which of the samples `index` restart."""
+        """Return which of the samples `index` restart the observer."""
         stamps = t[index]
         before = self._last[0] if self._last is not None else int(stamps[0])
         h = np.diff(stamps, prepend=before) * 1e-9
@@ -132,7 +132,7 @@ class StackObserver:
         begins[0] |= self._gap or index[0] != 0 or self._last is None
 
     def _settled(self, t: NDArray[np.int64], begins: NDArray[np.bool_]) -> NDArray[np.bool_]:
-        """Return which samples are late enough after their start."""
+        """Return which samples are after the settling time of their run."""
         if not len(t):
             return np.zeros(0, dtype=bool)
         begin = np.maximum.accumulate(np.where(begins, np.arange(len(t)), -1))
@@ -144,7 +144,7 @@ class StackObserver:
     def _first_order(
         self, t: NDArray[np.int64], begins: NDArray[np.bool_], rows: list[Array]
     ) -> Array:
-        """Return the states of an observer of first order; only the filters are computed."""
+        """Return the states of a first-order observer, computed by filters only."""
         observer, size = self._observer, self._observer.state_size(self._n)
         assert isinstance(observer, FirstOrderObserver)
         if not len(t):
@@ -171,7 +171,7 @@ class StackObserver:
         rows: list[Array],
         rate: Array,
     ) -> Array:
-        """Return what the filters of the observer see: its state after a step without memory."""
+        """Return the input of the observer's filters: its state after a step without memory."""
         shape = rows[0].shape
         rates = np.repeat(rate, shape[1])
         nothing = np.zeros_like(rates)
@@ -185,7 +185,7 @@ class StackObserver:
 
 
 class SteppedObserver:
-    """Advances an observer sample by sample, in a program of its own.
+    """Advances an observer step by step, with a compiled program.
 
     Parameters are those of `StackObserver`.
     """
@@ -224,11 +224,11 @@ class SteppedObserver:
         Parameters
         ----------
         h : (N,) array of int
-            Lengths of the steps [ns], 0 where it starts again.
+            Lengths of the steps [ns], 0 where it restarts.
         begins : (N,) array of bool
-            Where it starts again.
+            Samples where it restarts.
         rows : list of arrays
-            What it reads, N rows each.
+            Its inputs, N rows each.
         """
         steps, count = self._steps(h, begins), len(h)
         states, start = np.empty((count + 1, len(self._state))), np.zeros_like(self._state)
@@ -251,7 +251,7 @@ class SteppedObserver:
 
 
 def advanced(observer: Observer, state: Array, *arrays: Array) -> tuple[Array]:
-    """Return the next state; matrices come as vectors."""
+    """Return the next state; matrices are passed as vectors."""
     n = len(arrays[-1]) - 3
     shaped = [
         array.reshape(n, n) if name == 'moved_mass' else array

@@ -1,7 +1,7 @@
 # Copyright 2026 The screw_dynamics_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""What can be computed along a recorded motion, and how."""
+"""Outputs that can be computed along a recorded motion, and their settings."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from screw_dynamics_ros.core.measurement.estimation.observers.parameters import 
 )
 from screw_dynamics_ros.core.measurement.estimation.observers.table import OBSERVERS
 
-#: Outputs of the whole robot; those of links, as 'twist/<link>'.
+#: Outputs of the whole robot, and of links, such as 'twist/<link>'.
 OF_ROBOT = (
     'gravity',
     'coriolis',
@@ -38,25 +38,26 @@ OF_LINKS = ('twist', 'jacobian', 'singularity', 'wrench')
 #: All outputs.
 OUTPUTS = OF_ROBOT + OF_LINKS
 
-#: What is computed where nothing else is asked for: all but matrices.
+#: Default outputs: all except matrices.
 DEFAULT = tuple(name for name in OUTPUTS if name not in ('mass_matrix', 'jacobian'))
 
 
 @dataclass(frozen=True)
 class AnnotationSettings(ObserverParameters):
-    """How outputs are computed; names and defaults are those of the parameters of the nodes.
+    """Settings of the outputs; names and defaults are those of the parameters of the nodes.
 
     Attributes
     ----------
     effort_terms : tuple of str
-        Those of `TERMS` that the measured efforts contain.
+        Terms of `TERMS` that the measured efforts contain.
     observer : str
-        How external torques are estimated from motion and efforts, one of `OBSERVERS`; its
-        parameters are those of `ObserverParameters`.
+        Method for external torques from motion and efforts, one of `OBSERVERS`; its parameters are
+        those of `ObserverParameters`.
     state_timeout : float
-        A longer step is a pause: the observer restarts, nothing is differentiated across it [s].
+        A longer step is a pause: the observer restarts, and no differences cross it [s].
     damping, characteristic_length, singularity_threshold : float
-        Of the wrenches, see `contact_wrench`; the length also of singularity measures [m].
+        Parameters of the wrenches, see `contact_wrench`; the length [m] is also used for
+        singularity measures.
     singularity_rate : float
         Rate at which singularity measures are computed, NaN in between [Hz]; infinite for each
         state.
@@ -119,7 +120,7 @@ class AnnotationSettings(ObserverParameters):
 
 
 def check_outputs(outputs: tuple[str, ...]) -> None:
-    """Raise `UnknownNameError` for an output that does not exist."""
+    """Raise `UnknownNameError` for an unknown output."""
     for name in outputs:
         if name not in OUTPUTS:
             raise UnknownNameError(f'no output {name!r}; choose of {", ".join(OUTPUTS)}')

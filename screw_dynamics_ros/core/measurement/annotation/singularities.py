@@ -1,7 +1,7 @@
 # Copyright 2026 The screw_dynamics_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""In which samples there are singularity measures, and how many freedoms a link has."""
+"""Sampling of singularity measures, and the number of degrees of freedom of a link."""
 
 from __future__ import annotations
 
@@ -11,23 +11,23 @@ from numpy.typing import NDArray
 from screw_dynamics_ros.core.arms.inverse.manipulability import freedoms
 from screw_dynamics_ros.core.robot.robot import Robot
 
-SAMPLES = 3  # random configurations, of which at least one is not singular
+SAMPLES = 3  # random configurations; at least one is not singular
 
 
 def freedoms_of(robot: Robot, link: str) -> int:
-    """Return the rank of the Jacobian of a link where it is not singular."""
+    """Return the rank of the Jacobian of a link in regular configurations."""
     random = np.random.default_rng(0)
     configurations = [robot.random_configuration(random) for _ in range(SAMPLES)]
     return freedoms(np.array([robot.jacobian(q, link, 'body') for q in configurations]))
 
 
 class Sampler:
-    """Chooses samples in time, block after block.
+    """Selects samples in time, block by block.
 
     Parameters
     ----------
     rate : float
-        The most samples in a second [Hz]; infinite to choose all.
+        Largest number of samples per second [Hz]; infinite to select all.
     """
 
     def __init__(self, rate: float) -> None:
@@ -35,9 +35,9 @@ class Sampler:
         self._next: int | None = None
 
     def chosen(self, t: NDArray[np.int64]) -> NDArray[np.intp]:
-        """Return which of some stamps (N,) [ns] are at least 1 / rate after the one before them.
+        """Return the indices of stamps (N,) [ns] at least 1 / rate after the previously chosen one.
 
-        Where stamps run back, sampling restarts.
+        Sampling restarts if stamps run back.
 
         Examples
         --------
