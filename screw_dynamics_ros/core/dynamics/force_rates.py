@@ -69,7 +69,7 @@ def inverse_dynamics_rates(
 
     Springs are included.
 
-    Without friction, whose second derivative means nothing near standstill.
+    Friction is excluded, because its second derivative is meaningless near standstill.
 
     Parameters
     ----------

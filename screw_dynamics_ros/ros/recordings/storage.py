@@ -101,7 +101,7 @@ class RecordingReader:
         self._source.close()
 
     def _indexed_file(self) -> McapFile | None:
-        """Return the file if it is a single MCAP whose chunks can be read one by one."""
+        """Return the file if it is a single MCAP file with a chunk index."""
         if not isinstance(self._source, Ros2Bag) or self._source.is_compressed:
             return None
         files = [self.path] if self.path.is_file() else sorted(self.path.glob('*.mcap'))
@@ -177,7 +177,7 @@ class RecordingReader:
             yield Block(received, content, places + MESSAGE_HEAD.size, sizes)
 
     def messages(self) -> Iterator[tuple[str, int, bytes]]:
-        """Yield topic, time of recording [ns] and content of all messages, one by one."""
+        """Yield topic, recording time [ns] and content of each message."""
         messages = self._source.messages()
         while True:
             with readable(self.path):
@@ -187,7 +187,7 @@ class RecordingReader:
             yield from some
 
     def definitions(self) -> dict[str, Definition]:
-        """Return what there is to know of each topic."""
+        """Return the definition of each topic."""
         return self._source.definitions()
 
     def last(self, topic: str) -> bytes | None:
