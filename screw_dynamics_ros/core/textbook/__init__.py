@@ -1,4 +1,4 @@
 # Copyright 2026 The screw_dynamics_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Functions of the source documents that no node or command uses."""
+"""Methods of the source documents that no node or command uses."""

@@ -1,7 +1,7 @@
 # Copyright 2026 The screw_dynamics_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Six operations of any arm with a closed form, under the names of all kinds of robots (C-012)."""
+"""Six operations of any arm with a closed form, with the common names of all robots (C-012)."""
 
 from __future__ import annotations
 
@@ -28,16 +28,16 @@ POSE_TOLERANCE = 1e-7
 
 
 class SerialKinematics(Generic[F]):
-    """An arm of a family as a `KinematicModel`: positions in closed form, the rest by its Jacobian.
+    """An arm of a family as a `KinematicModel`: closed-form positions, velocities by its Jacobian.
 
     Twists (omega; v) and wrenches (moment; force) are at the origin of the tool and along the axes
-    of the base; a wrench is what the robot exerts on its environment, tau = J^T w (E-54).
+    of the base. A wrench is that of the robot on its environment, tau = J^T w (E-54).
 
     Parameters
     ----------
     arm : Family
     chain : SerialChain, optional
-        For the limits of its joints; without it there are none.
+        Provides the joint limits; without it there are none.
 
     Examples
     --------
@@ -56,21 +56,21 @@ class SerialKinematics(Generic[F]):
         return vector(name, len(self.chain), value)
 
     def forward_position(self, q: ArrayLike, seed: ArrayLike | None = None) -> Array:
-        """Return the pose (4, 4) of the tool for q (n,); there is only one, `seed` is ignored."""
+        """Return the pose (4, 4) of the tool for q (n,); it is unique, `seed` is ignored."""
         return self.chain.pose(self._joints('q', q))
 
     def inverse_position(self, pose: ArrayLike, seed: ArrayLike | None = None) -> Array:
         """Return joint positions (n,) for a pose (4, 4): the nearest to `seed` (n,), or to zero.
 
-        Images by multiples of 2 pi are included; limits are kept where any solution keeps them.
-        Joints that the pose does not determine stay where the seed has them
-        (`Family.branches_near`): q4 of a stretched wrist, q1 of a 321 arm with the wrist center on
+        Solutions that differ by multiples of 2 pi are included. The result is within the limits if
+        any solution is. Joints that the pose does not determine keep the values of the seed
+        (`Family.branches_near`): q4 of a singular wrist, q1 of a 321 arm with the wrist center on
         axis 1, the swivel angle of an S-R-S arm (C-102).
 
         Raises
         ------
         ArgumentError
-            If the pose is out of reach, not finite or no rigid motion.
+            If the pose is out of reach, not finite or not a rigid motion.
         """
         C = finite_pose('pose', pose)
         seed = self._joints('seed', np.zeros(len(self.chain)) if seed is None else seed)
@@ -78,8 +78,8 @@ class SerialKinematics(Generic[F]):
         off = np.abs(self.chain.pose(solutions) - C).max(axis=(-2, -1))
         if not (off <= POSE_TOLERANCE).any():
             raise ArgumentError(
-                f'the pose is out of reach: the tool at {C[:3, 3]} m stays '
-                f'{off.min(initial=np.inf):.3g} m or rad away from it in every branch'
+                f'the pose is out of reach: the tool at {C[:3, 3]} m has an error of '
+                f'{off.min(initial=np.inf):.3g} m or rad or more in every branch'
             )
         return nearest(solutions[off <= POSE_TOLERANCE], seed, self.chain)[1]
 
@@ -93,10 +93,10 @@ class SerialKinematics(Generic[F]):
         return self.jacobian(q) @ self._joints('v', v)
 
     def inverse_velocity(self, q: ArrayLike, twist: ArrayLike) -> Array:
-        """Return joint rates (n,) for a twist (6,) of the tool at q (n,), the least of several.
+        """Return minimum-norm joint rates (n,) for a twist (6,) of the tool at q (n,).
 
-        Raises `ArgumentError` if no rates give that twist: in a singular configuration, or where an
-        arm of less than six joints cannot go.
+        Raises `ArgumentError` if no rates give that twist: in a singular configuration, or for an
+        arm with fewer than six joints.
         """
         found = inverse_velocity(self.jacobian(q), vector('twist', 6, twist))
         if not found.success:
@@ -111,7 +111,7 @@ class SerialKinematics(Generic[F]):
         """Return the wrench (6,) that the tool exerts for torques tau (n,) at q (n,).
 
         Raises `ArgumentError` unless the arm has six joints, and in a singular configuration: the
-        wrench then depends on what the tool is held by (C-013).
+        wrench then depends on the reaction of the environment (C-013).
         """
         found = forward_force(self.jacobian(q), self._joints('tau', tau))
         if not found.success:

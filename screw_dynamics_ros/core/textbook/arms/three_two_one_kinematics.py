@@ -3,13 +3,13 @@
 
 """Velocity, force and singularities of the 321 arm in closed form, at its wrist center.
 
-In the frame {4} at the wrist center, turned by joints 1 to 3, twists of unit rates are
+In the frame {4} at the wrist center, rotated by joints 1 to 3, the Jacobian is
 
     J = [[A, B], [C, 0]],    A, B, C (3, 3),
 
-as the wrist axes pass through that point: rates of joints 1 to 3 follow from its velocity, then
-those of the wrist from what is left of the angular velocity. The same blocks, transposed, take
-wrenches apart.
+because the wrist axes pass through that point. The rates of joints 1 to 3 follow from its velocity,
+then those of the wrist from the remaining angular velocity. The transposed blocks decompose
+wrenches.
 
 Source: Bruyninckx 2010, sections 7.7, 7.13, 7.16 and 7.19, with the errata E-31 to E-33 and E-53;
 extended to the offsets of the arm.
@@ -39,12 +39,12 @@ class NamedSingularity:
     name : str
         'arm extended' (or folded), 'wrist extended', 'wrist above shoulder'.
     factor : float
-        What is zero there: the sine of the angle of the elbow, that of q5, the distance ahead of
-        axis 1 of the wrist center [m].
+        The factor that vanishes: the sine of the elbow angle, that of q5, or the distance of the
+        wrist center ahead of axis 1 [m].
     reciprocal_wrench : (6,) array or None
-        A unit wrench at the tool (moment; force), along the axes of the base, that needs no torque
-        of any joint. Its force, or its moment at the wrist center for the wrist, is 1. None for a
-        wrist extended in an arm extended, if the arm feels every moment about that normal.
+        A unit wrench at the tool (moment; force), along the axes of the base, that needs no joint
+        torque. Its force, or for the wrist its moment at the wrist center, is 1. None for an
+        extended wrist of an extended arm if no such wrench exists.
     """
 
     name: str
@@ -105,7 +105,7 @@ class ThreeTwoOneKinematics(SerialKinematics[ThreeTwoOne]):
         return float(self.arm.l2 * self.arm.forearm * np.prod(self._factors(q)))
 
     def _factors(self, q: ArrayLike) -> tuple[float, float, float]:
-        """Return the sine of the angle of the elbow, that of q5 and rho, zero where singular."""
+        """Return the sines of the elbow angle and of q5, and rho; zero in singularities."""
         arm, q = self.arm, self.arm.to_model(q)
         elbow = (arm.l3 * np.sin(q[2]) + arm.elbow_offset * np.cos(q[2])) / arm.forearm
         return float(elbow), float(np.sin(q[4])), arm.wrist_in_plane(q)[0]
@@ -157,7 +157,7 @@ class ThreeTwoOneKinematics(SerialKinematics[ThreeTwoOne]):
         return inverse
 
     def _twists_of_tool(self, q: ArrayLike) -> Array:
-        """Return the matrix (6, 6) from twists in {4} to twists of the tool."""
+        """Return the matrix (6, 6) that converts twists in {4} to twists of the tool."""
         T = self._middle_seen_from_tool(q)
         return se3.Ad(T)
 
@@ -187,7 +187,7 @@ class ThreeTwoOneKinematics(SerialKinematics[ThreeTwoOne]):
         return self.partial_wrenches(self._joints('q', q)) @ self._joints('tau', tau)
 
     def partial_wrenches(self, q: ArrayLike) -> Array:
-        """Return the dual wrench basis G (6, 6): column i needs a torque of 1 in joint i alone.
+        """Return the dual wrench basis G (6, 6): column i needs unit torque in joint i only.
 
         J^T G = 1. In {4} it is [[0, B^-T], [C^-T, -C^-T A^T B^-T]]: joints 1 to 3 have pure forces
         through the wrist center, parallel to the axes 2 and 3, through the axes 1 and 3, and
@@ -200,16 +200,16 @@ class ThreeTwoOneKinematics(SerialKinematics[ThreeTwoOne]):
     # --- singularities ----------------------------------------------------------------------------
 
     def singularities(self, q: ArrayLike, tolerance: float = 1e-6) -> tuple[NamedSingularity, ...]:
-        """Return the singularities of a configuration q (6,), none where it is regular (C-110).
+        """Return the singularities of a configuration q (6,), empty if it is regular (C-110).
 
         Parameters
         ----------
         q : (6,) array
         tolerance : float
-            Factors up to this count as zero [1, 1, m].
+            Smaller factors are zero [1, 1, m].
 
         Source: Bruyninckx 2010, section 7.19, with E-53: a shoulder offset moves 'wrist above
-        shoulder' to rho = 0, where the robot still can go.
+        shoulder' to rho = 0, which the robot can still reach.
         """
         q = self._joints('q', q)
         A, B, C = self.blocks(q)
@@ -222,7 +222,7 @@ class ThreeTwoOneKinematics(SerialKinematics[ThreeTwoOne]):
         }
         factors = dict(zip(wrenches, self._factors(q)))
         if arm.shoulder_offset and abs(factors['wrist above shoulder']) <= tolerance:
-            # The velocities of joints 1 to 3 are in one plane, whatever the elbow does.
+            # The velocities of joints 1 to 3 are in one plane for any elbow angle.
             wrenches['arm extended'] = wrenches['wrist above shoulder']
         return tuple(
             NamedSingularity(name, factors[name], None if wrench is None else to_tool @ wrench)
@@ -237,7 +237,7 @@ class ThreeTwoOneKinematics(SerialKinematics[ThreeTwoOne]):
     def _along_arm(self, q: ArrayLike) -> Array:
         """Return the unit force (3,) in {4} through the wrist center and the elbow.
 
-        With a shoulder offset it has a part across the arm: joint 1 must not feel it either.
+        With a shoulder offset it has a component across the arm, so that joint 1 needs no torque.
         """
         arm, own = self.arm, self.arm.to_model(q)
         l3, b, dx = arm.l3, arm.elbow_offset, arm.shoulder_offset
@@ -249,10 +249,10 @@ class ThreeTwoOneKinematics(SerialKinematics[ThreeTwoOne]):
 
 
 def across_wrist(A: Array, B: Array, C: Array) -> Array | None:
-    """Return the wrench (6,) in {4} about the common normal of the wrist axes, felt by no joint.
+    """Return the wrench (6,) in {4} about the common normal of the wrist axes without torques.
 
-    A unit moment along the normal of axes 4 and 5, and the force that takes its effect off joints 1
-    to 3: C^T f = -A^T m. None if there is no such force.
+    A unit moment along the normal of axes 4 and 5, and the force that balances it in joints 1 to 3:
+    C^T f = -A^T m. None if there is no such force.
     """
     m = np.cross(B[:, 0], B[:, 1])
     felt = A.T @ m

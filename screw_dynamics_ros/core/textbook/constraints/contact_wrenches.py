@@ -1,13 +1,13 @@
 # Copyright 2026 The screw_dynamics_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Contacts between faces, edges and vertices: which wrenches they transmit.
+"""Wrenches transmitted by contacts between faces, edges and vertices.
 
-Each function returns the `Constraint` of one contact, without friction unless it says so. Columns
-are wrenches (moment, force) in the frame in which the points and normals are given, moments about
-its origin; a force n through p is (p x n; n). Normals point from the environment to the body: a
-contact pushes. The contact of an edge or a face is that of vertices at its ends or corners, which
-bear the same wrenches: a face on a face any pressure with its center within the corners.
+Each function returns the `Constraint` of one contact, without friction unless stated. Columns are
+wrenches (moment, force) in the frame of the given points and normals, with moments about its
+origin; a force n through p is (p x n; n). Normals point from the environment to the body: a contact
+pushes. An edge or a face is equivalent to vertices at its ends or corners: a face transmits any
+pressure with its center inside the polygon of the corners.
 
 ==================  ================  =======================================================
 contact             independent       book
@@ -59,10 +59,10 @@ def edge_face(start: ArrayLike, end: ArrayLike, normal: ArrayLike) -> Constraint
 
 
 def face_face(corners: ArrayLike, normal: ArrayLike) -> Constraint:
-    """Return a face on a face, by the corners (k, 3) of what they have in common, k >= 3.
+    """Return a face on a face, given by the corners (k, 3) of the contact area, k >= 3.
 
-    Three wrenches are independent; more corners give more columns, so that what presses, with no
-    negative multiplier, is any pressure between the corners.
+    Three wrenches are independent; more corners give more columns, so that nonnegative multipliers
+    represent every pressure inside the polygon.
 
     >>> face_face([[0, 0, 0], [1, 0, 0], [0, 1, 0]], [0, 0, 1]).freedom
     3
@@ -79,7 +79,7 @@ def face_face(corners: ArrayLike, normal: ArrayLike) -> Constraint:
 def edge_edge(
     point: ArrayLike, direction: ArrayLike, other: ArrayLike, outward: ArrayLike
 ) -> Constraint:
-    """Return an edge across another: a force normal to both directions, on the side of `outward`.
+    """Return two crossing edges: a force normal to both directions, on the side of `outward`.
 
     >>> edge_edge([0, 0, 1], [1, 0, 0], [0, 1, 0], outward=[0, 0, 1]).wrenches[3:].ravel()
     array([0., 0., 1.])
@@ -94,9 +94,9 @@ def edge_edge(
 
 
 def point_with_friction(point: ArrayLike) -> Constraint:
-    """Return a point that sticks: forces in all three directions. Friction cones are limits of it.
+    """Return a sticking point contact: forces in all three directions, bilateral.
 
-    Both ways: that it only pushes, and sticks while the force is in its cone, is not part of this.
+    The limits of friction (unilateral normal force, friction cone) are not included.
 
     >>> point_with_friction([0, 0, 1]).freedom
     3
@@ -106,7 +106,7 @@ def point_with_friction(point: ArrayLike) -> Constraint:
 
 
 def soft_finger(point: ArrayLike, normal: ArrayLike) -> Constraint:
-    """Return a soft fingertip that sticks: forces, and a moment about the normal.
+    """Return a sticking soft-finger contact: forces, and a moment about the normal.
 
     >>> soft_finger([0, 0, 1], [0, 0, 1]).freedom
     2
@@ -117,14 +117,14 @@ def soft_finger(point: ArrayLike, normal: ArrayLike) -> Constraint:
 
 
 def several(*contacts: Constraint) -> Constraint:
-    """Return several contacts of one body at once, all of them unilateral or none.
+    """Return several simultaneous contacts of one body, all unilateral or all bilateral.
 
     >>> several(vertex_face([0, 0, 0], [0, 0, 1]), vertex_face([1, 0, 0], [0, 0, 1])).freedom
     4
     """
     if not contacts or len({contact.unilateral for contact in contacts}) > 1:
         raise ArgumentError(
-            'several contacts must be one at least, and all unilateral or all bilateral'
+            'several contacts must be at least one, and all unilateral or all bilateral'
         )
     wrenches = np.concatenate([contact.wrenches for contact in contacts], axis=1)
     return Constraint.bearing(
@@ -133,7 +133,7 @@ def several(*contacts: Constraint) -> Constraint:
 
 
 def faces(at: ArrayLike, normal: ArrayLike) -> Constraint:
-    """Return forces along a normal through points (k, 3), that only push."""
+    """Return unilateral forces along a normal through points (k, 3)."""
     n = unit(normal)
     return Constraint.bearing(np.transpose([wrench(p, n) for p in points(at)]), unilateral=True)
 
@@ -144,7 +144,7 @@ def wrench(point: Array, force: Array) -> Array:
 
 
 def unit(direction: ArrayLike) -> Array:
-    """Return a direction (3,) at length 1; raises `ArgumentError` for zero and NaN."""
+    """Return a direction (3,) as unit vector; raises `ArgumentError` for zero and NaN."""
     n = vector('a direction of a contact', 3, direction)
     length = float(np.linalg.norm(n))
     if not 1e-12 < length < np.inf:

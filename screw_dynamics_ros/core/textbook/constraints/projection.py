@@ -1,11 +1,11 @@
 # Copyright 2026 The screw_dynamics_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Projection onto constraints: closing loops exactly, removing drift after a step.
+"""Projection onto constraints: closes loops exactly, and removes drift after an integration step.
 
-Integrated accelerations meet constraints on positions and velocities up to the error of the
-integration, which grows. Baumgarte's gains hold it down; projection removes it, by the smallest
-change of configuration and velocity in the norm of the kinetic energy:
+Integrated accelerations satisfy position and velocity constraints only up to the integration error,
+which grows. Baumgarte stabilization bounds it; projection removes it, by the smallest change of
+configuration and velocity in the norm of the kinetic energy:
 
     q <- q + K lambda,  inverse_inertia lambda = -displacement    (Newton's method),
     v <- v + K lambda,  inverse_inertia lambda = -rate,           K = M^-1 J^T.
@@ -30,7 +30,7 @@ from screw_dynamics_ros.core.types import Array
 
 
 class ConstrainedRobot(Protocol):
-    """What projection asks of a robot; `Robot` has it."""
+    """Interface of a robot for projection, implemented by `Robot`."""
 
     @property
     def nq(self) -> int:
@@ -41,7 +41,7 @@ class ConstrainedRobot(Protocol):
         """Number of velocities."""
 
     def integrate(self, q: ArrayLike, displacement: ArrayLike) -> Array:
-        """Return the configuration (nq,) a displacement (nv,) away from q."""
+        """Return the configuration (nq,) after a displacement (nv,) from q."""
 
     def constraint_terms(
         self,
@@ -61,28 +61,28 @@ def project_configuration(
     tolerance: float = 1e-12,
     max_iterations: int = 50,
 ) -> Array:
-    """Return the configuration (nq,) near q that meets all constraints that have a target.
+    """Return the configuration (nq,) near q that satisfies all constraints with a target.
 
     Parameters
     ----------
     robot : Robot
-        Joint limits are not regarded.
+        Joint limits are ignored.
     q : (nq,)
     tolerance : float
-        Largest displacement accepted [rad, m].
+        Largest accepted displacement [rad, m].
     max_iterations : int
         Newton steps.
 
     Raises
     ------
     InfeasibleConstraintsError
-        If Newton's method does not get there: the loop cannot be closed, or not from here.
+        If Newton's method does not converge: the loop cannot be closed, or not from this q.
     """
     check_number('tolerance', tolerance)
     check_count('max_iterations', max_iterations)
     holonomic = [c for c in checked(constraints) if c.target is not None]
     if not holonomic:
-        raise ArgumentError('no constraint has a target: there is nothing to project q on')
+        raise ArgumentError('no constraint has a target: q cannot be projected')
     at_rest = np.zeros(robot.nv)
     q = vector('q', robot.nq, q)
     for _ in range(max_iterations + 1):
@@ -107,14 +107,14 @@ def project_velocity(
     v: ArrayLike,
     constraints: MotionConstraint | Sequence[MotionConstraint],
 ) -> Array:
-    """Return the velocity (nv,) nearest to v that meets all constraints, holonomic or not."""
+    """Return the velocity (nv,) nearest to v that satisfies all constraints, holonomic or not."""
     v = vector('v', robot.nv, v)
     terms = robot.constraint_terms(q, v, np.zeros(robot.nv), checked(constraints))
     return v + smallest_change(terms, terms.rate)
 
 
 def smallest_change(terms: Terms, error: Array) -> Array:
-    """Return the smallest change of velocity, in kinetic energy, that takes away `error` (m,)."""
+    """Return the change of velocity of least kinetic energy that removes `error` (m,)."""
     forces = constraint_forces(terms.inverse_inertia, error, np.zeros_like(error), terms.mobility)
     change: Array = terms.K @ forces.multipliers
     return change

@@ -1,7 +1,7 @@
 # Copyright 2026 The screw_dynamics_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""The equations of kinematics and dynamics in other forms, as the papers have them.
+"""The equations of kinematics and dynamics in other forms, as in the source papers.
 
 Each module is one formulation; doc/theory/formulations.md compares them. `Robot` compiles the
 recursions of `core.kinematics` and `core.dynamics`.
@@ -19,7 +19,8 @@ joint_rates             joint rates and accelerations from measured motions of a
 joint_axes              current joint axes, and Jacobians built from them
 ======================  =========================================================================
 
-The straight arm of unit lengths and masses under g = 10: weights' torques 10 + 20 and 10.
+Example: the straight arm of unit lengths and masses, g = 10, has the gravity torques 10 + 20 and
+10.
 
 >>> import numpy as np
 >>> from screw_dynamics_ros.core.tree.examples import planar_arm
@@ -27,8 +28,8 @@ The straight arm of unit lengths and masses under g = 10: weights' torques 10 + 
 >>> recursive_inverse_dynamics(planar_arm(), rest, rest, rest, gravity, None, 'spatial')
 array([30., 10.])
 
-Main functions are found here as well, `articulated_torques.articulated_torques` in its module only:
-a function of the same name would hide the module.
+The main functions are also exported here, except `articulated_torques.articulated_torques`, which
+would hide the module of the same name.
 """
 
 from screw_dynamics_ros.core.textbook.formulations import articulated_torques

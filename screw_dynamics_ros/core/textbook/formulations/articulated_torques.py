@@ -5,12 +5,12 @@
 
     Q_i = D_i q_i'' + X_i^T (beta_i + P_i (Ad V_p' + c_i)),    D_i = X_i^T P_i X_i + d_i,
 
-with the articulated inertia P_i and the bias wrench beta_i of the body and all beyond
-(`articulated_body`), free to move under the torques found there. The recursion of Newton and Euler
-gives the same for less; here each Q_i shows what the torques beyond leave to the joint.
+with the articulated inertia P_i and the bias wrench beta_i of the body and all bodies beyond it
+(`articulated_body`), which move freely under the torques computed there. The recursive Newton-Euler
+algorithm gives the same result with fewer operations.
 
-The straight arm of unit lengths and masses, M = [[5, 2], [2, 1]], under g = 10: the weights'
-torques 30 and 10, and 5 and 2 for a unit acceleration of the shoulder.
+Example: the straight arm of unit lengths and masses, M = [[5, 2], [2, 1]], g = 10, has the gravity
+torques 30 and 10, and a unit acceleration of the shoulder needs 5 and 2.
 
 >>> from screw_dynamics_ros.core.tree.examples import planar_arm
 >>> rest, a, gravity = np.zeros(2), np.array([1.0, 0.0]), np.array([0.0, -10.0, 0.0])
@@ -50,14 +50,13 @@ def articulated_torques(
 
         Q_i = D_i q_i'' + X_i^T (beta_i + P_i (Ad V_p' + c_i)),    D_i = X_i^T P_i X_i + d_i,
 
-    with the articulated inertia P_i and the bias wrench beta_i of the body and all beyond, free to
-    move under the torques found there. The recursion of Newton and Euler gives the same for less.
-    Arguments as in `inverse_dynamics`.
+    with the articulated inertia P_i and the bias wrench beta_i of the body and all bodies beyond
+    it. Arguments as in `inverse_dynamics`.
 
     Raises
     ------
     ArgumentError
-        Joints mimic others: their torques are not known one by one.
+        The robot has mimic joints, whose torques are not known individually.
     """
     if tree.has_mimic:
         raise ArgumentError(

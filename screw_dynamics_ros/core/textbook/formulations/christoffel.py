@@ -6,8 +6,8 @@
     Gamma_ijk = 1/2 (dM_ik/dq_j + dM_ij/dq_k - dM_jk/dq_i)
               = sum_l tr(J_i Sigma_l (J_s J_r)^T),    s the one of j, k that is nearer the root.
 
-The arm of unit lengths and masses has M_11 = 3 + 2 cos q_2, M_12 = 1 + cos q_2, M_22 = 1, and all
-symbols are 0 or -sin q_2 for i = 1 (j k = 12, 21, 22) and sin q_2 for i = 2 (11):
+Example: the arm of unit lengths and masses has M_11 = 3 + 2 cos q_2, M_12 = 1 + cos q_2, M_22 = 1.
+The symbols are -sin q_2 for i = 1 (j k = 12, 21, 22), sin q_2 for i = 2 (j k = 11), otherwise 0:
 
 >>> from screw_dynamics_ros.core.tree.examples import planar_arm
 >>> christoffel_symbols(planar_arm(), np.array([0.0, np.pi / 2])).round(3) + 0.0
@@ -53,13 +53,13 @@ def christoffel_symbols(tree: Tree, q: Array) -> Array:
     Raises
     ------
     ArgumentError
-        The tree has a free body: its velocities are no derivatives of coordinates, and M is no
+        The tree has a free body: its velocities are not derivatives of coordinates, and M is not a
         metric tensor in them.
     """
     for body in tree.bodies:
         if body.dof > 1:
             raise ArgumentError(
-                f'christoffel_symbols: link {body.name!r} moves freely, and its twist is no '
+                f'christoffel_symbols: link {body.name!r} moves freely, and its twist is not a '
                 'derivative of coordinates; use coriolis_matrix(q, v)'
             )
     C = body_poses(tree, q)

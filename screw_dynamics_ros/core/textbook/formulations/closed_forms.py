@@ -1,23 +1,23 @@
 # Copyright 2026 The screw_dynamics_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Equations of motion as matrix products: projection of the Newton-Euler equations, and Lagrange's.
+"""Equations of motion as matrix products: projected Newton-Euler and Lagrange equations.
 
-The twists of all bodies together are V = J q', J = A X (`formulations.factorization`), and their
-Newton-Euler equations W = M V' + B V with block-diagonal M and B (`newton_euler`). Joints do work
-along J only, so the reactions drop out of
+The stacked twists of all bodies are V = J q', J = A X (`formulations.factorization`), and their
+Newton-Euler equations W = M V' + B V with block-diagonal M and B (`newton_euler`). Reactions do no
+work along J and are eliminated from
 
     Q = J^T (M V' + B V - W^app) = M(q) q'' + C(q, q') q' - J^T W^app,
     M(q) = J^T M J,    C(q, q') = J^T (M J' + B J).
 
-This is Jourdain's principle applied to Newton and Euler ("Euler-Jourdain"), Bremer's projection
-equations, Kane's equations (the columns of J are the partial velocities), Angeles' and Lee's
-natural orthogonal complement; J is no projector. The result is Lagrange's: (84) of Müller 2018b is
-the body-fixed C.
+This is known as Jourdain's principle applied to the Newton-Euler equations ("Euler-Jourdain"),
+Bremer's projection equations, Kane's equations (the columns of J are the partial velocities), and
+the natural orthogonal complement of Angeles and Lee. The results are Lagrange's equations: (84) of
+Müller 2018b is the body-fixed C.
 
-These forms are for analysis and as reference, O(n^3); recursions compute the same faster. The arm
-of unit lengths and masses, elbow at a right angle, turning about the shoulder, has M = [[3, 1], [1,
-1]] and the centrifugal torque sin(q_2) v_1^2 = 1 at the elbow:
+These O(n^3) forms are for analysis and reference; the recursions are faster. Example: the arm of
+unit lengths and masses, elbow at a right angle, rotates about the shoulder. It has
+M = [[3, 1], [1, 1]] and the centrifugal torque sin(q_2) v_1^2 = 1 at the elbow:
 
 >>> from screw_dynamics_ros.core.tree.examples import planar_arm
 >>> q, v = np.array([0.0, np.pi / 2]), np.array([1.0, 0.0])
@@ -111,9 +111,9 @@ def coriolis_matrix(
     representation : {'body', 'spatial', 'hybrid', 'mixed'}
         'body' is (84), C = -J^T (M A a + b^T M) J. The torques C v are the same in all.
     skew : bool
-        Take the form of B with which dM/dt - 2 C is skew (D-37): then C, too, is the same in all
-        representations. The printed forms have the property in the spatial one only, E-36. The C of
-        Christoffel symbols (`coriolis.coriolis_matrix`) is another one that has it.
+        Use the form of B with which dM/dt - 2 C is skew-symmetric (D-37): then C is also the same
+        in all representations. The published forms have this property in the spatial one only,
+        E-36. The C of Christoffel symbols (`coriolis.coriolis_matrix`) differs and also has it.
     """
     system = system_matrices(tree, q, v, representation, skew=skew)
     return system.J.T @ (system.M @ system.dJ + system.B @ system.J)
@@ -147,7 +147,7 @@ def body_loads(
     wrenches: Mapping[str, Array] | None,
     representation: str,
 ) -> Array:
-    """Return weights and applied wrenches of all bodies, (6n,), one below the other (D-29)."""
+    """Return the stacked weights and applied wrenches of all bodies, (6n,) (D-29)."""
     applied = applied_wrenches(tree, wrenches)
     loads = []
     for i, (body, motion) in enumerate(zip(tree.bodies, motions)):
@@ -183,7 +183,7 @@ def kane_torques(
         if not body.m and body.h.any():
             raise InertiaError(
                 f'kane_torques: body {body.name!r} has no mass but a first moment {body.h} kg m, '
-                'and so no center of mass; use inverse_dynamics'
+                'and therefore no center of mass; use inverse_dynamics'
             )
         R, d_b = motion.R, body.h / body.m if body.m else np.zeros(3)
         d = R @ d_b

@@ -3,21 +3,22 @@
 
 """Jacobians of the whole system as products of sparse matrices: J = A X and A^-1 = 1 - D.
 
-The twists of all n bodies together, V (6n,), are V = D V + X q', with the transports T_i (see
+The stacked twists V (6n,) of all n bodies satisfy V = D V + X q', with the transformations T_i (see
 `twist_recursions`) of the predecessors' twists in D and the joint screws in X. Hence V = J q' with
 
     J = A X,    A = (1 - D)^-1 = 1 + D + D^2 + ... ,    A_ij = T_i ... T_j+1 for j on the path to i.
 
-D is nilpotent and A needs no inversion: seen from the root frame nothing is transported, so that
+D is nilpotent and A needs no inversion: in the root frame the transformations are identities, so
+that
 
     A_ij = K_i S_j,    A^-1 = diag(S^-1) (1 - D^s) diag(K^-1),
 
-with K_i the change from the spatial to the wanted representation at body i (K-09), S_j the one that
-makes the joint screws X_j spatial, and D^s identity blocks at (i, p). The screws need not be given
-in the representation of the twists: J^s = A^s Y = A^sb X^b = A^sh X^h.
+where K_i converts from the spatial to the given representation at body i (K-09), S_j converts the
+joint screws X_j to spatial ones, and D^s has identity blocks at (i, p). The screws may have another
+representation than the twists: J^s = A^s Y = A^sb X^b = A^sh X^h.
 
-For two bodies D^2 = 0. Both links of the planar arm turn about z: the upper with q_1', the lower
-with q_1' + q_2'.
+For two bodies D^2 = 0. Example: both links of the planar arm rotate about z, the upper with q_1',
+the lower with q_1' + q_2'.
 
 >>> from screw_dynamics_ros.core.tree.examples import planar_arm
 >>> own = factors(planar_arm(), np.zeros(2), 'hybrid')
@@ -47,8 +48,8 @@ from screw_dynamics_ros.core.linear import zeros
 from screw_dynamics_ros.core.tree.multibody_tree import GROUND, Tree
 from screw_dynamics_ros.core.types import Array
 
-#: How the joint screws in X may be given: instantaneous ones in any representation, or the constant
-#: ones of the zero configuration in the root frame, Y.
+#: Joint screws in X: instantaneous ones in any representation, or the constant ones Y of the zero
+#: configuration in the root frame.
 SCREWS = (*REPRESENTATIONS, 'reference')
 
 
@@ -59,8 +60,8 @@ class Factors:
     Attributes
     ----------
     A, A_inv : (6n, 6n) arrays
-        Blocks (i, j) are not zero for j on the path to i in A, for j = i and j = p(i) in A^-1. With
-        the screws in the representation of the twists, A^-1 = 1 - D.
+        Nonzero blocks (i, j): in A for j on the path to i, in A^-1 for j = i and j = p(i). If the
+        screws have the representation of the twists, A^-1 = 1 - D.
     X : (6n, nv) array
         Joint screws of body i in rows 6i to 6i + 5, times the multiplier of a mimic joint.
     """
@@ -71,12 +72,12 @@ class Factors:
 
     @property
     def D(self) -> Array:
-        """1 - A^-1: nilpotent, with the transports T_i at (i, p), (6n, 6n)."""
+        """1 - A^-1: nilpotent, with the transformations T_i at (i, p), (6n, 6n)."""
         return np.eye(len(self.A)) - self.A_inv
 
     @property
     def jacobian(self) -> Array:
-        """J = A X, (6n, nv): the twists of all bodies, one below the other, are J q'."""
+        """J = A X, (6n, nv): the stacked twists of all bodies are J q'."""
         J: Array = self.A @ self.X
         return J
 
@@ -91,9 +92,9 @@ def factors(
     tree : Tree
     q : (nq,) array
     representation : {'body', 'spatial', 'hybrid', 'mixed'}
-        Of the twists.
+        Representation of the twists.
     screws : {'body', 'spatial', 'hybrid', 'mixed', 'reference'}, optional
-        Of the joint screws; the same as the twists if not given.
+        Representation of the joint screws; by default that of the twists.
 
     Raises
     ------
@@ -124,7 +125,7 @@ def factors(
         for j in tree.path(i):
             A[block(i), block(j)] = K[i] @ S[j]
         A_inv[block(i), block(i)] = S_inv[i] @ K_inv[i]
-        if screws == representation:  # to the last digit
+        if screws == representation:  # exactly
             A[block(i), block(i)] = A_inv[block(i), block(i)] = np.eye(6)
         if body.parent != GROUND:
             A_inv[block(i), block(body.parent)] = -S_inv[i] @ K_inv[body.parent]
@@ -162,7 +163,7 @@ def system_jacobian_derivative(
 def stacked_jacobian(
     tree: Tree, q: Array, links: Sequence[str], representation: str = 'hybrid'
 ) -> Array:
-    """Return the Jacobians of several links, one below the other, (6 N, nv) (B-126).
+    """Return the stacked Jacobians of several links, (6 N, nv) (B-126).
 
     Columns of joints that do not move a link are zero in its rows. Raises ArgumentError without a
     link, UnknownNameError for an unknown one.
@@ -173,7 +174,7 @@ def stacked_jacobian(
 
 
 def zero_configuration(tree: Tree) -> Array:
-    """Return q = 0, (nq,), with the unit quaternion of a free body that is not turned."""
+    """Return q = 0, (nq,), with the identity quaternion for a free body."""
     q = np.zeros(tree.nq)
     for body in tree.bodies:
         if body.dof == 6:

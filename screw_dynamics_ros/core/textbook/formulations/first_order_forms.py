@@ -3,9 +3,9 @@
 
 """Equations of motion as first-order systems in twists or momenta of the bodies.
 
-Besides (q, q'), a tree's state can be given redundantly by the twists or the momenta of all its
-bodies, or by the generalized momenta p = M(q) q'. Each function returns the joint rates v that go
-with the state (`q' = v`, or the body-fixed velocity of a free body) and the rate of the rest.
+Instead of (q, q'), the state of a tree can be given redundantly by the twists or momenta of all
+bodies, or by the generalized momenta p = M(q) q'. Each function returns the joint rates v of the
+state (`q' = v`, or the body-fixed velocity of a free body) and the rate of the twists or momenta.
 
 ==========================  =========================  =============================  ============
 function                    state                      rate                           Müller 2018b
@@ -15,8 +15,8 @@ function                    state                      rate                     
 `momentum_form`             p (nv,)                    p' = Q + J^T W^app + J'^T Pi   (79)
 ==========================  =========================  =============================  ============
 
-The arm of unit lengths and masses, elbow at a right angle, M = [[3, 1], [1, 1]]: p = (3, 1) belongs
-to v = (1, 0), and p_2' = dT/dq_2 = -sin(q_2) (v_1^2 + v_1 v_2) = -1.
+Example: the arm of unit lengths and masses, elbow at a right angle, has M = [[3, 1], [1, 1]].
+p = (3, 1) corresponds to v = (1, 0), and p_2' = dT/dq_2 = -sin(q_2) (v_1^2 + v_1 v_2) = -1.
 
 >>> from screw_dynamics_ros.core.tree.examples import planar_arm
 >>> q, p = np.array([0.0, np.pi / 2]), np.array([3.0, 1.0])
@@ -54,7 +54,7 @@ def twist_form(
 ) -> tuple[Array, Array]:
     """Return joint rates v (nv,) and V' (n, 6) from the body-fixed twists V (n, 6) (D-33).
 
-    The state has to be compatible, V = J v; the solution then stays so up to errors of integration.
+    The state must be consistent, V = J v; the solution then remains so up to integration errors.
     Parameters as in `forward_dynamics`.
     """
     v = joint_rates_of(tree, q, V, 'body')
@@ -83,8 +83,8 @@ def momentum_form(
 ) -> tuple[Array, Array]:
     """Return v and p', (nv,) each, from the generalized momenta p = M(q) v (D-34, reduced).
 
-    p_j = J_j^T sum Pi_i over the bodies beyond joint j, and J'_j = [V_j, J_j]: no accelerations are
-    needed, and no Coriolis terms. These are Hamilton's equations, J'^T Pi being dT/dq.
+    p_j = J_j^T sum Pi_i over the bodies beyond joint j, and J'_j = [V_j, J_j]: accelerations and
+    Coriolis terms are not needed. These are Hamilton's equations with J'^T Pi = dT/dq.
     """
     v = solve_positive_definite(mass_matrix(tree, q), p)
     system = system_matrices(tree, q, v, 'spatial')

@@ -1,15 +1,15 @@
 # Copyright 2026 The screw_dynamics_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Where the joint axes are now, and Jacobians straight from that picture.
+"""Current joint axes, and Jacobians constructed from them.
 
 The column of joint j in the Jacobian of a body, with the current axis direction e_j, a point b_j on
 the axis relative to the reference point, and the pitch h_j, is
 
-    J_j = (e_j, b_j x e_j + h_j e_j):
+    J_j = (e_j, b_j x e_j + h_j e_j).
 
-what one reads off a drawing. The representations differ in the reference point and the axes alone.
-The arm of unit lengths points upward: its elbow is at (0, 1, 0).
+The representations differ in the reference point and the axes only. Example: the arm of unit
+lengths points upward, and its elbow is at (0, 1, 0).
 
 >>> from screw_dynamics_ros.core.tree.examples import planar_arm
 >>> shoulder, elbow = current_axes(planar_arm(), [np.pi / 2, 0.0])
@@ -35,7 +35,7 @@ from screw_dynamics_ros.core.types import Array
 def current_axes(tree: Tree, q: ArrayLike) -> list[Screw]:
     """Return the joint axes of every body in the root frame, as stacks of k screws.
 
-    A `Screw` holds directions (k, 3), points (k, 3) [m] and pitches (k,) [m/rad]; a prismatic joint
+    A `Screw` has directions (k, 3), points (k, 3) [m] and pitches (k,) [m/rad]; a prismatic joint
     has infinite pitch and the point (0, 0, 0).
     """
     C = body_poses(tree, np.asarray(q, dtype=np.float64))
@@ -47,7 +47,7 @@ def geometric_jacobian(
 ) -> Array:
     """Return the Jacobian (6, nv) of a link, built from the current axes (K-20).
 
-    The same as `jacobians.jacobian`, by construction instead of transformation.
+    Equal to `jacobians.jacobian`, but constructed geometrically instead of by transformation.
     """
     check_representation(representation)
     q = np.asarray(q, dtype=np.float64)

@@ -1,20 +1,20 @@
 # Copyright 2026 The screw_dynamics_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Joint rates and accelerations from the motion of all bodies, as motion capture gives it.
+"""Joint rates and accelerations from the motion of all bodies, for example by motion capture.
 
 The factorization V = D V + X q' (`factorization`) can be solved for q' joint by joint:
 
     q' = (X^T X)^-1 X^T (1 - D) V,    q_i' = X_i^T (V_i - T_i V_p) / |X_i|^2.
 
-For twists that belong together this is exact. For noisy ones it is *not* the least-squares solution
-of J q' = V, as remark 9 of Müller 2018a has it: what it minimizes is the sum of |X_i q_i' - (V_i -
-T_i V_p)|^2, the relative twists of the joints, each in its own representation.
-`least_squares_rates` minimizes |J q' - V|. Both depend on frames and units, there being no
-invariant norm of twists.
+For consistent twists this is exact. For noisy twists it is *not* the least-squares solution of
+J q' = V (contrary to remark 9 of Müller 2018a): it minimizes the sum of
+|X_i q_i' - (V_i - T_i V_p)|^2, the errors of the relative twists of the joints, each in its own
+representation. `least_squares_rates` minimizes |J q' - V|. Both depend on frames and units, because
+no invariant norm of twists exists.
 
-The planar arm moves with v = (1, 2). An error of 0.3 in the angular velocity of the lower link
-stays at the elbow, between whose links it occurs:
+Example: the planar arm moves with v = (1, 2). An error of 0.3 in the angular velocity of the lower
+link affects only the elbow:
 
 >>> from screw_dynamics_ros.core.kinematics.twist_recursions import body_twists
 >>> from screw_dynamics_ros.core.tree.examples import planar_arm
@@ -39,7 +39,7 @@ from screw_dynamics_ros.core.types import Array
 
 
 def joint_rates_of(tree: Tree, q: Array, V: ArrayLike, representation: str = 'body') -> Array:
-    """Return the joint rates (nv,) that explain the relative twists of neighboring bodies best.
+    """Return the joint rates (nv,) that best fit the relative twists of adjacent bodies.
 
     Parameters
     ----------
@@ -48,7 +48,7 @@ def joint_rates_of(tree: Tree, q: Array, V: ArrayLike, representation: str = 'bo
     V : (n, 6) array
         Twists of all bodies, in the order and the frames of `tree.bodies` [rad/s, m/s].
     representation : {'body', 'spatial', 'hybrid', 'mixed'}
-        Of V. It matters for twists that do not belong together.
+        Representation of V. It affects the result for inconsistent twists.
     """
     own = factors(tree, q, representation)
     return _solved(own.X, own.A_inv @ _stacked(tree, 'V', V))
@@ -73,13 +73,13 @@ def joint_accelerations_of(
 
 
 def least_squares_rates(tree: Tree, q: Array, V: ArrayLike, representation: str = 'body') -> Array:
-    """Return the joint rates (nv,) of least |J q' - V| over all bodies; arguments as above."""
+    """Return the joint rates (nv,) that minimize |J q' - V| over all bodies; arguments as above."""
     J = factors(tree, q, representation).jacobian
     return np.linalg.lstsq(J, _stacked(tree, 'V', V), rcond=None)[0]
 
 
 def _solved(X: Array, b: Array) -> Array:
-    """Return the x of least |X x - b|; X^T X is diagonal but for free bodies."""
+    """Return the x that minimizes |X x - b|; X^T X is diagonal except for free bodies."""
     return solve_positive_definite(X.T @ X, X.T @ b)
 
 

@@ -3,18 +3,18 @@
 
 """Recursive inverse dynamics in the four representations of twists.
 
-Root to tips: the motion of every body, V_i = T_i V_p + X_i q_i' and its derivative
-(`kinematics.twist_recursions`). Tips to root, with the Newton-Euler equations of each body
-(`newton_euler`):
+From the root to the tips: the motion of every body, V_i = T_i V_p + X_i q_i' and its derivative
+(`kinematics.twist_recursions`). From the tips to the root, with the Newton-Euler equations of each
+body (`newton_euler`):
 
     W_i = M_i V_i' + B_i V_i - W_i^app + sum over the successors k of T_k^T W_k,    Q_i = X_i^T W_i.
 
-The four differ in T, X, M and B only, and in what they cost (doc/theory/formulations.md).
-`inverse_dynamics`, in body axes and without linear velocities, is the fastest on most robots and
-the one that is compiled.
+The four representations differ in T, X, M and B, and in their number of operations
+(doc/theory/formulations.md). `inverse_dynamics`, in body axes and without linear velocities, is the
+fastest on most robots; `Robot` compiles that one.
 
-The straight arm of unit lengths and masses, M = [[5, 2], [2, 1]], under g = 10: the weights'
-torques 30 and 10, and 5 and 2 for a unit acceleration of the shoulder, in every representation.
+Example: the straight arm of unit lengths and masses, M = [[5, 2], [2, 1]], g = 10, has the gravity
+torques 30 and 10, and a unit acceleration of the shoulder needs 5 and 2, in every representation.
 
 >>> import numpy as np
 >>> from screw_dynamics_ros.core.tree.examples import planar_arm
@@ -26,8 +26,8 @@ torques 30 and 10, and 5 and 2 for a unit acceleration of the shoulder, in every
 [35. 12.]
 [35. 12.]
 
-Source: Müller 2018b (65)-(76), corrected (D-24 to D-27, D-29 to D-31, E-18, E-19; E-35 settled by
-D-29); the mixed form is printed in neither paper (D-28). Bruyninckx 2010 section 6.4.1 (C-057).
+Source: Müller 2018b (65)-(76), corrected (D-24 to D-27, D-29 to D-31, E-18, E-19; E-35 resolved by
+D-29); the mixed form is in neither paper (D-28). Bruyninckx 2010 section 6.4.1 (C-057).
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ from screw_dynamics_ros.core.types import Array
 
 @dataclass(frozen=True, eq=False)
 class BodyDynamics:
-    """The motion of all bodies and the wrenches that go with it.
+    """The motion of all bodies and the corresponding wrenches.
 
     Attributes
     ----------
@@ -56,8 +56,8 @@ class BodyDynamics:
     motions : list of BodyMotion
         Configurations, twists and accelerations; the latter relative to free fall.
     wrenches : list of (6,) arrays
-        W_i [N m, N]: what the predecessor exerts on body i through the joint, reaction and drive
-        together (D-30), in the representation.
+        W_i [N m, N]: wrench of the predecessor on body i through the joint, sum of reaction and
+        drive (D-30), in the representation.
     """
 
     torques: Array
@@ -74,7 +74,7 @@ def body_dynamics(
     wrenches: Mapping[str, Array] | None = None,
     representation: str = 'body',
 ) -> BodyDynamics:
-    """Return the recursion's result for every body; arguments as in `recursive_inverse_dynamics`.
+    """Return the results for every body; arguments as in `recursive_inverse_dynamics`.
 
     Bodies are those of the tree: links connected by fixed joints are one body, and a planar joint
     is three. For wrenches at the joints of the description see `joint_wrenches`.
@@ -113,12 +113,13 @@ def recursive_inverse_dynamics(
     Parameters
     ----------
     tree : Tree
-        Made from any description of the geometry (`robot_geometry.tree_of`, `build_tree`): its
-        screws may be anywhere in the bodies (D-31).
+        From any description of the geometry (`robot_geometry.tree_of`, `build_tree`): body frames
+        are arbitrary (D-31).
     q : (nq,), v : (nv,), a : (nv,)
         Configuration, velocity and acceleration of the joints.
     gravity : (3,) array or None
-        Acceleration of free fall in the root frame [m/s^2]: the ground accelerates the other way.
+        Acceleration of free fall in the root frame [m/s^2]: the ground has the opposite
+        acceleration.
     wrenches : {link: (6,)}
         Wrench (moment, force) of the environment on a link, at its origin, in its frame [N m, N].
     representation : {'body', 'spatial', 'hybrid', 'mixed'}

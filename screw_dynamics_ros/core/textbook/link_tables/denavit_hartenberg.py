@@ -12,7 +12,8 @@ Bruyninckx (5.5)      alpha h       d     theta    R(Z,alpha) Tr(Z,h) Tr(X,d) R(
 ===================== ===== ======= ===== ======== ============================================
 
 The joint variable is added to theta of a revolute and to d of a prismatic joint; theta and d of a
-row are the offsets at q = 0. Nearly parallel axes make d jump: their common normal may be anywhere.
+row are the offsets at q = 0. For nearly parallel axes d is ill-conditioned, because the position of
+the common normal is not well defined.
 
 Sources: Bruyninckx 2010 (5.5), (5.6) corrected (B-019, B-110); Müller 2018a (3) (K-12).
 """
@@ -38,9 +39,8 @@ from screw_dynamics_ros.core.kinematics.product_of_exponentials import ROUNDING_
 from screw_dynamics_ros.core.textbook.screw_geometry import lines
 from screw_dynamics_ros.core.types import Array
 
-#: Axes this close to parallel [rad], but not exactly, are reported. Within
-#: `lines.PARALLEL_TOLERANCE` they are taken as parallel: the rounding of the foot point of their
-#: common normal would cost more.
+#: Axes within this angle [rad] of parallel are reported. Within `lines.PARALLEL_TOLERANCE` they are
+#: treated as parallel, because the rounding error of the common normal would be larger.
 NEARLY_PARALLEL = lines.CHANGE_OVER
 
 
@@ -53,7 +53,7 @@ class _DenavitHartenberg(Row):
 
     @property
     def joint_part(self) -> Array:
-        """Rz(theta) Tz(d): commutes with the joint."""
+        """Rz(theta) Tz(d), which commutes with the joint motion."""
         return turn(2, self.theta) @ shift(2, self.d)
 
     @property
@@ -63,19 +63,19 @@ class _DenavitHartenberg(Row):
 
     @property
     def doubt(self) -> str:
-        """Whether the axes are nearly parallel."""
+        """Warning if the axes are nearly parallel, otherwise an empty text."""
         tilt = abs(sin(self.alpha))
         if not 1e-15 < tilt < NEARLY_PARALLEL:
             return ''
         return (
-            f'its axis and its neighbor are parallel up to {tilt:.3g} rad; the common normal, '
-            f'here at d = {self.d:.6g} m, moves {abs(self.a) / tilt:.3g} m if one turns as much'
+            f'its axis and the next one are parallel up to {tilt:.3g} rad; the common normal, '
+            f'here at d = {self.d:.6g} m, moves {abs(self.a) / tilt:.3g} m if one rotates as much'
         )
 
 
 @dataclass(frozen=True)
 class StandardRow(_DenavitHartenberg):
-    """T = Rz(theta) Tz(d) Tx(a) Rx(alpha): frame {i} is at the far end of link i.
+    """T = Rz(theta) Tz(d) Tx(a) Rx(alpha): frame {i} is at the distal end of link i.
 
     Examples
     --------
@@ -102,13 +102,13 @@ class StandardRow(_DenavitHartenberg):
 
     @property
     def error_screws(self) -> tuple[dict[str, Array], dict[str, Array]]:
-        """Turning about and sliding along Z, then along X and about X."""
+        """Rotation about and translation along Z, then translation along and rotation about X."""
         Rx, _, Rz, Tx, _, Tz = np.eye(6)
         return {'theta': Rz, 'd': Tz}, {'a': Tx, 'alpha': Rx}
 
     @classmethod
     def fit(cls, joint: JointKind, e: Array, p: Array | None) -> StandardRow:
-        """Return the row after which Z is the line (e, p): X along the common normal, a >= 0."""
+        """Return the row whose new Z axis is the line (e, p): X along the common normal, a >= 0."""
         p = np.zeros(3) if p is None else np.where(np.abs(p) < ROUNDING_TOLERANCE, 0.0, p)
         line = lines.to_denavit_hartenberg(lines.through(p, e))
         return cls(joint, *map(float, (line.azimuth, line.height, line.distance, line.twist)))
@@ -140,7 +140,7 @@ class ModifiedRow(_DenavitHartenberg):
 
     @property
     def error_screws(self) -> tuple[dict[str, Array], dict[str, Array]]:
-        """Turning about and sliding along X of the frame before and Z of the frame after."""
+        """Rotation about and translation along X of the frame before, and Z of the frame after."""
         F = self.joint_part
         about_x, along_x = virtual_joint(0, F), virtual_joint(3, F)
         _, _, Rz, _, _, Tz = np.eye(6)

@@ -1,11 +1,12 @@
 # Copyright 2026 The screw_dynamics_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Hayati-Roberts tables and parametrically continuous ones: for axes that are nearly parallel.
+"""Hayati-Roberts and parametrically continuous tables, for nearly parallel axes.
 
-Both place frame {i} where the next axis pierces the X-Y plane of frame {i-1}, a point that moves
-little when a nearly parallel axis tilts, where Denavit-Hartenberg's common normal jumps. Both fail
-for an axis in that plane. A prismatic joint needs a translation h along Z, which (5.7) lacks.
+Both place frame {i} at the intersection of the next axis with the X-Y plane of frame {i-1}. For
+nearly parallel axes this point is well conditioned, in contrast to the common normal of
+Denavit-Hartenberg. Both fail for an axis in that plane. A prismatic joint needs a translation h
+along Z, which (5.7) lacks.
 
 Source: Bruyninckx 2010 (5.7), (5.8), section 2.5.4 (B-020, B-111 to B-113).
 """
@@ -66,7 +67,7 @@ class HayatiRobertsRow(Row):
 
     @property
     def error_screws(self) -> tuple[dict[str, Array], dict[str, Array]]:
-        """Turning about and sliding along Z, then along X, about Y and about X."""
+        """Rotation about and translation along Z, then along X, about Y and about X."""
         Rx, _, Rz, _, _, Tz = np.eye(6)
         about_x = turn(0, self.beta)
         along_x = virtual_joint(3, turn(1, self.gamma) @ about_x)
@@ -77,7 +78,7 @@ class HayatiRobertsRow(Row):
 
     @property
     def doubt(self) -> str:
-        """Whether the axes are nearly perpendicular."""
+        """Warning if the axes are nearly perpendicular, otherwise an empty text."""
         cosine = abs(cos(self.gamma) * cos(self.beta))
         return _perpendicular(cosine)
 
@@ -98,9 +99,9 @@ class HayatiRobertsRow(Row):
 class ContinuousRow(Row):
     """T = Tz(h) T(lx, ly, 0) R_b: parametrically continuous (5.8), of the CPC model of Zhuang.
 
-    R_b is the smallest rotation that takes Z to b = (bx, by, +-sqrt(1 - bx^2 - by^2)), the sign
-    minus where `down`; (lx, ly) is where the next axis pierces the X-Y plane (the matrix of (5.8);
-    its text puts (lx, ly) into the plane normal to b instead).
+    R_b is the smallest rotation from Z to b = (bx, by, +-sqrt(1 - bx^2 - by^2)), with a minus sign
+    if `down`; (lx, ly) is the intersection of the next axis with the X-Y plane (as in the matrix of
+    (5.8); its text places (lx, ly) in the plane normal to b).
 
     Examples
     --------
@@ -143,16 +144,16 @@ class ContinuousRow(Row):
     def after(self) -> Array:
         """T(lx, ly, 0) R_b."""
         b = self.direction
-        if b[2] == -1.0:  # every half turn about a horizontal axis is as small as the other
+        if b[2] == -1.0:  # the smallest rotation is not unique
             return se3.pose(np.diag([1.0, -1.0, -1.0]), [self.lx, self.ly, 0.0])
         v = so3.hat([-b[1], b[0], 0.0])
         return se3.pose(np.eye(3) + v + v @ v / (1.0 + b[2]), [self.lx, self.ly, 0.0])
 
     @property
     def error_screws(self) -> tuple[dict[str, Array], dict[str, Array]]:
-        """Sliding along Z, then along X and Y, and the screws of b, not of unit length.
+        """Translation along Z, then along X and Y, and the screws of b, not of unit length.
 
-        Raises DescriptionError where R_b has no derivative: b in the X-Y plane, or -Z.
+        Raises DescriptionError if R_b is not differentiable: b in the X-Y plane, or -Z.
         """
         b, R = self.direction, self.after[:3, :3]
         if b[2] in (0.0, -1.0):
@@ -173,7 +174,7 @@ class ContinuousRow(Row):
 
     @property
     def doubt(self) -> str:
-        """Whether the axes are nearly perpendicular."""
+        """Warning if the axes are nearly perpendicular, otherwise an empty text."""
         return _perpendicular(abs(self.direction[2]))
 
     @classmethod
@@ -191,7 +192,7 @@ def automatic(joint: JointKind, e: Array, p: Array | None) -> Row:
 
 
 def _pierced(e: Array, p: Array | None) -> tuple[float, float]:
-    """Return the point (x, y) of the X-Y plane on the line (e, p)."""
+    """Return the intersection (x, y) of the line (e, p) with the X-Y plane."""
     line = lines.to_hayati_roberts(lines.through(np.zeros(3) if p is None else p, e))
     if line.singular:
         raise DescriptionError(
@@ -205,6 +206,6 @@ def _perpendicular(cosine: float) -> str:
     if cosine > NEARLY_PARALLEL:
         return ''
     return (
-        f'the next axis is perpendicular to it up to {cosine:.3g} rad and meets its X-Y plane far '
-        'away or nowhere'
+        f'the next axis is perpendicular to it up to {cosine:.3g} rad and intersects its X-Y plane '
+        'far away or not at all'
     )

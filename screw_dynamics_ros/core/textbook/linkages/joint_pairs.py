@@ -1,16 +1,16 @@
 # Copyright 2026 The screw_dynamics_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Joints of several freedoms: Reuleaux's pairs and macro joints as sets of unit screws.
+"""Joints with several degrees of freedom: lower pairs and macro joints as sets of unit screws.
 
-A joint is given by k unit screws Z_a, as rows of a (k, 6) array in the joint frame, and by what its
-k coordinates mean:
+A joint is given by k unit screws Z_a, as rows of a (k, 6) array in the joint frame, and by the kind
+of its k coordinates:
 
-* canonical coordinates of the second kind: the freedoms act one after the other, as in a chain,
-  D(q) = exp(Z_1 q_1) ... exp(Z_k q_k): the two angles of a universal joint, Euler angles;
-* canonical coordinates of the first kind: they act at once, D(q) = exp(Z_1 q_1 + ... + Z_k q_k):
-  the rotation vector of a spherical joint, the axis and angle by which a constant-velocity joint
-  bends.
+* canonical coordinates of the second kind: the motions act in sequence, as in a chain,
+  D(q) = exp(Z_1 q_1) ... exp(Z_k q_k), such as the two angles of a universal joint or Euler angles;
+* canonical coordinates of the first kind: the motions act simultaneously,
+  D(q) = exp(Z_1 q_1 + ... + Z_k q_k), such as the rotation vector of a spherical joint or the axis
+  and angle of a constant-velocity joint.
 
 =================== === ======== ================================================================
 joint               dof subgroup screws
@@ -25,9 +25,9 @@ spherical            3  SO(3)    rotations about a point
 planar_helical       3  Y_h      macro joint: two translations and a screw along their normal
 planar               3  SE(2)    two translations and the rotation about their normal
 schoenflies          4  X        macro joint: three translations, one rotation
-floating             6  SE(3)    everything
+floating             6  SE(3)    all rigid motions
 universal            2  none     two intersecting axes; not a lower pair
-constant_velocity    2  none     the same two axes in coordinates of the first kind
+constant_velocity    2  none     the same two axes, coordinates of the first kind
 =================== === ======== ================================================================
 
 A joint is a lower pair or macro joint of a motion subgroup if and only if the span of its screws is
@@ -59,7 +59,7 @@ ORIGIN = np.zeros(3)
 
 @dataclass(frozen=True, eq=False)
 class MacroJoint:
-    """A joint with k freedoms.
+    """A joint with k degrees of freedom.
 
     Attributes
     ----------
@@ -67,7 +67,7 @@ class MacroJoint:
     screws : (k, 6) array
         Unit screws in the joint frame.
     kind : {'second', 'first'}
-        What the coordinates mean, see above.
+        Kind of the coordinates, see above.
     """
 
     name: str
@@ -81,7 +81,7 @@ class MacroJoint:
 
     @property
     def dof(self) -> int:
-        """Number of freedoms."""
+        """Number of degrees of freedom."""
         return len(self.screws)
 
     @property
@@ -94,7 +94,7 @@ class MacroJoint:
         return replace(self, kind=kind)
 
     def geometry(self) -> BodyScrews:
-        """Return the freedoms one after the other, as a chain of joints."""
+        """Return the degrees of freedom as a chain of joints."""
         names = [f'{self.name}{a + 1}' for a in range(self.dof)]
         return BodyScrews(np.broadcast_to(np.eye(4), (self.dof, 4, 4)), self.screws, None, names)
 
@@ -107,8 +107,8 @@ class MacroJoint:
     def jacobian(self, q: ArrayLike) -> Array:
         """Return J(q), (6, k): the body-fixed relative twist is J q' (B-121).
 
-        First kind: dexp_{-S} Z with S = sum Z_a q_a; second: Ad^-1 of what follows (Müller 2018a
-        (17)).
+        First kind: dexp_{-S} Z with S = sum Z_a q_a. Second kind: Ad^-1 of the subsequent motions
+        (Müller 2018a (17)).
         """
         q = np.asarray(q)
         if self.kind == 'first':
@@ -130,7 +130,7 @@ class MacroJoint:
             a, rate = -se3.ad(q @ self.screws), -se3.ad(v @ self.screws)
             both = np.block([[a, rate], [np.zeros((6, 6)), a]])
             padded = np.block([[both, np.eye(12)], [np.zeros((12, 24))]])
-            from scipy.linalg import expm  # slow to import, few need it
+            from scipy.linalg import expm  # slow to import and rarely needed
 
             return expm(padded)[:6, 18:] @ self.screws.T
         J = self.jacobian(q).T
@@ -140,7 +140,7 @@ class MacroJoint:
     def parts(
         self, name: str, parent: str, child: str, origin: ArrayLike | None = None
     ) -> tuple[tuple[Link, ...], tuple[Joint, ...]]:
-        """Return the massless links and the joints that make it up in a robot description.
+        """Return the massless links and the joints that represent it in a robot description.
 
         Parameters
         ----------
@@ -154,7 +154,7 @@ class MacroJoint:
         Raises
         ------
         DescriptionError
-            Coordinates of the first kind, which no chain of joints has.
+            The coordinates are of the first kind, which a chain of joints cannot represent.
         """
         if self.kind == 'first':
             raise DescriptionError(
@@ -223,7 +223,7 @@ def spherical(point: ArrayLike = ORIGIN, kind: Kind = 'first') -> MacroJoint:
 
 
 def planar(normal: ArrayLike = Z_AXIS, point: ArrayLike = ORIGIN) -> MacroJoint:
-    """Return a planar joint: coordinates (x, y, angle), the axis through `point` moving along."""
+    """Return a planar joint: coordinates (x, y, angle); the axis through `point` also moves."""
     return _joint('planar', *_plane(normal), screws.unit_screw(normal, point))
 
 
@@ -235,12 +235,12 @@ def planar_helical(
 
 
 def schoenflies(axis: ArrayLike = Z_AXIS, point: ArrayLike = ORIGIN) -> MacroJoint:
-    """Return three translations and a rotation: the motion of a SCARA arm's hand."""
+    """Return three translations and a rotation: the motion of the tool of a SCARA arm."""
     return _joint('schoenflies', *np.eye(6)[3:], screws.unit_screw(axis, point))
 
 
 def floating(kind: Kind = 'second') -> MacroJoint:
-    """Return all six freedoms: x, y, z, then angles about X Y Z; for the first kind a twist."""
+    """Return all six freedoms: x, y, z, then angles about X Y Z; a twist for the first kind."""
     order = [3, 4, 5, 0, 1, 2] if kind == 'second' else list(range(6))
     return _joint('floating', *np.eye(6)[order]).of_kind(kind)
 
@@ -251,14 +251,14 @@ def universal(
     """Return a universal (Hooke, Cardan) joint: two angles about axes through `point`."""
     axes = np.array([screws.unit_screw(e, point) for e in (first, second)])
     if screw_systems.rank(axes.T) < 2:
-        raise ArgumentError(f'universal: the axes {first!r} and {second!r} are parallel; turn one')
+        raise ArgumentError(f'universal: the axes {first!r} and {second!r} must not be parallel')
     return _joint('universal', *axes)
 
 
 def constant_velocity(
     first: ArrayLike = X_AXIS, second: ArrayLike = Y_AXIS, point: ArrayLike = ORIGIN
 ) -> MacroJoint:
-    """Return an ideal constant-velocity joint: it bends about any axis in the plane of the two."""
+    """Return an ideal constant-velocity joint: rotation about any axis in the plane of the two."""
     both = universal(first, second, point)
     return MacroJoint('constant_velocity', both.screws, 'first')
 
@@ -266,8 +266,8 @@ def constant_velocity(
 def generated_algebra(X: ArrayLike) -> Array:
     """Return a basis (r, 6) of the smallest subalgebra of se(3) that contains the screws (k, 6).
 
-    Its dimension r is that of the smallest motion subgroup in which joints with these screws keep a
-    body, and the number of independent constraints of a loop made of them (K-39).
+    Its dimension r is that of the smallest motion subgroup that contains all motions of joints with
+    these screws, and the number of independent constraints of a loop of them (K-39).
 
     >>> len(generated_algebra([screws.unit_screw([0, 0, 1], [x, 0, 0]) for x in (0, 1)]))  # SE(2)
     3

@@ -1,10 +1,10 @@
 # Copyright 2026 The screw_dynamics_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Freedoms of a mechanism, counted: topology, and the Chebyshev-Gruebler-Kutzbach formula.
+"""Mobility of a mechanism: topology, and the Chebyshev-Gruebler-Kutzbach formula.
 
-Counting knows nothing of dimensions: parallel axes, equal lengths and the like give a mechanism
-more freedoms than the formula. `constraints.loops` looks at the joint screws themselves.
+The formula ignores dimensions: parallel axes, equal lengths and similar conditions give a mechanism
+more degrees of freedom. `linkages.loops` uses the joint screws instead.
 
 Source: Bruyninckx 2010 (5.3), (5.4), section 1.2 (B-002, B-109).
 """
@@ -21,14 +21,14 @@ from screw_dynamics_ros.core.errors import ArgumentError
 
 @dataclass(frozen=True)
 class Topology:
-    """What kind of graph the links and joints of a mechanism form.
+    """The graph of the links and joints of a mechanism.
 
     Attributes
     ----------
     kind : {'serial', 'tree', 'graph'}
         A chain, a tree with several ends, or a graph with loops.
     leaves : tuple of str
-        Links at which the chains end (no joint leads further), the root excepted.
+        Terminal links of the chains, except the root.
     loops : int
         Number of independent loops: joints - links + 1.
     """
@@ -39,7 +39,7 @@ class Topology:
 
 
 def topology(root: str, connections: Iterable[tuple[str, str]]) -> Topology:
-    """Return the topology of a mechanism from the pairs of links its joints connect.
+    """Return the topology of a mechanism from the pairs of links connected by its joints.
 
     Raises
     ------
@@ -79,7 +79,7 @@ def topology(root: str, connections: Iterable[tuple[str, str]]) -> Topology:
 def topology_of(description: RobotDescription) -> Topology:
     """Return the topology of the moving links of a robot description.
 
-    Links joined by fixed joints count as one, named after the link nearest to the root.
+    Links connected by fixed joints are one link, named after the link nearest to the root.
     """
     body = {description.root: description.root}
     connections = []
@@ -97,17 +97,17 @@ def mobility(links: int, freedoms: Iterable[int], *, planar: bool = False) -> in
     Parameters
     ----------
     links : int
-        Number of links, the ground among them.
+        Number of links including the ground.
     freedoms : iterable of int
-        Freedoms of each joint.
+        Degrees of freedom of each joint.
     planar : bool
-        Whether everything moves in parallel planes.
+        Whether all links move in parallel planes.
 
     Returns
     -------
     int
         Negative or too small for an overconstrained mechanism, whose special dimensions the formula
-        cannot see.
+        ignores.
 
     Raises
     ------
@@ -118,7 +118,7 @@ def mobility(links: int, freedoms: Iterable[int], *, planar: bool = False) -> in
     --------
     >>> mobility(4, [1, 1, 1, 1], planar=True), mobility(4, [1, 1, 1, 1])  # four-bar linkage
     (1, -2)
-    >>> mobility(32, [1] * 36)  # Stewart-Gough platform, universal and spherical joints taken apart
+    >>> mobility(32, [1] * 36)  # Stewart-Gough platform with revolute joints only
     6
     """
     f = list(freedoms)

@@ -7,12 +7,12 @@ With the inertia M about the origin of the platform, the center of mass at c and
 
     M t' + b(t) = D^T (tau - J q'') / r + A^T c_f,      A t = 0,
 
-J the inertia of the wheels about their axles, c_f the forces across. b(t) = -ad(t)^T M t are the
-centrifugal terms in the moving frame. For a differential drive with its center of mass a distance a
-ahead of the axle these are m (v' - a omega^2) = f_r + f_l and
+with the inertia J of the wheels about their axles and the lateral forces c_f. b(t) = -ad(t)^T M t
+are the centrifugal terms in the moving frame. For a differential drive with its center of mass a
+distance a ahead of the axle these are m (v' - a omega^2) = f_r + f_l and
 (I + m a^2) omega' + m a v omega = (d / 2) (f_r - f_l).
 
-Source: Bruyninckx 2010, section 9.10, filled in from (6.60) (C-140).
+Source: Bruyninckx 2010, section 9.10, completed with (6.60) (C-140).
 """
 
 from __future__ import annotations
@@ -32,14 +32,14 @@ from screw_dynamics_ros.core.types import Array
 
 @dataclass(frozen=True)
 class BaseMotion:
-    """The answer of forward dynamics.
+    """The result of forward dynamics.
 
     Attributes
     ----------
     acceleration : (3,) array
         t': rates of the components of the body-fixed twist [rad/s^2, m/s^2].
     across : (m,) array
-        Forces of the lines that hold [N]: whether they exceed friction is for the caller to see.
+        Lateral constraint forces of the wheels [N]; the caller must check the friction limits.
     """
 
     acceleration: Array
@@ -53,13 +53,13 @@ class BaseDynamics:
     ----------
     platform : WheeledPlatform
     mass : float
-        Of everything [kg].
+        Total mass [kg].
     inertia : float
-        About the vertical axis through the center of mass [kg m^2].
+        Inertia about the vertical axis through the center of mass [kg m^2].
     center_of_mass : (2,)
         In the frame of the platform [m].
     wheel_inertia : float or (n,)
-        Of each driven wheel with its rotor, about its axle [kg m^2].
+        Inertia of each driven wheel with its rotor, about its axle [kg m^2].
     """
 
     def __init__(
@@ -102,10 +102,9 @@ class BaseDynamics:
         steering: ArrayLike = (),
         wrench: ArrayLike = (0.0, 0.0, 0.0),
     ) -> BaseMotion:
-        """Return accelerations and forces across for wheel torques (n,) [N m].
+        """Return accelerations and lateral forces for wheel torques (n,) [N m].
 
-        Steering angles do not change at this instant. `wrench` (3,) is one of the environment on
-        the platform.
+        Steering angles are constant. `wrench` (3,) is that of the environment on the platform.
         """
         A, M = self.platform.slip_matrix(steering), self._whole_inertia(steering)
         driving = self.platform.wrench(torques, steering=steering)
@@ -120,16 +119,16 @@ class BaseDynamics:
     def inverse_dynamics(
         self, twist: ArrayLike, acceleration: ArrayLike, steering: ArrayLike = ()
     ) -> tuple[Array, Array]:
-        """Return (wheel torques (n,), forces across (m,)) for an acceleration t' (3,).
+        """Return (wheel torques (n,), lateral forces (m,)) for an acceleration t' (3,).
 
-        Of several solutions the one of least squares of the wheel forces. Forces across appear as
-        the constraints need them, also for accelerations that would slip.
+        If the solution is not unique, wheel forces have least squares. Lateral forces are those of
+        the constraints, even for accelerations that would cause slip.
         """
         a = planar.triple('the acceleration', acceleration)
         wrench = self._whole_inertia(steering) @ a + self.bias(twist)
         return self.platform.wheel_forces(wrench, steering)
 
     def _whole_inertia(self, steering: ArrayLike) -> Array:
-        """Return M + D^T J / r^2 D: what the torques accelerate."""
+        """Return M + D^T J / r^2 D, the inertia of platform and wheels."""
         D = self.platform.drive_matrix(steering)
         return self.inertia + (D.T * (self.wheel_inertia / self.platform.radii**2)) @ D

@@ -1,7 +1,7 @@
 # Copyright 2026 The screw_dynamics_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Inverse position kinematics with weights on the coordinates, for robots that can also drive."""
+"""Inverse position kinematics with weighted coordinates, for mobile manipulators."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from screw_dynamics_ros.core.robot.robot import Robot
 from screw_dynamics_ros.core.tree.joint_limits import of_coordinates
 from screw_dynamics_ros.core.types import Array
 
-MAX_STEP = 0.5  # rad, m: of the pose error that one step may take
+MAX_STEP = 0.5  # rad, m; largest pose error used in one step
 
 
 def weighted_inverse_kinematics(
@@ -31,16 +31,16 @@ def weighted_inverse_kinematics(
     tolerance: float = 1e-9,
     damping: float = 0.03,
 ) -> InverseKinematicsResult:
-    """Return a configuration near q0 that brings a link to a pose, coordinates weighted.
+    """Return a configuration near q0 that moves a link to a pose, with weighted coordinates.
 
-    Damped Newton steps of least weighted size, dq = W^-1 J^T (J W^-1 J^T + lambda^2)^-1 e, lambda
-    in proportion to the error; joints stop at their limits, and then leave the rest to the others
-    (Bruyninckx 2010, 5.9, 5.10; C-026, C-043). There is no restart: the answer stays near q0.
+    Damped Newton steps of least weighted norm, dq = W^-1 J^T (J W^-1 J^T + lambda^2)^-1 e, with
+    lambda proportional to the error. Joints stop at their limits, and the other joints continue
+    (Bruyninckx 2010, 5.9, 5.10; C-026, C-043). There is no restart, so the result is near q0.
 
     Parameters
     ----------
     robot : Robot
-        Without joints of more than three coordinates.
+        Without floating joints.
     target : (4, 4)
     link : str
     q0 : (nq,)
@@ -48,14 +48,14 @@ def weighted_inverse_kinematics(
         Positive.
     max_iterations : int
     tolerance : float
-        Largest pose error accepted, (rotation [rad], displacement [m]) in one norm.
+        Largest accepted pose error, (rotation [rad], displacement [m]) in one norm.
     damping : float
-        lambda per size of the error.
+        Ratio of lambda and the norm of the error.
 
     Raises
     ------
     ArgumentError
-        Wrong shapes, numbers that are not finite, a target that is no pose.
+        Wrong shapes, numbers that are not finite, a target that is not a pose.
     """
     check_count('max_iterations', max_iterations)
     check_number('tolerance', tolerance, positive=True)
@@ -79,15 +79,15 @@ def weighted_inverse_kinematics(
         False,
         residual,
         max_iterations,
-        f'{residual:.3g} is left after {max_iterations} iterations; the pose is out of reach, or '
-        'another q0 is needed',
+        f'the residual is {residual:.3g} after {max_iterations} iterations; the pose is out of '
+        'reach, or another q0 is needed',
     )
 
 
 def _step(
     q: Array, J: Array, e: Array, weights: Array, bounds: tuple[Array, Array], damping: float
 ) -> Array:
-    """Return q after one step; joints that would leave their limits stay there."""
+    """Return q after one step; joints stop at their limits."""
     lower, upper = bounds
     held = np.zeros(len(q), dtype=bool)
     while True:

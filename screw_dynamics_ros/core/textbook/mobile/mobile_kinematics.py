@@ -1,13 +1,13 @@
 # Copyright 2026 The screw_dynamics_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""The operations of `KinematicModel` for platforms on wheels.
+"""The operations of `KinematicModel` for wheeled platforms.
 
-Wheel rotations alone do not tell where a platform is: its constraints cannot be integrated.
-Position kinematics is therefore that of one arc: q are the wheel rotations, at constant rates and
-without slip, since the platform stood at a known pose (`seed`, by default the root frame), and the
-steering angles meanwhile. For anything longer there is `odometry.Odometry`, and for poses that no
-arc reaches `odometry.turn_drive_turn`.
+Wheel rotations do not determine the pose of a platform, because its constraints are nonholonomic.
+Position kinematics is therefore that of one arc: q has the wheel rotations, at constant rates and
+without slip, since the platform was at a known pose (`seed`, by default the root frame), and the
+steering angles during that motion. Use `odometry.Odometry` for longer motions, and
+`odometry.turn_drive_turn` for poses that no arc reaches.
 
 Source: Bruyninckx 2010, sections 9.3 to 9.7 (C-012, C-131, C-132).
 """
@@ -24,16 +24,15 @@ from screw_dynamics_ros.core.mobile.platforms import steering_for
 from screw_dynamics_ros.core.mobile.wheeled_platform import WheeledPlatform
 from screw_dynamics_ros.core.types import Array
 
-SLIP_TOLERANCE = 1e-6  # m per m and rad: what counts as rounding
+SLIP_TOLERANCE = 1e-6  # m per m and rad; attributed to rounding
 
 
 class MobileKinematics:
-    """A platform with the calls of every kinematic model (`core.kinematic_model`).
+    """A platform with the interface of every kinematic model (`core.kinematic_model`).
 
-    q and v hold the n driven wheels [rad, rad/s], then the k steering angles and their rates; tau
-    the torques of both [N m]. Steering about the point of contact moves nothing. Twists and
-    wrenches are hybrid: at the origin of the platform, along the axes of the frame in which it
-    started.
+    q and v have the n driven wheels [rad, rad/s], then the k steering angles and their rates; tau
+    has the torques of both [N m]. Steering about the point of contact causes no motion. Twists and
+    wrenches are hybrid: at the origin of the platform, along the axes of its initial frame.
 
     Parameters
     ----------
@@ -52,22 +51,22 @@ class MobileKinematics:
         self.n, self.k = len(platform.driven), len(platform.steered)
 
     def forward_position(self, q: ArrayLike, seed: ArrayLike | None = None) -> Array:
-        """Return the pose (4, 4) at the end of one arc that began at `seed` (4, 4)."""
+        """Return the pose (4, 4) at the end of one arc that starts at `seed` (4, 4)."""
         rotations, steering = self._split('q', q)
         return planar.to_space(self._arc(rotations, steering, seed))
 
     def inverse_position(self, pose: ArrayLike, seed: ArrayLike | None = None) -> Array:
-        """Return the q (n + k,) of the one arc from the root frame to a pose (4, 4).
+        """Return the q (n + k,) of the arc from the root frame to a pose (4, 4).
 
-        `seed` (n + k,) holds the steering angles before; each wheel turns to the nearer side.
-        Raises `ArgumentError` if no arc leads there.
+        `seed` (n + k,) has the previous steering angles; each wheel is steered to the nearer side.
+        Raises `ArgumentError` if no arc reaches the pose.
         """
         displacement = planar.log(planar.from_space(pose))
         before = np.zeros(self.k) if seed is None else self._split('seed', seed)[1]
         return self._joints(displacement, before, 'one arc', 'use odometry.turn_drive_turn')
 
     def forward_velocity(self, q: ArrayLike, v: ArrayLike) -> Array:
-        """Return the twist (6,) for wheel and steering rates, of least squares if they disagree."""
+        """Return the twist (6,) for wheel and steering rates, by least squares if inconsistent."""
         rotations, steering = self._split('q', q)
         rates = self._split('v', v)[0]
         t = self.platform.twist(rates, steering)
@@ -86,16 +85,16 @@ class MobileKinematics:
     def forward_force(self, q: ArrayLike, tau: ArrayLike) -> Array:
         """Return the wrench (6,) that the platform exerts by its wheel torques.
 
-        The forces across the wheels are zero: what they bear is not determined by the torques.
+        Lateral forces of the wheels are zero, because the torques do not determine them.
         """
         rotations, steering = self._split('q', q)
         w = self.platform.wrench(self._split('tau', tau)[0], steering=steering)
         return planar.EMBEDDING @ self._turned(w, self._heading(rotations, steering))
 
     def inverse_force(self, q: ArrayLike, wrench: ArrayLike) -> Array:
-        """Return the torques (n + k,) that exert a wrench (6,): B^T w; steering bears nothing.
+        """Return the torques (n + k,) that exert a wrench (6,): B^T w; zero for steering.
 
-        Components along constraints, and those out of the plane, are borne by the ground.
+        The ground supports components along constraints, and those out of the plane.
         """
         rotations, steering = self._split('q', q)
         W = vector('the wrench', 6, wrench)
@@ -130,6 +129,6 @@ class MobileKinematics:
         if np.abs(slips).max(initial=0.0) > SLIP_TOLERANCE * max(1.0, np.abs(t).max()):
             k = int(np.argmax(np.abs(slips)))
             raise ArgumentError(
-                f'{what} is not one the platform can make: wheel {self.platform.slip_names[k]!r} '
-                f'would slip by {slips[k]:.4g} across; {remedy}'
+                f'{what} is not feasible for the platform: wheel {self.platform.slip_names[k]!r} '
+                f'would slip by {slips[k]:.4g} laterally; {remedy}'
             )

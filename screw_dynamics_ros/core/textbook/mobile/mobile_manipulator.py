@@ -1,22 +1,22 @@
 # Copyright 2026 The screw_dynamics_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-r"""A platform in front of an arm as one robot.
+r"""A wheeled platform and an arm as one robot.
 
 The root link of the arm moves on a planar joint (x, y, phi) of the tree, so that all functions of
-`Robot` know the base: frames, Jacobians, inverse and forward dynamics of a base that can move and
-be pushed in all directions. What drives it are wheels. The rates u = (wheel rates, joint rates)
-give the velocity of the tree
+`Robot` include the base: frames, Jacobians, inverse and forward dynamics of a base that is free in
+the plane. The wheels constrain it: the rates u = (wheel rates, joint rates) give the velocity of
+the tree
 
     v = H(q) u,      H = [R(phi) B  0; 0  1],
 
-B the twist of the platform for its wheel rates without slip (`rolling_map`), R(phi) the change to
-the axes of the ground. Then the Jacobian of any link is J H = [S E B | J_arm], and torques and
-accelerations of wheels and joints follow from those of the tree:
+where B maps wheel rates to the twist of the platform without slip (`rolling_map`), and R(phi)
+rotates to the axes of the ground. The Jacobian of any link is J H = [S E B | J_arm], and torques
+and accelerations of wheels and joints follow from those of the tree:
 
     tau_u = H^T tau(q, H u, H u' + H' u).
 
-Source: Bruyninckx 2010, chapter 10, filled in (C-142).
+Source: Bruyninckx 2010, chapter 10, completed (C-142).
 """
 
 from __future__ import annotations
@@ -59,13 +59,13 @@ class MobileManipulator:
     robot : Robot
         With a planar joint between the ground and the platform, see
         `description.on_planar_joint`; its child link is the frame of the platform. Wheels that are
-        joints of the robot, by name, turn with the platform.
+        joints of the robot, identified by name, rotate with the motion of the platform.
     platform : WheeledPlatform
     joint : str
         Name of the planar joint, or of the macro joint that replaces it.
     wheel_inertia : float or (n,)
-        Of each driven wheel with its rotor, about its axle [kg m^2]: for wheels that are no
-        joints of the robot.
+        Inertia of each driven wheel with its rotor, about its axle [kg m^2], for wheels that are
+        not joints of the robot.
 
     Attributes
     ----------
@@ -118,15 +118,15 @@ class MobileManipulator:
         Parameters
         ----------
         text_or_path : str or Path
-            URDF; its root link is the platform, unless it has the planar joint already.
+            URDF; its root link is the platform, unless it already has the planar joint.
         content : mapping
-            What the file says: `platform` (see `description.platform_from`) and optionally `joint`
-            and `odom`, the names of the planar joint and of the link it moves in, and
+            Contents of the file: `platform` (see `description.platform_from`) and optionally
+            `joint` and `odom`, the names of the planar joint and of its parent link, and
             `wheel_inertia` [kg m^2].
         where : str
             The file, for messages.
         **options
-            Of `Robot`.
+            Options of `Robot`.
         """
         known = {'platform', 'joint', 'odom', 'wheel_inertia'}
         if not isinstance(content, Mapping) or set(content) - known or 'platform' not in content:
@@ -183,10 +183,10 @@ class MobileManipulator:
         Parameters
         ----------
         base_weight : float
-            What wheel rates count against joint rates, positive: large to leave the base at rest as
-            long as the arm can do it alone.
+            Weight of wheel rates relative to joint rates, positive: a large value keeps the base at
+            rest while the motion of the arm is sufficient.
         rows : slice
-            Of the twist that count: slice(3, 6) for the velocity of the link's origin.
+            Rows of the twist to achieve: slice(3, 6) for the velocity of the link's origin.
         **options
             task_metric, damping, secondary, cutoff.
         """
@@ -205,11 +205,11 @@ class MobileManipulator:
         base_weight: float = 1.0,
         **options: int,
     ) -> InverseKinematicsResult:
-        """Return where base and arm bring a link to a pose (4, 4), near to a configuration q0.
+        """Return a configuration near q0 that moves a link to a pose (4, 4) with base and arm.
 
-        Of all displacements, steps take the one of least weighted size; `base_weight` is the weight
-        of the base (per rad and m) against that of a joint. The platform gets to its place by
-        `odometry.turn_drive_turn`, for instance. `max_iterations` is among the options.
+        Each step has the least weighted norm; `base_weight` is the weight of the base (per rad and
+        m) relative to a joint. `odometry.turn_drive_turn` can move the platform there.
+        `max_iterations` is one of the options.
         """
         check_number('base_weight', base_weight, positive=True)
         weights = np.ones(self.robot.nv)
@@ -223,7 +223,7 @@ class MobileManipulator:
     ) -> Array:
         """Return torques of wheels and joints (nu,) [N m, N] for rates u and their rates du.
 
-        Steering angles do not change. Wheel rates must be consistent; the torques then contain no
+        Steering angles are constant. Wheel rates must be consistent; the torques contain no
         internal forces.
         """
         H, rate = self.rate_map(q, steering), self._rate_map_rate(q, u, steering)
@@ -236,7 +236,7 @@ class MobileManipulator:
     ) -> Array:
         """Return du (nu,) for torques of wheels and joints (nu,), without slip.
 
-        Wheels that depend on one another turn as the platform does, and internal forces among their
+        Dependent wheels rotate with the motion of the platform, and internal forces among their
         torques have no effect.
         """
         H, S = self.rate_map(q, steering), self._consistent(steering)
@@ -245,7 +245,7 @@ class MobileManipulator:
         return WeightedInverse(M).solve(S.T @ (vector('tau', self.nu, tau) - rest))
 
     def _consistent(self, steering: ArrayLike) -> Array:
-        """Return the projector (nu, nu) on rates with which no wheel slips."""
+        """Return the projector (nu, nu) on rates without slip."""
         platform, S = self.platform, np.eye(self.nu)
         rolling = platform.drive_matrix(steering) @ platform.rolling_map(steering)
         S[: self._n, : self._n] = rolling / platform.radii[:, None]
@@ -254,8 +254,8 @@ class MobileManipulator:
     def no_slip(self, steering: ArrayLike = (), **keywords: object) -> MotionConstraint | None:
         """Return the constraint that no wheel slips, for `Robot.constrained_dynamics`.
 
-        None for a platform whose wheels hold nothing. Keywords are those of `MotionConstraint`, for
-        instance alpha, which brings a slip back to zero (C-070).
+        None for an omnidirectional platform. Keywords are those of `MotionConstraint`, for example
+        alpha, which stabilizes the slip at zero (C-070).
         """
         A = self.platform.slip_matrix(steering)
         if not len(A):
@@ -272,7 +272,7 @@ class MobileManipulator:
     # --- the base and odometry ------------------------------------------------------------------
 
     def configuration(self, pose: ArrayLike, arm: ArrayLike) -> Array:
-        """Return q (nq,) of a pose (phi, x, y) of the platform and positions of all others."""
+        """Return q (nq,) for a pose (phi, x, y) of the platform and positions of all joints."""
         phi, x, y = vector('the pose', 3, pose)
         q = self.robot.neutral()
         q[self._q] = x, y, phi
@@ -297,7 +297,7 @@ class MobileManipulator:
 
 
 def _places(robot: Robot, joints: Sequence[str]) -> tuple[Indices, Indices]:
-    """Return where the coordinates and the velocities of joints stand in q and v."""
+    """Return the indices of the coordinates of joints in q, and of their velocities in v."""
     both = [robot.joint_coordinates(name) for name in joints]
     q, v = (np.concatenate([np.arange(s.start, s.stop) for s in part]) for part in zip(*both))
     return q, v

@@ -1,9 +1,9 @@
 # Copyright 2026 The screw_dynamics_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-r"""What a platform can reach: motions one after the other, brackets, controllability.
+r"""Reachable motions of a platform: sequences of motions, Lie brackets, controllability.
 
-A differential drive has the operators DRIVE (straight on) and ROTATE (on the spot). Their
+A differential drive has the operators DRIVE (straight ahead) and ROTATE (in place). Their
 commutator moves it sideways,
 
     D(d) R(th) D(-d) R(-th) = (0, d (1 - cos th), -d sin th),
@@ -44,12 +44,12 @@ def rotate(angle: float) -> Array:
 
 
 def sequence(displacements: Iterable[ArrayLike]) -> Array:
-    """Return the displacement of several, each in the frame in which the one before has ended."""
+    """Return the total displacement of several, each in the final frame of the previous one."""
     return reduce(planar.compose, displacements, np.zeros(3))
 
 
 def commutator(first: ArrayLike, second: ArrayLike) -> Array:
-    """Return the displacement of: first, second, first back, second back.
+    """Return the displacement of the sequence: first, second, inverse first, inverse second.
 
     >>> commutator(drive(0.2), rotate(0.1)).round(9)  # SLIDE
     array([ 0.        ,  0.00099917, -0.01996668])
@@ -59,39 +59,39 @@ def commutator(first: ArrayLike, second: ArrayLike) -> Array:
 
 @dataclass(frozen=True)
 class Controllability:
-    """Which motions follow from what a platform can do, in small loops at one place.
+    """Motions of a platform that result from Lie brackets of its admissible motions.
 
     Attributes
     ----------
     directions : tuple of (3, k) arrays
-        Orthonormal bases of the twists after no bracket, one bracket, two and so on, each larger
-        than the one before. Lengths count in meters, angles in radians.
+        Orthonormal bases of the twists after no bracket, one bracket, two and so on, with
+        increasing dimension. Units are meters and radians.
     """
 
     directions: tuple[Array, ...]
 
     @property
     def ranks(self) -> tuple[int, ...]:
-        """Their dimensions, the growth vector."""
+        """Dimensions of the bases: the growth vector."""
         return tuple(basis.shape[1] for basis in self.directions)
 
     @property
     def controllable(self) -> bool:
-        """Whether all three freedoms are reached (small-time local controllability)."""
+        """Whether all three degrees of freedom are reached (small-time local controllability)."""
         return self.ranks[-1] == 3
 
 
 def controllability(platform: WheeledPlatform, steering: ArrayLike = ()) -> Controllability:
-    """Return the twists that brackets of the motions of a platform reach (C-136).
+    """Return the twists that Lie brackets of the motions of a platform reach (C-136).
 
-    The system has no drift and may move both ways, so that full rank of the Lie algebra means
-    controllability in arbitrarily small time and space (Chow). A steered wheel adds the vector
-    field of its steering: the bracket with it is the derivative of the twist by the steering angle.
+    The system has no drift and can move in both directions, so full rank of the Lie algebra implies
+    small-time local controllability (Chow). A steered wheel adds the vector field of its steering:
+    the bracket with it is the derivative of the twist by the steering angle.
 
     Parameters
     ----------
     platform : WheeledPlatform
-        With at most one steered line: several must turn together and are no independent fields.
+        With at most one steered axle: several must be steered together and are not independent.
     steering : (k,)
         Angles [rad].
 
@@ -131,7 +131,8 @@ def _slip_or_nothing(platform: WheeledPlatform, steering: ArrayLike) -> Array:
 def _by_steering(platform: WheeledPlatform, steering: ArrayLike, own: Array) -> list[Array]:
     """Return the derivatives of the admissible twists by the angle of the steered wheel.
 
-    A N = 0 gives A dN = -dA N; the line across a wheel turns into minus the line along it.
+    A N = 0 gives A dN = -dA N; the derivative of the lateral line of a wheel is minus its
+    longitudinal line.
     """
     angles = platform.steering_angles(steering)
     rows = [

@@ -1,7 +1,7 @@
 # Copyright 2026 The screw_dynamics_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Platforms from plain data, as a small file has them, and robots on a platform."""
+"""Platforms from plain data, such as the content of a YAML file, and robots on a platform."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from screw_dynamics_ros.core.mobile.wheeled_platform import WheeledPlatform
 from screw_dynamics_ros.core.mobile.wheels import Wheel
 from screw_dynamics_ros.core.textbook.linkages import joint_pairs
 
-#: The dimensions that each kind of platform has.
+#: The dimensions of each kind of platform.
 KINDS: dict[str, tuple[Any, tuple[str, ...]]] = {
     'differential': (platforms.differential_drive, ('separation', 'radius')),
     'bicycle': (platforms.bicycle, ('wheelbase', 'radius')),
@@ -48,7 +48,7 @@ def platform_from(content: object, where: str = 'the platform') -> WheeledPlatfo
     Raises
     ------
     DescriptionError
-        Unknown or missing keys, values that are impossible.
+        Unknown or missing keys, invalid values.
 
     Examples
     --------
@@ -91,8 +91,8 @@ def on_planar_joint(
 ) -> RobotDescription:
     """Return a robot whose root link moves in the plane of a new root link.
 
-    The planar joint has the coordinates (x, y, phi) of the old root in the link `odom`, those of
-    an odometry; their rates are along the axes of `odom`.
+    The planar joint has the coordinates (x, y, phi) of the old root in the link `odom`, as odometry
+    gives them; their rates are along the axes of `odom`.
 
     Parameters
     ----------
@@ -101,10 +101,10 @@ def on_planar_joint(
     joint, odom : str
         Names of the new joint and the new root link.
     origin : (4, 4), optional
-        Where the root link stands at (0, 0, 0): its height above the ground.
+        Pose of the root link at (0, 0, 0): its height above the ground.
     scalar : bool
-        Make the joint of two prismatic joints and one revolute joint, '<joint>1' to '<joint>3' with
-        massless links between them: these are joints that joint states can carry.
+        Compose the joint of two prismatic joints and one revolute joint, '<joint>1' to '<joint>3',
+        with massless links between them: joint states can contain these joints.
 
     Raises `DescriptionError` if the robot has a link or a joint of these names.
     """
@@ -114,7 +114,7 @@ def on_planar_joint(
         Joint(joint, 'planar', odom, description.root, C, np.array([0.0, 0.0, 1.0])),
     )
     if scalar:
-        end = f'{joint}_end'  # any name: `parts` cannot take one that is that of its own root
+        end = f'{joint}_end'  # temporary: `parts` refuses the name of its own root
         links, joints = joint_pairs.planar().parts(joint, odom, end, C)
         joints = (*joints[:-1], replace(joints[-1], child=description.root))
     return RobotDescription.from_parts(

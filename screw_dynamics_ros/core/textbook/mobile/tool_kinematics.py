@@ -15,7 +15,7 @@ from screw_dynamics_ros.core.types import Array
 
 
 class ToolKinematics:
-    """A link of a mobile manipulator with the calls of every kinematic model.
+    """A link of a mobile manipulator with the interface of every kinematic model.
 
     q is the configuration of the whole tree (nq,), v the rates and tau the torques of wheels and
     joints (nu,). Twists and wrenches are hybrid, at the origin of the link.
@@ -28,7 +28,7 @@ class ToolKinematics:
     link : str
         The tool.
     base_weight : float
-        Of the base against a joint, in inverse position and velocity kinematics.
+        Weight of the base relative to a joint, in inverse position and velocity kinematics.
     steering : (k,)
         Angles of steered wheels [rad].
     """
@@ -44,7 +44,7 @@ class ToolKinematics:
         self._weight, self._steering = base_weight, steering
 
     def forward_position(self, q: ArrayLike, seed: ArrayLike | None = None) -> Array:
-        """Return the pose (4, 4) of the link; it is unique, `seed` does not matter."""
+        """Return the pose (4, 4) of the link; it is unique, `seed` is ignored."""
         return self.mobile.robot.link_pose(q, self.link)
 
     def inverse_position(self, pose: ArrayLike, seed: ArrayLike | None = None) -> Array:
@@ -63,7 +63,7 @@ class ToolKinematics:
         return self._jacobian(q) @ vector('v', self.mobile.nu, v)
 
     def inverse_velocity(self, q: ArrayLike, twist: ArrayLike) -> Array:
-        """Return the least weighted rates (nu,); raises `ArgumentError` if they do not suffice."""
+        """Return the rates (nu,) of least weighted norm; raises `ArgumentError` without any."""
         found = self.mobile.inverse_velocity(
             q, twist, self.link, base_weight=self._weight, steering=self._steering
         )
@@ -72,11 +72,11 @@ class ToolKinematics:
         return found.v
 
     def forward_force(self, q: ArrayLike, tau: ArrayLike) -> Array:
-        """Return the wrench (6,) of least squares that torques (nu,) exert."""
+        """Return the least-squares wrench (6,) that torques (nu,) exert."""
         return -forward_force(self._jacobian(q), tau, least_squares=True).wrench
 
     def inverse_force(self, q: ArrayLike, wrench: ArrayLike) -> Array:
-        """Return the torques (nu,) that exert a wrench (6,), without weight: J^T W."""
+        """Return the torques (nu,) that exert a wrench (6,), without gravity: J^T W."""
         return self._jacobian(q).T @ vector('the wrench', 6, wrench)
 
     def _jacobian(self, q: ArrayLike) -> Array:

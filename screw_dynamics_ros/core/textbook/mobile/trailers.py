@@ -1,18 +1,18 @@
 # Copyright 2026 The screw_dynamics_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-r"""Trailers behind a platform: rates, steady circles, forces.
+r"""Trailers behind a platform: rates, steady circular motion, forces.
 
-Trailer k has its axle a length L behind its hinge, and the hinge is a distance m behind the axle of
-what pulls it (m = 0: on the axle; negative: ahead of it). With the angle alpha = phi - phi_k from
+The axle of trailer k is a length L behind its hinge, and the hinge is a distance m behind the axle
+of its tractor (m = 0: on the axle; negative: ahead of it). With the angle alpha = phi - phi_k from
 trailer to tractor and the velocities (omega, v) of the tractor's axle,
 
     omega_k = (v sin(alpha) - m omega cos(alpha)) / L,
     v_k     =  v cos(alpha) + m omega sin(alpha),
 
-and the next trailer is pulled by this one. The axle of no vehicle slips.
+and this trailer is the tractor of the next one. No axle slips.
 
-Source: Bruyninckx 2010, section 9.2.3, filled in (C-137).
+Source: Bruyninckx 2010, section 9.2.3, completed (C-137).
 """
 
 from __future__ import annotations
@@ -37,9 +37,9 @@ class Trailer:
     Attributes
     ----------
     length : float
-        From hinge to axle [m], positive.
+        Distance from hinge to axle [m], positive.
     hinge : float
-        How far the hinge is behind the axle of what pulls it [m].
+        Distance of the hinge behind the axle of the tractor [m].
     """
 
     length: float
@@ -51,9 +51,9 @@ class Trailer:
             raise ArgumentError(f'hinge must be a finite number [m], got {self.hinge!r}')
 
     def transfer(self, angle: float) -> Array:
-        """Return (2, 2): (omega, v) of the trailer for those of its tractor, at the angle alpha.
+        """Return the matrix (2, 2) from (omega, v) of the tractor to those of the trailer at alpha.
 
-        Its transpose takes (moment, force) on the trailer to those on the tractor.
+        Its transpose maps (moment, force) on the trailer to those on the tractor.
         """
         c, s = math.cos(angle), math.sin(angle)
         return np.array([[-self.hinge * c / self.length, s / self.length], [self.hinge * s, c]])
@@ -61,7 +61,7 @@ class Trailer:
     def steady(self, radius: float) -> tuple[float, float]:
         """Return (angle alpha, turning radius) in steady motion behind a tractor on a circle.
 
-        The radius is that of the middle of the axle, positive to the left, infinite if straight.
+        The radius is that of the center of the axle, positive to the left, infinite if straight.
         Raises `ArgumentError` if the circle is too tight for the trailer to follow.
 
         >>> angle, own = Trailer(0.6).steady(2.5)
@@ -82,21 +82,21 @@ class Trailer:
 
 
 class TrailerChain:
-    """Any number of trailers, one behind the other.
+    """A chain of trailers.
 
     Parameters
     ----------
     trailers : sequence of Trailer
-        From the one behind the platform to the last one.
+        In order, starting behind the platform.
     """
 
     def __init__(self, trailers: Sequence[Trailer]) -> None:
         self.trailers = tuple(trailers)
 
     def transfers(self, angles: ArrayLike) -> Array:
-        """Return (k, 2, 2): (omega, v) of each trailer for those of the platform.
+        """Return the matrices (k, 2, 2) from (omega, v) of the platform to those of each trailer.
 
-        `angles` (k,) are those between each trailer and what pulls it [rad].
+        `angles` (k,) are the angles between each trailer and its tractor [rad].
         """
         result, whole = [], np.eye(2)
         for trailer, angle in zip(self.trailers, self._angles(angles)):
@@ -112,13 +112,13 @@ class TrailerChain:
     def resistance(self, angles: ArrayLike, loads: ArrayLike) -> Array:
         """Return (moment [N m], force [N]) at the platform's axle for loads (k, 2) on the trailers.
 
-        Power balance: (omega, v) times it is the power of all loads (moment, force).
+        Power balance: its product with (omega, v) is the power of all loads (moment, force).
         """
         loads = np.asarray(loads, dtype=float).reshape(len(self.trailers), 2)
         return np.einsum('kij,ki->j', self.transfers(angles), loads)
 
     def steady(self, radius: float) -> tuple[Array, Array]:
-        """Return angles (k,) and turning radii (k,) in steady motion behind a circling platform."""
+        """Return angles (k,) and turning radii (k,) in steady motion on a circle."""
         angles, radii = [], []
         for trailer in self.trailers:
             angle, radius = trailer.steady(radius)
@@ -127,7 +127,7 @@ class TrailerChain:
         return np.array(angles), np.array(radii)
 
     def poses(self, pose: ArrayLike, angles: ArrayLike) -> Array:
-        """Return the poses (k, 3) of the axles for that of the platform's axle, (phi, x, y)."""
+        """Return the poses (k, 3) of the axles, (phi, x, y), for that of the platform's axle."""
         result, x = [], planar.triple('the pose', pose)
         for trailer, angle in zip(self.trailers, self._angles(angles)):
             hinge = planar.compose(x, [-angle, -trailer.hinge, 0.0])
@@ -136,7 +136,7 @@ class TrailerChain:
         return np.array(result).reshape(-1, 3)
 
     def advance(self, angles: ArrayLike, omega: float, speed: float, dt: float) -> Array:
-        """Return the angles (k,) after dt [s] of a steady twist, by one step of order four."""
+        """Return the angles (k,) after dt [s] of constant twist, by one fourth-order step."""
         check_number('dt [s]', dt)
 
         def rate(x: Array) -> Array:

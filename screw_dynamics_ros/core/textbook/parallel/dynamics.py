@@ -3,9 +3,9 @@
 
 r"""Dynamics of a parallel robot: motor forces for a motion of its platform.
 
-The platform is one body; legs are rods of up to two slender parts, one attached to the elbow c (the
-cylinder of a leg that changes its length) and one to the pivot t of the platform (its piston), and
-what the motor moves by itself. By the principle of virtual power, with rho e = t - c,
+The platform is one body. A leg has the inertia of its motor and rods of up to two slender parts,
+one attached to the elbow c (the cylinder of a leg of variable length) and one to the pivot t of the
+platform (its piston). By the principle of virtual power, with rho e = t - c,
 
     omega = e × (t' - c') / rho,   omega' = e × (t'' - c'') / rho - 2 (rho' / rho) omega
 
@@ -13,11 +13,11 @@ and forces F = m (x'' - g) at the centers of mass, moments I omega',
 
     tau . v = w . t + sum Q_i v_i   for all twists t = J v
 
-w is the wrench that platform and rods need at the platform, Q_i what motor i needs for itself and
-for the elbows that it moves. Rods do not spin about themselves, as universal joints keep them from
-it; what their spin would store is left out.
+w is the wrench that platform and rods need at the platform, Q_i the force that motor i needs for
+itself and for the elbows that it moves. The spin of rods about their axes is neglected, because
+universal joints prevent it.
 
-Source: Bruyninckx 2010, section 6.1.2, for one body (C-128); the rest is d'Alembert's principle.
+Source: Bruyninckx 2010, section 6.1.2, for one body (C-128); otherwise d'Alembert's principle.
 """
 
 from __future__ import annotations
@@ -46,9 +46,9 @@ class RodPart:
     mass : float
         [kg].
     distance : float
-        Of its center of mass from the end that it is attached to [m].
+        Distance of its center of mass from its attached end [m].
     moment : float
-        Of inertia about axes across the rod, at the center of mass [kg m^2].
+        Moment of inertia about axes normal to the rod, at the center of mass [kg m^2].
     """
 
     mass: float = 0.0
@@ -67,10 +67,10 @@ class LegInertia:
     Attributes
     ----------
     lower, upper : RodPart
-        Attached to the elbow and to the pivot of the platform, of each rod of the leg. A rod of
-        constant length is one of them.
+        Parts of each rod attached to the elbow and to the pivot of the platform. A rod of constant
+        length is one of them.
     motor : float
-        What the motor moves by itself, felt at its joint: rotor, slider or crank [kg or kg m^2].
+        Inertia of rotor and slider or crank, reflected to the joint of the motor [kg or kg m^2].
     weight : float
         Mass of slider or crank [kg].
     arm : float
@@ -131,14 +131,14 @@ def inverse_dynamics(
     ----------
     robot : ParallelRobot
     q : (n,), pose : (4, 4)
-        Motor positions, and the pose that goes with them.
+        Motor positions, and the corresponding pose.
     twist, twist_rate : (6,)
         Hybrid, and its time derivative: (omega', acceleration of the origin of the platform) along
         the axes of the base.
     gravity : (3,)
         Acceleration of free fall in the base frame [m/s^2].
     external_wrench : (6,)
-        Of the environment on the platform, hybrid, moment first [N m, N].
+        Wrench of the environment on the platform, hybrid, moment first [N m, N].
     leg_inertias : sequence of LegInertia, optional
         One for each leg; without mass by default.
     stiffness : (rods,), optional
@@ -147,11 +147,11 @@ def inverse_dynamics(
     Raises
     ------
     ArgumentError
-        Wrong shapes, q that does not go with the pose, and singular poses.
+        Wrong shapes, q that does not match the pose, and singular poses.
 
     Examples
     --------
-    At rest the motors carry the weight, distributed equally over equal legs:
+    At rest the motors support the weight, distributed equally over equal legs:
 
     >>> from screw_dynamics_ros.core.mechanisms.parallel.example_mechanisms import stewart_gough
     >>> robot = ParallelRobot(stewart_gough(), backend='reference')
@@ -178,7 +178,7 @@ def inverse_dynamics(
 
 
 def platform_wrench(robot: ParallelRobot, T: Array, t: Array, rate: Array, g: Array) -> Array:
-    """Return the hybrid wrench (6,) that moves the platform and carries it.
+    """Return the hybrid wrench (6,) that moves and supports the platform.
 
     Newton's and Euler's equations with the acceleration relative to free fall.
     """
@@ -200,7 +200,7 @@ def leg_forces(
     g: Array,
     inertias: Sequence[LegInertia],
 ) -> tuple[Array, Array]:
-    """Return what the legs need: a hybrid wrench (6,) at the platform, and motor forces (n,)."""
+    """Return the loads of the legs: a hybrid wrench (6,) at the platform, motor forces (n,)."""
     mechanism = robot.mechanism
     d = recursions.rod_vectors(mechanism, q, T)
     arms = mechanism.platform_pivots @ T[:3, :3].T
@@ -230,8 +230,8 @@ def rod_motion(
 ) -> tuple[RodMotion, float]:
     """Return the motion of a rod, and the acceleration of its motor.
 
-    From d = t - c, rho rho' = d . d' and its derivative; a rod whose elbow stands still changes its
-    length, another one does not.
+    From d = t - c, rho rho' = d . d' and its derivative. The length of a rod varies if its elbow is
+    fixed, and is constant otherwise.
     """
     length = float(np.linalg.norm(d))
     e = d / length
@@ -250,7 +250,7 @@ def rod_motion(
 def rod_force(motion: RodMotion, inertia: LegInertia, g: Array) -> tuple[Array, Array]:
     """Return the forces (3,) that a rod needs at the pivot of the platform and at the elbow.
 
-    Virtual power: they do on t' and c' what F at the centers of mass and I omega' do.
+    By virtual power: on t' and c' they have the power of F at the centers of mass and of I omega'.
     """
     e, length, omega, omega_dot = motion.e, motion.length, motion.omega, motion.omega_dot
     swing = np.cross(omega_dot, e) + np.cross(omega, np.cross(omega, e))  # e''

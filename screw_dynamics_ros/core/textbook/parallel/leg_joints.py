@@ -1,13 +1,13 @@
 # Copyright 2026 The screw_dynamics_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-r"""All joints of one leg, not only its motor: their twists, and the wrenches dual to them.
+r"""Twists of all joints of one leg, including passive ones, and the dual wrenches.
 
 A leg between base and platform is a chain of six joints, with the universal joint (two revolute
 ones) and the spherical joint (three) that carry its rod. Twists J and wrenches G of the chain are
-dual, J^T G = 1: column i of G is what the leg exerts on the platform for unit torque of joint i,
-without torque of the others. The column of the motor is the wrench of the rod; the others say what
-friction in a passive joint, or a motor put there, does to the platform.
+dual, J^T G = 1: column i of G is the wrench of the leg on the platform for unit torque of joint i
+and zero torque of the others. The column of the motor is the wrench of the rod; the others are the
+effects of friction or motors in passive joints on the platform.
 
 Source: Bruyninckx 2010, sections 8.2, 8.7 and 8.8, with the errata E-37, E-40 and E-52 (C-116).
 """
@@ -26,7 +26,7 @@ from screw_dynamics_ros.core.errors import ArgumentError
 from screw_dynamics_ros.core.lie import points
 from screw_dynamics_ros.core.types import Array
 
-#: Joints of a leg from the base to the platform, by type; the motor is the P or R.
+#: Joints of a leg from the base to the platform, by type; the motor is P or R.
 JOINTS = {
     'UPS': ('U1', 'U2', 'P', 'S1', 'S2', 'S3'),
     'PUS': ('P', 'U1', 'U2', 'S1', 'S2', 'S3'),
@@ -48,16 +48,16 @@ class LegJoints:
     universal : (2, 3) array
         Axes of the universal joint.
     spherical : (3, 3) array
-        Axes of the revolute joints that make the spherical one, one in each row.
+        Axes of the revolute joints that form the spherical one, one in each row.
     motor : (3,) array
-        Axis of the motor of a PUS or RUS leg; that of a UPS leg lies along the rod.
+        Axis of the motor of a PUS or RUS leg; that of a UPS leg is along the rod.
     motor_point : (3,) array
         A point of the axis of the motor of a RUS leg [m].
 
     Raises
     ------
     ArgumentError
-        For another kind, or axes without direction.
+        For another kind, or zero axes.
     """
 
     kind: str
@@ -113,8 +113,8 @@ class LegJoints:
 
         Examples
         --------
-        A UPS leg of 0.7 m along z, at its top: the motor pushes along z, and a torque about the
-        first axis of the universal joint, x, becomes a force along -y.
+        A UPS leg of 0.7 m along z, at its upper end: the motor pushes along z, and a torque about
+        the first axis x of the universal joint results in a force along -y.
 
         >>> leg = LegJoints('UPS', [0, 0, -0.7], [0, 0, 0], np.eye(3)[:2], np.eye(3))
         >>> G = leg.partial_wrenches([0, 0, 0])

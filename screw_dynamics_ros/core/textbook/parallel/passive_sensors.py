@@ -4,16 +4,16 @@
 r"""Poses from motor positions and from sensors in passive joints together (C-120).
 
 Six rods determine a pose up to assembly modes. The two angles of the universal joint at the lower
-end of a rod tell its direction, and with its length where its pivot on the platform is. All
-measurements are fused by least squares, each weighted with its standard deviation:
+end of a rod determine its direction and, with its length, the position of its pivot on the
+platform. All measurements are fused by least squares, weighted with their standard deviations:
 
     minimize  sum ((|t_i - c_i| - rho_i) / sigma_i)^2 + sum ((alpha_k - alpha_k(t)) / sigma_k)^2
 
-by Gauss-Newton steps from a seed. What is left, chi^2, has as many degrees of freedom as there are
-measurements more than six, and tells whether they agree. With d = t - c in the axes u1 u2 u3 of the
-joint, at zero angles, the rod being along u3,
+by Gauss-Newton steps from a seed. The number of degrees of freedom of the remaining chi^2 is that
+of the measurements minus six; it tests their consistency. With d = t - c in the axes u1 u2 u3 of
+the joint, where the rod is along u3 at zero angles,
 
-    alpha = atan2(-d2, d3) about u1,    beta = atan2(d1, sqrt(d2^2 + d3^2)) about the turned u2
+    alpha = atan2(-d2, d3) about u1,    beta = atan2(d1, sqrt(d2^2 + d3^2)) about the rotated u2
 
 Source: Bruyninckx 2010, sections 8.13 and 8.15, (8.19) with the erratum E-42: lengths are compared,
 not summed.
@@ -36,9 +36,9 @@ from screw_dynamics_ros.core.mechanisms.parallel.parallel_robot import ParallelR
 from screw_dynamics_ros.core.types import Array
 
 MAX_STEPS = 30
-#: Largest change of a pose that ends the iteration [rad, sizes].
+#: Change of the pose below which the iteration ends [rad, size of the mechanism].
 CONVERGENCE_TOLERANCE = 1e-11
-#: Standard normal deviation that one of a hundred exceeds, of the limit of chi^2.
+#: Standard normal quantile at 99 %, for the limit of chi^2.
 ONE_PERCENT = 2.3263
 
 
@@ -51,9 +51,9 @@ class UniversalSensor:
     leg : str
         Name of a UPS or PUS leg with one rod.
     axes : (3, 3) array
-        Unit vectors u1, u2, u3, one in each row, in the base frame: the axis that is fixed to the
-        base or slider, the other axis and the direction of the rod, both where the angles are 0.
-        Right-handed and orthogonal.
+        Unit vectors u1, u2, u3, one in each row, in the base frame: the axis fixed to the base or
+        slider, and at zero angles the other axis and the direction of the rod. Right-handed and
+        orthogonal.
     sigma : float
         Standard deviation of the angles [rad].
     """
@@ -106,22 +106,22 @@ class UniversalSensor:
 
 @dataclass(frozen=True)
 class FusedPose:
-    """The pose that fits all measurements best.
+    """The pose that best fits all measurements.
 
     Attributes
     ----------
     pose : (4, 4) array
     covariance : (6, 6) array
-        Of its error: turn about its origin and shift, along the axes of the base, for measurements
-        with the stated deviations [rad^2, rad m, m^2].
+        Covariance of its error: rotation about its origin and translation, along the axes of the
+        base, for measurements with the given deviations [rad^2, rad m, m^2].
     chi_square : float
-        Sum of the squares of all errors, each divided by its standard deviation.
+        Sum of the squared errors, each divided by its standard deviation.
     degrees_of_freedom : int
-        Measurements more than six: the mean of `chi_square`.
+        Number of measurements minus six: the expected value of `chi_square`.
     limit : float
-        What `chi_square` exceeds once in a hundred times.
+        99 % quantile of `chi_square`.
     consistent : bool
-        Whether it does not exceed that.
+        Whether `chi_square` is within `limit`.
     worst : str
         Leg with the largest error relative to its deviation.
     """
@@ -144,7 +144,7 @@ def fuse(
     *,
     sigma: float = 1e-4,
 ) -> FusedPose:
-    """Return the pose that fits motor positions and angles of universal joints best (C-120).
+    """Return the pose that best fits motor positions and angles of universal joints (C-120).
 
     Parameters
     ----------
@@ -154,19 +154,19 @@ def fuse(
         Measured motor positions [m or rad].
     sensors : sequence of UniversalSensor
     angles : (k, 2)
-        What they measure [rad].
+        Their measurements [rad].
     seed : (4, 4), optional
-        A pose nearby, home by default.
+        A nearby pose, home by default.
     sigma : float
         Standard deviation of the motor positions [m or rad].
 
     Raises
     ------
     ArgumentError
-        Wrong shapes, legs whose joints these sensors cannot be in, a pose that the measurements
-        do not determine, and an iteration that does not end.
+        Wrong shapes, legs without a suitable joint for a sensor, measurements that do not determine
+        the pose, and an iteration that does not converge.
     UnknownNameError
-        A leg that there is not.
+        An unknown leg.
 
     Examples
     --------
@@ -198,7 +198,7 @@ def fuse(
 
 
 def moved(T: Array, X: Array) -> Array:
-    """Return a pose turned about its origin and shifted by X (6,), along the axes of the base."""
+    """Return a pose rotated about its origin and translated by X (6,), along the base axes."""
     return se3.pose(so3.exp(X[:3]) @ T[:3, :3], T[:3, 3] + X[3:])
 
 
@@ -240,11 +240,11 @@ class PassiveMeasurements:
             raise UnknownNameError(f'there is no leg {sensor.leg!r}; there are {", ".join(names)}')
         k = names.index(sensor.leg)
         if self._mechanism.legs[k].turning:
-            raise ArgumentError(f'leg {sensor.leg!r} turns its universal joint; that is left out')
+            raise ArgumentError(f'leg {sensor.leg!r} moves its universal joint: not supported')
         return k
 
     def linearized(self, T: Array) -> tuple[Array, Array]:
-        """Return the errors (m,) at a pose, measured less predicted, and how they change (m, 6)."""
+        """Return the errors (m,) at a pose, measured minus predicted, and their Jacobian (m, 6)."""
         d = recursions.rod_vectors(self._mechanism, self._q, T)
         G, levers = recursions.wrench_basis(self._mechanism, self._q, T)
         deviations = self._sigma * np.maximum(np.abs(levers), TOLERANCE)
@@ -259,7 +259,7 @@ class PassiveMeasurements:
         return np.concatenate(errors), np.concatenate(rows)
 
     def step(self, errors: Array, A: Array) -> Array:
-        """Return the change of the pose (6,) of one Gauss-Newton step, not too long."""
+        """Return the change of the pose (6,) of one Gauss-Newton step, limited in length."""
         x, _, rank, s = np.linalg.lstsq(A * self.scale, errors, rcond=TOLERANCE)
         if rank < 6:
             raise ArgumentError(
@@ -271,7 +271,7 @@ class PassiveMeasurements:
         return step
 
     def result(self, T: Array) -> FusedPose:
-        """Return the pose with its certainty."""
+        """Return the pose with its covariance and test of consistency."""
         errors, A = self.linearized(T)
         freedom, chi = len(errors) - 6, float(errors @ errors)
         legs = [*range(len(self._mechanism.legs)), *np.repeat(self._rods, 2)]
@@ -282,9 +282,9 @@ class PassiveMeasurements:
 
 
 def chi_square_limit(freedom: int) -> float:
-    """Return what chi^2 exceeds once in a hundred times, by the Wilson-Hilferty approximation.
+    """Return the 99 % quantile of chi^2, by the Wilson-Hilferty approximation.
 
-    Rounding errors are all that is allowed without freedom.
+    Without degrees of freedom, only rounding errors are accepted.
 
     >>> round(chi_square_limit(10), 1)
     23.2

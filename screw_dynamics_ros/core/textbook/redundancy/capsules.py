@@ -1,11 +1,11 @@
 # Copyright 2026 The screw_dynamics_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Capsules, the points within a radius of a segment, and the distance of two of them.
+"""Capsules (points within a radius of a segment), and their distances.
 
-A sphere is a capsule whose segment is a point. Two segments a + s u and b + t w, 0 <= s, t <= 1,
-come nearest to each other where the squared distance, a convex quadratic function, is least on the
-unit square (Ericson, Real-Time Collision Detection, 2005, 5.1.9).
+A sphere is a capsule whose segment is a point. The nearest points of two segments a + s u and
+b + t w, 0 <= s, t <= 1, minimize the squared distance, a convex quadratic function, on the unit
+square (Ericson, Real-Time Collision Detection, 2005, 5.1.9).
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ class Capsule:
     radius : float
         [m]
     link : str or None
-        What it is fixed to; None for the root frame, of which obstacles of the room are.
+        Link to which it is fixed; None for the root frame, as for fixed obstacles.
     """
 
     start: ArrayLike
@@ -56,9 +56,9 @@ class Capsule:
 
 
 def nearest_points(a: tuple[Array, Array], b: tuple[Array, Array]) -> tuple[Array, Array]:
-    """Return the points (3,) of two segments, given by their ends, that are nearest.
+    """Return the nearest points (3,) of two segments, given by their ends.
 
-    Of parallel segments, which have many, one pair.
+    For parallel segments, one of several pairs is returned.
 
     >>> across = np.array([0.0, -1.0, 1.0]), np.array([0.0, 1.0, 1.0])
     >>> nearest_points((np.zeros(3), np.array([2.0, 0, 0])), across)
@@ -71,13 +71,13 @@ def nearest_points(a: tuple[Array, Array], b: tuple[Array, Array]) -> tuple[Arra
     if determinant > 1e-12 * uu * ww:
         s = float(np.clip((uw * wd - ww * ud) / determinant, 0.0, 1.0))
     t = float(np.clip((uw * s + wd) / ww, 0.0, 1.0)) if ww > 0.0 else 0.0
-    if uu > 0.0:  # for this t the best s, which is the first one unless t was clipped
+    if uu > 0.0:  # the optimal s for this t, which changes only if t was clipped
         s = float(np.clip((uw * t - ud) / uu, 0.0, 1.0))
     return a[0] + s * u, b[0] + t * w
 
 
 def normal_and_distance(p: Array, r: Array) -> tuple[Array, float]:
-    """Return the unit vector (3,) from r to p and their distance; zero where they coincide."""
+    """Return the unit vector (3,) from r to p and their distance; zeros if they coincide."""
     away = p - r
     distance = float(np.sqrt(away @ away))
     return (away / distance if distance > 0.0 else np.zeros(3)), distance

@@ -3,10 +3,11 @@
 
 r"""Cyclic motion: whether a closed path of the tool is a closed path of the joints.
 
-It is not for a pseudo-inverse, of any metric, in general; the book's claim that it is for the mass
-matrix is wrong (E-10). `drift` measures it. It is for joint rates that keep functions h(q) = 0 as
-many as the robot is redundant: a configuration then belongs to each pose. Baillieul's functions are
-the conditions for an extremum of a cost H among the configurations of the same pose,
+With a pseudo-inverse of any metric this is not so in general; the claim of the book for the mass
+matrix is wrong (E-10). `drift` measures it. Motion is cyclic if joint rates maintain functions
+h(q) = 0, as many as the degree of redundancy: then one configuration corresponds to each pose.
+Baillieul's functions are the conditions for an extremum of a cost H among the configurations with
+the same pose,
 
     h = Z^T grad H,      Z a basis of null J,
 
@@ -14,7 +15,7 @@ whose derivatives, with dZ/dq_k = -J^+ (dJ/dq_k) Z, are
 
     A[:, k] = Z^T (Hess H)[:, k] - Z^T (dJ/dq_k)^T J^+T grad H
 
-Another basis would add S h to that, with some matrix S, which is nothing where h = 0.
+Another basis adds S h with some matrix S, which is zero if h = 0.
 
 Source: Bruyninckx 2010, section 5.9.5 (C-039); Baillieul 1985.
 """
@@ -40,18 +41,18 @@ Resolution = Callable[[Array, Array], Array]
 
 @dataclass(frozen=True)
 class Drift:
-    """What closed paths of the tool did to the joints.
+    """Drift of the joints after closed paths of the tool.
 
     Attributes
     ----------
     cycles : (N + 1, n) array
-        Configuration at the beginning, and after each cycle.
+        Initial configuration, and that after each cycle.
     after_each : (N,) array
-        |q_k+1 - q_k|, how far each cycle moved the joints [rad, m].
+        |q_k+1 - q_k|, drift of each cycle [rad, m].
     total : float
         |q_N - q_0|.
     cyclic : bool
-        Whether the last cycle moved them by no more than the tolerance.
+        Whether the drift of the last cycle is within the tolerance.
     """
 
     cycles: Array
@@ -70,17 +71,17 @@ def drift(
     steps: int = 200,
     tolerance: float = 1e-6,
 ) -> Drift:
-    """Return the drift of joints whose coordinates add, over repetitions of a closed path.
+    """Return the drift of the joints (with additive coordinates) over repeated closed paths.
 
-    Integrated with the classical Runge-Kutta method; the tool itself leaves its path by the error
-    of that, which `steps` decides.
+    Integrated with the classical Runge-Kutta method; its error, which depends on `steps`, is also
+    the deviation of the tool from its path.
 
     Parameters
     ----------
     resolution : callable
-        Joint rates (n,) for (q, twist); what is examined.
+        The method under test: joint rates (n,) for (q, twist).
     q : (n,)
-        Where to start.
+        Initial configuration.
     twist : callable
         Twist (m,) of the tool at time t [s], for one closed path from 0 to `period`.
     period : float
@@ -97,7 +98,7 @@ def drift(
 
     Examples
     --------
-    Two joints that push the same slide close any path, if both move alike.
+    Two joints that move the same slider close any path if both have the same rate.
 
     >>> alike = lambda q, V: np.array([0.5, 0.5]) * V
     >>> drift(alike, [0.1, 0.2], lambda t: [np.cos(2 * np.pi * t)]).cyclic
@@ -146,18 +147,18 @@ def cyclic_velocity(
 ) -> Array:
     """Return the joint rates (n,) that follow a twist and keep a cost at its extremum.
 
-    Where it is not there, h decays with exp(-gain t).
+    Otherwise h decays with exp(-gain t).
 
     Parameters
     ----------
     J : (m, n) array
-        Of full row rank.
+        Jacobian with full row rank.
     dJ : (m, n, n) array
         Its partial derivatives, dJ / dq_k at [..., k].
     twist : (m,) array
         [rad/s, m/s]
     gradient, hessian : (n,), (n, n) array
-        Of the cost, as of `PostureSprings`.
+        Derivatives of the cost, for example of `PostureSprings`.
     gain : float
         [1/s]
 

@@ -3,7 +3,7 @@
 
 """Criteria 4 and 8 of section 5.9.1: manipulability, and distance from singularities.
 
-Both are measured in stated metrics, there being none by nature (`inverse.singularities`).
+Both need given metrics, because no natural one exists (`inverse.singularities`).
 
 Source: Bruyninckx 2010, section 5.9.1 items 4 and 8 (C-033, C-036).
 """
@@ -34,9 +34,9 @@ class LinkRows:
     ----------
     link : str
     selection : (m, 6) array, optional
-        S: which components count; all six by default.
+        S: selected components; all six by default.
     length : float
-        Characteristic length [m]: 1 rad counts as `length` meters.
+        Characteristic length [m]: 1 rad corresponds to `length` meters.
     joint_metric : (n,) or (n, n) array, optional
         Constant.
     """
@@ -72,8 +72,8 @@ class LinkRows:
 class Manipulability(LinkRows):
     """H = -log sqrt(det(A M^-1 A^T)) with A = S D J.
 
-    The logarithm makes the slope a relative one. With all six components another length or another
-    unit adds a constant to H, and the slope does not depend on it.
+    With the logarithm, the gradient is relative. With all six components, another length or unit
+    adds a constant to H and does not change the gradient.
 
     Attributes
     ----------
@@ -97,7 +97,7 @@ class Manipulability(LinkRows):
     def gradient(self, robot: RobotModel, q: ArrayLike) -> Array:
         """Return dH along each velocity, (nv,): -trace(A^# dA/dq_k).
 
-        In a singular configuration, where it has none, that of what is left of the motions.
+        In a singular configuration, where it is undefined, the gradient for the remaining motions.
         """
         A, dA = self.scaled(robot, q), self.slopes(robot, q)
         return -volume_slopes(WeightedInverse(A, self.joint_metric), dA)
@@ -107,12 +107,13 @@ class Manipulability(LinkRows):
 class SingularityDistance(LinkRows):
     """H = (1 - sigma / threshold)^2 / 2 while the smallest singular value is below the threshold.
 
-    A spring that is slack far from singularities. sigma is that of S D J between the metrics [m].
+    A spring that is inactive far from singularities. sigma is the smallest singular value of S D J
+    with respect to the metrics [m].
 
     Attributes
     ----------
     threshold : float
-        Where the spring sets in [m].
+        Singular value below which the spring is active [m].
     weight : float
         [rad^2/s]
     """

@@ -1,12 +1,13 @@
 # Copyright 2026 The screw_dynamics_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-r"""The extended Jacobian: a redundant robot made square by constraints on its joint rates.
+r"""The extended Jacobian: the Jacobian of a redundant robot, completed by constraint rows.
 
-As many rows A as the robot is redundant, A v = 0 (or a given rate), make [J; A] square. Its inverse
-(B, *) has J B = 1 and A B = 0: v = B V follows the twist and keeps the constraint, and if A is the
-derivative of a function of q the motion is cyclic, which the weighted pseudo-inverse is not (E-10).
-A = Z^T M with a null-space basis Z gives the pseudo-inverse of joint metric M.
+Constraint rows A, as many as the degree of redundancy, with A v = 0 (or a given rate), make [J; A]
+square. Its inverse (B, *) has J B = 1 and A B = 0: v = B V follows the twist and satisfies the
+constraint. If A is the derivative of a function of q, the motion is cyclic, in contrast to that of
+the weighted pseudo-inverse (E-10). A = Z^T M with a null-space basis Z gives the pseudo-inverse of
+joint metric M.
 
 Source: Bruyninckx 2010 (5.35) to (5.37) with the erratum E-04: B J is a projector, not the identity
 (C-028).
@@ -32,7 +33,7 @@ def extended_inverse(J: ArrayLike, A: ArrayLike, cutoff: float = TOLERANCE) -> t
     A : (n - m, n) array
         Rows of the constraints.
     cutoff : float
-        Singular values up to `cutoff` times the largest count as zero.
+        Singular values up to `cutoff` times the largest are treated as zero.
 
     Returns
     -------
@@ -42,7 +43,7 @@ def extended_inverse(J: ArrayLike, A: ArrayLike, cutoff: float = TOLERANCE) -> t
     ------
     ArgumentError
         If the matrix [J; A] is not square, or singular: J has lost rank, the rows of A are
-        dependent, or a null motion of J keeps them (an algorithmic singularity).
+        dependent, or a null-space motion of J satisfies them (an algorithmic singularity).
 
     Examples
     --------
@@ -66,7 +67,7 @@ def extended_inverse(J: ArrayLike, A: ArrayLike, cutoff: float = TOLERANCE) -> t
     if len(s) and s[-1] <= cutoff * s[0]:
         raise ArgumentError(
             'the constraint rows A are not transversal to J (an algorithmic singularity): a motion '
-            'that J does not feel keeps them too; choose other constraints here'
+            'in the null space of J satisfies them; choose other constraints here'
         )
     inverse = np.linalg.inv(extended)
     return inverse[:, :m], inverse[:, m:]

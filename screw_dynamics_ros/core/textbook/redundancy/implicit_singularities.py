@@ -3,22 +3,22 @@
 
 r"""Singularities of mechanisms with passive joints, from their closure equations.
 
-The equations f(X, q, p) = 0 between the coordinates X of what is to be moved, those q of actuated
-and p of passive joints, hold in motion::
+The closure equations f(X, q, p) = 0 between output coordinates X, actuated joints q and passive
+joints p give for velocities::
 
     f_X X' + f_q q' + f_p p' = 0
 
-* Inverse type: X can rest while actuated joints move, [f_q f_p] has lost rank. What is moved has
-  lost a freedom.
-* Forward type: X can move while all actuated joints are locked, [f_X f_p] has lost rank. What is
-  moved has gained a freedom, which the motors do not hold.
+* Inverse type: X can be at rest while actuated joints move, [f_q f_p] has lost rank. The output has
+  lost a degree of freedom.
+* Forward type: X can move while all actuated joints are locked, [f_X f_p] has lost rank. The output
+  has gained a degree of freedom, which the motors do not control.
 * Both at once: the third type.
-* Passive joints alone can move, f_p has lost rank: a leg that turns about itself, for instance. It
-  is a matter of its own and makes neither of the above, so that what f_p can do alone is taken out
-  of the equations first.
+* Passive joints alone can move, f_p has lost rank: for example a leg that rotates about its own
+  axis. This is a separate case and neither of the above: such motions are eliminated from the
+  equations first.
 
-"Lost" is meant against the largest rank there can be with as many columns and as many independent
-equations. Which is which depends on all passive joints being among the p.
+"Lost" refers to the largest possible rank with this number of columns and independent equations.
+The classification requires that p contains all passive joints.
 
 Source: Bruyninckx 2010 (5.31), corrected by E-02 (C-023).
 """
@@ -39,24 +39,24 @@ from screw_dynamics_ros.core.types import Array
 
 @dataclass(frozen=True)
 class ImplicitSingularity:
-    """How a mechanism can move at one configuration.
+    """Singularity of a mechanism at one configuration.
 
     Attributes
     ----------
     kind : str
         'regular', 'inverse', 'forward' or 'both'.
     equations : int
-        Independent closure equations that were expected; `rank` counts those there are.
+        Expected number of independent closure equations; `rank` is the actual one.
     rank : int
         Less than `equations` in a configuration where the mechanism as a whole gains mobility.
     idle_motions : (actuated, k) array
-        Directions of the actuated joints that leave X at rest; none where inverse-regular.
+        Directions of the actuated joints with X at rest; empty if inverse-regular.
     free_motions : (X, k) array
-        Directions of X with the actuated joints locked; none where forward-regular.
+        Directions of X with the actuated joints locked; empty if forward-regular.
     passive_motions : (passive, k) array
         Motions of passive joints alone.
     jacobian : (X, actuated) array or None
-        dX/dq, - f_X^-1 f_q with the passive joints eliminated; None where it does not exist.
+        dX/dq = -f_X^-1 f_q with the passive joints eliminated; None if it does not exist.
     message : str
     """
 
@@ -78,18 +78,18 @@ def classify_singularity(
     equations: int | None = None,
     tolerance: float = TOLERANCE,
 ) -> ImplicitSingularity:
-    """Return the kind of a configuration.
+    """Return the singularity of a configuration.
 
     Parameters
     ----------
     f_X, f_q, f_p : (m, .) array
-        Partial derivatives of m closure equations, dependent ones among them or not. Scale the
-        columns, if their units make sizes differ by orders of magnitude.
+        Partial derivatives of m closure equations, which may be dependent. Scale the columns if
+        their units make magnitudes differ by orders of magnitude.
     equations : int, optional
-        How many of them are independent where the mechanism is regular; the rank at this
-        configuration by default.
+        Number of independent equations in regular configurations; the rank at this configuration by
+        default.
     tolerance : float
-        Singular values up to `tolerance` times the largest count as zero.
+        Singular values up to `tolerance` times the largest are treated as zero.
 
     Raises
     ------
@@ -98,7 +98,7 @@ def classify_singularity(
 
     Examples
     --------
-    A slider X = cos q of a crank, X - cos q = 0, at its end of the stroke.
+    A slider-crank X = cos q, X - cos q = 0, at the end of its stroke.
 
     >>> classify_singularity([[1.0]], [[np.sin(0.0)]]).kind
     'inverse'
@@ -117,7 +117,7 @@ def classify_singularity(
         check_count('the number of independent equations', equations)
     expected = rank if equations is None else equations
 
-    # Without passive joints: the rows of P span the equations on which p' has no influence.
+    # Elimination of passive joints: the rows of P span the equations that do not depend on p'.
     U, s, W_T = np.linalg.svd(f_p)
     passive_rank = int(np.sum(s > tolerance * size))
     P = U[:, passive_rank:].T
@@ -147,7 +147,7 @@ def classify_singularity(
 
 
 def motions(A: Array, equations: int, size: float, tolerance: float) -> Array:
-    """Return the null space (n, k) of A if its rank is below what it can be, else none (n, 0)."""
+    """Return the null space (n, k) of A if its rank is below the maximum, otherwise (n, 0)."""
     n = A.shape[1]
     rank = rank_of(A, size, tolerance)
     if rank >= min(n, equations):
@@ -157,21 +157,21 @@ def motions(A: Array, equations: int, size: float, tolerance: float) -> Array:
 
 
 def rank_of(A: Array, size: float, tolerance: float) -> int:
-    """Return how many singular values of A are above `tolerance` * `size`."""
+    """Return the number of singular values of A above `tolerance` * `size`."""
     if not A.size:
         return 0
     return int(np.sum(np.linalg.svd(A, compute_uv=False) > tolerance * size))
 
 
 def verdict(idle: int, free: int, passive: int, missing: int) -> str:
-    """Return what the numbers of motions mean, in words."""
+    """Return a description of the numbers of motions."""
     parts = []
     if idle:
-        parts.append(f'inverse type: actuated joints move in {idle} ways while X rests')
+        parts.append(f'inverse type: actuated joints move in {idle} ways while X is at rest')
     if free:
         parts.append(f'forward type: X moves in {free} ways while actuated joints are locked')
     if passive:
-        parts.append(f'passive joints move in {passive} ways by themselves')
+        parts.append(f'passive joints alone can move in {passive} ways')
     if missing > 0:
         parts.append(f'{missing} closure equations have become dependent')
     return '; '.join(parts) or 'regular'

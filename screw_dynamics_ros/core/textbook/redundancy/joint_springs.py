@@ -1,7 +1,7 @@
 # Copyright 2026 The screw_dynamics_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Criterion 1 of section 5.9.1: springs to a preferred posture, and to the centers of the ranges.
+"""Criterion 1 of section 5.9.1: springs to a preferred posture, and to the range centers.
 
 Source: Bruyninckx 2010, section 5.9.1 item 1 (C-030).
 """
@@ -29,9 +29,9 @@ class PostureSprings:
     posture : (nq,) array
         The preferred configuration.
     stiffness : float, (nv,) or (nv, nv) array
-        K, relative stiffnesses without unit: symmetric, not negative; 0 for joints that are free.
+        K, dimensionless relative stiffnesses: symmetric, positive semidefinite; 0 for free joints.
     weight : float
-        [1/s]: what the task leaves free approaches the posture with the rate `weight` * K.
+        [1/s]: the null-space motion approaches the posture with the rate `weight` * K.
     """
 
     posture: ArrayLike
@@ -57,7 +57,7 @@ class PostureSprings:
         return rates @ self.hessian(robot, q) @ d
 
     def hessian(self, robot: RobotModel, q: ArrayLike) -> Array:
-        """Return K, (nv, nv): the second derivatives of H where coordinates add."""
+        """Return K, (nv, nv): the second derivatives of H for additive coordinates."""
         n, K = robot.nv, finite('the stiffness of the posture', self.stiffness)
         if K.shape in ((1,), (n,)):
             K = np.diag(np.broadcast_to(K, (n,)))
@@ -76,14 +76,14 @@ class PostureSprings:
 
 @dataclass(frozen=True)
 class LimitCentering:
-    """H = sum x_j^2 / 2, x_j the distance of joint j from the center of its range, over half of it.
+    """H = sum x_j^2 / 2, x_j the distance of joint j from its range center over half the range.
 
-    x is 1 at a limit. Joints without limits do not count.
+    x is 1 at a limit. Joints without limits are ignored.
 
     Attributes
     ----------
     weight : float
-        [rad^2/s]: a joint with half the range h returns with the rate `weight` / h^2.
+        [rad^2/s]: a joint with half-range h returns with the rate `weight` / h^2.
     """
 
     weight: float = 1.0

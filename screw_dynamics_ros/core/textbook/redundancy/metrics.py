@@ -1,7 +1,7 @@
 # Copyright 2026 The screw_dynamics_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Criteria 2 and 3 of section 5.9.1: joint rates of least kinetic energy, or least motor load.
+"""Criteria 2 and 3 of section 5.9.1: joint rates of least kinetic energy, or least motor power.
 
 Source: Bruyninckx 2010, section 5.9.1 items 2 and 3 (C-031, C-032).
 """
@@ -26,7 +26,7 @@ class KineticEnergy:
     Attributes
     ----------
     weight : float
-        Against other metrics.
+        Weight relative to other metrics.
     """
 
     weight: float = 1.0
@@ -45,14 +45,14 @@ class KineticEnergy:
 class MotorPower:
     """sum r_j v_j^2, the power lost in motors with the loss r_j at unit rate.
 
-    The strongest and most efficient motors, those with the smallest r_j, take most of the motion.
+    The strongest and most efficient motors, with the smallest r_j, perform most of the motion.
 
     Attributes
     ----------
     losses : (nv,) array
-        r_j > 0 [W s^2/rad^2, W s^2/m^2], for instance one over the largest power of each motor.
+        r_j > 0 [W s^2/rad^2, W s^2/m^2], for example the reciprocal of the power of each motor.
     weight : float
-        Against other metrics.
+        Weight relative to other metrics.
     """
 
     losses: ArrayLike

@@ -7,8 +7,8 @@ The distance d of two capsules changes with the points p and r of their segments
 
     dd/dq_k = n . (dp/dq_k - dr/dq_k),      n = (p - r) / |p - r|
 
-as if these were fixed to their links: that others come to be nearest adds nothing to first order,
-because the distance is least there.
+as if these were fixed to their links: the change of the nearest points has no first-order effect,
+because the distance is minimal there.
 
 Source: Bruyninckx 2010, section 5.9.1 item 7, which has no formula (C-035).
 """
@@ -34,16 +34,16 @@ from screw_dynamics_ros.core.types import Array
 
 @dataclass(frozen=True)
 class Clearance:
-    """How near a capsule of the robot is to an obstacle.
+    """Distance between a capsule of the robot and an obstacle.
 
     Attributes
     ----------
     body, obstacle : int
-        Their places in the lists.
+        Indices in the lists.
     distance : float
-        Between their surfaces [m]; negative where they overlap.
+        Distance of their surfaces [m]; negative if they overlap.
     gradient : (nv,) array
-        Along each velocity [m/rad]; zero where the segments themselves meet.
+        Gradient along each velocity [m/rad]; zero if the segments intersect.
     """
 
     body: int
@@ -59,12 +59,11 @@ class ObstacleRepulsion:
     Attributes
     ----------
     bodies : sequence of Capsule
-        Of the robot, each with its link.
+        Capsules of the robot, each with its link.
     obstacles : sequence of Capsule
-        In the root frame, or fixed to links of the robot, which must not be those of a body that
-        touches them anyway.
+        In the root frame, or fixed to links of the robot, except links adjacent to a body.
     margin : float
-        Where the springs set in [m].
+        Distance below which the springs are active [m].
     stiffness : float
         k [N/m].
     weight : float

@@ -1,16 +1,16 @@
 # Copyright 2026 The screw_dynamics_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-r"""Partial tasks: the components of a twist that matter, in a frame that is stated.
+r"""Partial tasks: selected components of a twist in a given task frame.
 
-A welding torch or a milling tool may turn about its own axis: five of six components matter. A
-vertex that rests on a face may only not go through it: one matters. Components are those of the
+A welding torch or a milling tool may rotate about its own axis: the task has five of six
+components. A vertex on a face must not penetrate it: one component. Components are those of the
 twist of the link at the origin and in the axes of a task frame T, which is fixed to the link or to
 the root frame::
 
     S = E Ad_{T^-1},      S V = the components E of the twist, V body-fixed or spatial
 
-The rows S are a `selection` of a `Task`, and of whatever else selects.
+The rows S are the `selection` of a `Task` or of other functions with such an argument.
 
 Source: Bruyninckx 2010, section 5.9 (C-040).
 """
@@ -27,7 +27,7 @@ from screw_dynamics_ros.core.errors import ArgumentError
 from screw_dynamics_ros.core.lie import se3
 from screw_dynamics_ros.core.types import Array
 
-#: Names of the components of a twist, in their order.
+#: Names of the components of a twist, in order.
 COMPONENTS = ('wx', 'wy', 'wz', 'vx', 'vy', 'vz')
 
 
@@ -37,20 +37,20 @@ def rows_in_frame(components: Sequence[str], pose: ArrayLike | None = None) -> A
     Parameters
     ----------
     components : sequence of str
-        Of 'wx', 'wy', 'wz' [rad/s] and 'vx', 'vy', 'vz' [m/s]: along the axes of the task frame,
-        at its origin. All but 'wz' is a tool that may turn about its z axis.
+        Some of 'wx', 'wy', 'wz' [rad/s] and 'vx', 'vy', 'vz' [m/s]: along the axes of the task
+        frame, at its origin. All except 'wz' is a tool that may rotate about its z axis.
     pose : (4, 4), optional
         Task frame in the link frame, for representation 'body'; or in the root frame, for
-        'spatial'. By default the frame of the twist itself.
+        'spatial'. By default the frame of the twist.
 
     Raises
     ------
     ArgumentError
-        If a component has another name or comes twice, or the pose is not a rigid motion.
+        If a component is unknown or occurs twice, or the pose is not a rigid motion.
 
     Examples
     --------
-    What moves along x, 0.1 m above the origin of a link.
+    The velocity along x, 0.1 m above the origin of a link.
 
     >>> above = np.eye(4)
     >>> above[2, 3] = 0.1

@@ -1,25 +1,25 @@
 # Copyright 2026 The screw_dynamics_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-r"""Criterion 10 of section 5.9.1: the least RMS motor current over a path, which is global.
+r"""Criterion 10 of section 5.9.1: the least RMS motor current over a path, a global criterion.
 
-A path of the tool, sampled at equal times, leaves a redundant arm a function of time to choose.
-With a path q_k of the joints to start from and null-space bases Z_k of J(q_k), each choice of s_k
-is a path with the same tool poses,
+For a path of the tool, sampled at equal times, a redundant arm has free functions of time. With an
+initial joint path q_k and null-space bases Z_k of J(q_k), each choice of s_k defines a path with
+the same tool poses,
 
     pose(q_k + d_k) = pose(q_k),    Z_k^T d_k = s_k,        dq/ds = [J; Z_k^T]^-1 [0; 1]
 
-solved by Newton's method. s is a cubic spline through a few knots, so that the joints move
-smoothly; rates and accelerations are those of the quintic spline through the samples, linear in
+solved by Newton's method. s is a cubic spline through a few knots, so that the joint motion is
+smooth. Rates and accelerations are those of the quintic spline through the samples, and linear in
 them. The mean square of the currents i = tau / k_t,
 
     mean_k sum_j (tau_j(q_k, q'_k, q''_k) / k_t,j)^2,
 
-is minimized over the knots by sequential quadratic programming (scipy's SLSQP) with its exact
-gradient, within the limits of position and velocity at all samples. The coordinates s hold near q_k
-only: the knots are kept within a radius, and the search goes on from the path that is found there.
+is minimized over the knots by sequential quadratic programming (SLSQP of scipy) with its exact
+gradient, subject to the limits of position and velocity at all samples. The coordinates s are valid
+near q_k only: the knots are bounded by a radius, and the search continues from the resulting path.
 
-What is found is a local minimum; other paths to start from may lead to better ones.
+The result is a local minimum; other initial paths may lead to better ones.
 
 Source: Bruyninckx 2010, section 5.9.1 item 10, which has no formula (C-038).
 """
@@ -34,7 +34,7 @@ from screw_dynamics_ros.core.arguments import check_count, check_number
 from screw_dynamics_ros.core.textbook.redundancy.path_problem import PathDynamics, PathProblem
 from screw_dynamics_ros.core.types import Array
 
-#: Largest knots of one search [rad, m], and how many searches follow one another.
+#: Bound of the knots in one search [rad, m], and largest number of searches.
 MAX_KNOT, SEARCHES = 0.4, 20
 
 
@@ -49,9 +49,9 @@ class CurrentPath:
     rms : float
         sqrt(mean_k sum_j i_j^2).
     initial_rms : float
-        The same of the path to start from.
+        The same for the initial path.
     success : bool
-        Whether the optimization ended at a minimum, within the limits.
+        Whether the optimization converged to a minimum within the limits.
     message : str
     """
 
@@ -82,23 +82,23 @@ def least_current_path(
     Parameters
     ----------
     robot : Robot
-        With joints whose coordinates add (no free bodies); rotors and friction count.
+        With additive coordinates (no free bodies); rotors and friction are included.
     q : (N, nv)
-        Path to start from, at equal times, N >= 6; for instance of a resolution by
-        `resolve_redundancy`.
+        Initial path at equal time steps, N >= 6, for example from `resolve_redundancy`.
     dt : float
         Time between samples [s].
     link : str
     selection : (m, 6), optional
-        Which components, of the body-fixed displacement of the link, matter; all by default.
+        Selected components of the body-fixed displacement of the link; all by default.
     torque_constants : (nv,), optional
-        Torque per current at the joint, gear included [N m/A, N/A]; 1 by default.
+        Torque per current at the joint, including the gear [N m/A, N/A]; 1 by default.
     knots : int
-        Of the spline of each null-space coordinate, at least 4; they decide how fast it may vary.
+        Number of knots of the spline of each null-space coordinate, at least 4; it bounds how fast
+        the coordinate can vary.
     keep_ends : bool
         Whether the path starts and ends in the given configurations.
     max_iterations : int
-        Of each search.
+        Largest number of iterations of each search.
 
     Raises
     ------
@@ -114,9 +114,9 @@ def least_current_path(
     for _ in range(SEARCHES):
         found = problem.search(radius, max_iterations)
         if found is None or not found.rms < best.rms:
-            radius *= 0.25  # too far for the coordinates of this path, or already there
+            radius *= 0.25  # outside the validity of these coordinates, or already at the minimum
             if radius < 1e-4 * MAX_KNOT:
-                success, message = found is not None, 'no better path is near'
+                success, message = found is not None, 'there is no better path nearby'
                 break
             continue
         small = best.rms - found.rms < 1e-5 * best.rms
@@ -128,9 +128,9 @@ def least_current_path(
 
 
 def result_of(problem: PathProblem, initial_rms: float, success: bool, message: str) -> CurrentPath:
-    """Return the path to start from as the result of all searches."""
+    """Return the current path of the problem as the result of all searches."""
     v, a, currents = problem.motion(problem.start)
     broken = problem.broken_limit()
     if broken > 1e-6:
-        success, message = False, f'a limit is broken by {broken:.3g}; {message}'
+        success, message = False, f'a limit is violated by {broken:.3g}; {message}'
     return CurrentPath(problem.start, v, a, currents, problem.rms, initial_rms, success, message)

@@ -1,7 +1,7 @@
 # Copyright 2026 The screw_dynamics_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-r"""The choice that a path of the tool leaves to a redundant arm, as coordinates of a search.
+r"""Parameterization of the joint paths of a redundant arm for a given tool path.
 
 See `path_current`, which minimizes the current over them (C-038).
 """
@@ -22,12 +22,12 @@ from screw_dynamics_ros.core.lie import se3
 from screw_dynamics_ros.core.tree.multibody_tree import JointLimits
 from screw_dynamics_ros.core.types import Array
 
-#: Newton steps from one path to another, and the last of them [rad, m].
+#: Largest number of Newton steps from one path to another, and tolerance of the last [rad, m].
 MAX_NEWTON_STEPS, STEP_TOLERANCE = 20, 1e-10
 
 
 class PathDynamics(Protocol):
-    """What the optimization asks of a robot; `Robot` has it."""
+    """Interface of a robot for the optimization, implemented by `Robot`."""
 
     @property
     def nq(self) -> int:
@@ -35,7 +35,7 @@ class PathDynamics(Protocol):
 
     @property
     def nv(self) -> int:
-        """Number of velocities, the same for joints whose coordinates add."""
+        """Number of velocities, equal to nq for additive coordinates."""
 
     @property
     def limits(self) -> JointLimits:
@@ -58,7 +58,7 @@ class PathDynamics(Protocol):
 
 @dataclass(frozen=True)
 class Found:
-    """What one search led to: a path (N, n), its RMS current, and what scipy said."""
+    """Result of one search: a path (N, n), its RMS current, and the status of scipy."""
 
     path: Array
     rms: float
@@ -67,9 +67,9 @@ class Found:
 
 
 class PathProblem:
-    """The currents of the paths near one path, as functions of the knots x.
+    """The currents of paths near one path, as functions of the knots x.
 
-    Arguments as of `least_current_path`; `start` (N, nv) is the path itself.
+    Arguments as in `least_current_path`; `start` (N, nv) is the path itself.
     """
 
     def __init__(
@@ -115,11 +115,11 @@ class PathProblem:
 
     @property
     def rms(self) -> float:
-        """RMS current of the path to start from."""
+        """RMS current of the initial path."""
         return float(np.sqrt(self.mean_square(np.zeros(self._size))[0]))
 
     def search(self, radius: float, max_iterations: int) -> Found | None:
-        """Return the best path with knots within a radius, None if it breaks a limit."""
+        """Return the best path with knots within a radius, None if it violates a limit."""
         from scipy.optimize import minimize
 
         unit = self.rms**2 or 1.0
@@ -139,7 +139,7 @@ class PathProblem:
         return Found(q, rms, bool(result.success), str(result.message))
 
     def broken_limit(self) -> float:
-        """Return by how much the path to start from breaks a limit [rad, m, rad/s, m/s]."""
+        """Return the largest violation of a limit by the initial path [rad, m, rad/s, m/s]."""
         rest = np.zeros(self._size)
         return max((float(-limit['fun'](rest).min()) for limit in self.limits()), default=0.0)
 
@@ -153,7 +153,7 @@ class PathProblem:
             error, J = self._pose_errors(q)
             wrong = np.einsum('knr,kn->kr', self._Z, q - self.start) - s
             extended = np.concatenate([J, self._Z.transpose(0, 2, 1)], axis=1)
-            # square, but for joints that do not move the link
+            # square, except for joints that do not move the link
             step = np.linalg.pinv(extended) @ np.concatenate([error, -wrong], axis=1)[..., None]
             q = q + step[..., 0]
             if np.abs(step).max() < STEP_TOLERANCE:
@@ -171,7 +171,7 @@ class PathProblem:
             return np.inf, np.zeros_like(x)
         v, a, currents = self.motion(q)
         slopes = self._robot.inverse_dynamics_derivatives(q, v, a)
-        # from each current back to q: directly, by the rate, by the acceleration
+        # derivative of each current by q: directly, through the rate and the acceleration
         weighed = 2.0 / len(q) * currents * self._per_torque
         to_q, to_v, to_a = (np.einsum('kj,kjn->kn', weighed, slope) for slope in slopes)
         along_q = to_q + self._D1.T @ to_v + self._D2.T @ to_a
@@ -189,7 +189,7 @@ class PathProblem:
         return gap @ self._S.T, self._S @ self._robot.jacobian(q, self._link, 'body')
 
     def _null_spaces(self) -> Array:
-        """Return bases (N, n, r) of the null spaces, turned so that they change slowly."""
+        """Return bases (N, n, r) of the null spaces, aligned so that they vary slowly."""
         inverses = [WeightedInverse(J) for J in self._pose_errors(self.start)[1]]
         ranks = {inverse.rank for inverse in inverses}
         if len(ranks) > 1:
@@ -198,7 +198,7 @@ class PathProblem:
                 'from a path without singularities'
             )
         if not inverses[0].null_space.shape[1]:
-            raise ArgumentError('the arm is not redundant for this task: nothing can be chosen')
+            raise ArgumentError('the arm is not redundant for this task')
         bases = [inverses[0].null_space]
         for inverse in inverses[1:]:
             U, _, V_T = np.linalg.svd(inverse.null_space.T @ bases[-1])
@@ -217,7 +217,7 @@ class PathProblem:
         return [self._limit(*side) for side in sides if np.isfinite(side[1]).any()]
 
     def _limit(self, D: Array, bound: Array, sign: float) -> dict[str, Any]:
-        """Return sign * (D q - bound) >= 0 for all samples and the joints that have a bound."""
+        """Return sign * (D q - bound) >= 0 for all samples and the joints with a bound."""
         chosen = np.isfinite(bound)
 
         def gap(x: Array) -> Array:

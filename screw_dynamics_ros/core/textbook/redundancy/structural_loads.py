@@ -1,11 +1,11 @@
 # Copyright 2026 The screw_dynamics_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-r"""Which part of a load the structure carries without joint torques, and which the motors carry.
+r"""Decomposition of a load into parts supported by the structure and by the motors.
 
-The wrenches with J^T W = 0 need no torque: a stretched arm pushes along itself against any force.
-Bracing makes use of it. Every other wrench is the sum of its nearest such part, in a metric, and of
-a rest that needs all of its torques.
+The wrenches with J^T W = 0 need no torque: a stretched arm supports any force along itself. Every
+wrench is the sum of its nearest such part, in a metric, and of a remainder that needs all joint
+torques.
 
 Source: Bruyninckx 2010, section 5.8.1 (C-025), signs as in E-54.
 """
@@ -25,20 +25,20 @@ from screw_dynamics_ros.core.types import Array
 
 @dataclass(frozen=True)
 class StructuralLoad:
-    """A load, divided.
+    """A decomposed load.
 
     Attributes
     ----------
     supported : (6,) array
         The part that needs no joint torque [N m, N].
     carried : (6,) array
-        The rest; both add up to the load.
+        The remainder: the sum of both is the load.
     torques : (n,) array
-        What the joints exert to hold the load, -J^T W [N m, N].
+        Joint torques that hold the load, -J^T W [N m, N].
     share : float
-        |supported|^2 / |load|^2 in the metric: 1 if the motors carry nothing.
+        |supported|^2 / |load|^2 in the metric: 1 if no torques are needed.
     basis : (6, k) array
-        All wrenches that need no torque: the columns span them, orthonormal in the metric.
+        Basis of the wrenches that need no torque, orthonormal in the metric.
     """
 
     supported: Array
@@ -51,7 +51,7 @@ class StructuralLoad:
 def structural_load(
     J: ArrayLike, wrench: ArrayLike, *, length: float = 1.0, tolerance: float = TOLERANCE
 ) -> StructuralLoad:
-    """Return which part of a wrench on a link the structure carries.
+    """Return the decomposition of a wrench on a link.
 
     Parameters
     ----------
@@ -60,10 +60,10 @@ def structural_load(
     wrench : (6,) array
         (moment, force) of the environment on the link [N m, N].
     length : float
-        Characteristic length [m]: a moment of `length` N m counts as much as 1 N.
+        Characteristic length [m]: a moment of `length` N m corresponds to 1 N.
     tolerance : float
-        Singular values of J up to `tolerance` times the largest count as zero. A larger one counts
-        loads that need little torque, near a singularity, as supported: look at `torques`.
+        Singular values of J up to `tolerance` times the largest are treated as zero. With a larger
+        tolerance, loads near a singularity that need small `torques` are also supported.
 
     Raises
     ------
@@ -72,7 +72,7 @@ def structural_load(
 
     Examples
     --------
-    A planar arm, stretched along x, pushed at its tip along itself and across.
+    A planar arm, stretched along x, with forces at its tip along and across the arm.
 
     >>> J = np.zeros((6, 2))
     >>> J[2], J[4] = [1, 1], [2, 1]

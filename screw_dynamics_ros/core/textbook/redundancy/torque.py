@@ -3,15 +3,15 @@
 
 r"""Criterion 5 of section 5.9.1: small joint torques.
 
-Torques belong to accelerations. Of all accelerations with J a + b = V' the one of least
-tau^T W tau, tau = M a + h, is the weighted pseudo-inverse of metric M W M next to the acceleration
--M^-1 h that needs no torque::
+Torques correspond to accelerations. Of all accelerations with J a + b = V', the one that minimizes
+tau^T W tau, tau = M a + h, is given by the weighted pseudo-inverse of metric M W M relative to the
+torque-free acceleration -M^-1 h::
 
     |tau|_W^2 = |a + M^-1 h|_{M W M}^2
 
-At the level of velocities there is the posture that holds the robot's weight most easily. Both are
-instantaneous: torques that are least in each moment may lead to motions of the null space that grow
-and ask for large torques later (Hollerbach and Suh 1987), which `path_current` does not do.
+At the velocity level, the criterion is the posture with the smallest gravity torques. Both are
+instantaneous: minimizing the torques at each time can cause growing null-space motions with large
+torques later (Hollerbach and Suh 1987). The global criterion of `path_current` avoids this.
 
 Source: Bruyninckx 2010, section 5.9.1 item 5, which has no formula (C-034).
 """
@@ -33,13 +33,13 @@ from screw_dynamics_ros.core.types import Array
 
 @dataclass(frozen=True)
 class HoldingTorque:
-    """H = g^T W g / 2 with the torques g(q) that hold the robot still.
+    """H = g^T W g / 2 with the torques g(q) that hold the robot at rest.
 
     Attributes
     ----------
     torque_weights : (nv,) or (nv, nv) array, optional
-        W [1/(N m)^2, 1/N^2]; by default 1 / effort^2 with the limits of the description, so that 1
-        is one motor at its limit.
+        W [1/(N m)^2, 1/N^2]; by default 1 / effort^2 with the limits of the description, so that
+        one motor at its limit contributes 1.
     weight : float
         [rad^2/s]
     """
@@ -67,7 +67,7 @@ class HoldingTorque:
 def least_torque(
     mass_matrix: ArrayLike, bias_torques: ArrayLike, torque_metric: ArrayLike | None = None
 ) -> Mapping[str, Array]:
-    """Return options of `inverse_acceleration` with which its torques are the smallest there are.
+    """Return options of `inverse_acceleration` that minimize its torques.
 
     Parameters
     ----------
@@ -76,11 +76,11 @@ def least_torque(
     bias_torques : (nv,)
         h: the torques at zero acceleration, `Robot.inverse_dynamics(q, v, 0)`.
     torque_metric : (nv,) or (nv, nv), optional
-        W; the identity by default: 1 N m counts as 1 N.
+        W; the identity by default: 1 N m corresponds to 1 N.
 
     Examples
     --------
-    Two motors move one slide; the heavier axis needs less torque if it is moved less.
+    Two motors move one slider; the axis with the larger inertia moves less.
 
     >>> from screw_dynamics_ros.core.arms.inverse.acceleration import inverse_acceleration
     >>> options = least_torque(np.diag([1.0, 2.0]), np.zeros(2))
@@ -95,7 +95,7 @@ def least_torque(
 
 
 def torque_metric(robot: RobotModel, weights: ArrayLike | None) -> Array:
-    """Return W (nv, nv); by default of the limits of effort; raises `ArgumentError`."""
+    """Return W (nv, nv), by default from the effort limits; raises `ArgumentError`."""
     if weights is not None:
         return metric('torque metric', robot.nv, weights)
     effort = np.full(robot.nv, np.inf)

@@ -3,11 +3,11 @@
 
 """Accelerations of a rigid body: of its points, of its twist, and of its screw axis.
 
-Two six-vectors go by the name of acceleration. The screw (spatial) acceleration A = (alpha, v0') is
-the derivative of the spatial twist V = (omega, v0), taken at a point fixed in space; the material
-(classical) one (alpha, p'') is that of a point p of the body. They differ by omega × p', and
-neither says everything without the twist. Here both are resolved in the reference frame; for a
-link's origin they are robot.acceleration in representation 'spatial' and 'hybrid'.
+Two six-vectors are called acceleration. The screw (spatial) acceleration A = (alpha, v0') is the
+derivative of the spatial twist V = (omega, v0), at a point fixed in space; the material (classical)
+acceleration (alpha, p'') is that of a point p of the body. They differ by omega × p', and neither
+is a complete description without the twist. Here both are resolved in the reference frame; for the
+origin of a link they are robot.acceleration in representations 'spatial' and 'hybrid'.
 
 V, A (..., 6) are in rad/s, m/s and rad/s^2, m/s^2. Leading axes are stacks; NaN in gives NaN out.
 
@@ -24,30 +24,30 @@ from screw_dynamics_ros.core.lie import screws, so3
 from screw_dynamics_ros.core.lie._arrays import as_float_stack
 from screw_dynamics_ros.core.types import Array
 
-# Relative size of omega × alpha, or of the turning of an axis, below which it counts as none.
+# Relative magnitude of omega × alpha, or of the rotation of an axis, below which it is zero.
 DEGENERACY_TOLERANCE = 1e-9
 
 
 class Pole(NamedTuple):
-    """The point (..., 3), m, of a body without acceleration, and whether there is none or many."""
+    """The point (..., 3), m, of a body without acceleration, and whether it is not unique."""
 
     point: Array
     degenerate: Array
 
 
 class SecondOrderAxis(NamedTuple):
-    """How the instantaneous screw axis of a body moves.
+    """Motion of the instantaneous screw axis of a body.
 
-    The axis itself turns about, and slides along, a second one: the common normal of successive
-    axes, which meets the first in the central point. With alpha and a on the first one that makes
-    4 + 4 + 2 + 2 numbers: all of V and A.
+    The axis rotates about and translates along a second axis: the common normal of successive axes,
+    which intersects the first in the central point. Together with alpha and a on the first axis,
+    these are 4 + 4 + 2 + 2 numbers, which represent V and A completely.
 
-    Where the first axis keeps its direction (or there is none) `degenerate` is set, the second has
-    neither place nor direction, and what belongs to it is zero.
+    If the first axis has constant direction or does not exist, `degenerate` is set, the second axis
+    is undefined, and its values are zero.
     """
 
     direction: Array  # (..., 3), of the second axis
-    central_point: Array  # (..., 3), m, where it meets the first one
+    central_point: Array  # (..., 3), m, intersection with the first axis
     angular_speed: Array  # (...), rad/s, of the first axis about the second one
     linear_speed: Array  # (...), m/s, of the first axis along the second one
     alpha: Array  # (...), rad/s^2, rate of |omega|
@@ -56,7 +56,7 @@ class SecondOrderAxis(NamedTuple):
 
 
 class InertialForces(NamedTuple):
-    """Forces (..., 3), N, that an observer in a moving frame adds to those that act."""
+    """Inertial forces (..., 3), N, in a moving frame, in addition to the applied forces."""
 
     centrifugal: Array
     coriolis: Array
@@ -116,7 +116,7 @@ def material_acceleration(V: npt.ArrayLike, A: npt.ArrayLike, p: npt.ArrayLike) 
 
 
 def screw_acceleration(V: npt.ArrayLike, material: npt.ArrayLike, p: npt.ArrayLike) -> Array:
-    """Return the screw acceleration (alpha, v0') (...,6): undoes `material_acceleration`.
+    """Return the screw acceleration (alpha, v0') (...,6), the inverse of `material_acceleration`.
 
     v0' = p'' - alpha × p - omega × p' for the body's point p (...,3), m, whose material
     acceleration (alpha, p'') (...,6) is given. V (...,6) is the spatial twist.
@@ -157,8 +157,8 @@ def acceleration_pole(V: npt.ArrayLike, A: npt.ArrayLike) -> Pole:
     """Return the point (...,3), m, of a body that has no acceleration.
 
     It is unique unless omega and alpha are parallel: the determinant of alpha~ + omega~ omega~ is
-    -|omega × alpha|^2. Then `degenerate` is set and, of the points where the acceleration is
-    smallest, the one nearest to the origin is given.
+    -|omega × alpha|^2. If they are, `degenerate` is set and, of the points with minimal
+    acceleration, the one nearest to the origin is returned.
 
     Source: Bruyninckx 2010, section 4.10.1 (B-083).
 
@@ -222,7 +222,7 @@ def second_order_axis(V: npt.ArrayLike, A: npt.ArrayLike) -> SecondOrderAxis:
     L, L_dot = np.concatenate([e, m], axis=-1), np.concatenate([e_dot, m_dot], axis=-1)
     twist = screws.motor_product(L, L_dot) / divisor
     direction = np.where(degenerate, 0.0, twist[..., :3])
-    # The point of the first axis nearest to the second one: e × m, and on along e.
+    # The point of the first axis nearest to the second one: e × m plus a multiple of e.
     second = np.cross(direction, twist[..., 3:])  # a point of the second axis
     first = np.cross(e, m)
     center = np.where(degenerate, 0.0, first + _dot(second - first, e) * e)
@@ -243,7 +243,7 @@ def inertial_forces(
     alpha: npt.ArrayLike = (0.0, 0.0, 0.0),
     a_origin: npt.ArrayLike = (0.0, 0.0, 0.0),
 ) -> InertialForces:
-    """Return the inertial forces (...,3), N, on a point mass seen in a moving frame.
+    """Return the inertial forces (...,3), N, on a point mass in a moving frame.
 
     mass (...), kg, at r (...,3), m, with velocity r_dot in that frame; the frame has angular
     velocity omega, angular acceleration alpha and acceleration a_origin of its origin, relative to

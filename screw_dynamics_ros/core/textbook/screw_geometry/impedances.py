@@ -11,10 +11,10 @@ damping D      twist -> wrench                               accommodation  diss
 inertia M      twist -> momentum, acceleration -> wrench     mobility       kinetic energy
 =============  ============================================  =============  ====================
 
-Twists (omega, v) and wrenches (moment, force) with the angular part first, so that no factor Delta
-is needed. Their entries have different units: a norm of a twist or a wrench, a determinant or a
-singular value of a Jacobian means something only with a weight, an impedance for twists and an
-admittance for wrenches, that makes them one unit. There is no default weight here.
+Twists (omega, v) and wrenches (moment, force) have the angular part first, so that no factor Delta
+is needed. Their entries have different units: the norm of a twist or wrench, and the determinant or
+singular values of a Jacobian, are meaningful only with a weight, an impedance for twists or an
+admittance for wrenches. There is no default weight.
 
 Leading axes are stacks; NaN in gives NaN out.
 
@@ -29,7 +29,7 @@ from screw_dynamics_ros.core.lie import se3
 from screw_dynamics_ros.core.lie._arrays import as_float_stack, as_stack
 from screw_dynamics_ros.core.types import Array
 
-# Asymmetry of a weight, relative to its largest entry, that counts as rounding.
+# Asymmetry of a weight, relative to its largest entry, that is attributed to rounding.
 SYMMETRY_TOLERANCE = 1e-9
 
 
@@ -37,7 +37,7 @@ def transform_impedance(C: npt.ArrayLike, K: npt.ArrayLike) -> Array:
     """Return an impedance (...,6,6) of frame 2 in frame 1: Ad_C^-T K Ad_C^-1.
 
     C (...,4,4) is the pose of frame 2 in frame 1. For stiffness, damping, inertia and weights of
-    twists: t^T K t stays. Accepts object arrays.
+    twists: t^T K t is invariant. Accepts object arrays.
 
     Source: Bruyninckx 2010 (4.79), (4.90) (B-105, B-095).
 
@@ -55,7 +55,7 @@ def transform_admittance(C: npt.ArrayLike, A: npt.ArrayLike) -> Array:
     """Return an admittance (...,6,6) of frame 2 in frame 1: Ad_C A Ad_C^T.
 
     C (...,4,4) is the pose of frame 2 in frame 1. For compliance, accommodation, mobility and
-    weights of wrenches: W^T A W stays. Accepts object arrays.
+    weights of wrenches: W^T A W is invariant. Accepts object arrays.
 
     Source: Bruyninckx 2010, section 4.13.1 (B-106).
 
@@ -95,6 +95,6 @@ def weighted_norm(X: npt.ArrayLike, weight: npt.ArrayLike) -> Array:
         if smallest <= 0.0:
             raise ArgumentError(
                 f'impedances.weighted_norm: weight has the eigenvalue {smallest:.6g}; it must be '
-                'positive definite, or some motions would have no size'
+                'positive definite, otherwise some motions would have zero norm'
             )
     return np.asarray(np.sqrt((X[..., None, :] @ W @ X[..., None])[..., 0, 0]))[()]

@@ -1,10 +1,10 @@
 # Copyright 2026 The screw_dynamics_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Directed lines: joint axes, edges, their distances, and four ways of writing them down.
+"""Directed lines, such as joint axes: four representations, and distances.
 
 A `Line` is a unit direction e and the point p0 nearest to the origin: the two-vector coordinates in
-their canonical form. From it and to it go
+canonical form. It can be converted to and from
 
 * Plücker coordinates (d, m), m = p × d, homogeneous: for unit d a screw of pitch 0, so that
   everything in `screws` applies;
@@ -13,11 +13,11 @@ their canonical form. From it and to it go
 * Hayati-Roberts coordinates, four numbers relative to the XY plane, singular for lines parallel
   to it.
 
-No four numbers describe all lines without a jump somewhere: `patch` says which of the two to use.
-Leading axes are stacks; NaN in gives NaN out.
+No four numbers describe all lines continuously: `patch` selects one of the two. Leading axes are
+stacks; NaN in gives NaN out.
 
 Source: Bruyninckx 2010, section 2.5, with the errata of doc/spec/bruyninckx_errata.md; the
-conversions, which the book leaves open, are derived (B-019 to B-021).
+conversions, which the book does not give, are derived (B-019 to B-021).
 """
 
 from typing import NamedTuple
@@ -36,10 +36,10 @@ PARALLEL_TOLERANCE = 1e-8
 # Sine of the angle to its singular set below which a minimal representation is flagged.
 SINGULARITY_MARGIN = 1e-6
 
-# Sine of that angle at which `patch` changes over: far from both singular sets, with hysteresis.
+# Sine of that angle at which `patch` switches: far from both singular sets, with hysteresis.
 CHANGE_OVER = 0.1
 
-# Pitch (m, or relative to the distance from the origin) up to which a screw passes for a line.
+# Pitch (m, or relative to the distance from the origin) up to which a screw is accepted as a line.
 LINE_TOLERANCE = 1e-6
 
 
@@ -54,12 +54,13 @@ class DenavitHartenberg(NamedTuple):
     """Denavit-Hartenberg coordinates (...) of a line, relative to the Z axis.
 
     The common normal starts on the Z axis at `height` (m), points in the direction `azimuth` (rad,
-    from X about Z), and meets the line after `distance` (m, not negative); `twist` (rad) about it
-    turns Z into the direction of the line. The same four numbers place a frame whose Z axis is the
-    line and whose X axis is the common normal. `singular`: the line is parallel to Z to 1e-6.
+    from X about Z), and intersects the line after `distance` (m, not negative); a rotation by
+    `twist` (rad) about it maps Z to the direction of the line. The same four numbers define a frame
+    whose Z axis is the line and whose X axis is the common normal. `singular`: the line is parallel
+    to Z within 1e-6.
 
-    Of the book's letters these are d, h, alpha, theta; elsewhere alpha is called theta, h is d, d
-    is a and theta is alpha.
+    In the book these are d, h, alpha, theta; elsewhere alpha is called theta, h is d, d is a and
+    theta is alpha.
     """
 
     distance: Array
@@ -72,9 +73,9 @@ class DenavitHartenberg(NamedTuple):
 class HayatiRoberts(NamedTuple):
     """Hayati-Roberts coordinates (...) of a line, relative to the XY plane.
 
-    `e_x`, `e_y` are components of the unit direction, `l_x`, `l_y` (m) where the line meets the XY
-    plane; `sign` is that of the third component of the direction, which the book leaves out.
-    `singular`: the line is parallel to the plane to 1e-6.
+    `e_x`, `e_y` are components of the unit direction, `l_x`, `l_y` (m) the intersection with the XY
+    plane; `sign` is that of the third component of the direction, which the book omits. `singular`:
+    the line is parallel to the plane within 1e-6.
     """
 
     e_x: Array
@@ -86,11 +87,11 @@ class HayatiRoberts(NamedTuple):
 
 
 class CommonNormal(NamedTuple):
-    """The line normal to two lines that meets both.
+    """The line normal to two lines that intersects both.
 
-    Its direction is that of e1 × e2; `foot1`, `foot2` (..., 3), m, are the points where it meets
-    the lines, `distance` (...), m, lies between them, `angle` (...), in [0, pi] rad, is that
-    between the directions. If the lines are `parallel` there are many: this one goes through the
+    Its direction is that of e1 × e2; `foot1`, `foot2` (..., 3), m, are its intersections with the
+    lines, `distance` (...), m, is the distance between them, `angle` (...), in [0, pi] rad, that
+    between the directions. It is not unique if the lines are `parallel`: then it passes through the
     point of the first line nearest to the origin, towards the second line.
     """
 
@@ -106,7 +107,7 @@ class CommonNormal(NamedTuple):
 
 
 def through(point: npt.ArrayLike, direction: npt.ArrayLike) -> Line:
-    """Return the line through a point (...,3), m, with a direction (...,3) of any length but zero.
+    """Return the line through a point (...,3), m, with a non-zero direction (...,3).
 
     Source: Bruyninckx 2010 (2.6) (B-015).
 
@@ -131,14 +132,14 @@ def join(p: npt.ArrayLike, q: npt.ArrayLike) -> Line:
     p = as_float_stack('lines.join', 'p', p, 3)
     q = as_float_stack('lines.join', 'q', q, 3)
     if (p == q).all(axis=-1).any():
-        raise ArgumentError('lines.join: p and q are the same point; two points make a line')
+        raise ArgumentError('lines.join: p and q are the same point; a line needs two points')
     return through(p, q - p)
 
 
 def meet(
     point1: npt.ArrayLike, normal1: npt.ArrayLike, point2: npt.ArrayLike, normal2: npt.ArrayLike
 ) -> Line:
-    """Return the line in which two planes meet, in the direction normal1 × normal2.
+    """Return the intersection of two planes, in the direction normal1 × normal2.
 
     A plane is a point in it (...,3), m, and its normal (...,3). Raises ArgumentError if the planes
     are parallel.
@@ -156,18 +157,17 @@ def meet(
     square = np.sum(d * d, axis=-1, keepdims=True)
     if (square < PARALLEL_TOLERANCE**2).any():
         raise ArgumentError(
-            'lines.meet: the planes are parallel; planes that meet have normals '
-            'of different directions'
+            'lines.meet: the planes are parallel; their normals must have different directions'
         )
     height1, height2 = (np.sum(p * n, axis=-1, keepdims=True) for p, n in ((p1, n1), (p2, n2)))
     return through(np.cross(height1 * n2 - height2 * n1, d) / square, d)
 
 
 def transform(C: npt.ArrayLike, line: Line) -> Line:
-    """Return a line of frame 2 in frame 1, C (...,4,4) being the pose of frame 2 in frame 1.
+    """Return a line of frame 2 in frame 1; C (...,4,4) is the pose of frame 2 in frame 1.
 
-    The same as `screws.transform_twist` of its Plücker coordinates. Raises ArgumentError if C is
-    not a rigid motion.
+    Equal to `screws.transform_twist` of its Plücker coordinates. Raises ArgumentError if C is not a
+    rigid motion.
 
     Source: Bruyninckx 2010 (2.25) (B-030).
 
@@ -196,10 +196,10 @@ def to_plucker(line: Line) -> Array:
 
 
 def from_plucker(L: npt.ArrayLike) -> Line:
-    """Return the line with Plücker coordinates L = (d, m) (...,6), times any number but zero.
+    """Return the line with Plücker coordinates L = (d, m) (...,6), up to a non-zero factor.
 
-    The point is d × m / d . d. Raises ArgumentError for d = 0, and for d . m != 0: a screw whose
-    pitch is not zero, of which `screws.screw_axis` gives the axis.
+    The point is d × m / d . d. Raises ArgumentError for d = 0, and for d . m != 0: a screw with
+    non-zero pitch, whose axis `screws.screw_axis` returns.
 
     Source: Bruyninckx 2010 (2.7), (2.9) (B-017).
 
@@ -225,9 +225,9 @@ def from_plucker(L: npt.ArrayLike) -> Line:
 def to_denavit_hartenberg(line: Line) -> DenavitHartenberg:
     """Return the Denavit-Hartenberg coordinates of a line; angles in (-pi, pi].
 
-    Where the line meets the Z axis (distance 0) the normal Z × e is taken. Lines parallel to the Z
-    axis are flagged and get the common normal in the XY plane (height 0), lines on it the X axis:
-    those four numbers are right too, but lines close by have quite different ones.
+    If the line intersects the Z axis (distance 0), the normal is Z × e. Lines parallel to the Z
+    axis are flagged; their common normal is in the XY plane (height 0), or the X axis for the Z
+    axis itself. These four numbers are valid, but those of nearby lines differ strongly.
 
     Source: Bruyninckx 2010, sections 2.5.3 and 2.5.4 (B-019, B-022).
 
@@ -259,7 +259,7 @@ def from_denavit_hartenberg(
     """Return the line with Denavit-Hartenberg coordinates (...), m, m, rad, rad.
 
     The direction is (sin a sin t, -cos a sin t, cos t), the foot of the normal (d cos a, d sin a,
-    h), for azimuth a and twist t. Any real numbers will do.
+    h), for azimuth a and twist t. All real numbers are valid.
 
     Source: Bruyninckx 2010 (5.5); its section 2.5.3 has the opposite sense of the twist (B-019).
 
@@ -283,7 +283,8 @@ def from_denavit_hartenberg(
 def to_hayati_roberts(line: Line) -> HayatiRoberts:
     """Return the Hayati-Roberts coordinates of a line.
 
-    Lines parallel to the XY plane are flagged: they have none, and l_x = l_y = 0 mean nothing.
+    Lines parallel to the XY plane are flagged: they have no such coordinates, and l_x = l_y = 0 are
+    placeholders.
 
     Source: Bruyninckx 2010, sections 2.5.3 and 2.5.4 (B-020, B-022).
 
@@ -316,8 +317,8 @@ def from_hayati_roberts(
 ) -> Line:
     """Return the line with Hayati-Roberts coordinates (...), 1, 1, m, m.
 
-    It goes through (l_x, l_y, 0) with e_z = sign * sqrt(1 - e_x^2 - e_y^2). Raises ArgumentError if
-    e_x, e_y are no components of a unit vector.
+    It passes through (l_x, l_y, 0) with e_z = sign * sqrt(1 - e_x^2 - e_y^2). Raises ArgumentError
+    if e_x, e_y are not components of a unit vector.
 
     Source: Bruyninckx 2010, section 2.5.4 (B-020).
 
@@ -342,11 +343,11 @@ def from_hayati_roberts(
 
 
 def patch(line: Line, current: str | None = None) -> str:
-    """Return which minimal representation to use for one line: the name of one of the two.
+    """Return the name of the minimal representation to use for one line.
 
     'denavit_hartenberg' or 'hayati_roberts'. Without `current`, the one whose singular set is
-    farther. With it, `current` until its singular set is nearer than 0.1 rad, so that a line that
-    moves does not flicker between the two.
+    farther away. Otherwise `current`, unless its singular set is closer than 0.1 rad: this
+    hysteresis prevents frequent switching for a moving line.
 
     Source: Bruyninckx 2010, sections 2.5.3 and 2.5.4 (B-022).
 
@@ -388,7 +389,7 @@ def common_normal(line1: Line, line2: Line) -> CommonNormal:
     foot1 = p1 + np.where(parallel, 0.0, along1) * e1
     foot2 = p2 + np.where(parallel, -_dot(between, e2), along2) * e2
     across = foot2 - foot1
-    # Along the normal, where there is one: the feet of lines that nearly meet differ by round-off.
+    # Along the normal if it is unique: the feet of nearly intersecting lines differ by round-off.
     distance = np.where(
         parallel, np.linalg.norm(across, axis=-1, keepdims=True), np.abs(_dot(between, n))
     )
@@ -419,10 +420,10 @@ def distance(line1: Line, line2: Line) -> Array:
 
 
 def intersect(line1: Line, line2: Line, tolerance: float = 1e-9) -> Array:
-    """Return whether two lines (...) that are not parallel come within `tolerance` (m).
+    """Return whether two non-parallel lines (...) intersect within `tolerance` (m).
 
-    Where they do, the feet of their `common_normal` are the point. Lines can be reciprocal, d1 . m2
-    + d2 . m1 = 0, without meeting: parallel ones are.
+    If they do, the feet of their `common_normal` are the intersection. Lines can be reciprocal,
+    d1 . m2 + d2 . m1 = 0, without intersecting, if they are parallel.
 
     Source: Bruyninckx 2010 (2.10) (B-018).
 
@@ -461,7 +462,7 @@ def point_distance(line: Line, p: npt.ArrayLike) -> Array:
 
 
 def _parts(function: str, name: str, line: Line) -> tuple[Array, Array]:
-    """Return direction and point, checked: a `Line` can also be put together by hand."""
+    """Return the checked direction and point, because users can construct a `Line` directly."""
     try:
         direction, point = line
     except (TypeError, ValueError) as error:
@@ -485,7 +486,7 @@ def _dot(x: Array, y: Array) -> Array:
 
 
 def _some_normal(e: Array) -> Array:
-    """Return a unit vector normal to the unit vector e: across its smallest component."""
+    """Return a unit vector normal to the unit vector e, from its smallest component."""
     axis = np.eye(3)[np.argmin(np.abs(e), axis=-1)]
     normal = np.cross(e, axis)
     return normal / np.linalg.norm(normal, axis=-1, keepdims=True)

@@ -213,7 +213,7 @@ def test_refusals():
     with pytest.raises(UnknownNameError, match="'leg_9'"):
         fuse(robot, q, sensors_of('leg_9'), angles)
     hexa = made('hexa')
-    with pytest.raises(ArgumentError, match='turns its universal joint'):
+    with pytest.raises(ArgumentError, match='moves its universal joint'):
         fuse(hexa, hexa.inverse_position(hexa.home), sensors, angles)
     with pytest.raises(ArgumentError, match='several rods'):
         fuse(made('delta'), np.zeros(3), [], [])

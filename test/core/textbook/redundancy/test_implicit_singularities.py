@@ -138,7 +138,7 @@ def test_passive_motions_are_a_matter_of_their_own():
     found = classify_singularity(f_X, f_q, np.hstack([f_p, np.zeros((2, 1))]))
     assert found.kind == 'regular'
     np.testing.assert_allclose(np.abs(found.passive_motions), [[0.0], [1.0]], atol=1e-12)
-    assert found.message == 'passive joints move in 1 ways by themselves'
+    assert found.message == 'passive joints alone can move in 1 ways'
 
 
 def test_dependent_equations_do_not_matter():
