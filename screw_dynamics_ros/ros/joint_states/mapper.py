@@ -215,7 +215,7 @@ class JointStateMapper:
         )  # all numbers are finite
 
     def _take(self, names: NameMap, message: JointStateMessage) -> bool:
-        """Make a state of a regular message; return whether torques in use are finite numbers."""
+        """Set the state from a regular message; return whether torques in use are finite."""
         numbers, whole = message.numbers, names.whole
         assert whole is not None
         if self._effort.fault:
