@@ -1,18 +1,15 @@
 # Copyright 2026 The screw_dynamics_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-r"""Weighted least squares of base parameters and gains of efforts, with honest intervals.
+r"""Weighted least squares of base parameters and gains of efforts, with their intervals.
 
-Each joint i reports u_i = k_i (W_i x + known_i) + noise. Its rows are reduced by a QR factorization
+Each joint i reports u_i = k_i (W_i x + known_i) + error. Its rows are reduced by a QR factorization
 once; then iterations cost nothing. Joints are weighted by the variance of their residuals, which is
-found with the rest (iteratively reweighted least squares). Residuals are correlated in time, by the
-filter and because models are wrong; N samples are worth N / tau only, with the integrated
-autocorrelation time
-
-    tau = 1 + 2 sum_k rho_k,
-
-so variances are multiplied by it. Directions that data tell less than what is likely anyway are
-left at their nominal values, and count in the intervals with that likely size.
+found with the rest (iteratively reweighted least squares), times the integrated autocorrelation
+time tau = 1 + 2 sum_k rho_k, as N correlated samples are worth N / tau only. Covariances do not
+rely on these weights: they are those of the `jackknife` over classes of states and blocks of time,
+because residuals are mostly errors of the model. Directions that data tell less than what is likely
+anyway are left at their nominal values, and count in the intervals with that likely size.
 
 Source: Gautier and Khalil 1990, *Direct calculation of minimum set of inertial parameters*, IEEE
 T-RA 6(3); Gautier 1997 (weights by joint); Sokal 1997, *Monte Carlo methods in statistical
@@ -30,6 +27,11 @@ from numpy.typing import NDArray
 from screw_dynamics_ros.core.errors import ArgumentError
 from screw_dynamics_ros.core.measurement.identification.dynamics.effort_equations import (
     EffortEquations,
+)
+from screw_dynamics_ros.core.measurement.identification.jackknife import (
+    jackknife,
+    state_classes,
+    time_blocks,
 )
 from screw_dynamics_ros.core.measurement.identification.least_squares import Fit
 from screw_dynamics_ros.core.measurement.identification.outliers import huber_weights
@@ -71,6 +73,8 @@ class EffortFit:
         Joints whose gain is estimated.
     covariance : (p + f, p + f) array
         Of x and the free gains.
+    freedom : (p + f,) array
+        Degrees of freedom of their variances.
     identified : (p + f,) array of bool
         Whether the data determine them: the deviation is well below the likely size, and they do
         not depend on a gain that is not determined.
@@ -91,6 +95,7 @@ class EffortFit:
     gains: Array
     free: tuple[int, ...]
     covariance: Array
+    freedom: Array
     identified: NDArray[np.bool_]
     combinations: tuple[dict[str, float], ...]
     noise: Array
@@ -186,8 +191,8 @@ def fit_efforts(
             before = noise.copy()
             for i in problem.joints:
                 e = problem.residual(i, x, gains[i])
-                freedom = max(problem.count - share, 1.0)
-                noise[i] = max(np.sqrt(float(e @ e) / freedom), least[i])
+                spare = max(problem.count - share, 1.0)
+                noise[i] = max(np.sqrt(float(e @ e) / spare), least[i])
             change = np.nanmax(np.abs(noise / before - 1.0))
             if np.abs(step).max(initial=0.0) < TOLERANCE and change < TOLERANCE:
                 break
@@ -203,7 +208,8 @@ def fit_efforts(
     fit = Fit(J, RANK_TOLERANCE, largest_deviation=1.0)
     scale = np.concatenate([likely, gains[list(free)]])
     null = fit.V_T[fit.rank :]
-    covariance = fit.covariance + null.T @ null
+    covariance, freedom = _covariance(problem, given, x, gains, free, likely, spread, weights, fit)
+    covariance = covariance + null.T @ null
     identified = np.sqrt(np.diag(covariance)) < 0.3
     identified[len(x) :] &= np.sqrt(np.diag(covariance)[len(x) :]) < MAX_GAIN_DEVIATION
     labels = [*names, *(f'gain {i}' for i in free)]
@@ -223,6 +229,7 @@ def fit_efforts(
         gains,
         tuple(free),
         scale[:, None] * covariance * scale,
+        freedom,
         identified,
         combinations,
         noise,
@@ -263,6 +270,40 @@ def _linearized(
     stacked = np.column_stack([np.concatenate(rows), np.concatenate(residuals)])
     T = np.asarray(np.linalg.qr(stacked, mode='r'))
     return T[:, :-1], T[:, -1]
+
+
+def _covariance(
+    problem: _EffortProblem,
+    given: EffortEquations,
+    x: Array,
+    gains: Array,
+    free: Sequence[int],
+    likely: Array,
+    spread: Array,
+    weights: Array,
+    fit: Fit,
+) -> tuple[Array, Array]:
+    """Return the covariance of the steps of `_linearized`, and its degrees of freedom."""
+    joints = problem.joints
+    load = given.rigid[:, joints]
+    classes = state_classes(given.v[:, joints], given.a[:, joints], load)
+    blocks = time_blocks(given.t, given.part)
+    root = np.sqrt(weights)
+    U, r = [], []
+    for i in joints:
+        torque = given.W[:, i] @ x + given.known[:, i]
+        rows = gains[i] * (given.W[:, i] * likely) @ fit.factor[: len(x)]
+        if i in free:
+            rows += np.outer(gains[i] * torque, fit.factor[len(x) + list(free).index(i)])
+        U.append(root[:, None] * rows / spread[i])
+        r.append(root * (given.effort[:, i] - gains[i] * torque) / spread[i])
+    return jackknife(
+        np.concatenate(U),
+        np.concatenate(r),
+        [classes.T.ravel(), np.tile(blocks, len(joints))],
+        fit.factor,
+        fit.factor.T @ fit.factor,
+    )
 
 
 def autocorrelation_times(e: Array, part: NDArray[np.int64]) -> Array:

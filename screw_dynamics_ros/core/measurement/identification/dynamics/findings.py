@@ -16,7 +16,10 @@ from screw_dynamics_ros.core.measurement.identification.dynamics.effort_equation
     EffortEquations,
 )
 from screw_dynamics_ros.core.measurement.identification.dynamics.effort_fit import EffortFit
-from screw_dynamics_ros.core.measurement.identification.dynamics.result import Torques
+from screw_dynamics_ros.core.measurement.identification.dynamics.result import (
+    Torques,
+    quantiles,
+)
 from screw_dynamics_ros.core.measurement.identification.dynamics.unknowns import Unknowns
 from screw_dynamics_ros.core.tree.multibody_tree import GROUND
 from screw_dynamics_ros.core.types import Array
@@ -26,9 +29,6 @@ AT_LEVEL = 3.0
 
 #: R2 of held-out efforts below which a joint is not explained.
 MIN_R2 = 0.8
-
-#: Standard deviations by which a payload differs from none.
-PAYLOAD_SIGMAS = 2.0
 
 #: A lag between positions and efforts that is reported, at least [s], ...
 MIN_LAG_S = 5e-3
@@ -119,13 +119,15 @@ def _effort_findings(checks: tuple[EffortCheck, ...], fit: EffortFit) -> Iterato
             )
         if i in fit.free:
             k = fit.free.index(i)
-            scale, error = 1.0 / fit.gains[i], deviations[k] / fit.gains[i] ** 2
+            scale = 1.0 / fit.gains[i]
+            half = float(quantiles(0.95, fit.freedom)[len(fit.x) + k])
+            error = half * deviations[k] / fit.gains[i] ** 2
             identified = bool(fit.identified[len(fit.x) + k])
             yield Finding(
                 'warning',
                 subject,
                 'efforts are no torques (currents, or a gear ratio is missing): '
-                f'{abs(scale):.4g} +- {2 * error:.2g} N m or N per unit'
+                f'{abs(scale):.4g} +- {error:.2g} N m or N per unit'
                 if identified
                 else 'the scale of its efforts cannot be separated from the inertia that it moves',
                 f'effort_scale {scale:.4g}'
@@ -205,12 +207,12 @@ def payload_findings(names: Sequence[str], fit: EffortFit) -> tuple[Finding, ...
     """
     own = [k for k, name in enumerate(names) if name.startswith('payload/')]
     mass = [k for k in own if names[k] == 'payload/m']
-    deviations = np.sqrt(np.diag(fit.covariance))
-    if any(
-        fit.identified[k] and abs(fit.x[k]) > PAYLOAD_SIGMAS * deviations[k] for k in mass or own
-    ) and all(fit.x[k] > 0.0 for k in mass):
+    half = quantiles(0.95, fit.freedom) * np.sqrt(np.diag(fit.covariance))
+    if any(fit.identified[k] and abs(fit.x[k]) > half[k] for k in mass or own) and all(
+        fit.x[k] > 0.0 for k in mass
+    ):
         return ()
-    size = ''.join(f': {fit.x[k]:.3g} +- {2 * deviations[k]:.2g} kg' for k in mass)
+    size = ''.join(f': {fit.x[k]:.3g} +- {half[k]:.2g} kg' for k in mass)
     finding = Finding(
         'warning',
         'payload',

@@ -164,8 +164,9 @@ def _result(
     drives = {joint: identified_drive(unknowns, joint, values) for joint in joints}
     payload, load, description = identified_bodies(unknowns, theta, drives)
     offsets = np.array([values.get(f'{joint}/offset', 0.0) for joint in joints])
-    gain_deviation = np.zeros(len(joints))
+    gain_deviation, gain_freedom = np.zeros(len(joints)), np.ones(len(joints))
     gain_deviation[list(fit.free)] = np.sqrt(np.diag(fit.covariance))[len(fit.x) :]
+    gain_freedom[list(fit.free)] = fit.freedom[len(fit.x) :]
     identified = every.W @ (grouping @ theta) + every.known + offsets
     offsets[~scaled] = np.nan
     scale = np.where(scaled, 1.0 / fit.gains, np.nan)
@@ -179,7 +180,6 @@ def _result(
         np.where(np.isnan(reported), np.nan, every.nominal),
         reported,
     )
-    samples = len(problem.fitted.t) / fit.correlation
     missing = payload_findings(problem.names, fit) if payload is not None else ()
     return DynamicIdentification(
         description=description,
@@ -190,6 +190,7 @@ def _result(
         effort_scale=scale,
         effort_offset=offsets,
         scale_deviation=np.where(scaled, gain_deviation / fit.gains**2, np.inf),
+        scale_freedom=gain_freedom,
         parameters=problem.names,
         groups=tuple(
             {unknowns.names[k]: float(row[k]) for k in np.flatnonzero(row)} for row in grouping
@@ -201,7 +202,7 @@ def _result(
         identified=fit.identified[: len(fit.x)],
         physical=grouping @ theta,
         held=fit.combinations,
-        degrees_of_freedom=float(np.nansum(samples)) - len(fit.x) - len(fit.free),
+        degrees_of_freedom=fit.freedom[: len(fit.x)],
         checks=problem.checks,
         findings=(
             *faults,

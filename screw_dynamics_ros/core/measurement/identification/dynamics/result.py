@@ -67,6 +67,8 @@ class DynamicIdentification:
     scale_deviation : (n,) array
         Standard deviation of the scale; 0 where it was not estimated, infinite where it is not
         determined.
+    scale_freedom : (n,) array
+        Degrees of freedom of its variance.
     parameters : tuple of p str
         Base parameters: 'link/mx', which stands for `groups[...]`, 'joint/damping' and so on.
     groups : tuple of dict
@@ -81,8 +83,8 @@ class DynamicIdentification:
         Values of the identified description and drives: of bodies that can exist.
     held : tuple of dict
         What this motion does not tell: changes {parameter: relative to what is likely}.
-    degrees_of_freedom : float
-        Independent equations less parameters.
+    degrees_of_freedom : (p,) array
+        Of the variances `deviations`**2: effective numbers of clusters less one (`jackknife`).
     checks : tuple of EffortCheck
         Efforts of each joint against the nominal model.
     findings : tuple of Finding
@@ -106,6 +108,7 @@ class DynamicIdentification:
     effort_scale: Array
     effort_offset: Array
     scale_deviation: Array
+    scale_freedom: Array
     parameters: tuple[str, ...]
     groups: tuple[dict[str, float], ...]
     units: tuple[str, ...]
@@ -115,7 +118,7 @@ class DynamicIdentification:
     identified: NDArray[np.bool_]
     physical: Array
     held: tuple[dict[str, float], ...]
-    degrees_of_freedom: float
+    degrees_of_freedom: Array
     checks: tuple[EffortCheck, ...]
     findings: tuple[Finding, ...]
     torques: Torques
@@ -130,7 +133,7 @@ class DynamicIdentification:
 
         Those of parameters that are not `identified` hold as far as nominal values are likely.
         """
-        half = self.deviations * self.quantile(probability)
+        half = self.deviations * quantiles(probability, self.degrees_of_freedom)
         return np.stack([self.values - half, self.values + half], axis=1)
 
     def scale_intervals(self, probability: float = 0.95) -> Array:
@@ -138,17 +141,10 @@ class DynamicIdentification:
 
         They are those of its reciprocal, the gain, in which the fit is nearly linear.
         """
-        share = self.scale_deviation / np.abs(self.effort_scale) * self.quantile(probability)
+        share = self.scale_deviation / np.abs(self.effort_scale)
+        share = share * quantiles(probability, self.scale_freedom)
         ends = self.effort_scale / np.stack([1.0 + share, np.maximum(1.0 - share, 0.0)])
         return np.sort(ends.T, axis=1)
-
-    def quantile(self, probability: float) -> float:
-        """Return how many standard deviations a two-sided interval has on each side."""
-        if not 0.0 < probability < 1.0:
-            raise ArgumentError(f'probability = {probability} must be between 0 and 1')
-        from scipy.stats import t
-
-        return float(t.ppf(0.5 + probability / 2, max(self.degrees_of_freedom, 1.0)))
 
     def errors(self, held_out: bool = True) -> tuple[Array, Array, Array]:
         """Return root mean squares (n,): torque, error of the identified and the nominal model.
@@ -163,6 +159,19 @@ class DynamicIdentification:
             _rms(measured - self.torques.identified[rows]),
             _rms(self.torques.reported[rows] - self.torques.nominal[rows]),
         )
+
+
+def quantiles(probability: float, freedom: Array) -> Array:
+    """Return how many standard deviations two-sided intervals have on each side (Student's t).
+
+    >>> quantiles(0.95, np.array([5.0, 1e6])).round(2)
+    array([2.57, 1.96])
+    """
+    if not 0.0 < probability < 1.0:
+        raise ArgumentError(f'probability = {probability} must be between 0 and 1')
+    from scipy.stats import t
+
+    return np.asarray(t.ppf(0.5 + probability / 2, freedom))
 
 
 def _rms(x: Array) -> Array:

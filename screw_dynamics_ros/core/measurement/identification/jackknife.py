@@ -1,0 +1,140 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
+r"""Variances of estimates whose errors are those of the model: jackknife over clusters.
+
+Friction that depends on load, the Stribeck curve and presliding are not noise: the error of a model
+is nearly a function of the state of the joint. It is the same each time when a joint brakes under
+load at low speed, in all repetitions of a motion, so that longer recordings do not average it out,
+and variances that assume independent errors, correlated in time or not, are too small by factors.
+What differs between such *classes of states* shows how large it is: equations of one joint in one
+class are one cluster, whose errors may be correlated in any way and have any size; errors of
+different clusters are taken for independent. Classes of a joint are those of speed (above or below
+its median), power (accelerating or braking) and load (torque above or below its median).
+
+Errors of sensors and of the motion of the arm are correlated in time and between joints, over
+blocks of time instead; these are a second set of clusters. Of the two variances the larger one
+counts.
+
+A cluster g of equations A_g z = b_g with residuals r_g, left out, changes the estimate by
+
+    d_g = (A^T A - A_g^T A_g)^-1 A_g^T r_g
+
+so that no fit has to be repeated, and the variance of an estimate is (G - 1) / G sum_g d_g^2
+(CV3, the jackknife): of all cluster-robust variances the one that is rather too large than too
+small with few clusters. Its degrees of freedom are the effective number of clusters less one,
+
+    (sum_g s_g)^2 / sum_g s_g^2 - 1,
+
+with the expected d_g^2 = s_g of independent errors.
+
+Sources: Cameron, Gelbach and Miller 2011, *Robust inference with multiway clustering*, JBES 29(2);
+Cameron and Miller 2015, *A practitioner's guide to cluster-robust inference*, JHR 50(2);
+MacKinnon, Nielsen and Webb 2023, *Fast and reliable jackknife and bootstrap methods for
+cluster-robust inference*, J. Applied Econometrics 38(5) (CV3); Bell and McCaffrey 2002, *Bias
+reduction in standard errors for linear regression with multi-stage samples*, and Carter, Schnepel
+and Steigerwald 2017, *Asymptotic behavior of a t-test robust to cluster heterogeneity*, REStat
+99(4) (effective number of clusters).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from screw_dynamics_ros.core.types import Array
+
+#: Duration of blocks of time [s].
+BLOCK_S = 1.0
+
+#: Added to 1 - leverage: a cluster that alone determines something cannot be left out.
+MIN_REMAINDER = 1e-9
+
+
+def state_classes(v: Array, a: Array, load: Array) -> NDArray[np.int64]:
+    """Return a number for each joint and class of its states, (M, n).
+
+    Parameters
+    ----------
+    v, a, load : (M, n) arrays
+        Velocities, accelerations, and the torques that joints transmit.
+
+    Examples
+    --------
+    >>> v, a = np.array([[1.0], [3.0], [-1.0], [-3.0]]), np.array([[1.0], [1.0], [1.0], [-1.0]])
+    >>> state_classes(v, a, np.zeros((4, 1))).ravel()  # braking is the third one
+    array([2, 3, 0, 3])
+    """
+    fast = np.abs(v) > np.median(np.abs(v), axis=0)
+    loaded = load > np.median(load, axis=0)
+    return fast + 2 * (v * a > 0.0) + 4 * loaded + 8 * np.arange(v.shape[1])
+
+
+def time_blocks(t: Array, part: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return the number of the block of time of each instant (M,) of parts of recordings.
+
+    >>> time_blocks(np.array([0.1, 0.6, 1.3, 0.2]), np.array([0, 0, 0, 1]))
+    array([0, 0, 1, 2])
+    """
+    pairs = np.stack([part, np.floor(t / BLOCK_S).astype(np.int64)])
+    return np.unique(pairs, axis=1, return_inverse=True)[1].reshape(-1)
+
+
+def jackknife(
+    U: Array,
+    r: Array,
+    clusterings: Sequence[NDArray[np.int64]],
+    factor: Array,
+    prior: Array | None = None,
+) -> tuple[Array, Array]:
+    """Return the covariance (k, k) of x, and degrees of freedom (k,) of its variances.
+
+    Parameters
+    ----------
+    U : (m, rank) array
+        Equations in coordinates in which U^T U = 1, with all there are.
+    r : (m,) array
+        Residuals, weighted as the equations are.
+    clusterings : sequence of (m,) arrays of int
+        The cluster of each equation, of each set of clusters.
+    factor : (k, rank) array
+        x = factor U^T b.
+    prior : (rank, rank) array, optional
+        Information about these coordinates that no cluster contains.
+
+    Examples
+    --------
+    The mean of four clusters, each of which has one error only:
+
+    >>> cluster = np.repeat(np.arange(4), 25)
+    >>> r = np.array([1.0, -1.0, 2.0, -2.0])[cluster]
+    >>> covariance, freedom = jackknife(np.full((100, 1), 0.1), r, [cluster], np.array([[0.1]]))
+    >>> round(covariance[0, 0], 6), round(freedom[0], 6)  # 10 / (4 * 3)
+    (0.833333, 3.0)
+    """
+    size = U.shape[1]
+    whole = (1.0 + MIN_REMAINDER) * np.eye(size) + (0.0 if prior is None else prior)
+    total = np.zeros((len(factor), len(factor)))
+    variances, freedoms = np.zeros((2, len(factor)))
+    for cluster in clusterings:
+        changes, shares = [], []
+        order = np.argsort(cluster, kind='stable')
+        ends = np.flatnonzero(np.diff(cluster[order])) + 1
+        for rows in np.split(order, ends):
+            A = U[rows]
+            own = A.T @ A
+            without = np.linalg.solve(whole - own, np.column_stack([A.T @ r[rows], own]))
+            changes.append(factor @ without[:, 0])
+            shares.append(np.einsum('ij,ij->i', factor @ without[:, 1:], factor))
+        d, s = np.array(changes), np.maximum(shares, 0.0)
+        count = len(d)
+        covariance = (count - 1) / count * (d.T @ d)
+        effective = s.sum(axis=0) ** 2 / np.maximum(np.sum(s**2, axis=0), 1e-300)
+        larger = covariance.diagonal() > variances
+        variances = np.where(larger, covariance.diagonal(), variances)
+        freedoms = np.where(larger, effective - 1.0, freedoms)
+        total += covariance
+    scale = np.sqrt(variances / np.maximum(total.diagonal(), 1e-300))
+    return total * np.outer(scale, scale), np.maximum(freedoms, 1.0)

@@ -1,0 +1,152 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""Recordings of arms whose friction and noise are not those of the model that is identified."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from screw_dynamics_ros.core.measurement.identification.dynamics import JointRecording
+from screw_dynamics_ros.core.measurement.identification.dynamics.fourier_motion import (
+    FourierMotion,
+    FourierSeries,
+)
+from support.simulated_recording import SMOOTHING, true_robot
+
+RATE = 200.0  # Hz
+
+
+@dataclass(frozen=True, eq=False)
+class Friction:
+    """Friction of n joints: load-dependent, Stribeck, presliding, with less than linear damping.
+
+    The level is c (1 + l |load| / limit) (1 + s / (1 + (v / w)^2)) + d |v| / (1 + |v| / u); Dahl's
+    bristle z carries this share of it: z approaches sign v over the distance `presliding`.
+    """
+
+    limit: np.ndarray  # n, N m
+    c: np.ndarray
+    d: np.ndarray
+    l: np.ndarray  # noqa: E741
+    s: np.ndarray
+    w: np.ndarray  # rad/s
+    u: np.ndarray  # rad/s
+    presliding: np.ndarray  # rad
+
+    @classmethod
+    def random(cls, limit, rng):
+        """Return friction of the size of harmonic drives, for joints with limits [N m]."""
+        n = len(limit)
+        return cls(
+            limit,
+            rng.uniform(0.02, 0.06, n) * limit,
+            rng.uniform(0.02, 0.06, n) * limit,
+            rng.uniform(0.3, 1.5, n),
+            rng.uniform(0.0, 0.5, n),
+            rng.uniform(0.05, 0.3, n),
+            rng.uniform(2.0, 6.0, n),
+            10.0 ** rng.uniform(-3.3, -2.3, n),
+        )
+
+    def along(self, q, v, load):
+        """Return the torques (N, n) along a motion that carries a load (N, n) [N m]."""
+        level = self.c * (1.0 + self.l * np.abs(load) / self.limit)
+        level = level * (1.0 + self.s / (1.0 + (v / self.w) ** 2))
+        level += self.d * np.abs(v) / (1.0 + np.abs(v) / self.u)
+        z = np.zeros(q.shape)
+        steps = np.diff(q, axis=0)
+        decay = np.exp(-np.abs(steps) / self.presliding)
+        for k in range(len(steps)):
+            z[k + 1] = np.sign(steps[k]) + (z[k] - np.sign(steps[k])) * decay[k]
+        return level * z
+
+
+def colored(rng, shape, correlation_time):
+    """Return noise (N, n) of unit variance, half of it correlated over a time [s]."""
+    white = rng.normal(size=(2, *shape))
+    keep = np.exp(-1.0 / (RATE * correlation_time))
+    slow = np.empty(shape)
+    slow[0] = white[1, 0]
+    for k in range(1, shape[0]):
+        slow[k] = keep * slow[k - 1] + np.sqrt(1.0 - keep**2) * white[1, k]
+    return np.sqrt(0.5) * (white[0] + slow)
+
+
+def random_motion(joints, rng, period, speed, moves):
+    """Return a Fourier motion of 0.6 Hz bandwidth, some joints of which stay at rest."""
+    series = FourierSeries(period, max(5, round(0.6 * period)))
+    a, b = series.coefficients(rng.normal(size=(joints, series.size)))
+    motion = FourierMotion(period, rng.uniform(-1.0, 1.0, joints), a, b)
+    fastest = np.abs(motion.at(np.linspace(0, period, 500))[1]).max(axis=0)[:, None]
+    share = speed * np.asarray(moves)[:, None] / fastest
+    return FourierMotion(period, motion.center, a * share, b * share)
+
+
+class FrictionalArm:
+    """A true robot for a nominal one, with unmodeled friction.
+
+    Attributes
+    ----------
+    truth : Truth
+        Parameters by name; those of friction are the best that the model has, over ten other
+        motions of the same kind.
+    """
+
+    def __init__(self, nominal, seed, period=10.0, moves=None, payload=None, size=0.15):
+        self.rng = rng = np.random.default_rng(seed)
+        n = nominal.nv
+        self.moves = np.ones(n, dtype=bool) if moves is None else moves
+        self.period, self.speed = period, rng.uniform(0.8, 2.0)
+        self.limit = np.minimum(nominal.limits.effort, 150.0)
+        self.offsets = rng.uniform(-0.01, 0.01, n) * self.limit
+        self.truth = true_robot(nominal, rng, self.offsets, payload, size)
+        self.friction = Friction.random(self.limit, rng)
+        self.armature = np.array(
+            [self.truth.values[f'{joint}/armature'] for joint in nominal.joint_names]
+        )
+        names = nominal.joint_names
+        found = self._modeled_friction(self.truth.values, names, 10)
+        for kind, values in found.items():
+            self.truth.values.update({f'{j}/{kind}': float(x) for j, x in zip(names, values)})
+
+    def motion(self):
+        """Return another motion of the same kind."""
+        n = len(self.limit)
+        return random_motion(n, self.rng, self.period, self.speed, self.moves)
+
+    def torques(self, q, v, a):
+        """Return rigid torques with rotors (N, n), and friction."""
+        robot = self.truth.robot
+        no_friction = robot.inverse_dynamics(q, v, a) - robot.friction_torques(v)
+        load = no_friction - self.armature * a
+        return no_friction, self.friction.along(q, v, load)
+
+    def _modeled_friction(self, values, names, motions):
+        columns, torques = [], []
+        for _ in range(motions):
+            t = np.arange(0.0, self.period, 1.0 / RATE)
+            q, v, a = self.motion().at(t)
+            torques.append(self.torques(q, v, a)[1])
+            columns.append(v)
+        v, f = np.concatenate(columns), np.concatenate(torques)
+        found = {'damping': [], 'coulomb': []}
+        for i in range(v.shape[1]):
+            A = np.stack([v[:, i], v[:, i] / np.sqrt(v[:, i] ** 2 + SMOOTHING**2)], axis=1)
+            x = np.linalg.lstsq(A, f[:, i], rcond=None)[0]
+            found['damping'].append(x[0])
+            found['coulomb'].append(x[1])
+        return found
+
+    def recording(self, seconds, noise=0.003, motion=None):
+        """Return a recording at 200 Hz with noise of encoders and efforts."""
+        t = np.arange(0.0, seconds, 1.0 / RATE)
+        q, v, a = (motion or self.motion()).at(t)
+        rigid, friction = self.torques(q, v, a)
+        sensor = noise * self.limit * colored(self.rng, q.shape, self.rng.uniform(0.05, 0.3))
+        tau = rigid + friction + sensor - self.offsets
+        q = q + 2e-5 * self.rng.normal(size=q.shape)
+        tau[:, ~self.moves] = np.nan
+        return JointRecording(t, q, None, tau)
