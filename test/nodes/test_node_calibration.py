@@ -149,7 +149,7 @@ def test_description_that_predicts_no_better_is_not_returned(client, session):
     answer = client.call(Calibrate, SERVICE, asked)
     assert not answer.success
     assert answer.error_code == ErrorCode.NOT_ENOUGH_DATA
-    assert 'does not predict poses better' in answer.message
+    assert 'does not improve the prediction of poses' in answer.message
     assert not answer.robot_description
     assert len(answer.corrections) == len(answer.parameters) > 0
     assert sum(answer.distances_after) < sum(answer.distances_before)

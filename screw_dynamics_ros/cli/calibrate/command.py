@@ -1,17 +1,17 @@
 # Copyright 2026 The screw_dynamics_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Calibrate a robot: correct its URDF by measured poses, points or distances.
+"""Calibrate a robot: correct its URDF with measured poses, points or distances.
 
     calibrate robot.urdf measurements.csv --link tool0 --position-deviation 1e-4
         --rotation-deviation 2e-4 --output calibrated.urdf --picture residuals.png
 
-MEASUREMENTS has the joint positions by name [rad, m] and what the instrument saw: poses of a target
-on the link (columns measured.x, .y, .z [m], .qx, .qy, .qz, .qw), points (measured.x, .y, .z) or
-distances from --center (measured.distance); with several targets also columns target and link, the
-names of both. The pose of the instrument and of each target on its link is found with the errors
-of the robot, unless --estimate says otherwise. A robot that does not predict poses better that were
-not fitted (cross-validation) is not written.
+MEASUREMENTS contains joint positions by name [rad, m] and measured poses of a target on the link
+(columns measured.x, .y, .z [m], .qx, .qy, .qz, .qw), points (measured.x, .y, .z) or distances from
+--center (measured.distance). With several targets, the columns target and link contain their names.
+The poses of the instrument and of each target on its link are estimated together with the errors of
+the robot, unless --estimate excludes them. If cross-validation does not improve the prediction of
+poses, the corrected robot is not written.
 """
 
 from __future__ import annotations
@@ -64,13 +64,13 @@ from screw_dynamics_ros.entry import INTERRUPTED
 
 WRITTEN, REFUSED, BROKEN = 0, 1, 3
 REMEDY = (
-    'nothing is written. Measure more poses, draw the corrections to zero (--prior), estimate less '
+    'nothing is written. Measure more poses, set a prior (--prior), estimate fewer parameters '
     '(--estimate, --fixed), or write it nevertheless (--force)'
 )
-MAX_LIMIT_EXCESS = 0.1  # rad or m beyond a limit that no mounting explains
+MAX_LIMIT_EXCESS = 0.1  # rad or m beyond a joint limit before a warning
 EXIT_STATUS = (
     f'exit status: {WRITTEN} calibrated, {REFUSED} the description or the measurements were '
-    'refused, the fit did not converge, or poses that were not fitted are not predicted better '
+    'refused, the fit did not converge, or cross-validation shows no improvement '
     f'(--output is not written), {BROKEN} a file cannot be read or written, {INTERRUPTED} it was '
     'interrupted'
 )
@@ -108,7 +108,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def calibrated(
     text: str, options: argparse.Namespace
 ) -> tuple[RobotCalibration, Validation | str, str]:
-    """Return the result, its validation or why there is not one, and the kind of measurements."""
+    """Return the result, its validation or why it is missing, and the kind of measurements."""
     description = read_urdf(text)
     known = [joint.name for joint in description.joints if not joint.kind.is_fixed]
     file = read_measurements(options.measurements, known)
@@ -140,7 +140,7 @@ def calibrated(
 
 
 def beyond_limits(file: MeasurementFile, description: RobotDescription) -> Iterator[str]:
-    """Yield a warning for each joint that was far from where it can be, as if in degrees."""
+    """Yield a warning for each joint far beyond its limits, for instance because of degrees."""
     for joint in description.joints:
         q, limits = file.positions.get(joint.name), joint.limits
         if q is None or (
@@ -155,11 +155,11 @@ def beyond_limits(file: MeasurementFile, description: RobotDescription) -> Itera
 
 
 def held_out(count: int, share: float) -> list[int]:
-    """Return which of the measurements are held out, evenly spaced; raises `UnusableError`."""
+    """Return the indices of held-out measurements, evenly spaced; raises `UnusableError`."""
     rows = [row for row in range(count) if int((row + 1) * share) > int(row * share)]
     if share and not rows:
         raise UnusableError(
-            f'argument --held-out: {share:g} of {count} measurements is not even one; give more'
+            f'argument --held-out: {share:g} of {count} measurements is less than one; increase it'
         )
     return rows
 
@@ -169,7 +169,7 @@ def measurements(file: MeasurementFile, options: argparse.Namespace) -> Measurem
     needed = {'poses': 'rotation_deviation', 'distances': 'center'}.get(file.kind)
     if needed and getattr(options, needed) is None:
         raise UnusableError(
-            f'argument --{needed.replace("_", "-")}: needed for measured {file.kind}'
+            f'argument --{needed.replace("_", "-")}: required for measured {file.kind}'
         )
     if file.kind == 'poses':
         return MeasuredPoses(file.values, options.rotation_deviation, options.position_deviation)
@@ -179,7 +179,7 @@ def measurements(file: MeasurementFile, options: argparse.Namespace) -> Measurem
 
 
 def pose(numbers: Sequence[float] | None) -> Array | None:
-    """Return the pose (4, 4) for x, y, z, roll, pitch, yaw as of a URDF."""
+    """Return the pose (4, 4) for x, y, z, roll, pitch, yaw as in a URDF."""
     if numbers is None:
         return None
     x, y, z, roll, pitch, yaw = numbers
@@ -191,7 +191,7 @@ def draw(path: Path, result: RobotCalibration, kind: str) -> None:
     try:
         picture.save_picture(result, kind, path)
     except ImportError:
-        raise UnusableError('argument --picture: drawing takes matplotlib; install it') from None
+        raise UnusableError('argument --picture: requires matplotlib; install it') from None
     except (OSError, ValueError) as error:
         raise UnusableError(f'argument --picture: cannot write {path}: {error}') from None
     print(f'written: {path}')
@@ -204,7 +204,7 @@ def parse(arguments: Sequence[str]) -> argparse.Namespace:
     add('description', type=Path, metavar='FILE', help='a URDF or xacro file')
     add_arguments_of(parser, 'description', 'FILE')
     add('measurements', type=Path, metavar='MEASUREMENTS', help='a CSV, or a YAML (.yaml, .yml)')
-    add('--link', help='link that carries the target, unless MEASUREMENTS names links')
+    add('--link', help='link of the target, unless MEASUREMENTS names links')
     add(
         '--position-deviation',
         type=positive,
@@ -237,7 +237,7 @@ def parse(arguments: Sequence[str]) -> argparse.Namespace:
         type=names,
         default=(),
         metavar='A,B',
-        help='parameters or joints that are exact',
+        help='parameters or joints to keep at their nominal values',
     )
     six = ('X', 'Y', 'Z', 'ROLL', 'PITCH', 'YAW')
     add(
@@ -245,7 +245,7 @@ def parse(arguments: Sequence[str]) -> argparse.Namespace:
         type=number,
         nargs=6,
         metavar=six,
-        help='pose of the root at the instrument',
+        help='initial or fixed pose of the root in the frame of the instrument [m, rad]',
     )
     add(
         '--target',
@@ -258,26 +258,26 @@ def parse(arguments: Sequence[str]) -> argparse.Namespace:
         '--held-out',
         type=share,
         default=0.0,
-        metavar='SHARE',
-        help='share of the measurements kept for validation, at most 0.5 (default: 0)',
+        metavar='FRACTION',
+        help='fraction of the measurements held out for validation, at most 0.5 (default: 0)',
     )
     add(
         '--folds',
         type=folds,
         default=FOLDS,
         metavar='K',
-        help='groups of poses, each predicted by a fit to the others (default: %(default)s)',
+        help='number of folds of the cross-validation (default: %(default)s)',
     )
     add(
         '--prior',
         type=positive,
         nargs=2,
         metavar=('M', 'RAD'),
-        help='standard deviations of the errors of the robot before it was measured',
+        help='prior standard deviations of the errors of the robot',
     )
-    add('--robust', action='store_true', help='detect outliers, report them and leave them out')
+    add('--robust', action='store_true', help='detect, report and exclude outliers')
     add('--output', type=Path, metavar='FILE', help='write the corrected URDF')
-    add('--force', action='store_true', help='write it although it predicts no better')
+    add('--force', action='store_true', help='write it without an improvement in cross-validation')
     add('--picture', type=Path, metavar='FILE', help='residuals before and after (PNG, SVG, PDF)')
     return parser.parse_args(own_arguments(arguments))
 
@@ -286,15 +286,15 @@ def share(text: str) -> float:
     """Return a number from 0 to 0.5; raises `argparse.ArgumentTypeError`."""
     value = number(text)
     if not 0.0 <= value <= 0.5:
-        raise argparse.ArgumentTypeError(f'{text!r} is not within 0 and 0.5')
+        raise argparse.ArgumentTypeError(f'{text!r} is not between 0 and 0.5')
     return value
 
 
 def folds(text: str) -> int:
-    """Return a whole number above one; raises `argparse.ArgumentTypeError`."""
+    """Return an integer of at least 2; raises `argparse.ArgumentTypeError`."""
     value = number(text)
     if value < 2 or value != int(value):
-        raise argparse.ArgumentTypeError(f'{text!r} is not a whole number of 2 or more')
+        raise argparse.ArgumentTypeError(f'{text!r} is not an integer of at least 2')
     return int(value)
 
 

@@ -1,9 +1,9 @@
 # Copyright 2026 The screw_dynamics_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Files of measurements: joint positions by name, and what an instrument saw then.
+"""Files of measurements: joint positions by name, and measured poses, points or distances.
 
-CSV, a column for each joint that matters and for what was measured:
+CSV, with columns for joints and measurements:
 
     shoulder_pan_joint, ..., measured.x, measured.y, measured.z, measured.qx, ..., measured.qw
 
@@ -14,10 +14,9 @@ for distances. YAML, the same as a list:
       - positions: {shoulder_pan_joint: 0.1, ...}
         measured: {x: 0.4, y: 0.1, z: 0.3, qx: 0.0, qy: 0.0, qz: 0.0, qw: 1.0}
 
-With several targets a measurement also has the names of its target and of the link that carries
-this, in columns (or keys beside `positions`) `target` and `link`; `link` alone is enough if each
-link has one target. Joint positions are in rad or m. Joints that do not move the target may be
-there or not.
+With several targets, the columns (or keys beside `positions`) `target` and `link` contain the name
+of the target and its link; `link` alone is sufficient if each link has one target. Joint positions
+are in rad or m. Joints that do not move the target may be omitted.
 """
 
 from __future__ import annotations
@@ -39,7 +38,7 @@ from screw_dynamics_ros.ros.csv_text import read_csv
 PREFIX = 'measured.'
 POSITION, ORIENTATION = ('x', 'y', 'z'), ('qx', 'qy', 'qz', 'qw')
 
-#: What a file may have measured: kind, and the columns.
+#: Kinds of measurements and their columns.
 KINDS = {
     'poses': (*POSITION, *ORIENTATION),
     'points': POSITION,
@@ -48,7 +47,7 @@ KINDS = {
 
 LABELS = ('target', 'link')  # columns of names
 ENTRIES = ('positions', 'measured')  # of a measurement in YAML
-NORM_TOLERANCE = 1e-2  # largest deviation of the norm of a quaternion that is put down to rounding
+NORM_TOLERANCE = 1e-2  # of the norm of a quaternion, for rounding
 MAX_FILE_BYTES = 16_000_000
 
 
@@ -63,7 +62,7 @@ class MeasurementFile(NamedTuple):
     values : (N, 4, 4), (N, 3) or (N,) array
         [m]
     labels : {'target' or 'link': N str}
-        Those of them that the file has.
+        Label columns of the file.
     """
 
     positions: dict[str, Array]
@@ -96,14 +95,14 @@ class MeasurementFile(NamedTuple):
         return links, list(targets)
 
     def configurations(self, joint_names: Sequence[str], needed: Sequence[str]) -> Array:
-        """Return q (N, n) for the joints of a robot; those neither given nor needed are at zero.
+        """Return q (N, n) for the joints of a robot; omitted joints are zero.
 
-        Raises UnknownNameError for a needed joint that the file does not have.
+        Raises UnknownNameError if the file lacks a needed joint.
         """
         missing = [name for name in needed if name not in self.positions]
         if missing:
             raise UnknownNameError(
-                f'the measurements have no positions of {", ".join(missing)}; give a column for '
+                f'the measurements have no positions of {", ".join(missing)}; add a column for '
                 'every joint that moves the link'
             )
         zero = np.zeros(len(self.values))
@@ -120,8 +119,8 @@ def read_measurements(path: Path, known_joints: Sequence[str]) -> MeasurementFil
     UnknownNameError
         A column is neither a joint of the robot nor a measurement.
     ArgumentError
-        Columns that make up no measurement, cells that are no finite numbers, rows of other
-        lengths, no rows, quaternions that are not of unit length; names row and column.
+        Invalid combination of columns, cells that are not finite numbers, rows of different
+        lengths, no rows, quaternions without unit norm. The message names row and column.
     """
     text = _text(path)
     rows = _from_yaml(text, path) if path.suffix.lower() in ('.yaml', '.yml') else _from_csv(text)
@@ -131,9 +130,7 @@ def read_measurements(path: Path, known_joints: Sequence[str]) -> MeasurementFil
     for number, row in enumerate(rows, 1):
         if set(row) != set(names):
             odd = ', '.join(sorted(map(str, set(row) ^ set(names))))
-            raise ArgumentError(
-                f'measurement {number} does not have the names of the first one; differs in {odd}'
-            )
+            raise ArgumentError(f'measurement {number} has other names than the first one: {odd}')
     kind = _kind([name.removeprefix(PREFIX) for name in names if name.startswith(PREFIX)])
     labels = {name: [str(row[name]).strip() for row in rows] for name in LABELS if name in names}
     names = [name for name in names if name not in labels]
@@ -172,7 +169,7 @@ def _from_yaml(text: str, path: Path) -> list[dict[str, Any]]:
         from screw_dynamics_ros.ros.yaml_text import read_yaml
     except ImportError:
         raise UnusableError(
-            f'argument MEASUREMENTS: {path}: reading YAML takes PyYAML; install it, or give a CSV'
+            f'argument MEASUREMENTS: {path}: YAML requires PyYAML; install it, or use a CSV'
         ) from None
     try:
         content = read_yaml(text)
@@ -219,7 +216,7 @@ def _number(cell: Any, name: str, row: int) -> float:
     if not math.isfinite(value):
         raise ArgumentError(
             f'measurement {row}, {name}: {str(cell)[:40]!r} is not a finite number; correct it or '
-            'leave the measurement out'
+            'remove the measurement'
         )
     return value
 

@@ -1,7 +1,7 @@
 # Copyright 2026 The screw_dynamics_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""The picture of `calibrate`: residuals of each measurement, before and after."""
+"""Plot of `calibrate`: residuals of each measurement, before and after."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ RESOLUTION = 110  # dots per inch
 
 
 def save_picture(result: RobotCalibration, kind: str, path: Path) -> None:
-    """Draw the lengths of the residuals; raises ImportError without matplotlib."""
+    """Draw the norms of the residuals; raises ImportError without matplotlib."""
     import matplotlib
 
     matplotlib.use('Agg')
@@ -66,7 +66,7 @@ def save_picture(result: RobotCalibration, kind: str, path: Path) -> None:
 
 
 def draw(axis: Any, result: RobotCalibration, before: Array, after: Array) -> None:
-    """Draw one part of the residuals over the numbers of the measurements."""
+    """Draw one part of the residuals over the index of the measurements."""
     number = np.arange(1, len(after) + 1)
     axis.vlines(
         number, np.minimum(before, after), np.maximum(before, after), color=COLOR_REFERENCE, lw=0.7
@@ -75,7 +75,7 @@ def draw(axis: Any, result: RobotCalibration, before: Array, after: Array) -> No
     for rows, style, label in (
         (result.used, {'color': COLOR_AFTER}, 'calibrated, fitted'),
         (result.held_out, {'mec': COLOR_AFTER, 'mfc': 'white'}, 'calibrated, held out'),
-        (result.outliers, {'color': 'black', 'marker': 'x'}, 'left out'),
+        (result.outliers, {'color': 'black', 'marker': 'x'}, 'outlier, excluded'),
     ):
         chosen = list(rows)
         if chosen:

@@ -16,7 +16,7 @@ from screw_dynamics_ros.core.measurement.identification.robot_calibration import
 from screw_dynamics_ros.core.measurement.identification.validation import Validation
 from screw_dynamics_ros.core.types import Array
 
-#: Root mean square of the weighted residuals above which deviations or model are wrong.
+#: Root mean square of the weighted residuals above which a warning is printed.
 MAX_PLAUSIBLE_RMS = 1.5
 
 
@@ -30,12 +30,12 @@ def lines(result: RobotCalibration, validation: Validation | str, kind: str) -> 
         f'{kind}, {", ".join(left)}; {result.message.split(";")[0]}'
     )
     for row in result.outliers:
-        yield f'OUTLIER measurement {row + 1} is left out: {size(result.residuals_after[row])}'
+        yield f'OUTLIER measurement {row + 1} is excluded: {size(result.residuals_after[row])}'
     yield from residual_table(result, validation)
     yield from parameter_table(result)
     for combination in result.held:
         name = next(iter(combination))
-        yield f'HELD    {name} at its nominal value; these {kind} do not tell the sum'
+        yield f'HELD    {name} at its nominal value; these {kind} do not determine the sum'
         yield f'        {described(combination)}'
     yield from frames(result)
 
@@ -58,18 +58,18 @@ def residual_table(result: RobotCalibration, validation: Validation | str) -> It
                 yield f'  {name:<12}{statistic + " " + what:<18}{cells}'
     yield (
         f'  misfit {result.misfit:.3g} with {result.degrees_of_freedom:.4g} degrees of freedom '
-        '(1: residuals are what the deviations say)'
+        '(1: residuals agree with the deviations)'
     )
     if isinstance(validation, Validation):
         yield (
-            f'  {validation.folds} folds of poses, each predicted by a fit to the others: the '
-            f'corrected robot is {"better" if validation.improved else "NOT better"}'
+            f'  cross-validation with {validation.folds} folds: the corrected robot is '
+            f'{"better" if validation.improved else "NOT better"}'
         )
     if result.misfit > MAX_PLAUSIBLE_RMS:
         yield (
-            'WARNING the residuals are larger than the deviations say: the instrument is worse, '
-            'the robot has other errors (elasticity, backlash), or there are outliers (--robust); '
-            'intervals are from the residuals'
+            'WARNING the residuals are larger than the deviations imply: the instrument is less '
+            'accurate, the robot has other errors (elasticity, backlash), or there are outliers '
+            '(--robust); intervals are computed from the residuals'
         )
 
 
@@ -87,13 +87,13 @@ def parameter_table(result: RobotCalibration) -> Iterator[str]:
 
 
 def frames(result: RobotCalibration) -> Iterator[str]:
-    """Yield what has no place in a URDF."""
+    """Yield results that a URDF cannot contain."""
     yield f'  base in the frame of the instrument: {pose_text(result.base)}'
     for name, link in result.links.items():
         owner = f'target {name} on {link}' if len(result.links) > 1 else 'target on the link'
         yield f'  {owner}: {pose_text(result.targets[name])}'
     for joint, scale in result.scales.items():
-        yield f'  {joint} moves by {1 + scale:.9g} times its reading: to be corrected in the driver'
+        yield f'  {joint} moves {1 + scale:.9g} times its reading: correct this in the driver'
 
 
 def parts(size: int) -> Sequence[tuple[str, slice, float]]:
@@ -111,7 +111,7 @@ def unit(parameter: str, description: RobotDescription) -> str:
 
 
 def size(residual: Array) -> str:
-    """Return the lengths of one residual as text."""
+    """Return the norms of one residual as text."""
     return ', '.join(
         f'{factor * np.linalg.norm(residual[part]):.3g} {what[1:-1]}'
         for what, part, factor in parts(len(residual))

@@ -1,7 +1,7 @@
 # Copyright 2026 The screw_dynamics_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""The client of the demo: receives all outputs for one tool frame and pushes the tool."""
+"""Client of the demo: receives all outputs for one tool frame, and applies a push to the tool."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ PUSH_PERIOD = 0.01  # s
 class Client:
     """Subscriptions and the publisher of the push, on one node.
 
-    Messages are kept serialized, so that receiving them costs little and does not affect latencies.
+    Messages are stored serialized, so that receiving them is cheap and does not affect latencies.
 
     Parameters
     ----------
@@ -38,9 +38,9 @@ class Client:
     tool : str
         Frame of the tool.
     period : float
-        Time of the robot between two joint states [s].
+        Simulated time between two joint states [s].
     queued : int
-        Messages on each topic that wait while the terminal is drawn or the machine is busy.
+        Queue depth of each topic, for the time while the terminal is drawn or the machine is busy.
     """
 
     def __init__(self, node: Node, tool: str, period: float, queued: int) -> None:
@@ -67,7 +67,7 @@ class Client:
         )
 
     def _hear(self, name: str, kind: type, topic: str) -> None:
-        """Subscribe to the topic that series `name` is made of."""
+        """Subscribe to the topic of series `name`."""
         self._types[name] = kind
 
         def on_message(data: bytes) -> None:
@@ -83,12 +83,12 @@ class Client:
 
     @property
     def missing(self) -> list[str]:
-        """What has not been heard yet, of the driver and of all outputs."""
+        """Series of the driver and of outputs without a message so far."""
         missing = [name for name in (*DRIVER, *OUTPUTS) if name not in self._latest]
         return missing or ([] if self._find_chain() else ['tf'])
 
     def begin(self, push: Push) -> DemoRecording:
-        """Record from now on; the times of `push` count from now, in joint states."""
+        """Start recording; the times of `push` start now, measured in joint states."""
         joints = list(self._message('joint_states').name)
         chain = self._find_chain()
         fixed = [
@@ -113,18 +113,18 @@ class Client:
 
     @property
     def time(self) -> float:
-        """How long the run has lasted for the robot [s], as far as its states are here."""
+        """Simulated time of the run [s], from the received joint states."""
         recording = self._recording
         return 0.0 if recording is None else len(recording.series['joint_states']) * self._period
 
     def end(self) -> None:
-        """Let the latest joint state be the last one whose outputs are waited for."""
+        """Mark the latest joint state as the last one with expected outputs."""
         if self._recording is not None:
             self._recording.end = int(self._recording.series['joint_states'].stamps(1)[0])
 
     @property
     def late(self) -> list[str]:
-        """The outputs that have not come for the last joint state, or a later one."""
+        """The outputs that have not arrived for the last joint state or a later one."""
         recording = self._recording
         if recording is None or recording.end is None:
             return []
@@ -139,7 +139,7 @@ class Client:
         return deserialize_message(self._latest[name], self._types[name])
 
     def _find_chain(self) -> list[TransformStamped]:
-        """Return the transforms from the root to the tool; none if there is no way yet."""
+        """Return the transforms from the root to the tool; empty while they are incomplete."""
         moving = {link.child_frame_id: link for link in self._message('tf').transforms}
         known = {**self._fixed, **moving}
         chain: list[TransformStamped] = []
@@ -150,7 +150,7 @@ class Client:
         return chain if any(link.child_frame_id in moving for link in chain) else []
 
     def push(self) -> None:
-        """Publish the force of this moment, if it is time to; zero before the run."""
+        """Publish the current force at `PUSH_PERIOD`; zero before the run."""
         if time.monotonic() < self._next_push:
             return
         self._next_push = time.monotonic() + PUSH_PERIOD
@@ -166,7 +166,7 @@ class Client:
         self._applied.publish(message)
 
 
-# --- reading messages: contents are the stamp [ns] and the numbers --------------------------------
+# --- deserialization: contents are the stamp [ns] and the numbers ---------------------------------
 
 
 def state_contents(joints: Sequence[str], data: bytes) -> Contents:

@@ -3,9 +3,9 @@
 
 """The demo: a simulated arm, its model state over DDS, and a client that checks it.
 
-Starts the node `simulator` as the driver of a 7-joint arm and `bringup` beside it, each in a
-process of its own, shows what comes out live in the terminal while a known force pushes the tool
-for part of the run, and compares the outputs with what is known.
+The command starts the node `simulator`, the driver of a 7-joint arm, and `bringup`, in separate
+processes. It shows the outputs live in the terminal while a known force pushes the tool for part of
+the run, and compares the outputs with the known force and with Pinocchio.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ MIN_DURATION_S, MAX_DURATION_S = 6.0, 300.0  # s
 PASSED, FAILED, BROKEN = 0, 1, 3
 EXIT_STATUS = (
     f'exit status: {PASSED} all comparisons passed, {FAILED} one failed, {BROKEN} the '
-    'demo could not run, 128 + n ended by signal n'
+    'demo could not run, 128 + n terminated by signal n'
 )
 
 
@@ -53,12 +53,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return conclude(recording, push, bundled_urdf('panda'), options.results)
     except ImportError as error:
         complain(
-            f'{error}. `make demo` sets up all it needs; with a ROS 2 of your own, source it first'
+            f'{error}. `make demo` installs all requirements; with your own ROS 2, source it first'
         )
     except (DemoError, ChildError) as error:
         complain(str(error))
     except (Interruption, KeyboardInterrupt) as error:
-        complain('interrupted; all processes have ended')
+        complain('interrupted; all processes have been stopped')
         return 128 + getattr(error, 'number', 2)
     return BROKEN
 
@@ -104,26 +104,26 @@ def duration(text: str) -> float:
     value = float(text)
     if not MIN_DURATION_S <= value <= MAX_DURATION_S:
         raise argparse.ArgumentTypeError(
-            f'{text} is not within {MIN_DURATION_S:g} and {MAX_DURATION_S:g} s'
+            f'{text} is not between {MIN_DURATION_S:g} and {MAX_DURATION_S:g} s'
         )
     return value
 
 
 def domain(text: str) -> int:
-    """Return a ROS domain of the command line; those above 101 collide with other ports."""
+    """Return a ROS domain of the command line; domains above 101 collide with other ports."""
     value = int(text)
     if not 0 <= value <= 101:
-        raise argparse.ArgumentTypeError(f'{text} is not within 0 and 101')
+        raise argparse.ArgumentTypeError(f'{text} is not between 0 and 101')
     return value
 
 
 def complain(text: str) -> None:
-    """Print the reason for an early end."""
+    """Print the reason of a failure."""
     print(f'demo: {text}', file=sys.stderr, flush=True)
 
 
 def conclude(recording: DemoRecording, push: Push, urdf: Path, results: Path) -> int:
-    """Print and save what the recording shows; return the exit status."""
+    """Print and save the report; return the exit status."""
     say(f'reading {sum(map(len, recording.series.values()))} messages ...')
     report = make_report(recording, push, urdf, TOOL)
     print('\n' + '\n'.join(as_text(report)) + '\n', flush=True)

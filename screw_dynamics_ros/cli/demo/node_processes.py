@@ -1,7 +1,7 @@
 # Copyright 2026 The screw_dynamics_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""The nodes of the demo as child processes that end with it."""
+"""The nodes of the demo as child processes that exit with it."""
 
 from __future__ import annotations
 
@@ -17,18 +17,18 @@ from collections.abc import Sequence
 from pathlib import Path
 
 LAST_LINES = 15
-#: S each.
+#: Signals, and the timeout after each [s].
 SHUTDOWN_TIMEOUTS_S = (signal.SIGINT, 3.0), (signal.SIGTERM, 2.0), (signal.SIGKILL, 60.0)
 PR_SET_PDEATHSIG = 1  # linux/prctl.h
-LIBC = ctypes.CDLL(None)  # loaded here: little is safe between fork and exec
+LIBC = ctypes.CDLL(None)  # loaded here, because few operations are safe between fork and exec
 
 
 class ChildError(Exception):
-    """A child process ended on its own; the message shows its last output."""
+    """A child process exited unexpectedly; the message contains its last output."""
 
 
 class Children:
-    """Child processes; all are ended when the `with` block is left, however that happens."""
+    """Child processes; leaving the `with` block stops all of them."""
 
     def __init__(self) -> None:
         self._folder = tempfile.TemporaryDirectory(prefix='screw_dynamics_demo_')
@@ -50,7 +50,7 @@ class Children:
                 stdout=log,
                 stderr=subprocess.STDOUT,
                 env={**os.environ, 'PYTHONUNBUFFERED': '1'},
-                start_new_session=True,  # Ctrl-C is for the demo, which ends its children in order
+                start_new_session=True,  # Ctrl-C reaches the demo only, which stops its children
                 preexec_fn=end_with_parent,
             )
 
@@ -59,23 +59,23 @@ class Children:
         return {name: process.pid for name, process in self._processes.items()}
 
     def check(self) -> None:
-        """Raise `ChildError` if a process has ended."""
+        """Raise `ChildError` if a process has exited."""
         for name, process in self._processes.items():
             status = process.poll()
             if status is not None:
                 how = f'with exit status {status}' if status >= 0 else f'by signal {-status}'
                 raise ChildError(
-                    f'the process {name} ended {how}; its last output:\n'
+                    f'the process {name} exited {how}; its last output:\n'
                     + '\n'.join(f'    {line}' for line in self.output(name))
                 )
 
     def output(self, name: str) -> list[str]:
-        """Return the last lines a process has written."""
+        """Return the last lines of output of a process."""
         lines = self._log(name).read_text(errors='replace').splitlines()
         return lines[-LAST_LINES:] or ['(none)']
 
     def end(self) -> None:
-        """End all processes: ask, insist, kill."""
+        """Stop all processes with SIGINT, then SIGTERM, then SIGKILL."""
         for number, patience in SHUTDOWN_TIMEOUTS_S:
             running = [process for process in self._processes.values() if process.poll() is None]
             for process in running:
@@ -92,15 +92,15 @@ class Children:
 
 
 def end_with_parent() -> None:
-    """Have the kernel end this process when its parent dies, even if that is killed."""
+    """Request SIGTERM from the kernel when the parent process dies, even if it is killed."""
     if sys.platform == 'linux':
         LIBC.prctl(PR_SET_PDEATHSIG, signal.SIGTERM)
 
 
 def free_domain(first: int = 40, last: int = 100) -> int:
-    """Return a ROS_DOMAIN_ID nobody uses on this machine, as far as one can see.
+    """Return a ROS_DOMAIN_ID that appears to be unused on this machine.
 
-    A DDS participant of domain d listens on UDP port 7410 + 250 d, or above where that is taken.
+    A DDS participant of domain d listens on UDP port 7410 + 250 d, or a higher one if it is in use.
     """
     count = last - first + 1
     for i in range(count):

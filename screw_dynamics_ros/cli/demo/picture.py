@@ -1,7 +1,7 @@
 # Copyright 2026 The screw_dynamics_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""The picture of the demo: time series of a recording."""
+"""Plot of the demo: time series of a recording."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ STYLE = {
     'legend.frameon': False,
     'lines.linewidth': 1.4,
 }
-MAX_CURVE_POINTS = 4000  # drawn at most for each curve
+MAX_CURVE_POINTS = 4000  # per curve
 
 
 def save_picture(recording: DemoRecording, push: Push, path: Path, title: str) -> None:
@@ -130,7 +130,7 @@ def draw_latency(axis: Any, recording: DemoRecording) -> None:
             axis.axhline(level, color=color, lw=1.1, label=f'{percent} %: {level:.2f} ms')
             axis.set_ylim(0.0, 2.5 * level)
     axis.set(
-        title='Latency to the last output, as measured by this client, which also draws',
+        title='Latency to the last output, measured by this client, which also draws',
         ylabel='ms',
     )
     beside(axis)
@@ -143,6 +143,6 @@ def beside(axis: Any) -> None:
 
 
 def thin(time: np.ndarray, values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Leave out points that nobody can see."""
+    """Reduce the number of points below the resolution of the plot."""
     step = max(1, len(time) // MAX_CURVE_POINTS)
     return time[::step], values[::step]

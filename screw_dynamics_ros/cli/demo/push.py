@@ -16,19 +16,19 @@ from screw_dynamics_ros.core.types import Array
 
 @dataclass(frozen=True)
 class Push:
-    """A force that rises smoothly, stays, and falls again.
+    """A force that rises smoothly, is constant, and falls smoothly.
 
     Attributes
     ----------
     force : (3,) tuple
-        Force of the environment on the tool while the push is at its full strength, in the tool
-        frame [N]; there is no moment.
+        Force of the environment on the tool at full strength, in the tool frame [N]; the moment is
+        zero.
     start, end : float
-        When the force begins to rise and when it is gone again [s].
+        Times at which the force starts to rise and reaches zero again [s].
     ramp : float
-        How long it rises and falls [s].
+        Duration of rise and fall [s].
     settling : float
-        How long the arm takes to come to rest against the force, and to swing back [s].
+        Settling time of the arm after the rise and after the fall [s].
     """
 
     force: tuple[float, float, float]
@@ -42,23 +42,23 @@ class Push:
         time = np.asarray(time, dtype=float)
         rising = np.minimum(time - self.start, self.end - time) / self.ramp
         x = np.clip(rising, 0.0, 1.0)
-        return x * x * (3.0 - 2.0 * x)  # no jump in the rate of change either
+        return x * x * (3.0 - 2.0 * x)  # continuous rate of change
 
     def phases(self, acting: Array, period: float) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
-        """Tell from what really acts when the force is steady, and when it is absent.
+        """Return in which states the force is steady, and in which it is absent.
 
         Parameters
         ----------
         acting : (n, 6) array
             Wrenches on the tool in consecutive states [N m, N].
         period : float
-            Time of the robot between them, at least [s].
+            Shortest simulated time between them [s].
 
         Returns
         -------
         steady, absent : (n,) arrays
-            Whether the force has its full strength and the arm has come to rest against it; and
-            whether the arm moves as if nothing had ever pushed it.
+            Whether the force has its full strength and the arm has settled; and whether the force
+            is zero and the arm has settled.
         """
         size = np.linalg.norm(acting, axis=1)
         full = size.max(initial=0.0)
@@ -69,9 +69,9 @@ class Push:
 
 
 def since(holds: NDArray[np.bool_], begins: bool) -> Array:
-    """Return for each state for how many before it something has held, (n,); -1: it does not.
+    """Return the number of consecutive previous states in which `holds` is true (n,), or -1.
 
-    Before the first one it held for long if it `begins` so.
+    -1 marks states in which it is false. `begins` is the value before the first state.
     """
     index = np.arange(len(holds), dtype=float)
     last = np.where(holds, -math.inf if begins else -1.0, index)

@@ -1,7 +1,7 @@
 # Copyright 2026 The screw_dynamics_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""The messages that the client of the demo receives in a run, as arrays by topic."""
+"""Messages that the client of the demo receives in a run, as arrays by topic."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ Integers = NDArray[np.int64]
 STAMPED = ('tf', 'gravity', 'coriolis', 'feedforward', 'wrench')
 #: All outputs.
 OUTPUTS = (*STAMPED, 'jacobian')
-#: What the driver tells of each state: it, and what really acts on its joints.
+#: Series of the driver: joint states, and true external torques of the joints.
 DRIVER = ('joint_states', 'external')
 
 
-#: What a message says: its stamp [ns], 0 if it has none, and its numbers.
+#: Contents of a message: its stamp [ns], 0 if it has none, and its numbers.
 Contents = tuple[int, Sequence[float]]
 
 
@@ -35,7 +35,7 @@ class Series:
     Parameters
     ----------
     width : int
-        How many numbers a message carries.
+        Number of elements of a message.
     decode : callable
         Returns the contents of a message.
     """
@@ -50,7 +50,7 @@ class Series:
         return len(self._messages)
 
     def add(self, arrival: int, message: Any) -> None:
-        """Append a message that arrived at this time [ns since 1970]."""
+        """Append a message and its arrival time [ns since 1970]."""
         self._arrivals.append(arrival)
         self._messages.append(message)
         self._all = None
@@ -92,22 +92,22 @@ class DemoRecording:
     root, tool : str
         Frames.
     chain : sequence of seven numbers or None
-        Transforms from the root to the tool frame, (x, y, z, qx, qy, qz, qw) for those that are
-        fixed, None for those that a message of series 'tf' holds, in this order.
+        Transforms from the root to the tool frame: (x, y, z, qx, qy, qz, qw) for fixed ones, None
+        for those in the messages of series 'tf', in this order.
     start : int
-        When the run began [ns since 1970].
+        Start of the run [ns since 1970].
     decoders : mapping
-        How to read the messages of a series; those not named are kept as `Contents`.
+        Functions that deserialize the messages of a series; other series are stored as `Contents`.
 
     Attributes
     ----------
     series : dict
         By name: 'joint_states' with (q, v, effort); 'gravity', 'coriolis', 'feedforward' with
         torques [N m, N]; 'wrench' with (force, moment) on the tool [N, N m]; 'tf' as in `chain`;
-        'jacobian' of the tool row by row; 'applied' with the force on the tool, in the tool frame
-        [N], as it was sent; 'external' with the torques by which it really acts on the joints.
+        'jacobian' of the tool row by row; 'applied' with the commanded force on the tool, in the
+        tool frame [N]; 'external' with the true external torques of the joints.
     end : int or None
-        Stamp of the last joint state whose outputs were waited for [ns]; None: of all.
+        Stamp of the last joint state with expected outputs [ns]; None: all joint states.
     """
 
     def __init__(
@@ -142,7 +142,7 @@ class DemoRecording:
         }
 
     def time(self, name: str) -> Array:
-        """Return the times of a series since the start [s]: stamps, or arrivals without stamps."""
+        """Return the times of a series since the start [s]: stamps, else arrival times."""
         series = self.series[name]
         stamps = series.stamps() if name != 'jacobian' else series.arrivals()
         return seconds(stamps - self.start)
@@ -168,15 +168,15 @@ class DemoRecording:
         return position, rotation
 
     def latency(self, last: int = 0) -> tuple[NDArray[np.intp], Array, Array]:
-        """Return how long after a joint state its outputs were here, for those with all outputs.
+        """Return the latency of the outputs, for joint states with all outputs.
 
         Returns
         -------
         joint_states : (n,) array
-            Which messages of the series.
+            Indices of the joint states.
         since_arrival, since_stamp : (n,) arrays
-            From the arrival of the joint state in this process, and from its stamp, to the arrival
-            of the last of its stamped outputs [s].
+            Time from the arrival of the joint state in this process, and from its stamp, to the
+            arrival of the last of its stamped outputs [s].
         """
         states = self.series['joint_states']
         stamps, arrivals = states.stamps(last), states.arrivals(last)
@@ -194,7 +194,7 @@ class DemoRecording:
         )
 
     def together(self, *names: str) -> tuple[Array, ...]:
-        """Return time (n,) [s] and values (n, width) of messages that all have the same stamps."""
+        """Return time (n,) [s] and values (n, width) of messages with common stamps."""
         common = self.series[names[0]].stamps()
         for name in names[1:]:
             common = np.intersect1d(common, self.series[name].stamps())

@@ -1,7 +1,7 @@
 # Copyright 2026 The screw_dynamics_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""The evaluation of a recording of the demo: figures, comparisons, result."""
+"""Evaluation of a recording of the demo: statistics, comparisons, result."""
 
 from __future__ import annotations
 
@@ -23,10 +23,11 @@ from screw_dynamics_ros.cli.library_messages import caught_messages
 from screw_dynamics_ros.core import Robot
 from screw_dynamics_ros.core.types import Array
 
-# Limits of the comparisons. The estimate of the external wrench knows no accelerations: the inertia
-# of the moving arm appears in it, and in the difference between the torques of the simulator and
-# the feedforward of the measured state. M a of the slow reference is at most 0.17 N m, which the
-# estimate takes for up to 0.24 N and 0.05 N m at the tool. The limits are about twice that.
+# Limits of the comparisons. The estimate of the external wrench neglects accelerations, so it
+# contains the inertial torques of the moving arm; so does the difference between the torques of the
+# simulator and the feedforward of the measured state. For the slow reference, M a is at most
+# 0.17 N m, which causes errors of up to 0.24 N and 0.05 N m at the tool. The limits are about twice
+# as large.
 LIMITS = {
     'lost': 5.0,  # % of the joint states
     'force mean': 0.25,  # N
@@ -34,20 +35,20 @@ LIMITS = {
     'moment mean': 0.05,  # N m
     'moment worst': 0.1,  # N m
     'feedforward': 0.35,  # N m
-    'Pinocchio': 1e-9,  # of the units of the next table
+    'Pinocchio': 1e-9,  # in the units of `PINOCCHIO`
 }
 PINOCCHIO = {'tool position': 'm', 'tool rotation': 'rad', 'gravity': 'N m', 'Coriolis': 'N m'}
 
 
 @dataclass(frozen=True)
 class DemoComparison:
-    """A measured deviation and how large it may be.
+    """A measured deviation and its limit.
 
     Attributes
     ----------
     name : str
     value, limit : float
-        The comparison is passed if value <= limit; NaN, without samples, is not.
+        The comparison passes if value <= limit; NaN (no samples) fails.
     unit : str
     """
 
@@ -64,21 +65,21 @@ class DemoComparison:
 
 @dataclass(frozen=True)
 class DemoReport:
-    """All that is printed and saved.
+    """Printed and saved results.
 
     Attributes
     ----------
     duration : float
         From the first to the last joint state [s].
     joint_states : int
-        How many.
+        Number of joint states.
     rates : dict
         Messages per second by series.
     latency : dict
         Milliseconds: median and p99, from the arrival of a joint state and from its stamp.
     comparisons : tuple of DemoComparison
     remarks : tuple of str
-        What could not be compared.
+        Comparisons that were not possible.
     """
 
     duration: float
@@ -101,9 +102,9 @@ def make_report(recording: DemoRecording, push: Push, urdf: Path, tool: str) -> 
     ----------
     recording : DemoRecording
     push : Push
-        What the estimate is compared with.
+        The applied push.
     urdf : Path
-        The robot, for an independent computation.
+        The description, for an independent computation.
     tool : str
         The frame of the tool.
     """
@@ -134,7 +135,7 @@ def make_report(recording: DemoRecording, push: Push, urdf: Path, tool: str) -> 
 
 
 def compare_completeness(recording: DemoRecording) -> DemoComparison:
-    """Count the joint states to which an output is missing."""
+    """Return the share of joint states with a missing output."""
     stamps = recording.series['joint_states'].stamps()
     answered = np.zeros(len(stamps), dtype=bool)
     answered[recording.latency()[0]] = True
@@ -147,9 +148,9 @@ def compare_completeness(recording: DemoRecording) -> DemoComparison:
 def phases(
     recording: DemoRecording, push: Push, robot: Robot, states: Array, external: Array
 ) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
-    """Return in which states (n, width) the push is steady, and in which absent.
+    """Return in which states (n, width) the push is steady, and in which it is absent.
 
-    By the torques (n, joints) with which it acts there: those of a wrench at the tool.
+    They follow from its torques `external` (n, joints), converted to a wrench at the tool.
     """
     if not len(states):
         return np.zeros(0, dtype=bool), np.zeros(0, dtype=bool)
@@ -192,7 +193,7 @@ def compare_wrench(recording: DemoRecording, push: Push, robot: Robot) -> list[D
 
 
 def compare_feedforward(recording: DemoRecording, push: Push, robot: Robot) -> DemoComparison:
-    """Compare the feedforward with the torques of the simulator, while nothing pushes."""
+    """Compare the feedforward with the torques of the simulator, without push."""
     names = 'feedforward', 'joint_states', 'external'
     _, feedforward, states, external = recording.together(*names)
     _, absent = phases(recording, push, robot, states, external)
@@ -209,7 +210,7 @@ def compare_with_pinocchio(
     urdf: Path,
     tool: str,
 ) -> tuple[list[DemoComparison], tuple[str, ...]]:
-    """Compare tool frame and torques with Pinocchio, if that is installed; else say so."""
+    """Compare tool frame and torques with Pinocchio; return a remark if it is not installed."""
     _, states, moving, gravity, coriolis = recording.together(
         'joint_states', 'tf', 'gravity', 'coriolis'
     )
@@ -238,11 +239,11 @@ def compare_with_pinocchio(
     ], tuple(f'Pinocchio prints: {line}' for line in printed)
 
 
-# --- statistics: NaN where there are no samples -------------------------------------------------
+# --- statistics: NaN without samples ------------------------------------------------------------
 
 
 def rate(arrivals: ArrayLike) -> float:
-    """Return messages per second from times of arrival [ns]."""
+    """Return messages per second from arrival times [ns]."""
     arrivals = np.asarray(arrivals)
     if len(arrivals) < 2 or arrivals[-1] == arrivals[0]:
         return math.nan
@@ -278,7 +279,7 @@ def as_text(report: DemoReport) -> list[str]:
         'messages per second',
     ]
     text += [f'  {name:<20}{value:10.1f}' for name, value in report.rates.items()]
-    text += ['', f'{"latency as measured here, including drawing":<40}{"median":>12}{"99 %":>12}']
+    text += ['', f'{"latency measured here, including drawing":<40}{"median":>12}{"99 %":>12}']
     for origin, words in (
         ('arrival', 'from the arrival of the joint state here'),
         ('stamp', 'from its stamp by the driver'),

@@ -26,14 +26,14 @@ if TYPE_CHECKING:
 TOOL = 'panda_hand_tcp'
 PARAMETERS: dict[str, dict[str, Any]] = {
     'simulator': {
-        'rate': 200.0,  # Hz; leaves room for the client, which records everything
+        'rate': 200.0,  # Hz; low enough for the client, which records everything
         'initial_joints': [f'panda_joint{i}' for i in range(1, 8)],
         'initial_positions': [0.0, -0.785, 0.0, -2.356, 0.0, 1.571, 0.785],  # rad
-        'motion_amplitude': 0.3,  # rad; with the period it sets the limits of demo_report
+        'motion_amplitude': 0.3,  # rad; the limits in report.py depend on it and the period
         'motion_period': 10.0,  # s
-        'wrench_timeout': 60.0,  # s; the client may stumble, the push must not
+        'wrench_timeout': 60.0,  # s; the push must not end when the client is delayed
     },
-    # Each state is answered, however late a busy machine lets that be.
+    # Process every state, even if a busy machine delays it.
     'bringup': {
         'max_delay': 0.0,
         'kinematics:frames': [TOOL],
@@ -44,7 +44,7 @@ PARAMETERS: dict[str, dict[str, Any]] = {
         'dynamics:age_limit': 10.0,
     },
 }
-QUEUE_DEPTH = 5000  # messages on each topic, of 25 s, for a process that is held up
+QUEUE_DEPTH = 5000  # messages per topic, 25 s, for a process that is delayed
 TOPICS = {
     'simulator': ('joint_states', 'simulator/ground_truth/external_torque'),
     'bringup': (
@@ -69,18 +69,18 @@ PURPOSES = {
     'bringup': 'model of the arm, compiling ...',
 }
 
-SPIN_TIMEOUT_S = 0.01  # s; how long to wait for messages at most
+SPIN_TIMEOUT_S = 0.01  # longest wait for a message
 REDRAW_PERIOD_S = 0.1
-PROGRESS_PERIOD_S = 5.0  # between signs of life while nothing comes
-SILENCE_TIMEOUT_S = 300.0  # without what is waited for until the demo gives up
+PROGRESS_PERIOD_S = 5.0  # between progress messages without data
+SILENCE_TIMEOUT_S = 300.0  # without expected messages before the demo fails
 
 
 class DemoError(Exception):
-    """The demo cannot go on; the message says why and what to do."""
+    """The demo cannot continue; the message contains the reason and the remedy."""
 
 
 class Interruption(Exception):
-    """A signal asked the demo to end."""
+    """A signal requests the end of the demo."""
 
     def __init__(self, number: int) -> None:
         super().__init__(signal.Signals(number).name)
@@ -88,7 +88,7 @@ class Interruption(Exception):
 
 
 class Signals:
-    """Within the `with` block, signals to end are recorded, and handled where that is safe."""
+    """Records termination signals within the `with` block; `check` handles them."""
 
     def __init__(self) -> None:
         self._received: list[int] = []
@@ -108,13 +108,13 @@ class Signals:
         self._received.append(number)
 
     def check(self) -> None:
-        """Raise `Interruption` if there was such a signal."""
+        """Raise `Interruption` if a termination signal was received."""
         if self._received:
             raise Interruption(self._received[0])
 
 
 class DemoSession:
-    """The client at work.
+    """Runs the client.
 
     Parameters
     ----------
@@ -130,7 +130,7 @@ class DemoSession:
         self._children, self._signals = children, signals
 
     def wait_for_outputs(self) -> None:
-        """Report progress until everything has been heard once; raises `DemoError` if it is not."""
+        """Report progress until each series has a message; raises `DemoError` on timeout."""
         start = said = time.monotonic()
         silent = True
         while missing := self._client.missing:
@@ -147,12 +147,12 @@ class DemoSession:
         say(f'all outputs after {time.monotonic() - start:.1f} s')
 
     def record(self, push: Push, duration: float, title: str) -> DemoRecording:
-        """Record and show the outputs for `duration` seconds of the robot, and what is on its way.
+        """Record and show the outputs for a simulated `duration` [s]; wait for the last outputs.
 
-        On a busy machine the robot is slower than real time.
+        On a busy machine, simulated time is slower than real time.
         """
         gc.collect()
-        gc.freeze()  # collections need not look at what exists now again
+        gc.freeze()  # excludes existing objects from later collections
         client = self._client
         recording = client.begin(push)
         heard = time.monotonic()
@@ -176,7 +176,7 @@ class DemoSession:
         return recording
 
     def _silence(self, missing: list[str]) -> DemoError:
-        """Return the error that nothing comes, with what the nodes have said."""
+        """Return the error for missing messages, with the last output of the nodes."""
         return DemoError(
             f'no message from {", ".join(missing)} for {SILENCE_TIMEOUT_S:.0f} s'
             + ''.join(
@@ -186,7 +186,7 @@ class DemoSession:
         )
 
     def _turn(self) -> None:
-        """Deal with the next message and everything else that may be due."""
+        """Process the next message and periodic tasks."""
         self._executor.spin_once(timeout_sec=SPIN_TIMEOUT_S)
         self._client.push()
         self._signals.check()
@@ -194,9 +194,9 @@ class DemoSession:
 
 
 def run(domain: int, duration: float, push: Push, view: bool = False) -> DemoRecording:
-    """Run the nodes and the client on a ROS domain and return what was heard.
+    """Run the nodes and the client on a ROS domain; return the recording.
 
-    `view` also serves the page of the robot.
+    With `view`, the page of the robot is served too.
     """
     import rclpy
     from rclpy.signals import SignalHandlerOptions
@@ -236,7 +236,7 @@ def start_nodes(children: Children) -> None:
 
 
 def start_view(children: Children) -> None:
-    """Serve the page of the robot at a free port of this machine."""
+    """Serve the page of the robot on a free port of this machine."""
     with socket.socket() as trial:
         trial.bind(('127.0.0.1', 0))
         port = trial.getsockname()[1]
@@ -245,5 +245,5 @@ def start_view(children: Children) -> None:
 
 
 def say(text: str) -> None:
-    """Print one line about the course of the demo."""
+    """Print a line of progress."""
     print(f'demo: {text}', flush=True)

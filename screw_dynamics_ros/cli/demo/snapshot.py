@@ -1,7 +1,7 @@
 # Copyright 2026 The screw_dynamics_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""One moment of the demo, as numbers to show."""
+"""The state of the demo at one time, for display."""
 
 from __future__ import annotations
 
@@ -14,38 +14,38 @@ from screw_dynamics_ros.cli.demo.recording import OUTPUTS, DemoRecording, singul
 from screw_dynamics_ros.cli.demo.report import percentile, rate
 from screw_dynamics_ros.core.types import Array
 
-RATE_WINDOW = 200  # messages that rates are taken from
-LATENCY_WINDOW = 3  # messages that the latency is taken from: to be read, which costs time
+RATE_WINDOW = 200  # messages for the computation of rates
+LATENCY_WINDOW = 3  # messages for the latency; few, because they are deserialized
 
 
 @dataclass(frozen=True)
 class Snapshot:
-    """What the live view shows.
+    """Contents of the live view.
 
     Attributes
     ----------
     time, duration : float
-        Of the run [s].
+        Elapsed time and duration of the run [s].
     push : (2,) tuple
-        When the push begins and ends [s].
+        Start and end of the push [s].
     tool, root : str
         Frames.
     position : (3,) array
-        Of the tool in the root frame [m].
+        Position of the tool in the root frame [m].
     angles : (3,) array
         Roll, pitch, yaw of the tool in the root frame [deg].
     singular_values : (k,) array
-        Of the Jacobian of the tool, descending.
+        Singular values of the Jacobian of the tool, descending.
     joints : tuple of str
     rows : tuple of (label, (n,) array)
-        Quantities of the joints.
+        Joint quantities.
     applied, estimated : (3,) arrays
         Force on the tool in the tool frame [N].
     scale : float
         Force that fills half a bar [N].
     rates : tuple of (topic, messages per second)
     latency : float
-        Median of the newest joint states [s]; NaN if none of them has all its outputs.
+        Median for the newest joint states [s]; NaN if none of them has all outputs.
     """
 
     time: float
@@ -66,7 +66,7 @@ class Snapshot:
 
 
 def take_snapshot(recording: DemoRecording, push: Push, time: float, duration: float) -> Snapshot:
-    """Return the latest of everything; NaN for what has not come yet."""
+    """Return the latest values; NaN for missing ones."""
     count = len(recording.joints)
 
     def latest(name: str, width: int) -> Array:

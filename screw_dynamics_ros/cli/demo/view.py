@@ -1,7 +1,7 @@
 # Copyright 2026 The screw_dynamics_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""The live view of the demo: its content, and its display on the terminal."""
+"""The live view of the demo: contents, and display on the terminal."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ STYLES = {'': '', 'title': '1', 'dim': '2', 'push': '33', 'bar': '36'}
 LABEL_WIDTH = 13  # columns of the labels on the left
 CELL_WIDTH = 8  # columns of a number in the table of joints
 POSE_CELL, FORCE_CELL = 10, 11
-ASCII_FALLBACK = str.maketrans('━─█│┃…', '=-#|!.')  # for terminals that do not speak Unicode
+ASCII_FALLBACK = str.maketrans('━─█│┃…', '=-#|!.')  # for terminals without Unicode
 AXES = ('x', 'y', 'z')
 
 
@@ -68,12 +68,12 @@ def one_line(snapshot: Snapshot) -> str:
 
 
 def row(label: str, values: Array, form: str, size: int, width: int) -> Line:
-    """Return a label and as many numbers as there is room for; none is cut in two."""
+    """Return a label and as many complete numbers as fit."""
     return [(f'{label:<{LABEL_WIDTH}}' + cells(values[: columns(size, width)], form, size), '')]
 
 
 def columns(size: int, width: int) -> int:
-    """Return how many columns of `size` fit beside a label."""
+    """Return the number of columns of `size` that fit beside a label."""
     return max(0, (width - LABEL_WIDTH) // size)
 
 
@@ -84,7 +84,7 @@ def cells(values: Sequence[float] | Array, form: str, size: int) -> str:
 
 
 def joint_header(joints: Sequence[str], width: int) -> Line:
-    """Return the head of the table: the joint names without the prefix they share."""
+    """Return the header of the table: the joint names without their common prefix."""
     first = joints[0][: joints[0].find('_') + 1]
     prefix = first if all(name.startswith(first) for name in joints) else ''
     short = (name.removeprefix(prefix) for name in joints)
@@ -96,7 +96,7 @@ def joint_header(joints: Sequence[str], width: int) -> Line:
 
 
 def progress(snapshot: Snapshot, width: int) -> Line:
-    """Return the course of the run as a bar in which the push is marked."""
+    """Return the progress of the run as a bar in which the push is marked."""
     s = snapshot
     size = max(10, width)
     done = round(size * min(1.0, s.time / s.duration))
@@ -113,7 +113,7 @@ def progress(snapshot: Snapshot, width: int) -> Line:
 
 
 def force_bar(axis: str, applied: float, estimated: float, scale: float, width: int) -> Line:
-    """Return one axis: both numbers, a bar for the estimate, a mark where it should end."""
+    """Return one axis: both numbers, a bar for the estimate, a mark for the applied force."""
     text = f'  {axis:<{LABEL_WIDTH - 2}}' + cells((applied, estimated), '{:.2f}', FORCE_CELL) + '  '
     half = (width - len(text) - 1) // 2
     if half < 4:
@@ -129,7 +129,7 @@ def force_bar(axis: str, applied: float, estimated: float, scale: float, width: 
 
 
 def reach(value: float, scale: float, half: int) -> int:
-    """Return the columns that stand for `value`."""
+    """Return the number of columns for `value`."""
     if not np.isfinite(value):
         return 0
     return round(float(np.clip(value / scale, -1.0, 1.0)) * half)
@@ -150,7 +150,7 @@ def footer(snapshot: Snapshot, width: int) -> list[Line]:
 
 
 def cut(line: Line, width: int) -> Line:
-    """Return the line without what lies beyond `width` columns."""
+    """Return the line truncated to `width` columns."""
     result: Line = []
     for text, style in line:
         result.append((text[:width], style))
@@ -204,7 +204,7 @@ class Screen:
 
     def _redraw(self, snapshot: Snapshot) -> None:
         size = shutil.get_terminal_size()
-        # The last column stays free: a full line would wrap on some terminals.
+        # Leave the last column empty: a full line would wrap on some terminals.
         view = lines(snapshot, size.columns - 1, self._title)[: size.lines - 1]
         text = [
             paint(line) if self._styled else ''.join(piece for piece, _ in line) for line in view

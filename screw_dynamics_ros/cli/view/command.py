@@ -10,9 +10,9 @@
     python -m screw_dynamics_ros view --live
     python -m screw_dynamics_ros view --recording run.mcap
 
-Of a file, without ROS: sliders set the joints and a payload, a handle moves any link. Live, the
-topics of a running or simulated robot are shown, those of the nodes included; a recording has a
-time axis. The page is at the address that is printed. Needs viser: pip install viser.
+With a file, without ROS: sliders set the joints and a payload, and a handle moves any link. Live,
+the view shows the topics of a running or simulated robot, including those of the nodes; a recording
+has a time axis. The command prints the address of the page. Requires viser: pip install viser.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ from screw_dynamics_ros.cli.view.state import ViewSource
 from screw_dynamics_ros.core import ScrewDynamicsError, bundled_urdf
 
 ENDED, UNUSABLE = 0, 2
-EXIT_STATUS = f'exit status: {ENDED} it was ended, {UNUSABLE} the input cannot be used'
+EXIT_STATUS = f'exit status: {ENDED} ended by the user, {UNUSABLE} the input cannot be used'
 LOCAL_HOST, PORT = '127.0.0.1', 8080
 
 
@@ -83,30 +83,30 @@ def parse(arguments: Sequence[str]) -> argparse.Namespace:
         '--recording',
         type=Path,
         metavar='FILE',
-        help='show a recording of rosbag2, with ROBOT in place of the recorded description',
+        help='show a recording; ROBOT replaces the recorded description',
     )
     origin.add_argument(
         '--simulate',
         action='store_true',
-        help='simulate ROBOT, with the nodes that estimate its state beside it',
+        help='simulate ROBOT, and run the nodes that estimate its state',
     )
     add(
         '--topic',
         default='/joint_states',
-        help='of the joint states in the recording; others are in the same namespace',
+        help='topic of the joint states in the recording; others are in the same namespace',
     )
     add(
         '--host',
         default=LOCAL_HOST,
         metavar='ADDRESS',
-        help=f'address to listen at (default: {LOCAL_HOST}, which only this machine reaches)',
+        help=f'address to listen on (default: {LOCAL_HOST}, accessible from this machine only)',
     )
     add('--port', type=port, default=PORT, metavar='N', help=f'(default: {PORT}, or a free one)')
-    add('--export', type=Path, metavar='FILE', help='write the scene as one HTML file and end')
+    add('--export', type=Path, metavar='FILE', help='write the scene as one HTML file and exit')
     add('--dark', action='store_true', help='dark colors')
     options = parser.parse_args(own_arguments(arguments))
     if options.live and options.robot is not None:
-        parser.error('argument ROBOT: not with --live, which shows what is on robot_description')
+        parser.error('argument ROBOT: not allowed with --live, which uses robot_description')
     if not (options.live or options.recording or options.robot):
         parser.error('name a ROBOT, --live or --recording FILE')
     return options
@@ -126,7 +126,7 @@ def check_installed() -> None:
 
 
 def source_of(options: argparse.Namespace, arguments: Sequence[str]) -> ViewSource:
-    """Return what the options select; ROS gets all `arguments` of a live source."""
+    """Return the source that the options select; ROS gets all `arguments` of a live source."""
     if options.live:
         from screw_dynamics_ros.cli.view.live_source import LiveSource
 
@@ -140,7 +140,7 @@ def source_of(options: argparse.Namespace, arguments: Sequence[str]) -> ViewSour
 
         with progress_bar('view') as progress:
             return RecordingSource(options.recording, urdf, options.topic, progress)
-    assert urdf is not None  # `parse` makes sure
+    assert urdf is not None  # ensured by `parse`
     if options.simulate:
         from screw_dynamics_ros.cli.view.simulated_source import SimulatedSource
 
@@ -149,7 +149,7 @@ def source_of(options: argparse.Namespace, arguments: Sequence[str]) -> ViewSour
 
 
 def description_path(name: str) -> Path:
-    """Return the file of a robot: that at a path, or the one that the package brings."""
+    """Return the file of a robot: a path, or the name of a bundled robot."""
     path = Path(name).expanduser()
     return path if path.suffix or path.exists() else bundled_urdf(name)
 

@@ -1,7 +1,7 @@
 # Copyright 2026 The screw_dynamics_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""A handle at a link that inverse kinematics follows, and all solutions as transparent robots."""
+"""A drag handle with inverse kinematics, and all solutions as transparent robots."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from screw_dynamics_ros.core.types import Array
 NO_LINK = 'none'
 GAIN = 8.0  # 1/s
 REACHED = 1e-4  # rad and m in one norm
-MAX_STEPS = 300  # for a target that is out of reach
+MAX_STEPS = 300  # for a target out of reach
 MAX_GHOSTS = 32
 FREE_JOINTS = 6  # of an arm with a finite number of solutions
 GHOST_COLOR, GHOST_OPACITY = (102, 153, 230), 0.25
@@ -38,15 +38,15 @@ class LinkHandle:
     ----------
     scene : viser.SceneApi
     gui : viser.GuiApi
-        The controls are added to it.
+        The panel for the controls.
     robot : Robot
     meshes : {link: list of ColoredMesh}
     move : callable
-        Called with each configuration (nq,) on the way.
+        Called with each configuration (nq,).
     period : float
         Between two calls of `step` [s].
     size : float
-        Of the robot [m].
+        Size of the robot [m].
     """
 
     def __init__(
@@ -81,18 +81,18 @@ class LinkHandle:
 
     @property
     def link(self) -> str:
-        """The link that is dragged, `NO_LINK` if none is."""
+        """The dragged link, or `NO_LINK`."""
         value = self._links.value
         return value if value in self.robot.link_names else NO_LINK
 
     def step(self, q: Array, poses: Array) -> None:
-        """Move the robot from q a step towards the target; without a target follow the robot.
+        """Move the robot one step from q towards the target; without a target follow the robot.
 
         Parameters
         ----------
         q : (nq,) array
         poses : (n_links, 4, 4) array
-            Of the links at q [m].
+            Poses of the links at q [m].
         """
         link, target = self.link, self._target
         shown = link != NO_LINK
@@ -109,14 +109,14 @@ class LinkHandle:
         self._draw_solutions(link, target, q)
 
     def _place(self, pose: Array) -> None:
-        """Put the handle at a pose (4, 4), if it is elsewhere."""
+        """Move the handle to a pose (4, 4), unless it is already there."""
         if np.abs(pose - self._placed).max() > REACHED:
             self._placed = pose.copy()
             self._control.position = pose[:3, 3]
             self._control.wxyz = np.roll(quaternions.from_matrix(pose[:3, :3]), 1)
 
     def close(self) -> None:
-        """End the thread that solves."""
+        """Stop the solver thread."""
         self._executor.shutdown(cancel_futures=True)
 
     def _dragged(self, event: Any) -> None:
@@ -133,7 +133,7 @@ class LinkHandle:
         self._target = self._loop = self._solved_for = None
 
     def _follow(self, link: str, target: Array, q: Array) -> None:
-        """Take a step towards the target."""
+        """Move one step towards the target."""
         try:
             if self._loop is None:
                 self._loop = self.robot.closed_loop(link, q, self._period, gain=GAIN)
@@ -149,7 +149,7 @@ class LinkHandle:
         self._move(step.q)
 
     def _draw_solutions(self, link: str, target: Array, q: Array) -> None:
-        """Draw all solutions for the target as soon as they are known."""
+        """Draw all solutions for the target as soon as they are computed."""
         if not self._all.value:
             if self._solved_for is not None:
                 self._solved_for = None
@@ -175,9 +175,9 @@ class LinkHandle:
 
 
 def all_solutions(robot: Robot, link: str, target: Array, q: Array) -> tuple[Array, str]:
-    """Return all configurations (k, nq) that bring a link to a pose (4, 4), and a text about them.
+    """Return all configurations (k, nq) for a pose (4, 4) of a link, and a text about them.
 
-    Of an arm with more than six joints the last ones are locked where they are.
+    The joints of an arm beyond the sixth are locked at their current positions.
     """
     try:
         chain = SerialChain.of(robot.tree, link)
@@ -187,11 +187,11 @@ def all_solutions(robot: Robot, link: str, target: Array, q: Array) -> tuple[Arr
             for name, place in list(zip(chain.joint_names, chain.places))[FREE_JOINTS:]
         }
         if count < FREE_JOINTS:
-            return np.empty((0, robot.nq)), f'{count} joints carry {link}: 6 or more are needed'
+            return np.empty((0, robot.nq)), f'{count} joints move {link}: 6 or more are needed'
         found = robot.all_inverse_kinematics(target, link, locked=locked, q0=q, images=False)
     except ScrewDynamicsError as error:
         return np.empty((0, robot.nq)), str(error)
-    assert not isinstance(found, tuple)  # of one pose
+    assert not isinstance(found, tuple)  # one pose has one result
     held = f'; {", ".join(locked)} locked' if locked else ''
     return found.q, f'solutions: {len(found)}, method: {found.family}{held}'
 

@@ -1,7 +1,7 @@
 # Copyright 2026 The screw_dynamics_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""The triangles of links: their visual geometry, else their collision geometry, else capsules."""
+"""The meshes of links: visual geometry, else collision geometry, else capsules."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ from screw_dynamics_ros.core.description.shapes import Shape
 from screw_dynamics_ros.core.types import Array
 
 GRAY: Color = (190, 193, 198)
-CAPSULE_RADIUS = 0.12  # of its length
+CAPSULE_RADIUS = 0.12  # fraction of its length
 MIN_CAPSULE_LENGTH = 1e-3  # m
 SECTIONS = 40  # of a cylinder
-MAX_SMOOTH_FACES = 20_000  # of a mesh whose sharp edges are looked for
+MAX_SMOOTH_FACES = 20_000  # of a mesh for which sharp edges are detected
 
 MeshFile = Callable[[str], Path | None]
 
@@ -39,15 +39,15 @@ class ColoredMesh:
 def link_meshes(
     urdf: str, description: RobotDescription, mesh_file: MeshFile
 ) -> tuple[dict[str, list[ColoredMesh]], list[str]]:
-    """Return the meshes of each link, and a remark for each file that is missing.
+    """Return the meshes of each link, and the names of missing files.
 
     Parameters
     ----------
     urdf : str
     description : RobotDescription
-        The same, read.
+        The parsed description.
     mesh_file : callable
-        Returns the file of a mesh that the description names, None if it must not be read.
+        Returns the file of a mesh named in the description, None if it must not be read.
     """
     visuals, missing = link_visuals(urdf), []
     bare = not any(each.visual or each.collision for each in visuals.values())
@@ -66,7 +66,7 @@ def link_meshes(
 
 
 def loaded(visuals: Iterable[Visual], mesh_file: MeshFile) -> tuple[list[ColoredMesh], list[str]]:
-    """Return the parts that can be drawn, and which meshes cannot."""
+    """Return the parts that can be drawn, and the names of meshes that cannot."""
     pieces: list[ColoredMesh] = []
     lacking = []
     for visual in visuals:
@@ -82,7 +82,7 @@ def loaded(visuals: Iterable[Visual], mesh_file: MeshFile) -> tuple[list[Colored
 
 
 def of_file(path: Path, visual: Visual) -> Iterator[ColoredMesh]:
-    """Yield the meshes of a file; nothing if it cannot be read, whatever is wrong with it."""
+    """Yield the meshes of a file; none if it cannot be read for any reason."""
     try:
         scene = trimesh.load_scene(path)
         units = scene.units if path.suffix.lower() == '.dae' else None
@@ -100,7 +100,7 @@ def of_file(path: Path, visual: Visual) -> Iterator[ColoredMesh]:
 
 
 def color_of(mesh: Any) -> Color:
-    """Return the color of a mesh of a file."""
+    """Return the color of a mesh from a file."""
     if mesh.visual.kind not in ('face', 'vertex', 'texture'):
         return GRAY
     visual = mesh.visual.to_color() if mesh.visual.kind == 'texture' else mesh.visual
@@ -121,7 +121,7 @@ def primitive(shape: Shape) -> Any:
 
 
 def capsules(link: str, description: RobotDescription) -> Iterator[ColoredMesh]:
-    """Yield capsules from the origin of a link to the joints that it carries."""
+    """Yield capsules from the origin of a link to its child joints."""
     for joint in description.joints:
         end = joint.origin[:3, 3]
         length = float(np.linalg.norm(end))

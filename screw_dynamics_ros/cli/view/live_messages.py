@@ -1,10 +1,10 @@
 # Copyright 2026 The screw_dynamics_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Serialized messages of a running robot as the numbers that a view shows; all are checked.
+"""Conversion and validation of serialized messages from a running robot.
 
-Each function returns None for a message that cannot be used: of another length, with NaN or
-infinite numbers, of links or joints that the robot does not have.
+Each function returns None for an invalid message: wrong length, NaN or infinite numbers, links or
+joints that the robot does not have.
 """
 
 from __future__ import annotations
@@ -25,11 +25,11 @@ from screw_dynamics_ros.ros.messages.conversions import swap_linear_angular
 from screw_dynamics_ros.ros.names import printable
 
 LEVELS: tuple[Level, ...] = ('ok', 'warning', 'error', 'stale')  # of diagnostic_msgs
-MAX_STATUSES = 64  # of a message
+MAX_STATUSES = 64  # per message
 
 
 def torques_of(message: JointStateMessage, joints: ScalarJoints) -> Array | None:
-    """Return the efforts of joints of the robot, (nv,), zero for others."""
+    """Return the efforts of the joints, (nv,), zero for joints not in the message."""
     names, efforts = message.names, message.effort
     if not len(names) == len(efforts) == len(set(names)) or not np.isfinite(efforts).all():
         return None
@@ -58,7 +58,7 @@ def covariance_of(data: bytes) -> Array | None:
 
 
 def contact_point_of(data: bytes) -> tuple[str, Array] | None:
-    """Return the frame of a contact, and its point (3,) in it."""
+    """Return the frame of a contact, and the contact point (3,) in this frame."""
     message: Any = deserialize_message(data, PoseWithCovarianceStamped)
     position = message.pose.pose.position
     point = np.array([position.x, position.y, position.z])
@@ -66,7 +66,7 @@ def contact_point_of(data: bytes) -> tuple[str, Array] | None:
 
 
 def statuses_of(data: bytes) -> list[DiagnosticLine]:
-    """Return the statuses of a DiagnosticArray, with texts of one line."""
+    """Return the statuses of a DiagnosticArray as single-line texts."""
     return [
         DiagnosticLine(
             LEVELS[min(status.level[0], len(LEVELS) - 1)],

@@ -1,7 +1,7 @@
 # Copyright 2026 The screw_dynamics_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""A running robot: its topics over DDS, read at the rate of the view."""
+"""A running robot: its topics, read at the rate of the view."""
 
 from __future__ import annotations
 
@@ -42,14 +42,14 @@ from screw_dynamics_ros.ros.topics.polling import PolledTopic
 
 DISCOVERY_PERIOD_S = 1.0
 
-#: Joint states of all drivers between two readings; a node answers every one of them as well.
+#: Deep enough for the joint states of all drivers between two readings.
 JOINT_STATES = QoSProfile(depth=64, reliability=ReliabilityPolicy.BEST_EFFORT)
 
-#: The newest message; its publisher waits for nothing.
+#: The newest message only; best effort, so that the publisher never blocks.
 NEWEST_MESSAGE = QoSProfile(depth=1, reliability=ReliabilityPolicy.BEST_EFFORT)
 DIAGNOSTICS = QoSProfile(depth=10, reliability=ReliabilityPolicy.BEST_EFFORT)
 
-#: Topics of the whole robot that are subscribed where they are published.
+#: Topics of the whole robot, subscribed if they are published.
 OF_ROBOT = {
     **dict.fromkeys(TORQUE_TOPICS, JointState),
     CONTACT_POINT: PoseWithCovarianceStamped,
@@ -61,14 +61,14 @@ OF_LINKS = {WRENCH: WrenchStamped, COVARIANCE: Float64MultiArray}
 class LiveSource:
     """The robot whose description and joint states are on topics; see `ViewSource`.
 
-    Messages wait in the middleware until `latest` is called: without it nothing is done.
+    Messages wait in the middleware until `latest` is called.
 
     Parameters
     ----------
     arguments : sequence of str
-        Command line with what follows --ros-args, such as -r __ns:=/left.
+        Command line including --ros-args, such as -r __ns:=/left.
     domain : int, optional
-        ROS_DOMAIN_ID in place of that of the environment.
+        ROS_DOMAIN_ID; default from the environment.
 
     Attributes
     ----------
@@ -105,7 +105,7 @@ class LiveSource:
 
     @property
     def robot(self) -> Robot:
-        """The robot of the description; one without joints before there is one."""
+        """The robot of the description; before the first description a robot without joints."""
         return self._live.shown.robot
 
     @property
@@ -115,16 +115,16 @@ class LiveSource:
 
     @property
     def generation(self) -> int:
-        """How many robots there have been before."""
+        """Number of previous robots."""
         return self._live.generation
 
     @property
     def topics(self) -> list[str]:
-        """The outputs that are subscribed, without namespace."""
+        """The subscribed outputs, without namespace."""
         return sorted(self._outputs)
 
     def latest(self) -> ViewState | None:
-        """Read the messages that wait; return what is known now."""
+        """Read the waiting messages; return the current state."""
         with self._lock:
             if self._is_closed:
                 return self._state
@@ -156,7 +156,7 @@ class LiveSource:
             return self._state
 
     def _discover(self) -> None:
-        """Subscribe to the outputs that are published, and to no others any more."""
+        """Subscribe to published outputs, and unsubscribe from others."""
         self._live.is_described = self._description.publishers > 0
         start = self._node.get_namespace().rstrip('/') + '/'
         published = {
@@ -187,14 +187,14 @@ class LiveSource:
         return installed_mesh(uri)
 
     def move(self, q: Array) -> None:
-        """Do nothing: a running robot is not moved from here."""
+        """Do nothing: the view does not move a running robot."""
 
     def carry(self, link: str, payload: RigidBody | None) -> None:
-        """Have the nodes take a payload on a link; None removes it."""
+        """Request the nodes to attach a payload to a link; None removes it."""
         self._payload.send(link, payload)
 
     def add_controls(self, gui: Any) -> None:
-        """Add the sliders of a payload; what the nodes respond is among the diagnostics."""
+        """Add the sliders of a payload; responses of the nodes appear in the diagnostics."""
         add_payload_controls(gui, self.robot, self.carry)
 
     def close(self) -> None:
@@ -208,6 +208,6 @@ class LiveSource:
 
 
 def type_name(kind: type) -> str:
-    """Return the name of a type of messages, as in 'std_msgs/msg/String'."""
+    """Return the name of a message type, such as 'std_msgs/msg/String'."""
     package, folder, _ = kind.__module__.split('.', 2)
     return f'{package}/{folder}/{kind.__name__}'

@@ -3,8 +3,8 @@
 
 """The state of a running robot from the messages of its topics.
 
-Anything may come from the network, in any order: a message that cannot be used changes nothing, and
-no old value is shown as a new one.
+Anything may arrive from the network, in any order. An invalid message has no effect, and an old
+value is never shown as current.
 """
 
 from __future__ import annotations
@@ -39,31 +39,31 @@ from screw_dynamics_ros.ros.names import printable, topic_tokens
 
 STATE_TIMEOUT = NANOSECONDS // 2  # ns; an older state is stale, and older outputs are not shown
 STATUS_TIMEOUT = 10 * NANOSECONDS  # ns; older statuses are stale
-MAX_STATUSES = 64  # that are kept
+MAX_STATUSES = 64  # stored
 
-#: The robot before there is a description.
+#: The robot before the first description.
 NO_ROBOT = '<robot name="none"><link name="none"/></robot>'
 
-#: Torques of the model, computed here where no node publishes them.
+#: Torques of the model, computed here if no node publishes them.
 TERMS = {
     'gravity': 'gravity_torques',
     'coriolis': 'coriolis_torques',
     'friction': 'friction_torques',
 }
 
-#: Topics with joint torques, and what they show.
+#: Topics with joint torques, and the names of the torques.
 TORQUE_TOPICS = {
     **{f'dynamics/{name}': name for name in (*TERMS, 'inertia', 'payload')},
     'wrench_estimator/external_torque': 'external',
 }
 
-#: Topics of links, and those with the place of a contact.
+#: Topics of links, and topics of the localized contact.
 WRENCH, COVARIANCE = 'wrench_estimator/wrench/', 'wrench_estimator/wrench_covariance/'
 CONTACT_POINT, CONTACT_FORCE = 'wrench_estimator/contact_point', 'wrench_estimator/contact_force'
 
 
 class ShownRobot(ScalarJoints):
-    """What is made of a description, in the background.
+    """A robot with its kernel, built in the background from a description.
 
     Attributes
     ----------
@@ -71,7 +71,7 @@ class ShownRobot(ScalarJoints):
     mapper : JointStateMapper
         The state of its joints.
     links : {str: str}
-        Its links by their names in topics.
+        Its links by their topic names.
     """
 
     def __init__(self, urdf: str) -> None:
@@ -79,7 +79,7 @@ class ShownRobot(ScalarJoints):
         self.urdf, self.mapper = urdf, joint_state_mapper(self.robot)
         self.links = {token: link for link, token in topic_tokens(self.robot.link_names).items()}
         self._kernel = self.robot.fuse(*TERMS.values())
-        self.terms(self.robot.neutral(), np.zeros(self.robot.nv))  # compiled now
+        self.terms(self.robot.neutral(), np.zeros(self.robot.nv))  # compiles
 
     def terms(self, q: Array, v: Array) -> dict[str, Array]:
         """Return those of `TERMS` that are finite at a state, (nv,) each."""
@@ -90,20 +90,20 @@ class ShownRobot(ScalarJoints):
 
 
 class Timed(NamedTuple):
-    """A value, and when its message was received [ns]."""
+    """A value, and the time of reception of its message [ns]."""
 
     value: Any
     received: int
 
 
 class LiveState:
-    """What is known of a running robot; times are those of the clock of this machine [ns].
+    """The known state of a running robot; times are from the clock of this machine [ns].
 
     Attributes
     ----------
     shown : ShownRobot
     generation : int
-        How many robots there have been before.
+        Number of previous robots.
     is_described : bool
         Whether the description has a publisher.
     """
@@ -113,14 +113,14 @@ class LiveState:
         self._loader: DescriptionLoader[ShownRobot] = DescriptionLoader(ShownRobot)
         self._description, self._refusal = NO_ROBOT, ''
         self._state_reader, self._torque_reader = JointStateReader(), JointStateReader()
-        self._received: int | None = None  # the newest state
+        self._received: int | None = None  # time of the newest state
         self._values: dict[str, Timed] = {}  # by topic
         self._statuses: dict[str, Timed] = {}  # by name
 
     # --- descriptions -----------------------------------------------------------------------------
 
     def describe(self, text: str) -> None:
-        """Build the robot of a description in the background; the last one counts."""
+        """Build the robot of a description in the background; a newer description replaces it."""
         if text != self._description:
             self._description = text
             self._loader.submit([Description(text, TOPIC)])
@@ -131,7 +131,7 @@ class LiveState:
         return self._loader.is_pending
 
     def adopt(self) -> bool:
-        """Show the robot that has been built, if there is one; return whether there is."""
+        """Adopt a new robot, if one has been built; return whether the robot changed."""
         outcome = self._loader.poll()
         if outcome is None:
             return False
@@ -150,13 +150,13 @@ class LiveState:
         mapper = self.shown.mapper
         try:
             message = self._state_reader.read(data)
-        except Exception:  # rclpy has no class of its own for it
+        except Exception:  # rclpy has no specific exception
             return
         if mapper.joints and mapper.update(message, received / NANOSECONDS):
             self._received = received
 
     def receive(self, topic: str, data: bytes, received: int) -> None:
-        """Keep the value of a serialized message of an output; `topic` is without namespace."""
+        """Store the value of a serialized output; `topic` is without namespace."""
         try:
             value = self._value(topic, data)
         except Exception:  # likewise
@@ -165,7 +165,7 @@ class LiveState:
             self._values[topic] = Timed(value, received)
 
     def receive_diagnostics(self, data: bytes, received: int) -> None:
-        """Keep the statuses of a serialized diagnostic_msgs/DiagnosticArray."""
+        """Store the statuses of a serialized diagnostic_msgs/DiagnosticArray."""
         try:
             lines = statuses_of(data)
         except Exception:  # likewise
@@ -183,14 +183,14 @@ class LiveState:
             return covariance_of(data)
         return contact_point_of(data) if topic == CONTACT_POINT else None
 
-    # --- what is shown ----------------------------------------------------------------------------
+    # --- state of the view ------------------------------------------------------------------------
 
     def is_current(self, now: int) -> bool:
-        """Whether there is a state that is not stale."""
+        """Whether the latest state is not stale."""
         return self._received is not None and now - self._received <= STATE_TIMEOUT
 
     def state(self, now: int, more: tuple[DiagnosticLine, ...] = ()) -> ViewState:
-        """Return what is known now: of a robot without a current state its last pose only.
+        """Return the current state; without a current joint state, only the last pose.
 
         `more` are further statuses.
         """
@@ -238,7 +238,7 @@ class LiveState:
         ]
 
     def _contacts(self, values: Mapping[str, Any]) -> list[ContactForce]:
-        """Return the contact, if point and force are of the same link of the robot."""
+        """Return the contact, if point and force are in the frame of the same link."""
         if not {CONTACT_POINT, CONTACT_FORCE} <= values.keys():
             return []
         (frame, point), (other, wrench) = values[CONTACT_POINT], values[CONTACT_FORCE]
@@ -247,7 +247,7 @@ class LiveState:
         names = [name for name in self.shown.robot.link_names if frame.endswith(name)]
         if not names:
             return []
-        return [ContactForce(max(names, key=len), point, wrench[3:])]  # frame_prefix is not known
+        return [ContactForce(max(names, key=len), point, wrench[3:])]  # frame_prefix is unknown
 
     def _lines(self, now: int) -> tuple[DiagnosticLine, ...]:
         lines = []
@@ -269,7 +269,7 @@ class LiveState:
         return tuple(lines)
 
     def _missing(self) -> str:
-        """Return why there is no state."""
+        """Return why no state is available."""
         records = self.shown.mapper.records
         if not records:
             return 'no state of this robot yet'

@@ -1,7 +1,7 @@
 # Copyright 2026 The screw_dynamics_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""A server of viser that pages of other origins and public relays cannot use."""
+"""A viser server that refuses pages of other origins and public relays."""
 
 from __future__ import annotations
 
@@ -21,26 +21,25 @@ import websockets.asyncio.server
 
 from screw_dynamics_ros.core.errors import ArgumentError
 
-MAX_PORTS = 100  # that are tried
+MAX_PORTS = 100  # ports to try
 
 
 class LocalServer(viser.ViserServer):
-    """A server at an address; `viser.ViserServer` would also open a public one on request.
+    """A server without the public relay that `viser.ViserServer` opens on request.
 
     Parameters
     ----------
     host : str
-        Address to listen at. If it is one of this machine alone, only pages of names of this
-        machine may connect.
+        Address to listen on. For a loopback address, only pages from this machine may connect.
     port : int
-        The first one that is tried.
+        First port to try.
     label : str
         Title of the panel.
 
     Raises
     ------
     ArgumentError
-        If nothing can listen at this address.
+        If the server cannot listen on this address.
     """
 
     def __init__(self, host: str, port: int, label: str) -> None:
@@ -58,9 +57,9 @@ class LocalServer(viser.ViserServer):
 
 @contextmanager
 def pages_of_this_server(local: bool) -> Iterator[None]:
-    """Let servers of websockets that start meanwhile answer only pages that they serve themselves.
+    """Restrict websocket servers started within the block to pages that they serve themselves.
 
-    Any page that a user opens could otherwise connect to a port of this machine, and move a robot.
+    Otherwise any web page in the browser could connect to a port of this machine and move a robot.
     """
     serve = websockets.asyncio.server.serve
 
@@ -81,14 +80,14 @@ def pages_of_this_server(local: bool) -> Iterator[None]:
 
 
 def is_own_page(headers: Mapping[str, str], local: bool) -> bool:
-    """Whether a request comes from no page, or from one that the same server has sent.
+    """Whether a request comes from a page of the same server, or not from a page.
 
     Parameters
     ----------
     headers : mapping
-        Of the request.
+        Headers of the request.
     local : bool
-        Whether the name of the server must be one of this machine.
+        Whether the host name must be a loopback name or address.
 
     Examples
     --------
@@ -106,7 +105,7 @@ def is_own_page(headers: Mapping[str, str], local: bool) -> bool:
 
 
 def is_loopback(host: str) -> bool:
-    """Whether a name or an address is one that only this machine reaches."""
+    """Whether a name or address is a loopback address."""
     try:
         return host == 'localhost' or ipaddress.ip_address(host).is_loopback
     except ValueError:
@@ -114,7 +113,7 @@ def is_loopback(host: str) -> bool:
 
 
 def free_port(host: str, first: int) -> int:
-    """Return the first free port from `first` on; raises `ArgumentError` if there is none."""
+    """Return the first free port, starting at `first`; raises `ArgumentError` without one."""
     for port in range(first, min(first + MAX_PORTS, 2**16)):
         try:
             family, kind, _, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
@@ -125,7 +124,7 @@ def free_port(host: str, first: int) -> int:
         except OSError as error:
             if error.errno not in (errno.EADDRINUSE, errno.EACCES):
                 raise ArgumentError(
-                    f'cannot listen at {host}: {error.strerror}; use 127.0.0.1, or an address of '
+                    f'cannot listen on {host}: {error.strerror}; use 127.0.0.1, or an address of '
                     'this machine'
                 ) from None
-    raise ArgumentError(f'no free port from {first} on at {host}; name another one')
+    raise ArgumentError(f'no free port from {first} on {host}; give another one')

@@ -1,7 +1,7 @@
 # Copyright 2026 The screw_dynamics_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Which file a mesh of a description is, by who gave the description."""
+"""Resolution of mesh files, depending on the origin of the description."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ MAX_MESH_BYTES = 64 * 2**20
 
 
 def local_mesh(uri: str, urdf: Path) -> Path | None:
-    """Return the file of a mesh in a description that the local user gave as a file.
+    """Return the file of a mesh in a description from a file of the local user.
 
     Parameters
     ----------
     uri : str
         package://NAME/PATH, file:///PATH, or a path, relative to the folder of the description.
     urdf : Path
-        The file of the description. A package that is not installed is looked for among the folders
-        that contain it.
+        The file of the description. A package that is not installed is searched in its parent
+        folders.
     """
     if uri.startswith(PACKAGE):
         name, _, rest = uri.removeprefix(PACKAGE).partition('/')
@@ -39,7 +39,7 @@ def local_mesh(uri: str, urdf: Path) -> Path | None:
 def installed_mesh(uri: str) -> Path | None:
     """Return the file of a mesh in the share folder of an installed package, else None.
 
-    This is for a description of a topic: its publisher can name any file.
+    This is for descriptions from a topic, whose publisher can name any file.
     """
     if not uri.startswith(PACKAGE):
         return None
@@ -50,7 +50,7 @@ def installed_mesh(uri: str) -> Path | None:
     name, _, rest = uri.removeprefix(PACKAGE).partition('/')
     try:
         folder = os.path.normpath(get_package_share_directory(name))
-    except (LookupError, ValueError, OSError):  # not installed, or no name of a package
+    except (LookupError, ValueError, OSError):  # not installed, or not a package name
         return None
     path = os.path.normpath(os.path.join(folder, rest))
     inside = '\0' not in path and os.path.commonpath([folder, path]) == folder
@@ -58,7 +58,7 @@ def installed_mesh(uri: str) -> Path | None:
 
 
 def is_mesh(path: Path) -> bool:
-    """Whether a file exists that is read as a mesh."""
+    """Whether a path is an existing mesh file of a supported type and size."""
     try:
         usual = path.suffix.lower() in SUFFIXES and path.is_file()
         return usual and path.stat().st_size <= MAX_MESH_BYTES

@@ -1,7 +1,7 @@
 # Copyright 2026 The screw_dynamics_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Payloads for running nodes, through their service `set_payload`."""
+"""Client of the service `set_payload` of running nodes."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ try:
 except ImportError:
     interfaces = None
 
-NAME = 'view'  # of the payload
+NAME = 'view'  # name of the payload
 SERVICE, KIND = 'set_payload', 'screw_dynamics_msgs/srv/SetPayload'
 RESPONSE_TIMEOUT_S = 5.0
 NO_PAYLOAD = RigidBody(0.0, np.zeros(3), np.zeros((3, 3)))
 
 
 class PayloadClient:
-    """Sends the newest payload to all nodes of a namespace that have the service.
+    """Sends the newest payload to all nodes in a namespace with the service.
 
     Parameters
     ----------
@@ -41,7 +41,7 @@ class PayloadClient:
     Attributes
     ----------
     response : DiagnosticLine or None
-        What the nodes have answered last.
+        Last response of the nodes.
     """
 
     def __init__(self, context: Any, namespace: str) -> None:
@@ -60,7 +60,7 @@ class PayloadClient:
         self.response: DiagnosticLine | None = None
 
     def send(self, link: str, payload: RigidBody | None) -> None:
-        """Have a link carry a payload, None for nothing; the response comes later."""
+        """Request a payload on a link, None to remove it; the response arrives later."""
         self._requests.ask(partial(self._send, link, payload or NO_PAYLOAD))
 
     def _send(self, link: str, payload: RigidBody) -> None:
@@ -97,8 +97,8 @@ class PayloadClient:
         return DiagnosticLine(level, 'payload', printable(response.message))
 
     def close(self) -> None:
-        """Leave ROS; what has been asked for is given up."""
+        """Close the node; pending requests are canceled."""
         self._requests.cancel()
-        with suppress(Exception):  # a request may be under way
+        with suppress(Exception):  # a request may be pending
             self._executor.shutdown(timeout_sec=0)
             self._node.destroy_node()

@@ -1,7 +1,7 @@
 # Copyright 2026 The screw_dynamics_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""The time that is shown of a recording: it runs, stands still, or is chosen."""
+"""Playback of a recording: play, pause, seek, speed."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class Playback:
         self._clock, self._position, self._since = clock, 0.0, clock()
 
     def now(self) -> float:
-        """Return the present position; time stops at the end."""
+        """Return the current position; playback stops at the end."""
         at = self._clock()
         if self.is_playing:
             self._position += self.speed * max(0.0, at - self._since)
@@ -47,24 +47,24 @@ class Playback:
         return self._position
 
     def seek(self, position: float) -> None:
-        """Go to a position, the nearest that there is; one that is not finite changes nothing."""
+        """Set the position, clipped to the axis; ignore values that are not finite."""
         self.now()
         if math.isfinite(position):
             self._position = min(max(position, 0.0), self.duration)
 
     def play(self) -> None:
-        """Let time run, from the beginning if it is at the end."""
+        """Start playback, from the beginning if it is at the end."""
         if self.now() >= self.duration:
             self._position = 0.0
         self.is_playing = True
 
     def pause(self) -> None:
-        """Let time stand still."""
+        """Pause playback."""
         self.now()
         self.is_playing = False
 
     def set_speed(self, speed: float) -> None:
-        """Let time run faster or slower from now on."""
+        """Set the speed of playback."""
         self.now()
         self.speed = speed
 
@@ -92,7 +92,7 @@ class PlaybackControls:
         self._speed.on_update(self._change_speed)
 
     def update(self) -> None:
-        """Show where the playback is."""
+        """Show the position of the playback."""
         at = time.monotonic()
         if at < self._next_update:
             return

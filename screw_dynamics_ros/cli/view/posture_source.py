@@ -1,7 +1,7 @@
 # Copyright 2026 The screw_dynamics_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""A robot alone: sliders, or a handle, decide about its joints and its payload."""
+"""A robot without ROS: sliders or a handle set its joints and payload."""
 
 from __future__ import annotations
 
@@ -25,14 +25,14 @@ SLIDER_STEP = 1e-3  # rad or m
 
 
 class PostureSource:
-    """A robot at rest in a configuration that the user chooses; see `ViewSource`.
+    """A robot at rest in a configuration chosen by the user; see `ViewSource`.
 
     Parameters
     ----------
     urdf : str
         The description.
     path : Path
-        Its file: meshes are found from there.
+        Its file, from which paths of meshes are resolved.
     """
 
     movable = True
@@ -48,7 +48,7 @@ class PostureSource:
         self._state = self._state_at(middle(self.robot, self.lower, self.upper))
 
     def mesh_file(self, uri: str) -> Path | None:
-        """Return the file of a mesh: the user gave the description, and so what it names."""
+        """Return the file of a mesh; any file that the user's description names is allowed."""
         return local_mesh(uri, self._path)
 
     def latest(self) -> ViewState:
@@ -56,7 +56,7 @@ class PostureSource:
         return self._state
 
     def move(self, q: Array) -> None:
-        """Take a configuration (nq,); what is not finite is ignored."""
+        """Set a configuration (nq,); ignore values that are not finite."""
         if np.shape(q) != (self.robot.nq,) or not np.isfinite(q).all():
             return
         with self._lock:
@@ -67,13 +67,13 @@ class PostureSource:
                 slider.value = value
 
     def carry(self, link: str, payload: RigidBody | None) -> None:
-        """Let a link carry a payload instead of the one before."""
+        """Attach a payload to a link; it replaces the previous payload."""
         with self._lock:
             self._payload = self.robot.payload_parameters({link: payload} if payload else {})
             self._state = self._state_at(self._state.q)
 
     def add_controls(self, gui: Any) -> None:
-        """Add a slider for each coordinate of a joint, and those of the payload."""
+        """Add sliders for the joint coordinates and the payload."""
         self._sliders.clear()
         with gui.add_folder('Joints'):
             for k, name in enumerate(coordinate_names(self.robot)):
@@ -109,7 +109,7 @@ class PostureSource:
 
 
 def slider_ranges(robot: Robot) -> tuple[Array, Array]:
-    """Return the ranges of sliders, (nq,) each: limits, or a turn; infinite without a slider."""
+    """Return the ranges of sliders, (nq,) each: limits or +-2 pi; infinite without a slider."""
     kinds = {joint.name: joint.kind for joint in robot.description.joints}
     single = np.array([kinds[name].is_scalar for name in robot.joint_names])
     lower = np.where(single, np.maximum(robot.limits.lower, -FULL_TURN), -np.inf)

@@ -1,7 +1,7 @@
 # Copyright 2026 The screw_dynamics_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""A recorded robot: the states of a recording, and what the nodes would have published of them."""
+"""A recorded robot: the states of a recording, with outputs as the nodes would publish them."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ from screw_dynamics_ros.ros.recordings.recording import (
 from screw_dynamics_ros.ros.recordings.sources import RecordingError
 from screw_dynamics_ros.ros.recordings.storage import RecordingReader
 
-#: What is computed of the states, and how bars call it.
+#: Computed outputs, and their names in the bars.
 OUTPUTS = {
     'gravity': 'gravity',
     'inertia': 'inertia',
@@ -55,9 +55,9 @@ OUTPUTS = {
     'payload': 'payload',
     'external_torque': 'external',
 }
-NODE_OF = {'external_torque': 'wrench_estimator'}  # of others: dynamics
-BLOCK = 1024  # states that are computed at once
-TIMEOUT = NANOSECONDS // 2  # ns; what is older than the time that is shown by more is not shown
+NODE_OF = {'external_torque': 'wrench_estimator'}  # other outputs: dynamics
+BLOCK = 1024  # states computed at once
+TIMEOUT = NANOSECONDS // 2  # ns; values older than this are not shown
 
 
 class RecordedOutput(NamedTuple):
@@ -68,12 +68,12 @@ class RecordedOutput(NamedTuple):
 
     @classmethod
     def of(cls, t: NDArray[np.int64], values: Array) -> RecordedOutput:
-        """Return the messages in the order of their stamps."""
+        """Return the messages sorted by stamp."""
         order = np.argsort(t, kind='stable')
         return cls(t[order], values[order])
 
     def at(self, stamp: int) -> Array | None:
-        """Return the values of a state, or those shortly before it; None if there are none."""
+        """Return the latest values at or shortly before a stamp [ns], or None."""
         k = int(np.searchsorted(self.t, stamp, side='right')) - 1
         if k < 0 or stamp - self.t[k] > TIMEOUT or not np.isfinite(self.values[k]).all():
             return None
@@ -82,24 +82,24 @@ class RecordedOutput(NamedTuple):
 
 
 class RecordingSource:
-    """The robot of a recording at a time that the user chooses; see `ViewSource`.
+    """The robot of a recording at a time chosen by the user; see `ViewSource`.
 
-    Torques and wrenches are those that are recorded; others are computed as `annotate` does.
+    Recorded torques and wrenches are shown; missing ones are computed as by `annotate`.
 
     Parameters
     ----------
     path : Path
     urdf : (str, Path), optional
-        A description in place of the recorded one, and its file.
+        A description that replaces the recorded one, and its file.
     topic : str
-        Of the joint states; other topics are in the same namespace.
+        Topic of the joint states; other topics are in the same namespace.
     progress : callable
-        Gets the share of the recording that has been read.
+        Called with the fraction of the recording that has been read.
 
     Raises
     ------
     ScrewDynamicsError
-        The recording cannot be read, or has no state of the robot.
+        The recording cannot be read, or contains no state of the robot.
     """
 
     movable = False
@@ -125,7 +125,7 @@ class RecordingSource:
             states = read_states(reader, topic, mapper, progress)
             types = dict(reader.types)
         if not len(states.stamps):
-            raise RecordingError(f'{path}: no state of the robot can be made: {refusals(mapper)}')
+            raise RecordingError(f'{path}: no valid state of the robot: {refusals(mapper)}')
         self._recorded = recorded_torques(path, types, start, ScalarJoints(self.robot))
         self._wrenches = recorded_wrenches(path, types, start, self.robot)
         self._annotator = self._annotator_with({})
@@ -138,7 +138,7 @@ class RecordingSource:
         self._state: ViewState | None = None
 
     def latest(self) -> ViewState | None:
-        """Return the state at the present time of the playback."""
+        """Return the state at the current time of the playback."""
         with self._lock:
             if self._controls is not None:
                 self._controls.update()
@@ -174,7 +174,7 @@ class RecordingSource:
         return ViewState(q, v, stamp / NANOSECONDS, torques, tuple(wrenches))
 
     def _computed(self, k: int) -> dict[str, Array]:
-        """Return the outputs of a state; those around it are computed at once, and kept."""
+        """Return the outputs of a state; blocks of states are computed at once and cached."""
         first = k - k % BLOCK
         if self._block is None or self._block[0] != first:
             t, q, v, tau, starts = self._motion
@@ -184,14 +184,14 @@ class RecordingSource:
         return {name: values[k - first] for name, values in self._block[1].items()}
 
     def mesh_file(self, uri: str) -> Path | None:
-        """Return the file of a mesh: any that the user's file names, of packages otherwise."""
+        """Return the file of a mesh; only a description from the user may name any file."""
         return local_mesh(uri, self._urdf_path) if self._urdf_path else installed_mesh(uri)
 
     def move(self, q: Array) -> None:
-        """Do nothing: the recording says where the robot is."""
+        """Do nothing: the recording determines the configuration."""
 
     def carry(self, link: str, payload: RigidBody | None) -> None:
-        """Compute all torques and wrenches with a payload, also those that are recorded."""
+        """Compute all torques and wrenches with a payload, including recorded ones."""
         annotator = self._annotator_with({link: payload} if payload else {})
         with self._lock:
             self._annotator, self._block, self._shown = annotator, None, None
@@ -212,7 +212,7 @@ class RecordingSource:
 def recorded_torques(
     path: Path, types: dict[str, str], start: str, joints: ScalarJoints
 ) -> dict[str, RecordedOutput]:
-    """Return the torques (N, nv) that nodes have published, by the names of `OUTPUTS`."""
+    """Return the recorded torques (N, nv) of nodes, by the names of `OUTPUTS`."""
     found = {}
     for name in OUTPUTS:
         topic = f'{start}{NODE_OF.get(name, "dynamics")}/{name}'
@@ -220,7 +220,7 @@ def recorded_torques(
             continue
         try:
             recording = read_recording(path, topic)
-        except (RecordingError, UnknownNameError):  # no message can be used
+        except (RecordingError, UnknownNameError):  # no valid message
             continue
         if not set(recording.joint_names) <= set(joints.joints):
             continue  # of another robot
@@ -234,7 +234,7 @@ def recorded_torques(
 def recorded_wrenches(
     path: Path, types: dict[str, str], start: str, robot: Robot
 ) -> dict[str, RecordedOutput]:
-    """Return the wrenches (N, 6) that nodes have estimated, by link."""
+    """Return the recorded wrenches (N, 6) of nodes, by link."""
     found = {}
     for link, token in topic_tokens(robot.link_names).items():
         topic = f'{start}wrench_estimator/wrench/{token}'

@@ -1,7 +1,7 @@
 # Copyright 2026 The screw_dynamics_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""The robot in the scene: its links, and what is drawn at them."""
+"""The robot in the scene: links, arrows and ellipsoids."""
 
 from __future__ import annotations
 
@@ -17,21 +17,21 @@ from screw_dynamics_ros.core.arms.inverse.manipulability import velocity_ellipso
 from screw_dynamics_ros.core.lie import quaternions
 from screw_dynamics_ros.core.types import Array
 
-#: Colors as those of the markers of the nodes.
+#: The colors of the markers of the nodes.
 FORCE_COLOR, MOMENT_COLOR = (230, 38, 26), (242, 179, 26)
 AXIS_COLOR, ELLIPSOID_COLOR = (51, 153, 255), (51, 204, 51)
 
-POSE_TOLERANCE = 1e-5  # m and quaternion; a change of less is not sent
+POSE_TOLERANCE = 1e-5  # m and quaternion; smaller changes are not sent
 MIN_ARROW = 2e-3  # m
 MAX_ARROW = 2.0  # m
 FORCE_SCALE = 0.01  # m/N
 MOMENT_SCALE = 0.03  # m/(N m)
-ELLIPSOID_SCALE = 0.2  # m for 1 m/s at joint rates of norm 1
+ELLIPSOID_SCALE = 0.2  # m per 1 m/s at joint rates of norm 1
 MIN_SEMI_AXIS = 1e-4  # m
 
 
 class RobotScene:
-    """Draws a robot and what is known about it into a `viser.SceneApi`.
+    """Draws a robot and its state into a `viser.SceneApi`.
 
     Parameters
     ----------
@@ -44,7 +44,7 @@ class RobotScene:
         self.robot = robot
         self.numbers = {link: k for k, link in enumerate(robot.link_names)}
         self.frames = [
-            # Names of links may contain slashes, which make paths here.
+            # By index, because link names may contain slashes, which separate paths here.
             scene.add_frame(f'/robot/{k}', show_axes=False)
             for k in range(len(robot.link_names))
         ]
@@ -131,7 +131,7 @@ class Ellipsoids:
         self.nodes: list[Any] = []
 
     def draw(self, shapes: Sequence[Ellipsoid]) -> None:
-        """Draw these, and no others."""
+        """Draw these ellipsoids and hide others."""
         for k in range(len(self.nodes), len(shapes)):
             self.nodes.append(
                 self._scene.add_icosphere(
@@ -150,7 +150,7 @@ class Ellipsoids:
 def force_deviations(
     poses: Array, numbers: dict[str, int], wrenches: Sequence[LinkWrench]
 ) -> list[Ellipsoid]:
-    """Return one standard deviation of each force whose covariance is known, at its head."""
+    """Return an ellipsoid of one standard deviation at the head of each force."""
     found = []
     for each in wrenches:
         if each.covariance is None or each.link not in numbers:
@@ -203,9 +203,9 @@ def arrows_of(
     first: int,
     scale: float,
 ) -> Array:
-    """Return arrows (n, 2, 3) [m] from the origins of links, of elements first to first + 3.
+    """Return arrows (n, 2, 3) [m] from the origins of links, for elements first to first + 3.
 
-    Wrenches on unknown links, too small ones and those that are not finite have none.
+    Wrenches on unknown links, small ones and those that are not finite are omitted.
     """
     found = []
     for each in wrenches:
@@ -229,7 +229,7 @@ def contact_arrows(
 
 
 def visible_arrows(found: Sequence[tuple[Array, Array]]) -> Array:
-    """Return arrows (n, 2, 3) of starts and vectors [m], none longer than `MAX_ARROW`."""
+    """Return arrows (n, 2, 3) from starts and vectors [m], shortened to `MAX_ARROW`."""
     rows = []
     for start, vector in found:
         length = float(np.linalg.norm(vector))
@@ -239,6 +239,6 @@ def visible_arrows(found: Sequence[tuple[Array, Array]]) -> Array:
 
 
 def robot_length(robot: Robot) -> float:
-    """Return a length of the size of a robot [m], from the offsets of its joints."""
+    """Return the characteristic length of a robot [m], from the offsets of its joints."""
     reach = sum(float(np.linalg.norm(joint.origin[:3, 3])) for joint in robot.description.joints)
     return min(max(reach, 0.2), 2.0)

@@ -1,7 +1,7 @@
 # Copyright 2026 The screw_dynamics_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""A robot of a file in simulation, with the nodes that estimate its state."""
+"""A simulated robot, with the nodes that estimate its state."""
 
 from __future__ import annotations
 
@@ -22,16 +22,16 @@ PACKAGE = 'screw_dynamics_ros'
 
 
 class SimulatedSource(LiveSource):
-    """The nodes `simulator` and `bringup` in processes of their own, and what they publish.
+    """The topics of the nodes `simulator` and `bringup`, which run in separate processes.
 
-    They are on a ROS domain that nothing else on this machine uses.
+    The nodes use a ROS domain that no other process on this machine uses.
 
     Parameters
     ----------
     urdf : str
         The description.
     path : Path
-        Its file: meshes are found from there.
+        Its file, from which paths of meshes are resolved.
     """
 
     def __init__(self, urdf: str, path: Path) -> None:
@@ -53,11 +53,11 @@ class SimulatedSource(LiveSource):
         return self._children.pids()
 
     def mesh_file(self, uri: str) -> Path | None:
-        """Return the file of a mesh: the user gave the description, and so what it names."""
+        """Return the file of a mesh; any file that the user's description names is allowed."""
         return local_mesh(uri, self._path)
 
     def latest(self) -> ViewState | None:
-        """Return what is known now, and which process has ended."""
+        """Return the current state, with an error if a process has ended."""
         state = super().latest()
         try:
             self._children.check()
@@ -68,6 +68,6 @@ class SimulatedSource(LiveSource):
         return state
 
     def close(self) -> None:
-        """Leave ROS and end the processes."""
+        """Close the node and stop the processes."""
         super().close()
         self._ending.close()

@@ -1,7 +1,7 @@
 # Copyright 2026 The screw_dynamics_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""What the view shows at one instant, and where it comes from."""
+"""State of the view, and the interface of its sources."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from screw_dynamics_ros.core import Robot
 from screw_dynamics_ros.core.description.rigid_body import RigidBody
 from screw_dynamics_ros.core.types import Array
 
-#: Parts of the joint torques, in the order in which bars stack them.
+#: Terms of the joint torques, in the stacking order of the bars.
 TORQUE_TERMS = ('gravity', 'inertia', 'coriolis', 'friction', 'payload')
 
-#: Joint torques that bars show beside that stack.
+#: Joint torques shown beside the stack.
 TOTAL_TORQUES = ('measured', 'external')
 
 WrenchKind = Literal['estimated', 'measured', 'applied']
@@ -32,11 +32,11 @@ class LinkWrench:
     ----------
     link : str
     wrench : (6,) array
-        (moment, force) that the environment exerts on the link, at the origin of the link frame, in
-        the link frame [N m, N].
+        (moment, force) of the environment on the link, at the origin of the link frame, in the link
+        frame [N m, N].
     kind : {'estimated', 'measured', 'applied'}
     covariance : (6, 6) array, optional
-        Of `wrench`.
+        Covariance of `wrench`.
     """
 
     link: str
@@ -65,7 +65,7 @@ class DiagnosticLine:
 
 @dataclass(frozen=True, eq=False)
 class ViewState:
-    """What the view shows at one instant.
+    """State of the view at one time.
 
     Attributes
     ----------
@@ -74,7 +74,7 @@ class ViewState:
     stamp : float
         Time of the joint state [s].
     torques : {name: (nv,) array}
-        Of `TORQUE_TERMS` and `TOTAL_TORQUES` those that are known [N m, N].
+        Known torques among `TORQUE_TERMS` and `TOTAL_TORQUES` [N m, N].
     wrenches : tuple of LinkWrench
     contacts : tuple of ContactForce
     diagnostics : tuple of DiagnosticLine
@@ -90,42 +90,42 @@ class ViewState:
 
 
 class ViewSource(Protocol):
-    """Where states come from. The view calls it from several threads.
+    """A source of states. The view calls it from several threads.
 
     Attributes
     ----------
     movable : bool
-        Whether `move` moves the robot; there is a handle then.
+        Whether `move` moves the robot; the view then shows a handle.
     """
 
     movable: bool
 
     @property
     def robot(self) -> Robot:
-        """The robot that is shown."""
+        """The current robot."""
 
     @property
     def urdf(self) -> str:
-        """Its description, for the visual geometry."""
+        """The description of the robot, for the visual geometry."""
 
     @property
     def generation(self) -> int:
         """Changes with `robot` and `urdf`; the view then draws the scene again."""
 
     def mesh_file(self, uri: str) -> Path | None:
-        """Return the file of a mesh that the description names; None if it must not be read."""
+        """Return the file of a mesh named in the description; None if it must not be read."""
 
     def latest(self) -> ViewState | None:
-        """Return the newest state, the same object if there is none since the last call."""
+        """Return the newest state; the same object if it has not changed since the last call."""
 
     def move(self, q: Array) -> None:
-        """Let the robot take a configuration (nq,)."""
+        """Move the robot to a configuration (nq,)."""
 
     def carry(self, link: str, payload: RigidBody | None) -> None:
-        """Let a link carry a payload, in its frame; None removes it."""
+        """Attach a payload to a link, in its frame; None removes it."""
 
     def add_controls(self, gui: Any) -> None:
-        """Add to the panel (`viser.GuiApi`) what a user can set at this source."""
+        """Add the controls of this source to the panel (`viser.GuiApi`)."""
 
     def close(self) -> None:
-        """End threads and subscriptions."""
+        """Stop threads and subscriptions."""

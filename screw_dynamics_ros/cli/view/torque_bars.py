@@ -1,7 +1,7 @@
 # Copyright 2026 The screw_dynamics_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Bars of the joint torques against the limits of effort, as a picture in SVG."""
+"""Bars of joint torques relative to effort limits, as SVG."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import numpy as np
 from screw_dynamics_ros.cli.view.state import TORQUE_TERMS
 from screw_dynamics_ros.core.types import Array
 
-#: Colors that are distinct with any color vision, on light and dark ground.
+#: Distinguishable with any color vision, on light and dark background.
 COLORS = {
     'gravity': '#4477aa',
     'inertia': '#66ccee',
@@ -34,12 +34,12 @@ def bars(names: Sequence[str], torques: Mapping[str, Array], limits: Array) -> s
     Parameters
     ----------
     names : sequence of nv str
-        Of the joints.
+        Names of the joints.
     torques : {name: (nv,) array}
         See `ViewState` [N m, N]. The terms are stacked from zero, positive ones to the right and
         negative ones to the left; 'measured' is a line, 'external' a thin bar.
     limits : (nv,) array
-        Of effort, the ends of the scale. A joint without one has the range of the largest torque.
+        Effort limits, the ends of the scale. Without a limit the scale ends at the largest torque.
     """
     terms = [name for name in TORQUE_TERMS if name in torques]
     shown = [*terms, *(['external'] if 'external' in torques else [])]
@@ -120,11 +120,11 @@ def bar(
     height: float,
     color: str,
 ) -> str:
-    """Return a bar from one torque to another one, cut at the ends of the scale."""
+    """Return a bar between two torques, clipped to the scale."""
     a, b = sorted(middle + min(max(x * scale, -half), half) for x in (start, end))
     return f'<rect x="{a:.1f}" y="{top:g}" width="{b - a:.1f}" height="{height:g}" fill="{color}"/>'
 
 
 def short(name: str) -> str:
-    """Return the end of a long name, which differs more than its beginning."""
+    """Return the end of a long name, which is usually more specific than its beginning."""
     return name if len(name) <= MAX_NAME_LENGTH else f'…{name[1 - MAX_NAME_LENGTH :]}'

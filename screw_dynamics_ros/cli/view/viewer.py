@@ -1,7 +1,7 @@
 # Copyright 2026 The screw_dynamics_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""The page: a server of viser, its panel, and the loop that draws the newest state."""
+"""The page: a viser server, its panel, and the loop that draws the newest state."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from screw_dynamics_ros.core.types import Array
 
 FRAME_PERIOD_S = 1.0 / 30.0
 BARS_PERIOD_S = 0.1
-IDLE_PERIOD_S = 1.0  # how often it is examined whether a page is open, if none is
+IDLE_PERIOD_S = 1.0  # s between checks for an open page
 LEVEL_COLORS = {'ok': '#228833', 'warning': '#ccbb44', 'error': '#e6261a', 'stale': '#888888'}
 MAX_DIAGNOSTICS = 60
 LIGHT_GRID, DARK_GRID = ((200,) * 3, (140,) * 3), ((45,) * 3, (75,) * 3)  # cells, sections
@@ -33,17 +33,17 @@ VIEW_DISTANCE, MARGIN = 3.4, 0.1  # radii of the robot; m
 
 
 class Viewer:
-    """Shows the states of a source to all pages that are open.
+    """Shows the states of a source on all open pages.
 
     Parameters
     ----------
     source : ViewSource
     host : str
-        Address to listen at.
+        Address to listen on.
     port : int
-        The first one that is tried.
+        First port to try.
     dark : bool
-        Whether colors are dark.
+        Whether to use dark colors.
     """
 
     def __init__(self, source: ViewSource, host: str, port: int, *, dark: bool = False) -> None:
@@ -72,7 +72,7 @@ class Viewer:
         self.server.stop()
 
     def run(self) -> None:
-        """Draw until `KeyboardInterrupt`; nothing while no page is open."""
+        """Draw until `KeyboardInterrupt`; idle while no page is open."""
         while True:
             started = time.monotonic()
             if self.server.get_clients():
@@ -83,9 +83,9 @@ class Viewer:
                 self._connected.wait(IDLE_PERIOD_S)
 
     def draw(self, *, whole: bool = False) -> None:
-        """Draw the newest state, if it is another one; the panel less often, unless `whole`."""
+        """Draw the newest state if it has changed; the panel less often, unless `whole`."""
         with self._lock:
-            state = self.source.latest()  # may be the first one of another robot
+            state = self.source.latest()  # may be the first state of a new robot
             if self._generation != self.source.generation:
                 self._build()
             if state is None:
@@ -103,11 +103,11 @@ class Viewer:
             self._drawn = state
 
     def page(self) -> str:
-        """Return one HTML file with the scene as it is."""
+        """Return the current scene as one HTML file."""
         return self.server.scene.as_html(dark_mode=self.dark)
 
     def _build(self) -> None:
-        """Draw the scene and the panel for another robot."""
+        """Build the scene and the panel for a new robot."""
         source, server = self.source, self.server
         self._drawn = None
         self._generation, robot = source.generation, source.robot
@@ -133,7 +133,7 @@ class Viewer:
         self._add_panel(meshes, missing)
 
     def _aim(self, poses: Array) -> None:
-        """Let the camera of a new page see all links."""
+        """Set the initial camera so that it shows all links."""
         low, high = poses[:, :3, 3].min(axis=0), poses[:, :3, 3].max(axis=0)
         center, radius = 0.5 * (low + high), 0.5 * float(np.linalg.norm(high - low)) + MARGIN
         camera = self.server.initial_camera
@@ -174,7 +174,7 @@ class Viewer:
         self._diagnostics: Any = gui.add_html('', visible=False)
         if missing:
             shown = ''.join(f'<li>{escape(each)}</li>' for each in missing[:MAX_DIAGNOSTICS])
-            with gui.add_folder('Meshes that were not found', expand_by_default=False):
+            with gui.add_folder('Missing meshes', expand_by_default=False):
                 gui.add_html(f'<ul style="word-break:break-all">{shown}</ul>')
 
     def _add_switch(self, label: str, attribute: str) -> None:
@@ -190,7 +190,7 @@ class Viewer:
     def _draw_panel(self, state: ViewState, whole: bool) -> None:
         now = time.monotonic()
         if now - self._bars_time < BARS_PERIOD_S and not whole:
-            self._stale = True  # the next picture has it
+            self._stale = True  # drawn with the next picture
             return
         self._bars_time = now
         self._bars.content = bars(self._joints, state.torques, self._limits)
@@ -203,7 +203,7 @@ class Viewer:
 
 
 def diagnostics(lines: tuple[DiagnosticLine, ...]) -> str:
-    """Return the HTML of a list with colors."""
+    """Return the diagnostics as a colored HTML list."""
     rows = ''.join(
         f'<div><span style="color:{LEVEL_COLORS[line.level]}">&#9679;</span> '
         f'<b>{escape(line.name)}</b> {escape(line.message)}</div>'

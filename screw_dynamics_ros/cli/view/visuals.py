@@ -1,7 +1,7 @@
 # Copyright 2026 The screw_dynamics_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""What a URDF says about how its links look: primitives and meshes, with colors."""
+"""Visual and collision geometry of a URDF: primitives and meshes with colors."""
 
 from __future__ import annotations
 
@@ -24,25 +24,25 @@ from screw_dynamics_ros.core.types import Array
 
 Color = tuple[int, int, int]  # red, green, blue from 0 to 255
 
-MAX_LENGTH = 1e3  # m; nothing larger is drawn
+MAX_LENGTH = 1e3  # m; larger geometry is not drawn
 
 
 @dataclass(frozen=True, eq=False)
 class Visual:
-    """A part of a link.
+    """A visual or collision element of a link.
 
     Attributes
     ----------
     pose : (4, 4) array
-        Of the mesh in the frame of the link [m]; that of `shape` is in it.
+        Pose of the mesh in the frame of the link [m]; `shape` contains its own pose.
     shape : Shape or None
         A primitive, or None for a mesh.
     mesh : str
-        What the description names as its file; '' for a primitive.
+        File name in the description; '' for a primitive.
     scale : (3,) array
-        Of the mesh.
+        Scale of the mesh.
     color : tuple of 3 int, or None
-        None if the description has none.
+        Color, or None if the description has none.
     """
 
     pose: Array
@@ -61,9 +61,9 @@ class LinkVisuals:
 
 
 def link_visuals(urdf: str) -> dict[str, LinkVisuals]:
-    """Return what each link of a description looks like; parts with invalid numbers are left out.
+    """Return the geometry of each link; elements with invalid numbers are omitted.
 
-    Raises `DescriptionError` if the text is no URDF.
+    Raises `DescriptionError` if the text is not a URDF.
     """
     robot = robot_element(urdf)
     materials = {
@@ -86,7 +86,7 @@ def parts(link: Element, kind: str, materials: Mapping[str, Color]) -> tuple[Vis
 
 
 def part(element: Element, materials: Mapping[str, Color]) -> Visual | None:
-    """Return one of them; None if it has no geometry or an invalid number."""
+    """Return one element; None without geometry or with an invalid number."""
     geometry, material = child(element, 'geometry'), child(element, 'material')
     if geometry is None:
         return None
@@ -140,7 +140,7 @@ def own_color(material: Element) -> Color | None:
 
 
 def number(element: Element, key: str) -> float:
-    """Return an attribute; raises `ValueError` if it is not a finite number of usual size."""
+    """Return an attribute; raises `ValueError` if it is not finite or beyond `MAX_LENGTH`."""
     value = float(element.getAttribute(key))
     if not abs(value) <= MAX_LENGTH:
         raise ValueError(key)
@@ -148,7 +148,7 @@ def number(element: Element, key: str) -> float:
 
 
 def numbers(element: Element, key: str, default: tuple[float, float, float] | None) -> Array:
-    """Return an attribute of three such numbers, (3,)."""
+    """Return an attribute of three numbers, (3,); raises `ValueError`."""
     if default is not None and not element.hasAttribute(key):
         return np.array(default)
     values = np.array([float(word) for word in element.getAttribute(key).split()])

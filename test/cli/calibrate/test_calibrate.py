@@ -155,7 +155,7 @@ def test_points_and_distances(tmp_path, table, capsys):
     header = [*JOINTS, 'measured.distance']
     path = write_csv(tmp_path / 'distances.csv', header, np.hstack([q, distances]))
     assert run(path, *beside) == BROKEN
-    assert '--center: needed for measured distances' in capsys.readouterr().err
+    assert '--center: required for measured distances' in capsys.readouterr().err
     yaw, pitch, roll = Rotation.from_matrix(BASE[:3, :3]).as_euler('ZYX')
     base = ('--base', *BASE[:3, 3], roll, pitch, yaw)
     assert run(path, *beside, *base, '--center', *center, '--estimate', 'axes') == WRITTEN
@@ -195,7 +195,7 @@ def test_missing_joints(tmp_path, recorded, table, capsys):
     # The target was not on that link, so no correction predicts it.
     arguments = ('--rotation-deviation', ANGLE, '--output', tmp_path / 'ur5.urdf')
     assert run(path, *arguments, link='wrist_2_link') == REFUSED
-    assert 'does not predict poses better' in capsys.readouterr().err
+    assert 'does not improve the prediction of poses' in capsys.readouterr().err
     assert not (tmp_path / 'ur5.urdf').exists()
     assert run(path, *arguments, '--force', link='wrist_2_link') == WRITTEN
     assert (tmp_path / 'ur5.urdf').exists()
@@ -230,7 +230,7 @@ def test_degrees_are_suspected(tmp_path, table, capsys):
 def test_files_and_options(tmp_path, recorded, capsys):
     for arguments, status, message in [
         ((tmp_path / 'none.csv', '--rotation-deviation', 1), BROKEN, 'there is no such file'),
-        ((recorded,), BROKEN, 'argument --rotation-deviation: needed for measured poses'),
+        ((recorded,), BROKEN, 'argument --rotation-deviation: required for measured poses'),
         ((recorded, '--rotation-deviation', ANGLE, '--output', recorded / 'x'), BROKEN, '--output'),
         ((recorded, '--rotation-deviation', ANGLE, '--fixed', 'hand'), REFUSED, "'hand'"),
     ]:
@@ -250,7 +250,7 @@ def test_files_and_options(tmp_path, recorded, capsys):
         assert run(recorded, '--rotation-deviation', ANGLE, link=link) == REFUSED
         assert message in capsys.readouterr().err
     assert run(recorded, '--rotation-deviation', ANGLE, '--held-out', '0.01') == BROKEN
-    assert '0.01 of 40 measurements is not even one' in capsys.readouterr().err
+    assert '0.01 of 40 measurements is less than one' in capsys.readouterr().err
 
 
 def test_several_targets(tmp_path, truth, capsys):
@@ -345,7 +345,7 @@ def test_poses_held_out_are_predicted_worse(tmp_path, table, capsys):
     assert run(path, '--held-out', 0.1, '--output', output) == REFUSED
     printed = capsys.readouterr()
     assert 'the corrected robot is better' in printed.out
-    assert 'predicts the poses that were held out worse; nothing is written' in printed.err
+    assert 'has larger residuals at the held-out poses; nothing is written' in printed.err
     before, after = rms_of('held out', printed.out)
     assert after > before
     assert not output.exists()

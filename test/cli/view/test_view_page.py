@@ -176,7 +176,7 @@ def test_the_next_port_if_one_is_taken():
 
 def test_an_address_of_another_machine(capsys):
     assert command.main(['panda', '--host', '192.0.2.1']) == 2
-    assert 'cannot listen at 192.0.2.1' in capsys.readouterr().err
+    assert 'cannot listen on 192.0.2.1' in capsys.readouterr().err
 
 
 def test_the_export_is_one_file(tmp_path, capsys):

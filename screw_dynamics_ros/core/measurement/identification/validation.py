@@ -89,11 +89,11 @@ def objection(result: RobotCalibration, validation: Validation | str) -> str:
         for e in (result.residuals_before, result.residuals_after)
     )
     if isinstance(validation, str):
-        return f'whether the corrected robot is better is not known: {validation}'
+        return f'it is unknown whether the corrected robot is better: {validation}'
     if not validation.improved:
-        return 'the corrected robot does not predict poses better that were not fitted'
+        return 'the corrected robot does not improve the prediction of poses in cross-validation'
     if after > before:
-        return 'the corrected robot predicts the poses that were held out worse'
+        return 'the corrected robot has larger residuals at the held-out poses'
     return ''
 
 
