@@ -1,7 +1,7 @@
 # Copyright 2026 The screw_dynamics_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Robots of recordings: description, drives, joints that are left out or have other names."""
+"""Robots of recordings: descriptions, drives, omitted joints, renamed joints."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ HELD_AT_ZERO = 'joints to hold at zero, with joints that mimic them; their state
 
 
 def add_recorded_robot(parser: argparse.ArgumentParser, left_out: str = HELD_AT_ZERO) -> None:
-    """Add --urdf, --topic, --description-topic, --drives, --leave-out (what it does), --rename."""
+    """Add the options of recorded robots; `left_out` is the help text of --leave-out."""
     add = parser.add_argument
     add('--urdf', type=Path, metavar='FILE', help='description to use instead of the recorded one')
     add_arguments_of(parser, 'urdf', 'the FILE of --urdf')
@@ -49,7 +49,7 @@ def add_drives(parser: argparse.ArgumentParser) -> None:
         '--drives',
         type=Path,
         metavar='FILE',
-        help='parameter file with drives, scales and offsets of efforts, as identify writes it',
+        help='parameter file with drives, effort scales and offsets, as written by identify',
     )
 
 

@@ -213,7 +213,7 @@ def test_doctor_does_not_blame_itself_for_what_pinocchio_drops(tmp_path, capfd):
     assert doctor.main([str(file)]) == doctor.HEALTHY
     report = capfd.readouterr().out
     assert 'WARNING gravity torques: differ from those of Pinocchio' in report
-    assert 'it has not read all of the description' in report
+    assert 'it has not read the whole description' in report
 
 
 def test_doctor_shows_why_pinocchio_refuses(tmp_path, capfd):

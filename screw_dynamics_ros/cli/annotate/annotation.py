@@ -1,7 +1,7 @@
 # Copyright 2026 The screw_dynamics_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""One recording: its joint states are read, outputs computed and written beside what it has."""
+"""Annotation of one recording: read joint states, compute outputs, write both."""
 
 from __future__ import annotations
 
@@ -38,29 +38,29 @@ from screw_dynamics_ros.ros.recordings.storage import RecordingReader
 
 Progress = Callable[[float], None]
 
-#: Shares of the time that reading takes.
+#: Fraction of the time for reading.
 READING_SHARE = 0.3
 
-#: Outputs that need efforts.
+#: Outputs that require efforts.
 OF_EFFORTS = {'external_torque', 'wrench'}
 
-#: The last one that was made: recordings of a folder mostly show one robot.
+#: The last annotator, because recordings of a folder are mostly of one robot.
 ANNOTATORS: dict[tuple[str, str], Annotator] = {}
 
 
 class AnnotationReport(NamedTuple):
-    """What was done with a recording.
+    """Result of the annotation of a recording.
 
     Attributes
     ----------
     messages, states : int
-        Joint states recorded, and complete states made of them.
+        Number of recorded joint states, and of complete states.
     records : dict
-        What was wrong with joint states, by reason.
+        Faults of joint states by reason.
     topics : dict
-        How many messages were added on each topic.
+        Number of messages added on each topic.
     why_empty : str
-        Why topics have no messages, if some have none.
+        Reason for topics without messages.
     """
 
     messages: int
@@ -82,7 +82,7 @@ def annotate_recording(
     Raises
     ------
     ScrewDynamicsError
-        The recording cannot be read or written, has no joint states or no description, or the
+        The recording cannot be read or written, lacks joint states or a description, or the
         description is refused.
     """
     with RecordingReader(source) as reader:
@@ -106,7 +106,7 @@ def annotate_recording(
         )
         states = read_states(reader, request.topic, mapper, lambda s: progress(READING_SHARE * s))
         if not len(states.stamps):
-            raise RecordingError(f'{source}: no state of the robot can be made: {refusals(mapper)}')
+            raise RecordingError(f'{source}: no valid state of the robot: {refusals(mapper)}')
         motion = whole_motion(annotator, states)
         table = ParquetTable.open(parquet, robot, annotator) if parquet is not None else None
         count = reader.counts[request.topic]
@@ -132,12 +132,12 @@ def annotate_recording(
 
 
 def description(reader: RecordingReader, request: Request) -> str:
-    """Return the description to use; raises as `recorded_robot`."""
+    """Return the description; raises as `recorded_robot`."""
     return recorded_robot(reader, request.description_topic, request.urdf, request.left_out)
 
 
 def annotator_for(text: str, request: Request) -> Annotator:
-    """Return what computes the outputs for a description."""
+    """Return the annotator for a description."""
     key = text, repr(request)
     if key not in ANNOTATORS:
         described = read_urdf(text)
@@ -158,7 +158,7 @@ def annotator_for(text: str, request: Request) -> Annotator:
 def read_states(
     reader: RecordingReader, topic: str, mapper: JointStateMapper, progress: Progress
 ) -> States:
-    """Return all states of a recording; memory is taken once, for all messages."""
+    """Return all states of a recording; memory is allocated once for all messages."""
     total, n = reader.counts[topic], len(mapper.joints)
     whole = States(
         np.empty(total, np.int64),
@@ -172,7 +172,9 @@ def read_states(
     for part in StateMaker(mapper).states(reader.blocks(topic)):
         end = count + len(part.stamps)
         if end > total:
-            raise RecordingError(f'{reader.path}: more messages on {topic} than it says: {total}')
+            raise RecordingError(
+                f'{reader.path}: more messages on {topic} than its metadata states: {total}'
+            )
         for target, values in zip(whole, part):
             target[count:end] = values
         count = end
@@ -181,7 +183,7 @@ def read_states(
 
 
 def whole_motion(annotator: Annotator, states: States) -> MotionArrays:
-    """Return the motion of all joints; those that joint states cannot carry are at zero."""
+    """Return the motion of all joints; planar and floating joints are at zero."""
     robot = annotator.robot
     joints = ScalarJoints(robot)
     q, v, tau = states.q, states.v, states.tau
@@ -204,9 +206,9 @@ def write_recording(
     progress: Progress,
     mapper: JointStateMapper,
 ) -> dict[str, int]:
-    """Write the recording with outputs; return how many messages each topic got.
+    """Write the recording with outputs; return the number of messages on each topic.
 
-    Raises RecordingError, and writes nothing, if all topics are without messages.
+    Raises RecordingError and writes nothing if no topic has messages.
     """
     topics: Topics | None = None
     counts: dict[str, int] = {}
@@ -230,15 +232,14 @@ def write_recording(
             progress(READING_SHARE + (1.0 - READING_SHARE) * part.stop / len(motion.t))
         if counts and not any(counts.values()):
             raise RecordingError(
-                f'{reader.path}: {", ".join(counts)} would have no message: '
-                f'{why_empty(states, mapper)}'
+                f'{reader.path}: no messages for {", ".join(counts)}: {why_empty(states, mapper)}'
             )
         output.finish()
     return counts
 
 
 def why_empty(states: States, mapper: JointStateMapper) -> str:
-    """Return why outputs have no values in any state, and the remedy."""
+    """Return why no state has values of outputs, and the remedy."""
     for what, values, parameter in (
         ('efforts', states.tau, 'effort_policy'),
         ('velocities', states.v, 'velocity_policy'),
@@ -246,8 +247,8 @@ def why_empty(states: States, mapper: JointStateMapper) -> str:
         lacking = ~np.isfinite(values)
         if lacking.any(axis=1).all():
             return (
-                f'no state has all {what}, as {parameter} requires ({refusals(mapper)}); '
-                f'--leave-out joints without them, or --set {parameter}=zero'
+                f'no state has all {what}, as {parameter} requires ({refusals(mapper)}); use '
+                f'--leave-out for joints without them, or --set {parameter}=zero'
             )
     return 'the joints do not determine their values in any state'
 
@@ -255,9 +256,9 @@ def why_empty(states: States, mapper: JointStateMapper) -> str:
 def topics_for(
     annotator: Annotator, outputs: list[str], request: Request, reader: RecordingReader
 ) -> Topics:
-    """Return the topics of outputs; raises `RecordingError` if one of them is recorded already.
+    """Return the topics of outputs; raises `RecordingError` if one is already recorded.
 
-    Transforms that another node has published are left out, as the node does.
+    Transforms are omitted if the recording contains /tf, as the node does.
     """
     if '/tf' in reader.types:
         outputs = [name for name in outputs if name != 'transforms']
@@ -265,7 +266,7 @@ def topics_for(
     for name in topics.names:
         if name in reader.types:
             raise RecordingError(
-                f'{reader.path}: {name} is recorded already; leave it out by --outputs, or give '
+                f'{reader.path}: {name} is already recorded; exclude it with --outputs, or use '
                 '--namespace'
             )
     return topics

@@ -5,16 +5,16 @@
 
     annotate run.mcap -o annotated.mcap --outputs gravity,external_torque --set observer=momentum
 
-For every joint state of the recording the outputs are computed and added as topics, with the names
-and types of the nodes' and the original stamps; what was recorded is copied byte for byte. The
-description is taken from the recording, or given by --urdf. RECORDING is a bag of ROS 2 (.mcap,
-.db3, a folder) or ROS 1 (.bag), or a table (.csv, .npz; doc/how_to/recordings.md has the columns).
-The output NAME.mcap is one MCAP file, any other name a folder with SQLite and metadata.yaml.
+The command computes the outputs for every joint state of the recording and adds them as topics,
+with names and types as published by the nodes and the original stamps. Recorded messages are copied
+unchanged. The description is from the recording or --urdf. RECORDING is a bag of ROS 2 (.mcap,
+.db3, a folder) or ROS 1 (.bag), or a table (.csv, .npz; columns in doc/how_to/recordings.md). The
+output NAME.mcap is one MCAP file; any other name is a folder with SQLite and metadata.yaml.
 
     annotate runs/ -o annotated/ --workers 8
 
-takes all recordings below a folder, in as many processes. Outputs that are there are not made
-again, so that a run that was interrupted or killed is resumed by the same command.
+annotates all recordings in a folder and its subfolders with 8 processes. Existing outputs are
+skipped, so the same command resumes an interrupted run.
 """
 
 from __future__ import annotations
@@ -45,8 +45,8 @@ from screw_dynamics_ros.ros.recordings.mcap_records import COMPRESSIONS
 WRITTEN, REFUSED, PARTLY, BROKEN = 0, 1, 2, 3
 EXIT_STATUS = (
     f'exit status: {WRITTEN} written, {REFUSED} the recording or the description was refused '
-    f'(nothing is written), {PARTLY} some recordings of a folder were left out, or outputs that '
-    f'--outputs names have no messages, {BROKEN} an argument cannot be used, {INTERRUPTED} it was '
+    f'(nothing is written), {PARTLY} some recordings of a folder were skipped, or outputs of '
+    f'--outputs have no messages, {BROKEN} an argument cannot be used, {INTERRUPTED} it was '
     'interrupted'
 )
 
@@ -57,7 +57,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     heed_interrupts()
     try:
         if options.output is None and options.parquet is None:
-            raise UnusableError('argument -o: name the output, or a table by --parquet')
+            raise UnusableError('argument -o: give an output, or a table with --parquet')
         request = request_of(options)
         if folders.is_folder_of_recordings(options.recording):
             return annotate_all(options, request)
@@ -75,16 +75,16 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print('\nannotate: interrupted', file=sys.stderr)
         return INTERRUPTED
     print('\n'.join(lines(report)))
-    # Some robots cannot have all of the default outputs.
+    # For some robots not all default outputs exist.
     return PARTLY if options.outputs and not all(report.topics.values()) else WRITTEN
 
 
 def annotate_all(options: argparse.Namespace, request: Request) -> int:
     """Annotate a folder; return the exit status."""
     if options.output is None or options.parquet is not None:
-        raise UnusableError('a folder of recordings takes -o FOLDER, and no --parquet')
+        raise UnusableError('a folder of recordings requires -o FOLDER, without --parquet')
     if options.output.exists() and not options.output.is_dir():
-        raise UnusableError(f'argument -o: {options.output} is no folder')
+        raise UnusableError(f'argument -o: {options.output} is not a folder')
     every = folders.tasks(options.recording, options.output)
     todo = [task for task in every if not task.target.exists()]
     faults = []
@@ -97,10 +97,10 @@ def annotate_all(options: argparse.Namespace, request: Request) -> int:
             if outcome.fault:
                 faults.append(outcome)
     for outcome in sorted(faults):
-        print(f'left out: {outcome.source}: {outcome.fault}', file=sys.stderr)
+        print(f'failed: {outcome.source}: {outcome.fault}', file=sys.stderr)
     print(
         f'{len(every)} recordings: {len(todo) - len(faults)} annotated, '
-        f'{len(every) - len(todo)} were there, {len(faults)} left out'
+        f'{len(every) - len(todo)} existed, {len(faults)} failed'
     )
     return PARTLY if faults else WRITTEN
 
@@ -120,11 +120,11 @@ def lines(report: AnnotationReport) -> list[str]:
 
 
 def request_of(options: argparse.Namespace) -> Request:
-    """Return what is asked for; raises `UnusableError`."""
+    """Return the request of the options; raises `UnusableError`."""
     unknown = [name for name in options.outputs if name not in OUTPUTS]
     if unknown:
         raise UnusableError(
-            f'argument --outputs: {", ".join(unknown)}: choose of {", ".join(OUTPUTS)}'
+            f'argument --outputs: {", ".join(unknown)}: choose from {", ".join(OUTPUTS)}'
         )
     drives = robot_parameters(options.drives, options.leave_out)
     return Request(
@@ -143,21 +143,21 @@ def request_of(options: argparse.Namespace) -> Request:
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
-    """Add what folders are asked for, too."""
+    """Add the options of the request."""
     add = parser.add_argument
     add(
         '--outputs',
         type=names,
         default=(),
         metavar='A,B',
-        help=f'of {", ".join(OUTPUTS)} (default: all but matrices)',
+        help=f'outputs, from {", ".join(OUTPUTS)} (default: all except matrices)',
     )
     add(
         '--frames',
         type=names,
         default=(),
         metavar='A,B',
-        help='links for outputs of links (default: the moving ends of the tree)',
+        help='links for outputs of links (default: the moving leaf links)',
     )
     add(
         '--set',
@@ -187,7 +187,7 @@ def parse(arguments: Sequence[str]) -> argparse.Namespace:
         type=int,
         default=0,
         metavar='N',
-        help='processes for a folder (default: one for each processor)',
+        help='number of processes for a folder (default: number of processors)',
     )
     parser.add_argument(
         '--scheduler',

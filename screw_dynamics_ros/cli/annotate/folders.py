@@ -1,10 +1,10 @@
 # Copyright 2026 The screw_dynamics_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Whole folders of recordings, on the processors of this machine or on a cluster, by Dask.
+"""Annotation of folders of recordings with Dask, on this machine or on a cluster.
 
-An output has its name only when it is whole, so that what is there is done: a run that was killed
-is resumed by starting it again. Recordings that cannot be read are left out and named.
+An output gets its final name only when it is complete. Existing outputs are therefore complete, and
+starting a killed run again resumes it. Recordings that cannot be read are skipped and reported.
 """
 
 from __future__ import annotations
@@ -22,18 +22,18 @@ from screw_dynamics_ros.ros.recordings.sources import RecordingError
 from screw_dynamics_ros.ros.recordings.storage import METADATA, SUFFIXES, is_recording
 
 INSTALL = "pip install 'dask[distributed]'"
-SCHEDULER_TIMEOUT_S = 10.0  # that a scheduler has to answer
+SCHEDULER_TIMEOUT_S = 10.0  # for the response of a scheduler
 
 
 class AnnotationTask(NamedTuple):
-    """A recording, and the MCAP file that is made of it."""
+    """A recording, and its MCAP output file."""
 
     source: Path
     target: Path
 
 
 class FileOutcome(NamedTuple):
-    """What became of a recording: how many states, or why it was left out."""
+    """Result of one recording: the number of states, or the reason of a failure."""
 
     source: Path
     states: int
@@ -41,7 +41,7 @@ class FileOutcome(NamedTuple):
 
 
 def is_folder_of_recordings(path: Path) -> bool:
-    """Whether a path is a folder, but not that of a single recording."""
+    """Whether a path is a folder of recordings, not the folder of one recording."""
     return path.is_dir() and not is_recording(path)
 
 
@@ -57,14 +57,14 @@ def recordings_in(folder: Path) -> Iterator[Path]:
 
 
 def tasks(folder: Path, target: Path) -> list[AnnotationTask]:
-    """Return what there is to do, in the order of names.
+    """Return the tasks for a folder, sorted by name.
 
-    Raises `RecordingError` if there are no recordings, or two with one name but for the suffix.
+    Raises `RecordingError` without recordings, or if two names differ in the suffix only.
     """
     made: dict[Path, AnnotationTask] = {}
     for source in recordings_in(folder):
         if target.resolve() in source.resolve().parents:
-            continue  # outputs in a folder below
+            continue  # outputs in a subfolder
         relative = source.relative_to(folder)
         name = relative if source.is_dir() else relative.with_suffix('')
         place = target / name.parent / f'{name.name}.mcap'
@@ -96,23 +96,23 @@ def annotate_folder(
     scheduler: str,
     progress: Callable[[float, str], None],
 ) -> Iterator[FileOutcome]:
-    """Yield what becomes of each recording, as soon as it is known.
+    """Yield the result of each recording as soon as it is complete.
 
     Parameters
     ----------
     todo : list of AnnotationTask
     request : Request
     workers : int
-        Processes on this machine; 0 for one on each processor.
+        Number of processes on this machine; 0: number of processors.
     scheduler : str
-        Address of a cluster, which sees the same files; empty for this machine.
+        Address of a cluster with access to the same files; empty for this machine.
     progress : callable
-        Gets the share that is done, and which recording was the last one.
+        Called with the completed fraction and the name of the last recording.
 
     Raises
     ------
     RecordingError
-        Dask is not installed, or the cluster is not there.
+        Dask is not installed, or the cluster is not available.
     """
     distributed = dask_module()
     with client(distributed, workers, scheduler, len(todo)) as cluster:
@@ -122,7 +122,7 @@ def annotate_folder(
             source = known[future.key].source
             progress(done / len(todo), source.name)
             error = future.exception()
-            if error is not None:  # such as a process that was killed for its memory
+            if error is not None:  # such as a process killed by the out-of-memory killer
                 yield FileOutcome(source, 0, f'{type(error).__name__}: {error}')
             else:
                 yield future.result()
@@ -135,7 +135,7 @@ def dask_module() -> Any:
         return import_module('distributed')
     except ImportError:
         raise RecordingError(
-            f'folders are shared out by Dask, which is not installed; install it with {INSTALL}'
+            f'annotating folders requires Dask, which is not installed; install it with {INSTALL}'
         ) from None
 
 

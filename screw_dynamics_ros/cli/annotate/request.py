@@ -1,7 +1,7 @@
 # Copyright 2026 The screw_dynamics_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""What `annotate` is asked for: the same for all recordings of a folder, and for all processes."""
+"""Options of `annotate`, the same for all recordings of a folder and all processes."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from screw_dynamics_ros.core.measurement.estimation.observers.parameters import 
 from screw_dynamics_ros.nodes.parameters.robot_parameters import RobotParameters
 from screw_dynamics_ros.ros.joint_states.policies import Policies
 
-#: Parameters of the nodes that are not part of the settings, and their defaults.
+#: Parameters of the nodes that are not in `SETTINGS`, with their defaults.
 OTHER_DEFAULTS: dict[str, Any] = {
     'position_policy': 'reject',
     'velocity_policy': 'differentiate',
@@ -37,26 +37,26 @@ OTHER_DEFAULTS: dict[str, Any] = {
 }
 
 SETTINGS = {each.name: each.default for each in dataclasses.fields(AnnotationSettings)}
-SINGULARITY_RATE = 50.0  # Hz, as the default of the node
+SINGULARITY_RATE = 50.0  # Hz, the default of the node
 
 
 @dataclass(frozen=True)
 class Request:
-    """What is to be done with each recording.
+    """Options for each recording.
 
     Attributes
     ----------
     topic, description_topic : str
     urdf : str or None
-        The text of a description that counts in place of those in recordings.
+        The text of a description that replaces those in recordings.
     outputs, frames : tuple of str
-        As for `annotate_arrays`; without frames the moving ends of the tree.
+        As for `annotate_arrays`; without frames, the moving leaf links.
     values : dict
         Parameters by name, see `SETTINGS` and `OTHER_DEFAULTS`.
     namespace : str
-        Put before the names of topics.
+        Prefix of the names of topics.
     compression : {'none', 'lz4', 'zstd'}
-        Of the chunks with outputs.
+        Compression of the chunks with outputs.
     left_out : tuple of str
         Joints that are held at zero.
     renamed : tuple of pairs of str
@@ -83,13 +83,13 @@ class Request:
 
     @property
     def settings(self) -> AnnotationSettings:
-        """How outputs are computed; raises `ScrewDynamicsError`."""
+        """Settings of the computation; raises `ScrewDynamicsError`."""
         given = {name: value for name, value in self.values.items() if name in SETTINGS}
         return AnnotationSettings(**{'singularity_rate': SINGULARITY_RATE, **given})
 
     @property
     def policies(self) -> Policies:
-        """The rules for incomplete joint states; raises `ScrewDynamicsError`."""
+        """The policies for incomplete joint states; raises `ScrewDynamicsError`."""
         return Policies(
             position=self.value('position_policy'),
             velocity=self.value('velocity_policy'),
@@ -121,7 +121,7 @@ def parameter_values(texts: Sequence[str], given: RobotParameters) -> dict[str, 
         name, equals, word = text.partition('=')
         if not equals or name not in known:
             raise UnusableError(
-                f'argument --set: {text!r} is no NAME=VALUE with one of {", ".join(known)}'
+                f'argument --set: {text!r} is not NAME=VALUE with one of {", ".join(known)}'
             )
         values[name] = converted(name, word.strip(), known[name])
     try:
@@ -144,7 +144,7 @@ def of_file(value: Any, default: Any) -> Any:
 
 
 def converted(name: str, given: str, default: Any) -> Any:
-    """Return a value of the kind of the default; raises `UnusableError`."""
+    """Return a value of the type of the default; raises `UnusableError`."""
     if isinstance(default, str):
         return given
     try:

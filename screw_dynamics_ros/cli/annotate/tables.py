@@ -1,12 +1,11 @@
 # Copyright 2026 The screw_dynamics_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Outputs as a Parquet table, a row for each state.
+"""Outputs as a Parquet table with one row for each state.
 
-Columns: `timestamp` [s since the first state], `stamp` [ns], `observation.state`, the positions of
-the joints as LeRobot data sets call them, `observation.velocity`, `observation.effort`, and
-`annotation.<output>`: lists of fixed length, matrices row by row, in the conventions of the core,
-angular part first.
+Columns: `timestamp` [s since the first state], `stamp` [ns], `observation.state` (joint positions,
+named as in LeRobot data sets), `observation.velocity`, `observation.effort`, and
+`annotation.<output>`: lists of fixed length, matrices row by row, angular part first.
 """
 
 from __future__ import annotations
@@ -29,18 +28,18 @@ INSTALL = 'pip install pyarrow'
 
 
 class ParquetTable:
-    """Writes a table block by block, to a temporary name until it is whole.
+    """Writes a table block by block, under a temporary name until it is complete.
 
     Parameters
     ----------
     path : Path
     robot : Robot
-        Its names of joints go into the metadata of the file.
+        Its joint names are written into the metadata of the file.
 
     Raises
     ------
     RecordingError
-        The file is there already, or `pyarrow` is not installed.
+        The file already exists, or `pyarrow` is not installed.
     """
 
     def __init__(self, path: Path, robot: Robot) -> None:
@@ -48,11 +47,11 @@ class ParquetTable:
             self._arrow, self._parquet = import_module('pyarrow'), import_module('pyarrow.parquet')
         except ImportError:
             raise RecordingError(
-                f'tables are written by pyarrow, which is not installed; install it with '
+                f'writing tables requires pyarrow, which is not installed; install it with '
                 f'"{INSTALL}"'
             ) from None
         if path.exists():
-            raise RecordingError(f'{path} is there already; name another table, or remove it')
+            raise RecordingError(f'{path} already exists; give another name, or remove it')
         self._place = TemporaryFile(path, 'table')
         self._names = ','.join(robot.joint_names)
         self._writer: Any = None
@@ -82,7 +81,7 @@ class ParquetTable:
         self._writer.write_table(table)
 
     def _column(self, values: Array) -> Any:
-        """Return an array (N, ...) as a column, lists of fixed length if it has several numbers."""
+        """Return an array (N, ...) as a column, with lists of fixed length for several numbers."""
         flat = np.ascontiguousarray(values).reshape(len(values), -1)
         if values.ndim == 1:
             return self._arrow.array(values)
@@ -91,13 +90,13 @@ class ParquetTable:
         )
 
     def finish(self) -> None:
-        """Take the wanted name."""
+        """Rename the file to its final name."""
         if self._writer is not None:
             self._writer.close()
             self._place.take_name()
 
     def abandon(self) -> None:
-        """Remove what has been written."""
+        """Remove the temporary file."""
         if self._writer is not None:
             self._writer.close()
         self._place.remove()

@@ -1,7 +1,7 @@
 # Copyright 2026 The screw_dynamics_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""The topics of `annotate`: names, types and labels are those of the nodes."""
+"""The topics of `annotate`, with names, types and labels of the nodes."""
 
 from __future__ import annotations
 
@@ -33,14 +33,14 @@ FORMS: dict[str, Callable[..., Form]] = {
 
 
 class Topic(NamedTuple):
-    """Where an output goes.
+    """The topic of an output.
 
     Attributes
     ----------
     name : str
     form : Form
     order : tuple of arrays of int
-        For the first dimensions of the output, which elements the message has, in its order.
+        Indices of the elements in the message, for the first dimensions of the output.
     """
 
     name: str
@@ -57,7 +57,7 @@ class Topics:
     outputs : sequence of str
         Names of outputs as `annotate_arrays` returns them.
     namespace : str
-        Put before the names of the nodes.
+        Prefix of the names of the nodes.
     """
 
     def __init__(self, robot: Robot, outputs: Sequence[str], namespace: str = '') -> None:
@@ -85,13 +85,13 @@ class Topics:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """Names of all topics but /tf_static."""
+        """Names of all topics except /tf_static."""
         return tuple(topic.name for topic in self.topics.values())
 
     def _topic(self, name: str, tokens: Mapping[str, str]) -> Topic | None:
         kind, _, link = name.partition('/')
         if kind == 'acceleration':
-            return None  # no message of the nodes has it
+            return None  # the nodes do not publish it
         if kind == 'transforms':
             if not self._moving:
                 return None
@@ -106,7 +106,7 @@ class Topics:
         return Topic('/'.join(parts), form, order)
 
     def stacks(self, results: Mapping[str, Array]) -> list[Stack]:
-        """Return the messages for some states; those with a NaN are left out."""
+        """Return the messages for some states; messages with NaN are omitted."""
         made = []
         for name, topic in self.topics.items():
             values = results[name]
@@ -114,12 +114,12 @@ class Topics:
                 values = values.take(places, axis)
             numbers = values.reshape(len(values), -1)
             checked = numbers[:, [0, 2, 3]] if name.startswith('singularity') else numbers
-            present = np.isfinite(checked @ np.ones(checked.shape[1]))  # a sum, by the fast BLAS
+            present = np.isfinite(checked @ np.ones(checked.shape[1]))  # sum by BLAS, which is fast
             made.append(Stack(topic.name, topic.form, numbers, present))
         return made
 
     def static_transforms(self, stamp: int) -> tuple[str, bytes] | None:
-        """Return type and content of a message for /tf_static, None if nothing is fixed."""
+        """Return type and content of a message for /tf_static, None without fixed joints."""
         if not self._fixed:
             return None
         form = forms.transforms([(joint.parent, joint.child) for joint in self._fixed])
@@ -130,5 +130,5 @@ class Topics:
 
 
 def is_moving(joint: Joint) -> bool:
-    """Whether joint states tell where the child of a joint is."""
+    """Whether joint states determine the pose of the child link."""
     return joint.kind.is_scalar

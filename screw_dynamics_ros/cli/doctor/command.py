@@ -1,11 +1,11 @@
 # Copyright 2026 The screw_dynamics_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Examine a robot before trusting its model: description, joint states, efforts.
+"""Check a robot before using its model: description, joint states, efforts.
 
-Without arguments the robot that runs here is examined, by its topics robot_description and
-joint_states; with a URDF that description alone, with a recording (doc/how_to/recordings.md) its
-joint states, too. Both need no ROS.
+Without arguments the command checks the running robot, from its topics robot_description and
+joint_states. With a URDF it checks only the description, with a recording
+(doc/how_to/recordings.md) also its joint states; both without ROS.
 """
 
 from __future__ import annotations
@@ -36,10 +36,10 @@ from screw_dynamics_ros.entry import INTERRUPTED
 from screw_dynamics_ros.ros.recordings.sources import RecordingError
 from screw_dynamics_ros.ros.recordings.storage import is_recording
 
-HEALTHY, ILL, BROKEN = 0, 1, 3
+HEALTHY, FAULTY, BROKEN = 0, 1, 3
 EXIT_STATUS = (
-    f'exit status: {HEALTHY} no errors (with --strict: nor warnings), {ILL} some, '
-    f'{BROKEN} there was nothing to examine, {INTERRUPTED} it was interrupted'
+    f'exit status: {HEALTHY} no errors (with --strict: no warnings either), {FAULTY} some, '
+    f'{BROKEN} no robot or file to check, {INTERRUPTED} it was interrupted'
 )
 
 
@@ -58,7 +58,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         if not sections:
             raise UnusableError(
                 f'no message arrived on robot_description within {options.wait:g} s: start the '
-                'driver, compare ROS_DOMAIN_ID and namespace, or name a file'
+                'driver, check ROS_DOMAIN_ID and namespace, or give a file'
             )
         for section in sections:
             print('\n'.join(section.text()), flush=True)
@@ -66,13 +66,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except ScrewDynamicsError as error:
         what = 'recording' if isinstance(error, RecordingError) else 'description'
         print(f'ERROR   {what} refused: {error}', file=sys.stderr)
-        return ILL
+        return FAULTY
     except UnusableError as error:
         print(f'doctor: {error}', file=sys.stderr)
         return BROKEN
     except ImportError as error:
         print(
-            f'doctor: {error}. Source ROS 2 to examine a running robot, or name a file',
+            f'doctor: {error}. Source ROS 2 to check a running robot, or give a file',
             file=sys.stderr,
         )
         return BROKEN
@@ -108,26 +108,24 @@ def parse(arguments: Sequence[str]) -> argparse.Namespace:
             f'longest time to wait for the first messages, at most {MAX_TIMEOUT_S:g} (default: 5)'
         ),
     )
-    parser.add_argument('--strict', action='store_true', help='warnings count as errors')
+    parser.add_argument('--strict', action='store_true', help='treat warnings as errors')
     parser.add_argument(
         '--suggest',
         nargs='?',
         type=Path,
         const=Path('suggested.yaml'),
         metavar='FILE',
-        help='write a parameter file for the robot that runs here (default: suggested.yaml)',
+        help='write a parameter file for the robot (default: suggested.yaml)',
     )
     add_recorded_robot(parser)
     options = parser.parse_args(own_arguments(arguments))
     if options.description is not None and is_recording(options.description):
         return options
     if options.suggest is not None and options.description is not None:
-        parser.error(
-            '--suggest is for a robot that runs, or a recording; leave out the description'
-        )
+        parser.error('--suggest requires a running robot or a recording; omit the description')
     for name in ('urdf', 'drives', 'leave_out', 'rename'):
         if getattr(options, name):
-            parser.error(f'--{name.replace("_", "-")} is for recordings; name one')
+            parser.error(f'--{name.replace("_", "-")} requires a recording')
     return options
 
 
@@ -137,7 +135,7 @@ def examine_running_robot(
     patience: float,
     suggested: Path | None,
 ) -> list[Section]:
-    """Return the report on the robot that runs here; empty if none does.
+    """Return the report on the running robot; empty without a robot.
 
     A parameter file is written to `suggested`.
     """
@@ -156,7 +154,7 @@ def examined(heard: SessionData, suggested: Path | None) -> list[Section]:
 
 
 def written_suggestion(heard: SessionData, sections: Sequence[Section], path: Path) -> Section:
-    """Write a parameter file for a robot; return what was written."""
+    """Write a parameter file for a robot; return a section with its contents."""
     from screw_dynamics_ros.cli.doctor import suggestion, suggestions
 
     made = suggestions.suggest(heard, sections)
@@ -168,8 +166,8 @@ def written_suggestion(heard: SessionData, sections: Sequence[Section], path: Pa
 
 
 def verdict(sections: Sequence[Section], strict: bool) -> int:
-    """Print how many findings there are; return the exit status."""
+    """Print the number of findings; return the exit status."""
     severities = [finding.severity for section in sections for finding in section.findings]
     errors, warnings = severities.count('error'), severities.count('warning')
     print(f'{errors} errors, {warnings} warnings')
-    return ILL if errors or (strict and warnings) else HEALTHY
+    return FAULTY if errors or (strict and warnings) else HEALTHY

@@ -1,7 +1,7 @@
 # Copyright 2026 The screw_dynamics_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Report of `doctor` on a description: joints, carried masses, problems, comparison."""
+"""Report of `doctor` on a description: joints, carried masses, findings, comparison."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ from screw_dynamics_ros.core.description.robot_description import Finding, Joint
 from screw_dynamics_ros.core.types import Array
 
 REPEATS = 1000  # calls
-STATES = 100  # compared with Pinocchio
+STATES = 100  # for the comparison with Pinocchio
 PINOCCHIO_TOLERANCE = 1e-9  # relative
 
 
 def description_sections(robot: Robot, urdf: str) -> list[Section]:
-    """Return all that can be said without a running robot."""
+    """Return the sections that do not need a running robot."""
     return [joints_section(robot), speed_section(robot), second_opinion(robot, urdf)]
 
 
@@ -33,7 +33,7 @@ def joints_section(robot: Robot) -> Section:
     described = robot.description
     section = Section(
         f'robot {described.name}: {len(described.links)} links on {described.root}, '
-        f'{len(robot.joint_names)} joints to move, {robot.total_mass:.6g} kg',
+        f'{len(robot.joint_names)} movable joints, {robot.total_mass:.6g} kg',
         findings=[
             *described.findings,
             *empty_limits(described.joints),
@@ -67,9 +67,9 @@ def joints_section(robot: Robot) -> Section:
 
 
 def carried_masses(robot: Robot) -> dict[str, float]:
-    """Return the mass of each link and all that hangs on it [kg].
+    """Return the mass of each link with all links below it [kg].
 
-    That a gripper is missing in the description shows at the last joint.
+    The value of the last joint shows whether a gripper is missing in the description.
     """
     carried = {
         link.name: 0.0 if link.inertia is None else link.inertia.mass
@@ -81,7 +81,7 @@ def carried_masses(robot: Robot) -> dict[str, float]:
 
 
 def empty_limits(joints: tuple[Joint, ...]) -> Iterator[Finding]:
-    """Yield a finding for each limit that forbids everything, as templates often have it."""
+    """Yield a finding for each limit of 0, which templates often contain."""
     for joint in joints:
         for name in ('velocity', 'effort'):
             if joint.kind.is_scalar and getattr(joint.limits, name) == 0.0:
@@ -94,7 +94,7 @@ def empty_limits(joints: tuple[Joint, ...]) -> Iterator[Finding]:
 
 
 def speed_section(robot: Robot) -> Section:
-    """Return how long the first and further calls of the inverse dynamics take."""
+    """Return the time of the first and of further calls of the inverse dynamics."""
     section = Section('speed')
     q, v = np.zeros(robot.nq), np.zeros(robot.nv)
     start = time.perf_counter()
@@ -113,7 +113,7 @@ def speed_section(robot: Robot) -> Section:
             Finding(
                 'warning',
                 'llvmlite',
-                'is not used: all computations take some 50 times longer',
+                'is not used: all computations take about 50 times longer',
                 'apt install python3-llvmlite, or pip install llvmlite',
             )
         )
@@ -129,7 +129,7 @@ def second_opinion(robot: Robot, urdf: str) -> Section:
         if joint.kind.nv > 1 or joint.kind.has_pitch
     }
     if kinds or not robot.nv:
-        section.lines.append(f'left out: {", ".join(kinds) or "no"} joints')
+        section.lines.append(f'skipped: {", ".join(kinds) or "no"} joints')
         return section
     rng = np.random.default_rng(0)
     lower, upper = (
@@ -151,14 +151,14 @@ def second_opinion(robot: Robot, urdf: str) -> Section:
                 'warning',
                 'Pinocchio',
                 f'refuses the description: {refusal}',
-                'so do other programs that read it with urdfdom; the notes have its messages',
+                'other programs that use urdfdom refuse it too; see the notes for its messages',
             )
         )
-    elif refusal:  # some mimic joints are beyond it
-        section.lines.append(f'left out: Pinocchio cannot take this robot: {refusal}')
+    elif refusal:  # some mimic joints are not supported
+        section.lines.append(f'skipped: Pinocchio does not support this robot: {refusal}')
     elif expected is None:
         section.lines.append(
-            'left out: no Pinocchio with mimic joints is installed (pip install pin)'
+            'skipped: no Pinocchio with mimic joints is installed (pip install pin)'
         )
     else:
         ours = {
@@ -171,7 +171,7 @@ def second_opinion(robot: Robot, urdf: str) -> Section:
 
 
 def compare(section: Section, name: str, ours: Array, theirs: Array, *, is_complete: bool) -> None:
-    """Report the difference of torques; `is_complete` if Pinocchio read all without a message."""
+    """Report the difference of torques; `is_complete` if Pinocchio printed no message."""
     difference = float(np.abs(ours - theirs).max() / max(np.abs(theirs).max(), 1e-9))
     section.lines.append(f'{name}: relative difference {difference:.1e} in {STATES} states')
     if not difference <= PINOCCHIO_TOLERANCE:
@@ -180,8 +180,8 @@ def compare(section: Section, name: str, ours: Array, theirs: Array, *, is_compl
                 'error' if is_complete else 'warning',
                 name,
                 f'differ from those of Pinocchio by {difference:.1e}',
-                'one of the two reads the description differently; please report it'
+                'the two read the description differently; please report it'
                 if is_complete
-                else 'it has not read all of the description; the notes have its messages',
+                else 'it has not read the whole description; see the notes for its messages',
             )
         )

@@ -1,7 +1,7 @@
 # Copyright 2026 The screw_dynamics_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""What efforts are and contain, as far as poses at rest tell it."""
+"""Unit and terms of efforts, as far as poses at rest determine them."""
 
 from __future__ import annotations
 
@@ -35,9 +35,9 @@ from screw_dynamics_ros.ros.names import shorten
 
 NAMES = 'effort_terms, effort_scale'
 MIN_POSE_DISTANCE = 0.1  # rad, m, between poses
-POSE_SAMPLES = 5  # of a pose
+POSE_SAMPLES = 5  # per pose
 LINE_FIT_TOLERANCE = 0.1  # largest misfit of a line through several poses
-MIN_EFFORT = 0.02  # fraction of gravity torque below which an effort counts as zero
+MIN_EFFORT = 0.02  # fraction of gravity torque below which an effort is treated as zero
 MORE_POSES_HINT = (
     'move the robot to three or more poses, stop in each for a second, and record them all '
     '(--seconds)'
@@ -52,11 +52,11 @@ class Poses:
     ----------
     joints : list of str
     measured : (k, n) array
-        Efforts as the driver reports them.
+        Efforts reported by the driver.
     weight : {term of `WEIGHT`: (k, n) array}
         Torques of the model [N m, N].
     telling : (n,) array of bool
-        Joints that bear enough to tell something.
+        Joints with a sufficiently large gravity torque.
     """
 
     joints: list[str]
@@ -66,25 +66,25 @@ class Poses:
 
     @property
     def total(self) -> Array:
-        """What the joints bear, (k, n) [N m, N]."""
+        """Gravity torques including the payload, (k, n) [N m, N]."""
         return sum_of(WEIGHT, self.weight)
 
 
 def suggest_efforts(made: Suggestion, heard: SessionData, driver: Driver | None) -> bool:
-    """Suggest what makes torques of efforts; return whether they are known to be torques then."""
+    """Suggest the calibration of efforts; return whether it makes them torques."""
     if not heard.states:
         lacking = heard.lacking.get('effort', Counter())
         never = [joint for joint, count in lacking.items() if count == len(heard.arrivals)]
-        whose = f'; those of {shorten(sorted(never))} never come' if never else ''
-        made.leave(NAMES, f'no joint state has the efforts of all joints{whose}')
+        whose = f'; efforts of {shorten(sorted(never))} are always missing' if never else ''
+        made.leave(NAMES, f'no joint state contains the efforts of all joints{whose}')
         return False
     q = np.array([q for q, *_ in heard.states])
     poses = poses_at_rest(efforts(heard, calibrated=False), q)
     if poses is None:
-        made.leave(NAMES, 'the robot moved all the time; hold it still')
+        made.leave(NAMES, 'the robot was never at rest; stop it')
         return False
     if not poses.telling.any():
-        made.leave(NAMES, 'the torques of gravity are too small here; stretch the arm out')
+        made.leave(NAMES, 'the gravity torques are too small in this pose; stretch the arm')
         return False
     unit = 'unknown' if driver is None else driver.effort(heard.text)
     known = len(made.lines)
@@ -97,7 +97,7 @@ def suggest_efforts(made: Suggestion, heard: SessionData, driver: Driver | None)
 def suggest_terms_or_scales(
     made: Suggestion, poses: Poses, unit: str, driver: Driver | None
 ) -> bool:
-    """Suggest effort_terms for torques, scales for others; return whether all are torques then."""
+    """Suggest effort_terms for torques, else scales; return whether all are torques then."""
     lacks_gravity = 'gravity' not in documented_terms(driver)
     if unit != 'current':
         is_stated = unit == 'torque' and lacks_gravity
@@ -108,33 +108,31 @@ def suggest_terms_or_scales(
     known = len(made.lines)
     has_all = suggest_scales(made, poses, unit)
     if lacks_gravity and len(made.lines) > known:
-        made.set(
-            SHARED, 'effort_terms', list(TERMS), 'currents by these scales are torques of motors'
-        )
+        made.set(SHARED, 'effort_terms', list(TERMS), 'scaled currents are motor torques')
     return has_all
 
 
 def suggest_condition(made: Suggestion, urdf: str, driver: Driver) -> None:
-    """Suggest the condition under which efforts are what they are here."""
+    """Suggest the condition for this unit of efforts."""
     condition = driver.condition_of(urdf)
     made.set(
         SHARED,
         'effort_condition',
         condition,
-        f'so it is in the description; with another value the driver {driver.name} reports others'
+        f'from the description; with another value the driver {driver.name} reports other units'
         if condition
-        else f'the description does not have {driver.condition.partition("=")[0]}, on which the '
-        'unit of efforts depends: the other parameters are by efforts at rest alone',
+        else f'the description lacks {driver.condition.partition("=")[0]}, on which the unit of '
+        'efforts depends: the other parameters are from efforts at rest only',
     )
 
 
 def documented_terms(driver: Driver | None) -> tuple[str, ...]:
-    """Return the terms in the efforts of a driver, all if they are not known."""
+    """Return the terms in the efforts of a driver; all terms if they are unknown."""
     return (() if driver is None else driver.terms(SHARED, 'effort_terms')) or TERMS
 
 
 def poses_at_rest(found: RecordedEfforts, q: Array) -> Poses | None:
-    """Return means over the samples (N, n) of each pose at rest, None if there is none."""
+    """Return means over the samples (N, n) of each pose at rest, or None."""
     still = np.flatnonzero(np.abs(found.v).max(axis=1, initial=0.0) < MAX_REST_VELOCITY)
     groups: list[list[int]] = []
     for k in still.tolist():
@@ -162,9 +160,9 @@ def poses_at_rest(found: RecordedEfforts, q: Array) -> Poses | None:
 
 
 def content_of(poses: Poses, most: float) -> tuple[str, ...] | None:
-    """Return which weights efforts contain, if they are torques in each pose and joint, else None.
+    """Return the weights that efforts contain if they are torques in each pose, else None.
 
-    Efforts without any are at most `most` times the torques of gravity: currents are small, too.
+    Efforts without weights are at most `most` times the gravity torques; small currents are too.
     """
     e = poses.measured[:, poses.telling]
     weight = {name: part[:, poses.telling] for name, part in poses.weight.items()}
@@ -172,7 +170,7 @@ def content_of(poses: Poses, most: float) -> tuple[str, ...] | None:
         e.ravel(), {name: part.ravel() for name, part in weight.items()}
     )
     content = fitting[0]
-    if not weight['payload'].any():  # whatever the joints bear, or nothing
+    if not weight['payload'].any():  # all weights, or none
         content = WEIGHT if 'gravity' in content else ()
     largest = np.abs(sum_of(WEIGHT, weight)).max()
     if not content:
@@ -187,13 +185,13 @@ def content_of(poses: Poses, most: float) -> tuple[str, ...] | None:
 def suggest_terms(
     made: Suggestion, poses: Poses, content: tuple[str, ...], driver: Driver | None
 ) -> None:
-    """Suggest effort_terms; terms of motion, which do not show at rest, as in the preset."""
+    """Suggest effort_terms; terms of motion, unknown at rest, are from the preset."""
     documented = () if driver is None else driver.terms(SHARED, 'effort_terms')
     motion = [t for t in TERMS if t not in WEIGHT and (not documented or t in documented)]
     has_payload = bool(poses.weight['payload'].any())
     borne = described(content if has_payload or not content else ('gravity',))
     apart = np.abs(poses.measured - sum_of(content, poses.weight))[:, poses.telling].max()
-    whence = f'as in the driver preset {driver.name}' if driver and documented else 'not known'
+    whence = f'from the driver preset {driver.name}' if driver and documented else 'unknown'
     made.set(
         SHARED,
         'effort_terms',
@@ -204,8 +202,8 @@ def suggest_terms(
     if not content and 'gravity' in documented_terms(driver):
         made.leave(
             'effort_terms',
-            "whether they are torques without gravity, as suggested, or external torques (['']), "
-            'is not known at rest: see the documentation of the driver',
+            'poses at rest do not show whether they are torques without gravity, as suggested, or '
+            "external torques (['']): see the documentation of the driver",
         )
 
 
@@ -213,8 +211,8 @@ def suggest_terms(
 
 
 def suggest_scales(made: Suggestion, poses: Poses, unit: str) -> bool:
-    """Suggest scales by which efforts become torques; return whether all joints have one."""
-    known = 'they are motor currents by the driver preset; ' if unit == 'current' else ''
+    """Suggest scales from efforts to torques; return whether all joints have one."""
+    known = 'motor currents according to the driver preset; ' if unit == 'current' else ''
     if len(poses.measured) < MIN_POSES:
         made.leave(NAMES, known + undecided(poses))
         return False
@@ -230,15 +228,15 @@ def suggest_scales(made: Suggestion, poses: Poses, unit: str) -> bool:
     if bent or not fitted:
         made.leave(
             NAMES,
-            f'{known}efforts of {shorten(bent or poses.joints)} are no multiple of the torques of '
-            'the model: friction, contacts, or a description that is not that of the robot',
+            f'{known}efforts of {shorten(bent or poses.joints)} are not proportional to the '
+            'torques of the model: friction, contacts, or a wrong description',
         )
         return False
     if all(abs(fit.scale + 1.0) <= FRICTION_SHARE for fit in fitted.values()):
         made.leave(
             NAMES,
-            'efforts have the sign opposite to that of the model: either the driver has it, then '
-            'effort_scale is -1 for all joints, or gravity points the other way (the robot hangs)',
+            'efforts have the opposite sign of the model: either the driver inverts them, then '
+            'effort_scale is -1 for all joints, or the robot is mounted upside down (gravity)',
         )
         return False
     worst = max(fit.misfit for fit in fitted.values())
@@ -246,25 +244,25 @@ def suggest_scales(made: Suggestion, poses: Poses, unit: str) -> bool:
         SHARED,
         'effort_joints',
         list(fitted),
-        f'{known}straight lines through {len(poses.measured)} poses at rest, to '
+        f'{known}linear fits to {len(poses.measured)} poses at rest, with errors of '
         f'{100.0 * worst:.2g} % of the change of the torques',
     )
     scales = [round(fit.scale, 4) for fit in fitted.values()]
     offsets = [round(fit.offset, 3) for fit in fitted.values()]
-    made.set(SHARED, 'effort_scale', scales, 'torques per effort, by these lines')
-    made.set(SHARED, 'effort_offset', offsets, 'by these lines')
+    made.set(SHARED, 'effort_scale', scales, 'torque per effort, from these fits')
+    made.set(SHARED, 'effort_offset', offsets, 'from these fits')
     unfitted = [joint for joint in poses.joints if joint not in fitted]
     if unfitted:
         made.leave(
             f'effort_scale of {shorten(unfitted)}',
-            f'gravity loads these joints alike in all poses, or not at all: {MORE_POSES_HINT}; or '
-            'record a motion and use identify',
+            f'the gravity torques of these joints are the same in all poses, or zero: '
+            f'{MORE_POSES_HINT}; or record a motion and use identify',
         )
     return not unfitted
 
 
 def undecided(poses: Poses) -> str:
-    """Return why too few poses do not tell a scale."""
+    """Return why too few poses do not determine a scale."""
     largest = np.abs(poses.total).argmax(axis=0), np.arange(len(poses.joints))
     ratios = poses.measured[largest] / np.where(poses.telling, poses.total[largest], 1.0)
     ratios = ratios[poses.telling]
@@ -273,5 +271,5 @@ def undecided(poses: Poses) -> str:
     return (
         f'efforts are not the torques of the model (efforts per torque: {text}): currents, another '
         'sign or gear ratio, an offset, a contact, or a link or payload missing in the '
-        f'description; {len(poses.measured)} pose(s) do not tell which: {MORE_POSES_HINT}'
+        f'description; {len(poses.measured)} pose(s) do not determine which: {MORE_POSES_HINT}'
     )

@@ -3,8 +3,8 @@
 
 """Comparison of the efforts of a robot at rest with the model.
 
-What they contain is the parameter `effort_terms` of the nodes. At rest there are no Coriolis and
-inertial torques: it can only be determined whether they contain gravity and the payload.
+The parameter `effort_terms` of the nodes states which terms efforts contain. At rest, Coriolis and
+inertial torques are zero, so only gravity and payload can be checked.
 """
 
 from __future__ import annotations
@@ -21,20 +21,20 @@ from screw_dynamics_ros.core.description.robot_description import Finding
 from screw_dynamics_ros.core.types import Array
 
 MAX_REST_VELOCITY = 0.02  # rad/s, m/s
-MIN_GRAVITY_SHARE = 0.1  # of the largest torque of gravity: too little to conclude anything from
+MIN_GRAVITY_SHARE = 0.1  # of the largest gravity torque: smaller ones are not conclusive
 MIN_GRAVITY_TORQUE = 0.5  # N m, N: likewise
-CURRENT_CORRELATION = 0.95  # with the torques of gravity, from which efforts are like currents
-MIN_CURRENT_RATIO = 0.02  # to the torques of gravity, from which efforts may be currents
-FRICTION_SHARE = 0.3  # of the torque of gravity, that static friction and calibration may explain
+CURRENT_CORRELATION = 0.95  # with gravity torques; higher values suggest currents
+MIN_CURRENT_RATIO = 0.02  # to gravity torques; higher values may be currents
+FRICTION_SHARE = 0.3  # of the gravity torque, attributed to static friction and calibration
 
-#: What efforts at rest may contain, the likely first: terms of WEIGHT.
+#: Possible terms of WEIGHT in efforts at rest, the most likely first.
 WEIGHT = ('gravity', 'payload')
 CONTENTS = (('gravity', 'payload'), ('gravity',), ('payload',), ())
 
 
 @dataclass(frozen=True)
 class RecordedEfforts:
-    """Measured efforts beside those of the model.
+    """Measured efforts and torques of the model.
 
     Attributes
     ----------
@@ -43,12 +43,12 @@ class RecordedEfforts:
     v : (samples, n) array
         Velocities [rad/s, m/s].
     measured, gravity, payload : (samples, n) arrays
-        Efforts of the driver, in the units of the nodes, and the torques that hold the robot and
-        its payload [N m, N].
+        Efforts of the driver, in the units of the nodes, and gravity torques of the robot and its
+        payload [N m, N].
     configuration : Configuration
         The configuration of the nodes.
     unused : str
-        Why the nodes do not use efforts, empty if they do.
+        Reason why the nodes do not use efforts, empty if they do.
     """
 
     joints: list[str]
@@ -61,11 +61,11 @@ class RecordedEfforts:
 
 
 def efforts_section(efforts: RecordedEfforts) -> Section:
-    """Compare the efforts of a robot at rest with the torques that hold it."""
+    """Compare the efforts of a robot at rest with gravity torques."""
     section = Section('efforts at rest')
     still = np.abs(efforts.v).max(axis=1, initial=0.0) < MAX_REST_VELOCITY
     if not still.any():
-        section.lines.append('left out: the robot moves; hold it still to compare')
+        section.lines.append('skipped: the robot moves; stop it for the comparison')
         return section
     measured, *parts = (
         each[still].mean(axis=0) for each in (efforts.measured, efforts.gravity, efforts.payload)
@@ -83,35 +83,35 @@ def efforts_section(efforts: RecordedEfforts) -> Section:
     section.findings += silent_nodes(efforts.configuration)
     if efforts.unused:
         message = f'the nodes do not use them, as effort_condition is not met: {efforts.unused}'
-        remedy = 'record poses at rest with --suggest, which finds out what they are'
+        remedy = 'record poses at rest with --suggest, which determines their unit'
         section.findings.append(Finding('warning', 'efforts', message, remedy))
     section.findings += effort_findings(efforts.joints, measured, weight, terms)
     return section
 
 
 def silent_nodes(configuration: Configuration) -> Iterator[Finding]:
-    """Warn of nodes whose parameters are not known: the rest may be judged by wrong ones."""
+    """Warn about nodes whose parameters are unknown, because conclusions may be wrong."""
     if configuration.silent:
         yield Finding(
             'warning',
             'parameters',
-            'no answer from '
-            f'{", ".join(configuration.silent)}: gravity, payload and corrections that '
-            'are configured there are not known here',
+            'no response from '
+            f'{", ".join(configuration.silent)}: their gravity, payload and effort '
+            'corrections are unknown',
             'increase --wait, or check whether the node hangs',
         )
 
 
 def configured(configuration: Configuration, weight: dict[str, Array]) -> Iterator[str]:
-    """Yield what the model is made of, and who says so."""
+    """Yield the configuration of the model, and the nodes that define it."""
     owner = configuration.owners.get('effort_terms')
     terms = written(configuration.terms)
     yield (
         f'effort_terms: {terms} in {owner}'
         if owner
-        else f'nothing says what they contain; effort_terms: {terms} by default'
+        else f'no node or file has effort_terms; default: {terms}'
     )
-    absent = '' if weight['payload'].any() else '; it loads no joint here'
+    absent = '' if weight['payload'].any() else '; it loads no joint in this pose'
     for link, (body, owner) in configuration.payloads.items():
         yield f'payload: {body.mass:g} kg on {link}, configured in {owner}{absent}'
     if not configuration.payloads:
@@ -130,7 +130,7 @@ def effort_findings(
     weight: dict[str, Array],
     terms: Sequence[str],
 ) -> Iterator[Finding]:
-    """Yield what is wrong with efforts (n,), and what they contain if not `terms`."""
+    """Yield faults of efforts (n,), and their terms if these differ from `terms`."""
     largest = max(np.abs(part).max(initial=0.0) for part in weight.values())
     telling = np.max(np.abs(list(weight.values())), axis=0) >= max(
         MIN_GRAVITY_TORQUE, MIN_GRAVITY_SHARE * largest
@@ -139,8 +139,8 @@ def effort_findings(
         yield Finding(
             'info',
             'efforts',
-            'the torques of gravity are too small here to assess them',
-            'stretch the arm out and run this again',
+            'the gravity torques are too small in this pose to check them',
+            'stretch the arm and run this again',
         )
         return
     fitting, is_good = best_contents(
@@ -151,12 +151,12 @@ def effort_findings(
         message = (
             'contain ' + described(fitting[0])
             if () not in fitting
-            else f'are near zero where gravity requires up to {largest:.3g} N m or N'
+            else f'are near zero, although gravity requires up to {largest:.3g} N m or N'
         )
         yield Finding(
             'warning',
             'efforts',
-            f'{message}, while effort_terms says that they contain {described(mine)}',
+            f'{message}, but according to effort_terms they contain {described(mine)}',
             remedy(fitting, terms, weight),
         )
         return
@@ -168,23 +168,22 @@ def effort_findings(
             'warning',
             'efforts',
             f'are up to {np.abs(measured).max():.3g} N m or N, '
-            'while effort_terms says that they contain no weight',
+            'but according to effort_terms they contain no weight',
             'a contact, or the driver reports something else',
         )
     if is_good and len(fitting) > 1 and weight['payload'].any():
         yield Finding(
             'info',
             'efforts',
-            'here it makes no difference whether they contain '
-            + ' or '.join(map(described, fitting)),
-            'move the payload to where it loads the joints more, to determine this',
+            'this pose does not show whether they contain ' + ' or '.join(map(described, fitting)),
+            'move to a pose in which the payload loads the joints more',
         )
 
 
 def currents(measured: Array, total: Array) -> Iterator[Finding]:
-    """Warn if efforts (k,) that should contain no weight follow the torques `total` (k,).
+    """Warn if efforts (k,) that should contain no weight are proportional to `total` (k,).
 
-    One joint is not enough: any two numbers are proportional.
+    One joint is not sufficient, because any two numbers are proportional.
     """
     lengths = np.linalg.norm(measured), np.linalg.norm(total)
     follows = abs(measured @ total) >= CURRENT_CORRELATION * lengths[0] * lengths[1]
@@ -192,14 +191,14 @@ def currents(measured: Array, total: Array) -> Iterator[Finding]:
         yield Finding(
             'warning',
             'efforts',
-            f'are {measured @ total / lengths[1] ** 2:.2g} times the torques of gravity, while '
-            'effort_terms states that they contain no weight',
+            f'are {measured @ total / lengths[1] ** 2:.2g} times the gravity torques, but '
+            'according to effort_terms they contain no weight',
             'motor currents? record three or more poses at rest with --suggest',
         )
 
 
 def best_contents(measured: Array, weight: dict[str, Array]) -> tuple[list[tuple[str, ...]], bool]:
-    """Return the contents that fit best, several if they fit equally; and whether they do fit."""
+    """Return the contents with the best fit (several if equal), and whether they fit well."""
     scale = max(np.linalg.norm(sum_of(terms, weight)) for terms in CONTENTS)
     misfit = {
         terms: float(np.linalg.norm(measured - sum_of(terms, weight)) / scale) for terms in CONTENTS
@@ -211,28 +210,28 @@ def best_contents(measured: Array, weight: dict[str, Array]) -> tuple[list[tuple
 
 
 def sum_of(terms: Sequence[str], weight: dict[str, Array]) -> Array:
-    """Return the torques at rest of efforts that contain some terms, (n,)."""
+    """Return the torques (n,) at rest for efforts with these terms."""
     return sum(
         (weight[term] for term in WEIGHT if term in terms), start=np.zeros_like(weight['gravity'])
     )
 
 
 def joint_findings(joints: Sequence[str], measured: Array, model: Array) -> Iterator[Finding]:
-    """Yield joints whose efforts are not those of the model, where that says something."""
+    """Yield joints whose efforts differ from the model, if gravity torques are large enough."""
     telling = np.abs(model) >= max(
         MIN_GRAVITY_TORQUE, MIN_GRAVITY_SHARE * np.abs(model).max(initial=0.0)
     )
     for joint, ratio in zip(compress(joints, telling), measured[telling] / model[telling]):
         subject, message = f'joint {joint}', f'its effort is {ratio:.2f} times that of the model'
         if ratio < -FRICTION_SHARE:
-            yield Finding('warning', subject, message, 'another sign: set effort_scale')
+            yield Finding('warning', subject, message, 'opposite sign: set effort_scale')
         elif abs(ratio - 1.0) > FRICTION_SHARE:
             yield Finding(
                 'warning',
                 subject,
                 message,
-                'a current or a gear ratio (effort_scale), an offset, a contact, or a '
-                'payload or link missing in the description',
+                'possible causes: a current or a gear ratio (effort_scale), an offset, a contact, '
+                'or a payload or link missing in the description',
             )
 
 
@@ -247,7 +246,7 @@ def described(content: Sequence[str]) -> str:
 
 
 def written(terms: Sequence[str]) -> str:
-    """Return terms as a parameter file has them."""
+    """Return terms in the syntax of a parameter file."""
     return f'[{", ".join(terms)}]' if terms else "['']"
 
 
@@ -256,8 +255,8 @@ def remedy(
     terms: Sequence[str],
     weight: dict[str, Array],
 ) -> str:
-    """Return the line to set, or the lines between which one has to choose."""
-    if not weight['payload'].any():  # whether they contain it shows once there is one
+    """Return the parameter to set, or alternatives."""
+    if not weight['payload'].any():  # cannot be determined without a payload
         with_payload = 'payload' in terms or not terms
         fitting = [content for content in fitting if ('payload' in content) == with_payload]
     rest = [term for term in terms if term not in WEIGHT] or TERMS[1:-1]

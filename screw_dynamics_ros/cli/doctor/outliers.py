@@ -1,11 +1,11 @@
 # Copyright 2026 The screw_dynamics_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Values of a description that stand out against their neighbors in the chain.
+"""Values of a description that are implausible compared with neighboring bodies.
 
-They can be right, so that loading does not object; more often a decimal point or a unit is wrong.
-The bounds are above what robots have that are described with care. In example-robot-data they leave
-moments of inertia that are placeholders, or those of the old UR5.
+They may be correct, so loading does not refuse them; more often a decimal point or a unit is wrong.
+The bounds exceed the values of carefully described robots. In example-robot-data, they only report
+placeholders of moments of inertia, and those of the old UR5.
 """
 
 from __future__ import annotations
@@ -23,29 +23,29 @@ from screw_dynamics_ros.core.description.robot_description import Severity
 from screw_dynamics_ros.core.types import Array
 from screw_dynamics_ros.ros.names import shorten
 
-MAX_MASS_RATIO = 10.0  # times the body before it, in mass and in mass per length
-MAX_GYRATION_RATIO = 3.0  # radius of gyration, times the longest distance nearby
-MIN_GYRATION_RATIO = 1.0 / 30.0  # radius of gyration, times the length of the body
-MAX_CENTER_DISTANCE_RATIO = 2.0  # center of mass, times the longest distance nearby
-MAX_LIMIT_RATIO = 10.0  # a limit, times those of the joints before and after
+MAX_MASS_RATIO = 10.0  # times the parent body, in mass and in mass per length
+MAX_GYRATION_RATIO = 3.0  # radius of gyration / longest distance nearby
+MIN_GYRATION_RATIO = 1.0 / 30.0  # radius of gyration / length of the body
+MAX_CENTER_DISTANCE_RATIO = 2.0  # distance of the center of mass / longest distance nearby
+MAX_LIMIT_RATIO = 10.0  # a limit / limits of neighboring joints
 CORNERS = np.array([[x, y, z] for x in (-1, 1) for y in (-1, 1) for z in (-1, 1)])
 
 
 @dataclass
 class BodyValues:
-    """A link that a joint moves, with all that is fixed to it; and those before and after it.
+    """A link that a joint moves, with all links fixed to it, and its neighbors.
 
     Attributes
     ----------
     joint : Joint
-        Whose child link heads the body.
+        Joint whose child link is the head of the body.
     inertia : Inertia
-        In the frame of that link.
+        Inertia in the frame of the head.
     length : float
-        From there to the farthest joint, fixed frame, or point of a shape [m].
+        Distance from the head to the farthest joint, fixed frame, or point of a shape [m].
     before, after : Body or None, list of BodyValues
     offset : float
-        Of its joint from the link that heads the body before [m].
+        Distance of its joint from the head of the parent body [m].
     """
 
     joint: Joint
@@ -57,7 +57,7 @@ class BodyValues:
 
     @property
     def extent(self) -> float:
-        """Length of the body, or to its center of mass [m]."""
+        """Length of the body, at least the distance of its center of mass [m]."""
         return max(self.length, float(np.linalg.norm(self.inertia.com)))
 
     @property
@@ -75,7 +75,7 @@ class BodyValues:
 
 @dataclass(frozen=True)
 class Outlier:
-    """A value beyond its bound, and by what factor."""
+    """A value beyond its bound, and its ratio to the reference."""
 
     subject: str
     factor: float
@@ -83,7 +83,7 @@ class Outlier:
 
     @property
     def quantity(self) -> str:
-        """What stands out, as findings of the reader name it."""
+        """Name of the quantity, as in findings of the reader."""
         return self.message.removeprefix('its ').split(' is ')[0]
 
 
@@ -91,9 +91,9 @@ Rule = Callable[[BodyValues], Iterator[Outlier]]
 
 
 def outliers(description: RobotDescription) -> Iterator[Finding]:
-    """Yield a finding for each kind of value that stands out, with all links that have it.
+    """Yield a finding for each kind of implausible value, with all affected links.
 
-    Without values that reading the description has reported.
+    Values already reported when reading the description are excluded.
     """
     bodies = moving_bodies(description)
     reported = {(each.subject, each.message.split(' is ')[0]) for each in description.findings}
@@ -112,7 +112,7 @@ def outliers(description: RobotDescription) -> Iterator[Finding]:
 
 
 def moving_bodies(description: RobotDescription) -> list[BodyValues]:
-    """Return the bodies behind the joints that move, parents first."""
+    """Return the bodies moved by joints, parents first."""
     held, inertias = carriers(description), rigid_bodies(description)
     lengths = dict.fromkeys((head for head, _ in held.values()), 0.0)
     for link in description.links:
@@ -138,15 +138,15 @@ def moving_bodies(description: RobotDescription) -> list[BodyValues]:
 
 
 def distance(pose: Array) -> float:
-    """Return how far a frame with this pose (4, 4) is from the one it is in [m]."""
+    """Return the length of the translation of a pose (4, 4) [m]."""
     return float(np.linalg.norm(pose[:3, 3]))
 
 
 def heavy(body: BodyValues) -> Iterator[Outlier]:
-    """Yield a body that is much heavier than the one that carries it.
+    """Yield a body that is much heavier than its parent.
 
-    Mass per length counts as well: the cross between two axes that meet is light and short. A wheel
-    may be heavier than its fork.
+    Mass per length must exceed the ratio too, because the cross of two intersecting axes is light
+    and short. A wheel may be heavier than its fork.
     """
     before, mass = body.before, body.inertia.mass
     is_wheel = body.joint.kind.is_periodic and not body.after
@@ -158,7 +158,7 @@ def heavy(body: BodyValues) -> Iterator[Outlier]:
             body.joint.child,
             factor,
             f'its {mass:.4g} kg are {factor:.3g} times the mass of {before.joint.child} '
-            f'({before.inertia.mass:.4g} kg), which carries it',
+            f'({before.inertia.mass:.4g} kg), its parent',
         )
 
 
@@ -169,22 +169,22 @@ def wide(body: BodyValues) -> Iterator[Outlier]:
         yield Outlier(
             body.joint.child,
             body.gyration / around,
-            f'{moments(body)}, while joints and shapes nearby are at most {around:.3g} m apart',
+            f'{moments(body)}, but joints and shapes nearby are at most {around:.3g} m apart',
         )
 
 
 def slim(body: BodyValues) -> Iterator[Outlier]:
-    """Yield a body whose moments of inertia are small for its size, but not those of a point."""
+    """Yield a body whose moments of inertia are too small for its size, except points."""
     if body.inertia.mass > 0.0 and POINT_RADIUS < body.gyration < MIN_GYRATION_RATIO * body.extent:
         yield Outlier(
             body.joint.child,
             body.extent / body.gyration,
-            f'{moments(body)}, while it is {body.extent:.3g} m long',
+            f'{moments(body)}, but it is {body.extent:.3g} m long',
         )
 
 
 def moments(body: BodyValues) -> str:
-    """Return the radius of gyration, and what it is from."""
+    """Return a text with the radius of gyration and its inputs."""
     mass, radius = body.inertia.mass, body.gyration
     return (
         f'its radius of gyration is {radius:.3g} m (moments of inertia of up to '
@@ -202,13 +202,13 @@ def far(body: BodyValues) -> Iterator[Outlier]:
         yield Outlier(
             body.joint.child,
             distance / around,
-            f'its center of mass is {distance:.3g} m from its joint, while joints and shapes '
+            f'its center of mass is {distance:.3g} m from its joint, but joints and shapes '
             f'nearby are at most {around:.3g} m apart',
         )
 
 
 def uneven_limits(body: BodyValues) -> Iterator[Outlier]:
-    """Yield limits far above or below those of the joints before and after, of the same kind."""
+    """Yield limits far above or below those of neighboring joints of the same kind."""
     if body.before is None:
         return
     kind = body.joint.kind
@@ -224,7 +224,7 @@ def uneven_limits(body: BodyValues) -> Iterator[Outlier]:
             yield Outlier(
                 body.joint.name,
                 factor,
-                f'its {name} limit is {value:.4g} {unit}, those of the joints before and after '
+                f'its {name} limit is {value:.4g} {unit}, those of the neighboring joints '
                 f'are {", ".join(f"{each:.4g}" for each in others)}',
             )
 
@@ -232,7 +232,7 @@ def uneven_limits(body: BodyValues) -> Iterator[Outlier]:
 RULES: tuple[tuple[Rule, Severity, str, str], ...] = (
     (heavy, 'warning', 'link', 'check both masses'),
     (wide, 'warning', 'link', 'check mass, <inertia> and their units'),
-    (slim, 'info', 'link', 'right for a mass in one place; else check <inertia> and its units'),
+    (slim, 'info', 'link', 'correct for a point mass; else check <inertia> and its units'),
     (far, 'warning', 'link', 'check the <origin> of its <inertial>'),
     (uneven_limits, 'warning', 'joint', 'check its <limit>'),
 )

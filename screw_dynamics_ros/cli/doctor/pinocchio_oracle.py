@@ -1,7 +1,7 @@
 # Copyright 2026 The screw_dynamics_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""The same quantities by Pinocchio, an independent implementation."""
+"""Reference values from Pinocchio, an independent implementation."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def by_pinocchio(
     q: Array,
     v: Array,
 ) -> Expected | None:
-    """Return what Pinocchio computes, None where it is missing or too old for mimic joints.
+    """Return the results of Pinocchio, None if it is missing or too old for mimic joints.
 
     Parameters
     ----------
@@ -68,7 +68,7 @@ def by_pinocchio(
     positions, velocities = np.zeros(model.nq), np.zeros(model.nv)
     for k in range(len(q)):
         velocities[order] = v[k]
-        for joint, angle in zip(theirs, q[k]):  # a continuous one is (cos, sin) there
+        for joint, angle in zip(theirs, q[k]):  # continuous joints are (cos, sin) in Pinocchio
             positions[joint.idx_q : joint.idx_q + joint.nq] = (
                 angle if joint.nq == 1 else (np.cos(angle), np.sin(angle))
             )

@@ -1,7 +1,7 @@
 # Copyright 2026 The screw_dynamics_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""What a recording tells `doctor` of a robot: joint states, efforts, topics."""
+"""Data of a recorded robot for `doctor`: joint states, efforts, topics."""
 
 from __future__ import annotations
 
@@ -24,16 +24,16 @@ from screw_dynamics_ros.ros.recordings.stacks import joint_state_stacks
 from screw_dynamics_ros.ros.recordings.states import StateMaker, States
 from screw_dynamics_ros.ros.recordings.storage import Block, RecordingReader
 
-MAX_STATES = 20_000  # that are evaluated, evenly spaced
+MAX_STATES = 20_000  # evaluated states, evenly spaced
 
 
 def recorded_session(options: argparse.Namespace) -> SessionData:
-    """Return what a recording tells; efforts are those of all joints, as for the nodes.
+    """Return the data of a recording; only states with efforts of all joints are included.
 
     Parameters
     ----------
     options : Namespace
-        With `description`, the recording, and those of `add_recorded_robot`.
+        With the recording as `description`, and the options of `add_recorded_robot`.
 
     Raises
     ------
@@ -48,7 +48,7 @@ def recorded_session(options: argparse.Namespace) -> SessionData:
             reader, options.description_topic, given_description(options), options.leave_out
         )
         robot = Robot.from_urdf(text)
-        # Tables and bags of other clocks: ages by the time of recording mean nothing.
+        # No limits of age: tables and bags may have stamps of other clocks.
         mapper = joint_state_mapper(robot, policies=Policies())
         arrivals: list[float] = []
         lacking = {'velocity': Counter[str](), 'effort': Counter[str]()}
@@ -74,7 +74,7 @@ def recorded_session(options: argparse.Namespace) -> SessionData:
 def counted(
     blocks: Iterable[Block], arrivals: list[float], lacking: Mapping[str, Counter[str]]
 ) -> Iterator[Block]:
-    """Yield blocks of joint states; note when they came, and which joints lack numbers."""
+    """Yield blocks of joint states; store arrival times, and count missing numbers."""
     for block in blocks:
         arrivals += (block.received * 1e-9).tolist()
         for stack in joint_state_stacks(block):
@@ -89,7 +89,7 @@ def counted(
 
 
 def with_efforts(made: Iterable[States]) -> list[tuple[Array, ...]]:
-    """Return (q, v, tau) of some states with efforts, with velocities that are missing as zero."""
+    """Return (q, v, tau) of states with efforts; missing velocities are zero."""
     rows = [
         (states.q, np.nan_to_num(states.v), states.tau, np.isfinite(states.tau).all(axis=1))
         for states in made

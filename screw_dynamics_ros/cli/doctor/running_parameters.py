@@ -1,7 +1,7 @@
 # Copyright 2026 The screw_dynamics_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Parameters of the running nodes about efforts, which `doctor` does not report as problems."""
+"""Parameters of running nodes for efforts, gravity and payload."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from rclpy.task import Future
 
 from screw_dynamics_ros.cli.doctor.session_data import Configuration
 
-#: The parameters that are asked for, of whichever node has them.
+#: Requested parameters, from any node that has them.
 NAMES = (
     'gravity',
     'effort_joints',
@@ -31,10 +31,10 @@ NAMES = (
     'payload_inertia',
 )
 SERVICE = '/get_parameters'
-#: Of several that have one.
+#: Priority of nodes with the same parameter.
 PREFERRED_NODES = ('bringup', 'dynamics', 'wrench_estimator', 'kinematics')
-RETRY_PERIOD_S = 1.0  # s, until a question without an answer is asked again
-DISCOVERY_TIMEOUT_S = 0.5  # without a new node, until all are taken to be known
+RETRY_PERIOD_S = 1.0  # until a request without a response is repeated
+DISCOVERY_TIMEOUT_S = 0.5  # without a new node, until discovery is complete
 
 
 def read_configuration(
@@ -42,15 +42,15 @@ def read_configuration(
     turns: Callable[[float], Iterator[None]],
     patience: float,
 ) -> Configuration:
-    """Ask all nodes in the namespace of `node`; those that do not answer in time are named.
+    """Request the parameters of all nodes in the namespace of `node`.
 
     Parameters
     ----------
     node : rclpy.node.Node
     turns : callable
-        Returns an iterator that handles messages for so many seconds.
+        Returns an iterator that handles messages for a number of seconds.
     patience : float
-        How long the answers are waited for [s].
+        Timeout of the responses [s].
     """
     asked: dict[str, ParameterQueries] = {}
     news = time.monotonic()
@@ -77,7 +77,7 @@ def read_configuration(
 
 
 def parameter_services(node: Node) -> set[str]:
-    """Return the full names of the nodes in the namespace of `node` that tell their parameters."""
+    """Return the full names of nodes in the namespace of `node` with parameter services."""
     space = node.get_namespace().rstrip('/') + '/'
     names = {
         service.removesuffix(SERVICE)
@@ -88,16 +88,16 @@ def parameter_services(node: Node) -> set[str]:
 
 
 def order_of_preference(name: str) -> tuple[int, str]:
-    """Return the key to sort the nodes by, of which several have a parameter."""
+    """Return the sort key of a node: preferred nodes first, then by name."""
     own = name.rpartition('/')[2]
     return PREFERRED_NODES.index(own) if own in PREFERRED_NODES else len(PREFERRED_NODES), name
 
 
 class ParameterQueries:
-    """What one node is asked: one parameter at a time, since it tells none if it lacks one of them.
+    """Requests to one node, one per parameter: a request fails if one parameter is missing.
 
-    An answer can be lost: a server whose middleware does not know the client yet drops it. A
-    question without an answer is asked again.
+    A response is lost if the middleware of the server has not yet discovered the client. Requests
+    without a response are repeated.
     """
 
     def __init__(self, node: Node, name: str) -> None:
@@ -108,7 +108,7 @@ class ParameterQueries:
         self._next = 0.0
 
     def ask(self) -> None:
-        """Ask what is not answered, now and then."""
+        """Repeat requests without a response, at `RETRY_PERIOD_S`."""
         if time.monotonic() < self._next or not self.client.service_is_ready():
             return
         self._next = time.monotonic() + RETRY_PERIOD_S
@@ -118,7 +118,7 @@ class ParameterQueries:
 
     @property
     def are_answered(self) -> bool:
-        """Whether there is an answer to each."""
+        """Whether all requests have a response."""
         return all(any(future.done() for future in futures) for futures in self._futures.values())
 
     def answers(self) -> dict[str, Any]:

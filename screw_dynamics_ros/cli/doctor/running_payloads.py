@@ -1,7 +1,7 @@
 # Copyright 2026 The screw_dynamics_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""What the links carry, as the running nodes tell on `~/payload_inertia/<link>`."""
+"""Payloads of links that running nodes publish on `~/payload_inertia/<link>`."""
 
 from __future__ import annotations
 
@@ -26,10 +26,10 @@ MESSAGE_TYPE = 'geometry_msgs/msg/InertiaStamped'
 def read_payloads(
     node: Node, turns: Callable[[float], Iterator[None]], patience: float
 ) -> dict[str, tuple[RigidBody, str]]:
-    """Return by link what it carries, and the node that says so; mass zero where that is nothing.
+    """Return payload and reporting node by link; without a payload the mass is zero.
 
-    Of several nodes that tell of a link the one counts whose parameters would. `turns` and
-    `patience` are as for `read_configuration`; nothing is waited for where there are no topics.
+    For several nodes, the priority is that of their parameters. `turns` and `patience` are as for
+    `read_configuration`; without topics the function returns immediately.
     """
     space = node.get_namespace().rstrip('/') + '/'
     topics = [
@@ -57,7 +57,7 @@ def read_payloads(
         message, owner = heard[topic], topic.partition(TOPIC_PART)[0]
         try:
             body = read_inertia(message.inertia, topic)
-        except ScrewDynamicsError:  # of another program
+        except ScrewDynamicsError:  # from another program
             continue
         found.setdefault(message.header.frame_id, (body, owner))
     return found

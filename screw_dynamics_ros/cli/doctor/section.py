@@ -15,7 +15,7 @@ MARKS = {'error': 'ERROR  ', 'warning': 'WARNING', 'info': 'note   '}
 
 @dataclass
 class Section:
-    """A title, lines of figures, and findings."""
+    """A title, lines of text, and findings."""
 
     title: str
     lines: list[str] = field(default_factory=list)

@@ -1,7 +1,7 @@
 # Copyright 2026 The screw_dynamics_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Data that `doctor` records of a running robot, before ROS is shut down and they are evaluated.
+"""Recording of data of a running robot for `doctor`; evaluated after ROS is shut down.
 
 SIGINT ends the recording at the next turn.
 """
@@ -40,22 +40,22 @@ from screw_dynamics_ros.ros.topics import qos
 EVERY_STATE = QoSProfile(depth=2000, reliability=ReliabilityPolicy.BEST_EFFORT)
 SPIN_TIMEOUT_S = 0.05
 
-READABLE_NODE_NAMES = {UNDISCOVERED: 'a node whose name is not known', NO_NODE: NO_NODE_IN_WORDS}
+READABLE_NODE_NAMES = {UNDISCOVERED: 'a node with unknown name', NO_NODE: NO_NODE_IN_WORDS}
 
 
 class Session:
-    """A node that handles messages until it is interrupted."""
+    """A node that processes messages until it is interrupted."""
 
     def __init__(self, node: Node) -> None:
         self.node = node
         self.interrupted = False
 
     def interrupt(self, *_: object) -> None:
-        """End all waiting."""
+        """Stop all waiting."""
         self.interrupted = True
 
     def turns(self, seconds: float) -> Iterator[None]:
-        """Handle messages, and yield from time to time; one time at least."""
+        """Process messages, and yield between them, at least once."""
         end = time.monotonic() + seconds
         while not self.interrupted:
             yield
@@ -64,7 +64,7 @@ class Session:
             rclpy.spin_once(self.node, timeout_sec=SPIN_TIMEOUT_S)
 
     def wait(self, wanted: Sequence[object], seconds: float) -> None:
-        """Wait until there is something in `wanted`."""
+        """Wait until `wanted` is not empty."""
         for _ in self.turns(seconds):
             if wanted:
                 return
@@ -72,28 +72,28 @@ class Session:
     def senders(self, topic: str, patience: float) -> list[str]:
         """Return the full names of the nodes that publish on a topic.
 
-        A publisher is discovered apart from the name of its node, which may come after its
-        messages; it is waited for up to `patience` s.
+        A publisher is discovered separately from the name of its node, which may arrive after its
+        messages; the timeout is `patience` [s].
         """
         return senders(self.node, topic, self.turns(patience))
 
 
 def listen(arguments: Sequence[str], seconds: float, patience: float) -> SessionData | None:
-    """Return what the robot that runs here says, None without a description.
+    """Return the data of the running robot, None without a description.
 
     Parameters
     ----------
     arguments : sequence of str
         The command line, for ROS.
     seconds : float
-        How long joint states are listened to, from the first one on.
+        Duration of the recording of joint states, from the first one on [s].
     patience : float
-        How long each first message is waited for [s].
+        Timeout of each first message [s].
 
     Raises
     ------
     UnusableError
-        If ROS does not begin with these arguments.
+        If ROS cannot be initialized with these arguments.
     KeyboardInterrupt
         After a SIGINT.
     """
@@ -102,7 +102,7 @@ def listen(arguments: Sequence[str], seconds: float, patience: float) -> Session
         rclpy.init(args=list(arguments), signal_handler_options=SignalHandlerOptions.NO)
     except ArgumentError as error:
         raise UnusableError(str(error)) from None
-    except Exception as error:  # rclpy has several classes, without a common base
+    except Exception as error:  # rclpy has no common base class
         raise UnusableError(reason(error)) from None
     try:
         node = rclpy.create_node('doctor', enable_rosout=False, start_parameter_services=False)
@@ -119,9 +119,9 @@ def listen(arguments: Sequence[str], seconds: float, patience: float) -> Session
 
 @contextmanager
 def heeding(session: Session) -> Iterator[None]:
-    """Let SIGINT interrupt the session meanwhile."""
+    """Let SIGINT interrupt the session within the block."""
     if threading.current_thread() is not threading.main_thread():
-        yield  # who calls it there has the signals
+        yield  # only the main thread can handle signals
         return
     before = signal.signal(signal.SIGINT, session.interrupt)
     try:
@@ -131,7 +131,7 @@ def heeding(session: Session) -> Iterator[None]:
 
 
 def hear(session: Session, seconds: float, patience: float) -> SessionData | None:
-    """Return what the robot says, None without a description."""
+    """Return the data of the robot, None without a description."""
     node, texts = session.node, list[String]()
     descriptions = node.create_subscription(String, 'robot_description', texts.append, qos.LATCHED)
     session.wait(texts, patience)
@@ -182,14 +182,14 @@ def hear(session: Session, seconds: float, patience: float) -> SessionData | Non
 
 
 def without(names: Sequence[str], values: Sequence[float]) -> Iterator[str]:
-    """Yield the joints of a message that have no finite value in one of its fields."""
+    """Yield the joints of a message without a finite value in a field."""
     for k, name in enumerate(names):
         if k >= len(values) or not math.isfinite(values[k]):
             yield name
 
 
 def senders(node: Node, topic: str, turns: Iterator[None]) -> list[str]:
-    """Return the full names of the nodes that publish on a topic, as complete as `turns` last."""
+    """Return the full names of the nodes that publish on a topic, found during `turns`."""
     names: list[str] = []
     for _ in turns:
         infos = node.get_publishers_info_by_topic(topic)

@@ -1,7 +1,7 @@
 # Copyright 2026 The screw_dynamics_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""What `doctor` knows of a robot, running or recorded, before it is evaluated."""
+"""Data of a running or recorded robot for `doctor`, before the evaluation."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from screw_dynamics_ros.core.description.rigid_body import RigidBody
 from screw_dynamics_ros.core.types import Array
 from screw_dynamics_ros.ros.joint_states.mapper import JointStateMapper
 
-#: What measured efforts contain, if nothing is said.
+#: Default terms of measured efforts.
 TERMS = ('gravity', 'coriolis', 'friction', 'inertia', 'payload')
 
 
@@ -28,14 +28,14 @@ class Configuration:
     Attributes
     ----------
     values : mapping
-        Those that some node has, by name.
+        Parameters by name.
     owners : mapping
-        The full name of that node, by the name of the parameter.
+        Full name of the node with the parameter, by the name of the parameter.
     silent : tuple of str
-        Full names of the nodes that did not answer, or not everything.
+        Full names of nodes without a response to some request.
     carried : mapping
-        What links carry and the full name of the node that says so, by link: more recent than the
-        parameters (`running_payloads`).
+        Payload and full name of the reporting node, by link; more recent than the parameters
+        (`running_payloads`).
     """
 
     values: Mapping[str, Any] = field(default_factory=dict)
@@ -45,17 +45,17 @@ class Configuration:
 
     @property
     def terms(self) -> tuple[str, ...]:
-        """What the measured efforts contain."""
+        """Terms in the measured efforts."""
         return tuple(term for term in self.values.get('effort_terms', TERMS) if term)
 
     @property
     def gravity(self) -> tuple[float, ...] | None:
-        """Acceleration of free fall [m/s^2]; None if nobody says."""
+        """Acceleration of free fall [m/s^2]; None if unknown."""
         return tuple(self.values['gravity']) if len(self.values.get('gravity', ())) == 3 else None
 
     @property
     def payloads(self) -> dict[str, tuple[RigidBody, str]]:
-        """What links carry, and the node that says so, by link; of parameters without inertia."""
+        """Payload and reporting node by link; from parameters without inertia."""
         if self.carried:
             return {link: each for link, each in self.carried.items() if each[0].mass}
         mass, link = self.values.get('payload_mass'), self.values.get('payload_link')
@@ -66,7 +66,7 @@ class Configuration:
         return {link: (body, self.owners['payload_mass'])}
 
     def calibrated(self, joints: list[str], efforts: np.ndarray) -> np.ndarray:
-        """Return efforts (samples, joints) as torques [N m, N], as the nodes make them."""
+        """Return torques [N m, N] from efforts (samples, joints), calibrated as by the nodes."""
         torques = efforts.copy()
         named = [joint for joint in self.values.get('effort_joints', ()) if joint]
         for name, apply in (('effort_scale', np.multiply), ('effort_offset', np.add)):
@@ -79,7 +79,7 @@ class Configuration:
 
 @dataclass(frozen=True)
 class SessionData:
-    """The data of a robot that runs, or was recorded.
+    """The data of a running or recorded robot.
 
     Attributes
     ----------
@@ -87,23 +87,23 @@ class SessionData:
         Its description.
     robot : Robot
     mapper : JointStateMapper
-        Has a record of all it objects to.
+        Contains records of faults.
     arrivals : list of float
-        When joint states came [s].
+        Arrival times of joint states [s].
     states : list of (q, v, tau)
-        Those with efforts, in the order of `mapper.joints`.
+        States with efforts, in the order of `mapper.joints`.
     configuration : Configuration
-        The configuration of the nodes of this package about efforts, if there are any.
+        Parameters of running nodes of this package.
     joint_state_senders : list of str
-        Full names of nodes; the topic of a recording.
+        Full names of nodes, or the topic of a recording.
     transform_senders : list of str or None
-        Full names of nodes; None if they are not known, as of a recording.
+        Full names of nodes; None if unknown, as in a recording.
     lacking : {'velocity' | 'effort': {joint: int}}
-        In how many messages the field of a joint was missing or not finite.
+        Number of messages in which the field of a joint was missing or not finite.
     topics : {topic: list of types}
-        All there are.
+        All topics.
     nodes : list of str or None
-        Full names of all nodes; None if they are not known.
+        Full names of all nodes; None if unknown.
     """
 
     text: str

@@ -1,7 +1,7 @@
 # Copyright 2026 The screw_dynamics_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""A parameter file with the reason of each line, and what the data do not tell."""
+"""A parameter file with the reason for each line, and undetermined parameters."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class SuggestedLine:
         One of `SECTIONS`.
     name : str
     value : object
-        As in a parameter file: text, number, bool, or a list of one kind of these.
+        Value as in a parameter file: text, number, bool, or a list of one of these types.
     reason : str
     """
 
@@ -48,9 +48,9 @@ class Suggestion:
     ----------
     lines : list of SuggestedLine
     left : list of (parameters, reason)
-        What is left to its default because the data do not tell it, and how to find out.
+        Parameters that the data do not determine, and how to determine them.
     notes : list of str
-        What else is worth knowing of this robot.
+        Further notes on the robot.
     """
 
     lines: list[SuggestedLine] = field(default_factory=list)
@@ -62,7 +62,7 @@ class Suggestion:
         self.lines.append(SuggestedLine(section, name, value, reason))
 
     def leave(self, parameters: str, reason: str) -> None:
-        """Report a parameter that is not known."""
+        """Report undetermined parameters."""
         self.left.append((parameters, reason))
 
     def text(self, robot: str) -> str:
@@ -71,15 +71,15 @@ class Suggestion:
 
     def _text(self, robot: str) -> Iterator[str]:
         yield from comment(
-            f'Parameters for the robot {robot}, found by doctor from its topics. Check each line '
-            'before torques are enabled.',
+            f'Parameters for the robot {robot}, determined by doctor from its topics. Check each '
+            'line before torques are enabled.',
             '',
         )
         yield '#'
         yield '#   ros2 launch screw_dynamics_ros bringup.launch.py params_file:=this_file.yaml'
         if self.left:
             yield '#'
-            yield '# Left to their defaults, because the data do not tell them:'
+            yield '# Defaults, because the data do not determine them:'
             for parameters, reason in self.left:
                 yield from comment(f'* {parameters}: {reason}', '', '#   ')
         if self.notes:
@@ -99,7 +99,7 @@ class Suggestion:
 
 
 def comment(text: str, indent: str, further: str | None = None) -> list[str]:
-    """Return a text as lines of comments, those after the first one with another beginning."""
+    """Return a text as comment lines; `further` is the prefix of continuation lines."""
     return textwrap.wrap(
         printable(text, 1000),
         LINE_WIDTH,
@@ -111,7 +111,7 @@ def comment(text: str, indent: str, further: str | None = None) -> list[str]:
 
 
 def written(value: Any) -> str:
-    """Return a value as ROS 2 reads it: numbers of lists with a point, no empty list of names.
+    """Return a value in ROS 2 YAML: floats in lists with a decimal point, no empty lists.
 
     >>> written(['a', 'b']), written([]), written([1, 2.5]), written(True)
     ("['a', 'b']", "['']", '[1.0, 2.5]', 'true')
@@ -126,16 +126,16 @@ def written(value: Any) -> str:
 
 
 def write(suggestion: Suggestion, robot: str, path: Path) -> None:
-    """Write the parameter file; one that is there already is not touched.
+    """Write the parameter file, without overwriting an existing file.
 
-    Raises `UnusableError` if that cannot be done.
+    Raises `UnusableError` if it cannot be written.
     """
     try:
         with path.open('x', encoding='utf-8') as file:
             file.write(suggestion.text(robot))
     except FileExistsError:
         raise UnusableError(
-            f'argument --suggest: {path} is there already and is not overwritten; name another one'
+            f'argument --suggest: {path} already exists and is not overwritten; give another name'
         ) from None
     except OSError as error:
         raise UnusableError(

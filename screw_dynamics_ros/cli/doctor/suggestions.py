@@ -1,10 +1,10 @@
 # Copyright 2026 The screw_dynamics_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Parameters that can be estimated from what a running robot says.
+"""Parameters determined from the topics of a running robot.
 
-What the data do not tell keeps its default and is named with what would tell it: a wrong sign or a
-term too many moves a robot.
+Undetermined parameters keep their defaults and are reported with a way to determine them, because a
+wrong sign or term moves a robot.
 """
 
 from __future__ import annotations
@@ -29,21 +29,21 @@ from screw_dynamics_ros.ros.drivers import Driver, presets, read_driver, recogni
 from screw_dynamics_ros.ros.names import shorten
 
 STATE_TIMEOUT = 0.5  # s, of the nodes
-DEFAULT_AGE_LIMIT_S = 0.1  # s, gap between joint states at which torques end by default (age_limit)
-TF_PUBLISHERS = ('/bringup', '/kinematics')  # nodes that send /tf themselves
+DEFAULT_AGE_LIMIT_S = 0.1  # s, default of age_limit, after which torques end
+TF_PUBLISHERS = ('/bringup', '/kinematics')  # nodes of this package that publish /tf
 CONTROLLER_STATE = 'control_msgs/msg/JointTrajectoryControllerState'
 COMMANDS = 'std_msgs/msg/Float64MultiArray'
 
 
 def suggest(heard: SessionData, sections: Sequence[Section] = ()) -> Suggestion:
-    """Return what can be estimated; `sections` are the report, whose warnings become notes."""
+    """Return the suggestion; warnings in the report `sections` become notes."""
     made = Suggestion()
     joints, links = heard.robot.joint_names, heard.robot.link_names
     found = recognized(joints, links, [read_driver(path) for path in presets().values()])
     driver, prefix = found or (None, '')
     if driver is not None:
         made.notes.append(
-            f'joints and frames are those of the driver preset {driver.name} (doc/start/drivers.md)'
+            f'joints and frames match the driver preset {driver.name} (doc/start/drivers.md)'
             + (f', with the prefix {prefix}' if prefix else '')
         )
     suggest_velocities(made, heard)
@@ -55,7 +55,7 @@ def suggest(heard: SessionData, sections: Sequence[Section] = ()) -> Suggestion:
         ['kinematics', 'dynamics', *(['wrench_estimator'] if are_torques else [])],
         'efforts at rest are the torques of the model'
         if are_torques
-        else 'without wrench_estimator: it is not known that efforts are torques (see above)',
+        else 'without wrench_estimator, because efforts may not be torques (see above)',
     )
     suggest_transforms(made, heard)
     suggest_names(made, heard, driver, prefix, with_wrenches=are_torques)
@@ -72,7 +72,7 @@ def suggest(heard: SessionData, sections: Sequence[Section] = ()) -> Suggestion:
 
 
 def suggest_velocities(made: Suggestion, heard: SessionData) -> None:
-    """Set the policy of velocities by how many there are."""
+    """Set velocity_policy from the number of recorded velocities."""
     messages, lacking = len(heard.arrivals), heard.lacking.get('velocity', Counter())
     never = [joint for joint, count in lacking.items() if count == messages]
     if not messages:
@@ -82,8 +82,8 @@ def suggest_velocities(made: Suggestion, heard: SessionData) -> None:
             SHARED,
             'velocity_policy',
             'differentiate',
-            f'in none of {messages} joint states a velocity of {shorten(sorted(never))}: from '
-            'positions. With noisy positions set velocity_cutoff',
+            f'none of {messages} joint states contains a velocity of {shorten(sorted(never))}: '
+            'differentiate positions. With noisy positions set velocity_cutoff',
         )
     else:
         count = max(lacking.values(), default=0)
@@ -91,16 +91,16 @@ def suggest_velocities(made: Suggestion, heard: SessionData) -> None:
             SHARED,
             'velocity_policy',
             'differentiate',
-            f'{messages - count} of {messages} joint states have all velocities; where one is '
-            'missing it is taken from positions',
+            f'{messages - count} of {messages} joint states contain all velocities; missing ones '
+            'are differentiated from positions',
         )
 
 
 def suggest_timeout(made: Suggestion, heard: SessionData) -> None:
-    """Set the age at which states are out of date, if the driver is slower than the default."""
+    """Set state_timeout if the driver is too slow for the default."""
     gaps = np.diff(heard.arrivals)
     if len(gaps) < 5:
-        made.leave('state_timeout', f'{len(heard.arrivals)} joint states do not tell a rate')
+        made.leave('state_timeout', f'{len(heard.arrivals)} joint states do not determine a rate')
         return
     longest, rate = float(gaps.max()), 1.0 / float(gaps.mean())
     if longest > 0.5 * STATE_TIMEOUT:
@@ -108,7 +108,7 @@ def suggest_timeout(made: Suggestion, heard: SessionData) -> None:
             SHARED,
             'state_timeout',
             round(2.0 * longest, 2),
-            f'joint states come at {rate:.3g} Hz with gaps of up to {longest:.3g} s',
+            f'joint states arrive at {rate:.3g} Hz with gaps of up to {longest:.3g} s',
         )
     if longest > DEFAULT_AGE_LIMIT_S:
         made.notes.append(
@@ -118,9 +118,9 @@ def suggest_timeout(made: Suggestion, heard: SessionData) -> None:
 
 
 def suggest_transforms(made: Suggestion, heard: SessionData) -> None:
-    """Leave transforms to the node that sends them."""
+    """Disable publish_tf if another node publishes the transforms."""
     if heard.nodes is None or heard.transform_senders is None:
-        made.leave('publish_tf', 'a recording does not show which nodes send /tf')
+        made.leave('publish_tf', 'a recording does not show which nodes publish /tf')
         return
     others = [
         name
@@ -128,16 +128,16 @@ def suggest_transforms(made: Suggestion, heard: SessionData) -> None:
         if name.rpartition('/')[2] == 'robot_state_publisher'
     ]
     if others:
-        made.set(KINEMATICS, 'publish_tf', False, f'{shorten(sorted(set(others)))} sends /tf')
+        made.set(KINEMATICS, 'publish_tf', False, f'{shorten(sorted(set(others)))} publishes /tf')
         return
     senders = [name for name in heard.transform_senders if not name.endswith(TF_PUBLISHERS)]
     if not senders:
-        made.set(KINEMATICS, 'publish_tf', True, 'no other node sends /tf')
+        made.set(KINEMATICS, 'publish_tf', True, 'no other node publishes /tf')
     else:
         made.leave(
             'publish_tf',
-            f'/tf comes from {shorten(senders)}; whether these are frames of this '
-            'robot is not known here. While they are, the nodes send none',
+            f'{shorten(senders)} publishes /tf, maybe frames of this robot; then the nodes do not '
+            'publish them',
         )
 
 
@@ -146,7 +146,7 @@ def suggest_names(
 ) -> None:
     """Set joints and frames of a known driver."""
     if driver is None:
-        made.leave('joints, frames', 'the joints are of no driver that is known here')
+        made.leave('joints, frames', 'the joints match no driver preset')
         return
     joints = [prefix + name for name in driver.facts.joints]
     there = [name for name in joints if name in heard.robot.joint_names]
@@ -159,7 +159,7 @@ def suggest_names(
 
 
 def suggest_controllers(made: Suggestion, heard: SessionData) -> None:
-    """Follow the one trajectory controller; name the topics that commands can go to."""
+    """Set the only trajectory controller as reference; note topics for commands."""
     states = [name for name, types in heard.topics.items() if CONTROLLER_STATE in types]
     states = [name for name in states if not name.endswith('/state')] or states
     if len(states) == 1:
@@ -167,33 +167,33 @@ def suggest_controllers(made: Suggestion, heard: SessionData) -> None:
             DYNAMICS,
             'controller_state_topic',
             states[0],
-            'the only trajectory controller: the feedforward follows its reference',
+            'state of the only trajectory controller: the feedforward follows its reference',
         )
     elif states:
         made.leave('controller_state_topic', f'there are {shorten(sorted(states))}')
     for topic, types in sorted(heard.topics.items()):
         if COMMANDS in types and topic.endswith('/commands') and 'effort' in topic:
             made.notes.append(
-                f'{topic} may be that of an effort controller: remap ~/commands of dynamics to it'
+                f'{topic} may belong to an effort controller: remap ~/commands of dynamics to it'
             )
 
 
 def suggest_compensation(made: Suggestion, driver: Driver | None) -> None:
-    """Set what the robot adds to torque commands, which only its documentation tells."""
+    """Set the terms that the robot adds to torque commands, from its documentation."""
     name = 'compensated_terms'
     if driver is not None and driver.name != 'generic':
         terms = driver.terms(DYNAMICS, name)
-        made.set(DYNAMICS, name, list(terms), f'by the documentation of the driver {driver.name}')
+        made.set(DYNAMICS, name, list(terms), f'from the documentation of the driver {driver.name}')
     else:
         made.leave(
             name,
-            'what the robot adds to torque commands by itself does not show in its joint states; '
-            'see its documentation: gravity that is added twice lifts the arm',
+            'joint states do not show which terms the robot adds to torque commands; see its '
+            'documentation: gravity added twice lifts the arm',
         )
 
 
 def note_degrees(made: Suggestion, heard: SessionData) -> None:
-    """Say that positions may be in degrees, if they are beyond limits then only."""
+    """Note that positions may be in degrees, if they are within the limits only then."""
     limits = heard.robot.limits
     if not heard.mapper.accepted or len(limits.lower) != len(heard.mapper.joints):
         return
@@ -204,6 +204,6 @@ def note_degrees(made: Suggestion, heard: SessionData) -> None:
     if beyond.any() and fits.all():
         names = [name for name, each in zip(heard.mapper.joints, beyond) if each]
         made.notes.append(
-            f'positions of {shorten(names)} are beyond the limits, and within them if they are in '
-            'degrees: joint states must be in rad'
+            f'positions of {shorten(names)} are beyond the limits, but within them if converted '
+            'from degrees: joint states must be in rad'
         )

@@ -16,11 +16,11 @@ from screw_dynamics_ros.core.description.robot_description import Finding
 from screw_dynamics_ros.core.description.ros2_control import unmet_condition
 from screw_dynamics_ros.nodes.model.scalar_joints import coordinates, scalar_joints
 
-MAX_IRREGULAR_SHARE = 0.01  # of the messages, below which irregular ones are not reported
+MAX_IRREGULAR_SHARE = 0.01  # of the messages; more irregular messages are reported
 
 
 def topic_sections(heard: SessionData) -> Iterator[Section]:
-    """Yield what is to be said of joint states, efforts and transforms."""
+    """Yield the sections on joint states, efforts and transforms."""
     yield joint_states_section(heard)
     if heard.states:
         yield efforts_section(efforts(heard))
@@ -29,9 +29,9 @@ def topic_sections(heard: SessionData) -> Iterator[Section]:
 
 
 def efforts(heard: SessionData, *, calibrated: bool = True) -> RecordedEfforts:
-    """Return the efforts that were measured, and those of the model as it is configured.
+    """Return measured efforts, and torques of the configured model.
 
-    They are `calibrated` as the nodes do, or as the driver reports them.
+    Efforts are `calibrated` as by the nodes, or as reported by the driver.
     """
     configuration, robot = heard.configuration, heard.robot
     if configuration.gravity is not None:
@@ -59,7 +59,7 @@ def efforts(heard: SessionData, *, calibrated: bool = True) -> RecordedEfforts:
 
 
 def joint_states_section(heard: SessionData) -> Section:
-    """Return rates and regularity of joint states, and what their receiver objects to."""
+    """Return rate and faults of joint states."""
     section = Section('joint states')
     mapper, messages = heard.mapper, len(heard.arrivals)
     sent_by = listed(heard.joint_state_senders)
@@ -69,7 +69,7 @@ def joint_states_section(heard: SessionData) -> Section:
                 'error',
                 'joint_states',
                 f'no message arrived; publishers: {sent_by}',
-                'start the driver, remap joint_states, or compare ROS_DOMAIN_ID',
+                'start the driver, remap joint_states, or check ROS_DOMAIN_ID',
             )
         )
         return section
@@ -81,7 +81,7 @@ def joint_states_section(heard: SessionData) -> Section:
         f'{mapper.accepted} states of {len(mapper.joints)} joints out of {messages} messages'
     )
     if not mapper.accepted:
-        section.findings.append(Finding('error', 'joint_states', 'give no complete state'))
+        section.findings.append(Finding('error', 'joint_states', 'do not give a complete state'))
     section.findings += [
         Finding(
             'warning',
@@ -95,8 +95,8 @@ def joint_states_section(heard: SessionData) -> Section:
 
 
 def transforms_section(sent_by: list[str]) -> Section:
-    """Return who sends transforms; two senders of one robot's frames make them jump."""
-    section = Section('transforms', [f'/tf comes from {listed(sent_by)}'])
+    """Return the publishers of transforms; two publishers of the same frames make them jump."""
+    section = Section('transforms', [f'/tf is published by {listed(sent_by)}'])
     publishers = [name for name in sent_by if name.endswith('robot_state_publisher')]
     ours = [name for name in sent_by if name.endswith(('/bringup', '/kinematics'))]
     if publishers and ours:
@@ -104,8 +104,8 @@ def transforms_section(sent_by: list[str]) -> Section:
             Finding(
                 'info',
                 '/tf',
-                f'both {listed(publishers)} and {listed(ours)} can send it',
-                'ours publishes nothing while the other one runs',
+                f'both {listed(publishers)} and {listed(ours)} can publish it',
+                'ours does not publish while the other one runs',
             )
         )
     return section
@@ -113,4 +113,4 @@ def transforms_section(sent_by: list[str]) -> Section:
 
 def listed(names: list[str]) -> str:
     """Return names as text."""
-    return ', '.join(names) or 'nobody'
+    return ', '.join(names) or 'no node'

@@ -5,11 +5,12 @@
 
     identify run.mcap --urdf robot.urdf --output identified
 
-RECORDING has the joint states with efforts: a bag of ROS 2 (.mcap, .db3, a folder) or ROS 1 (.bag),
-or a table (.csv, .npz; doc/how_to/recordings.md has the columns). Inertias, armatures, friction and
-offsets of the efforts are found, their sign and scale where the driver does not report torques, and
-what the motion does not tell is named. `excite` designs a motion that tells most. A robot that does
-not hang as its description says needs --gravity.
+RECORDING contains joint states with efforts: a bag of ROS 2 (.mcap, .db3, a folder) or ROS 1
+(.bag), or a table (.csv, .npz; columns in doc/how_to/recordings.md). The command estimates
+inertias, armatures, friction and effort offsets, also sign and scale of efforts if the driver does
+not report torques. The report names parameters that the motion does not identify. `excite` designs
+a motion that identifies most parameters. Use --gravity for a robot that is mounted differently from
+its description.
 """
 
 from __future__ import annotations
@@ -86,7 +87,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def identified(
     options: argparse.Namespace, progress: Callable[..., object]
 ) -> tuple[str, DynamicIdentification, list[str]]:
-    """Return the URDF given, the result, and what was left out of the recordings."""
+    """Return the URDF, the result, and notes on omitted data."""
     paths = [*options.recordings, *options.loaded]
     states = []
     for done, path in enumerate(paths):
@@ -101,7 +102,7 @@ def identified(
     if text is None:
         text = descriptions(states)
     if text is None:
-        raise UnusableError('no robot_description was recorded; give --urdf')
+        raise UnusableError('no robot_description is recorded; give --urdf')
     robot, calibration, notes = known_robot(text, options)
     load = known_payload(options)
     recordings = []
@@ -132,9 +133,9 @@ def identified(
 
 
 def known_payload(options: argparse.Namespace) -> KnownLoad | None:
-    """Return the load of the loaded recordings; raises `UnusableError`."""
+    """Return the known load in --loaded recordings; raises `UnusableError`."""
     if (options.known_payload is None) != (not options.loaded):
-        raise UnusableError('--loaded and --known-payload belong together; give both')
+        raise UnusableError('--loaded and --known-payload must be used together')
     if options.known_payload is None:
         return None
     link, *texts = options.known_payload
@@ -144,8 +145,8 @@ def known_payload(options: argparse.Namespace) -> KnownLoad | None:
             raise ValueError
     except ValueError:
         raise UnusableError(
-            f'argument --known-payload: {" ".join(texts)!r} is not a mass [kg], nor a mass and a '
-            'center of mass x y z in the frame of the link [m]; give a link and these numbers'
+            f'argument --known-payload: {" ".join(texts)!r} is neither a mass [kg] nor a mass '
+            'and a center of mass x y z in the frame of the link [m]; give a link and these numbers'
         ) from None
     return KnownLoad(link, mass, (com[0], com[1], com[2]) if com else None)
 
@@ -161,7 +162,7 @@ def write(
             picture.save_picture(result, folder / PICTURE)
             drawn = PICTURE
         except ImportError:
-            print('no picture: drawing takes matplotlib', file=sys.stderr)
+            print('no picture: matplotlib is not installed', file=sys.stderr)
         for name, content in (
             (URDF, output_files.identified_urdf(text, result)),
             (PARAMETERS, output_files.parameter_file(result, payload)),
@@ -182,7 +183,7 @@ def parse(arguments: Sequence[str]) -> argparse.Namespace:
     add = parser.add_argument
     add('recordings', type=Path, nargs='+', metavar='RECORDING')
     add_recorded_robot(
-        parser, 'joints whose efforts and velocities are not used: their drives are not identified'
+        parser, 'joints whose efforts and velocities are ignored; their drives are not identified'
     )
     add(
         '--output',
@@ -196,56 +197,58 @@ def parse(arguments: Sequence[str]) -> argparse.Namespace:
         type=names,
         default=('auto',),
         metavar='A,B',
-        help="joints whose effort scale is estimated, 'all', 'known' (none), or 'auto' (default): "
-        'those far from the nominal model',
+        help="joints whose effort scale is estimated: names, 'all', 'known' (none), or 'auto' "
+        '(default): joints far from the nominal model',
     )
     add(
         '--hold',
         type=groups,
         default=(),
         metavar='A,B',
-        help=f'groups that are not estimated, of {", ".join(GROUPS)}',
+        help=f'groups of parameters to keep at nominal values, of {", ".join(GROUPS)}',
     )
     add(
         '--payload',
         default='',
         metavar='LINK',
-        help='estimate the payload on this link; inertias of links are kept',
+        help='estimate the payload on this link; inertias of links stay nominal',
     )
     add('--loaded', type=Path, action='append', default=[], metavar='RECORDING')
     add(
         '--known-payload',
         nargs='+',
         metavar=('LINK', 'KG [X Y Z]'),
-        help='mass of what the robot carried in --loaded recordings, and its center of mass if '
-        'that is certain: fixes the scale of the efforts',
+        help='mass of the payload in --loaded recordings, and its center of mass if it is known '
+        'accurately: determines the scale of the efforts',
     )
     add(
         '--stribeck',
         type=positive,
         metavar='SPEED',
-        help='estimate Stribeck friction that falls to one half at this speed [rad/s, m/s]',
+        help='estimate Stribeck friction, which is halved at this speed [rad/s, m/s]',
     )
     add(
         '--smoothing',
         type=positive,
         default=0.01,
-        help='speed within which dry friction is smoothed [rad/s, m/s] (0.01)',
+        help='speed below which Coulomb friction is smoothed [rad/s, m/s] (0.01)',
     )
     add(
         '--cutoff',
         type=positive,
         metavar='HZ',
-        help='cutoff of the filter (default: from the motion)',
+        help='cutoff frequency of the filter (default: from the motion)',
     )
     add(
         '--held-out',
         type=share,
         default=0.2,
-        metavar='SHARE',
-        help='share of the data for validation (0.2)',
+        metavar='FRACTION',
+        help='fraction of the data for validation (0.2)',
     )
-    add('--robust', action='store_true', help='weight outliers less, for instance contacts')
+    add(
+        '--robust', action='store_true', help='reduce the weight of outliers, for instance contacts'
+    )
     add(
         '--measured-velocities',
         action='store_true',
@@ -259,7 +262,7 @@ def share(text: str) -> float:
     """Return a number from 0 to 0.5; raises `argparse.ArgumentTypeError`."""
     value = number(text)
     if not 0.0 <= value <= 0.5:
-        raise argparse.ArgumentTypeError(f'{text!r} is not within 0 and 0.5')
+        raise argparse.ArgumentTypeError(f'{text!r} is not between 0 and 0.5')
     return value
 
 

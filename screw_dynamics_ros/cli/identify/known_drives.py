@@ -1,7 +1,7 @@
 # Copyright 2026 The screw_dynamics_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Drives and efforts that are known before identification, from a parameter file."""
+"""Known drives and effort calibration from a parameter file, for identification."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ Calibration = tuple[Array | None, Array | None]
 
 
 class KnownRobot(NamedTuple):
-    """The nominal robot, how its efforts become torques, and remarks."""
+    """The nominal robot, the calibration of its efforts, and notes."""
 
     robot: Robot
     calibration: Calibration
@@ -35,7 +35,7 @@ class KnownRobot(NamedTuple):
 def known_robot(text: str, options: argparse.Namespace) -> KnownRobot:
     """Return the robot of a description with the drives of --drives.
 
-    Its gravity is zero if efforts lack gravity by `effort_terms`.
+    Its gravity is zero if `effort_terms` lacks gravity.
 
     Raises
     ------
@@ -47,7 +47,7 @@ def known_robot(text: str, options: argparse.Namespace) -> KnownRobot:
     if unmet:
         notes.append(
             f'effort_condition of {parameters.path} is not met: {unmet}; its scales, offsets and '
-            'effort_terms are not used'
+            'effort_terms are ignored'
         )
         values = {k: x for k, x in parameters.values.items() if k not in EFFORT_PARAMETERS}
         parameters = RobotParameters(parameters.path, values)
@@ -66,7 +66,7 @@ def known_robot(text: str, options: argparse.Namespace) -> KnownRobot:
     calibration = parameters.calibration(robot.joint_names)
     if any(each is not None for each in calibration):
         notes.append(
-            f'efforts are scaled by {parameters.path}; findings about scales are factors of these'
+            f'efforts are scaled with {parameters.path}; findings on scales are relative to these'
         )
     return KnownRobot(robot, calibration, notes)
 
@@ -74,7 +74,7 @@ def known_robot(text: str, options: argparse.Namespace) -> KnownRobot:
 def of_reported_efforts(
     result: DynamicIdentification, calibration: Calibration
 ) -> DynamicIdentification:
-    """Return a result for calibrated efforts as one for efforts as they are reported."""
+    """Convert a result for calibrated efforts to one for reported efforts."""
     scale, offset = (
         np.full(len(result.joint_names), neutral) if given is None else given
         for given, neutral in zip(calibration, (1.0, 0.0))

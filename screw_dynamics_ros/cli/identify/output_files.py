@@ -1,7 +1,7 @@
 # Copyright 2026 The screw_dynamics_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Files that `identify` writes: URDF, parameters of the nodes."""
+"""Output files of `identify`: URDF and parameters of the nodes."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ DIGITS = 9
 
 
 def identified_urdf(text: str, result: DynamicIdentification) -> str:
-    """Return the URDF with the inertias and the friction found; all else as it was."""
+    """Return the URDF with identified inertias and friction, otherwise unchanged."""
     inertias = {
         link.name: link.inertia for link in result.description.links if link.inertia is not None
     }
@@ -35,7 +35,7 @@ def identified_urdf(text: str, result: DynamicIdentification) -> str:
 def parameter_file(result: DynamicIdentification, payload_link: str = '') -> str:
     """Return a parameter file of the nodes: drives, scale and offset of efforts, payload.
 
-    Without the joints whose scale is not determined.
+    Joints whose scale is not determined are omitted.
     """
     drives: dict[str, dict[str, float]] = {}
     scaled = np.isfinite(result.effort_scale).tolist()
@@ -60,7 +60,7 @@ def parameter_file(result: DynamicIdentification, payload_link: str = '') -> str
         'effort_scale': [_rounded(x) for x in result.effort_scale[scaled]],
         'effort_offset': [_rounded(x) for x in result.effort_offset[scaled]],
     }
-    if not joints:  # a parameter without a type
+    if not joints:  # an empty list has no type in a parameter file
         parameters = {}
     if result.payload is not None:
         parameters |= _payload(payload_link, result.payload)

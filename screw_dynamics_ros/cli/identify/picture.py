@@ -1,7 +1,7 @@
 # Copyright 2026 The screw_dynamics_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""The picture of `identify`: torques, residuals, parameters with their intervals."""
+"""Plot of `identify`: torques, residuals, parameters with confidence intervals."""
 
 from __future__ import annotations
 
@@ -93,14 +93,14 @@ def draw_residual(axis: Any, result: DynamicIdentification, i: int) -> None:
 
 
 def shade(axis: Any, result: DynamicIdentification) -> None:
-    """Shade what was held out."""
+    """Shade held-out data."""
     t, marks = time(result), np.r_[False, result.torques.held_out, False].astype(int)
     for start, end in zip(np.flatnonzero(np.diff(marks) > 0), np.flatnonzero(np.diff(marks) < 0)):
         axis.axvspan(t[start], t[end - 1], color=GRAY, zorder=0)
 
 
 def draw_parameters(axis: Any, result: DynamicIdentification) -> None:
-    """Draw the identified parameters, relative to their nominal or physical size."""
+    """Draw the identified parameters, relative to the larger of value and nominal value."""
     half = np.ptp(result.intervals(), axis=1) / 2
     size = np.maximum(np.maximum(np.abs(result.nominal), np.abs(result.values)), 1e-12)
     chosen = np.flatnonzero(result.identified)

@@ -1,7 +1,7 @@
 # Copyright 2026 The screw_dynamics_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Recorded joint states as arrays in the order of a robot."""
+"""Recorded joint states as arrays in the joint order of a robot."""
 
 from __future__ import annotations
 
@@ -27,12 +27,12 @@ def of_robot(
     left_out: Collection[str] = (),
     calibration: tuple[Array | None, Array | None] = (None, None),
 ) -> tuple[JointRecording, list[str]]:
-    """Return the recording in the order of the robot's joints, and what had to be left out.
+    """Return the recording in the order of the robot's joints, and notes on omitted data.
 
-    Joints that were not recorded stand still at `Robot.home`, without effort. States
-    that repeat the stamp before, or lack the position of a joint that others have, are left out.
-    Of joints that are `left_out`, efforts and velocities are not used, and positions only if all
-    are recorded. Efforts become torques by `calibration`, scale and offset (n,).
+    Joints that are not recorded are assumed at rest at `Robot.home`, without effort. States with a
+    repeated stamp, or without the position of a joint that other states contain, are omitted.
+    Efforts and velocities of joints in `left_out` are ignored; their positions are used if all are
+    recorded. `calibration` contains scale and offset (n,) from efforts to torques.
 
     Raises UnknownNameError if the recording has none of the joints.
     """
@@ -45,9 +45,9 @@ def of_robot(
     ]
     if not known:
         raise UnknownNameError(
-            f'{states.path} has joint states of {", ".join(states.joint_names)}, and none of the '
-            f'joints of {robot.description.name!r}: {", ".join(robot.joint_names)}; name the URDF '
-            'of this robot'
+            f'{states.path} contains joint states of {", ".join(states.joint_names)}, but of no '
+            f'joint of {robot.description.name!r}: {", ".join(robot.joint_names)}; use the URDF of '
+            'this robot'
         )
     notes = [f'{count} messages: {why.value}' for why, count in states.left_out.items()]
     t = (states.t - states.t[0]) * 1e-9
@@ -56,7 +56,7 @@ def of_robot(
         notes.append(f'not joints of the robot, or mimic joints: {", ".join(others)}')
     missing = [name for name in robot.joint_names if name not in known]
     if missing:
-        notes.append(f'not recorded, taken as still: {", ".join(missing)}')
+        notes.append(f'not recorded, assumed at rest: {", ".join(missing)}')
     places = [states.joint_names.index(name) for name in known]
     unused = [name in left_out for name in known]
     rates, efforts = states.v[:, places], states.tau[:, places]
@@ -67,10 +67,10 @@ def of_robot(
         complete &= np.isfinite(column[:, recorded]).all(axis=1)
     repeated: NDArray[np.bool_] = np.r_[False, np.diff(t) == 0.0] & complete
     if repeated.all() or not np.diff(t).any():
-        repeated[:] = False  # constant stamps are refused elsewhere
+        repeated[:] = False  # constant stamps are refused later
     for count, reason in (
         (int((~complete).sum()), 'lack numbers'),
-        (int(repeated.sum()), 'repeat the stamp before'),
+        (int(repeated.sum()), 'repeat the previous stamp'),
     ):
         if count:
             notes.append(f'{count} of {len(t)} states {reason}')
@@ -86,5 +86,5 @@ def of_robot(
 
 
 def descriptions(recorded: Sequence[Recording]) -> str | None:
-    """Return the first description that was recorded."""
+    """Return the first recorded description."""
     return next((each.robot_description for each in recorded if each.robot_description), None)

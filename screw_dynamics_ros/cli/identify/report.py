@@ -1,7 +1,7 @@
 # Copyright 2026 The screw_dynamics_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""The report of `identify`, as lines of text and as a page of Markdown."""
+"""The report of `identify`, as text and as Markdown."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ import numpy as np
 from screw_dynamics_ros.core.measurement.identification.dynamics import DynamicIdentification
 from screw_dynamics_ros.core.measurement.identification.least_squares import described
 
-#: Combinations that the motion does not tell that are printed.
+#: Largest number of printed combinations that the motion does not identify.
 MAX_COMBINATIONS = 20
 
 HEAD = ('joint', 'torque', 'identified', 'nominal')
 
 
 def lines(result: DynamicIdentification, notes: Sequence[str] = ()) -> Iterator[str]:
-    """Yield the report on the terminal."""
+    """Yield the lines of the report."""
     yield heading(result)
     for note in notes:
         yield f'note    {note}'
@@ -48,17 +48,17 @@ def page(result: DynamicIdentification, notes: Sequence[str], picture: str) -> s
 
 
 def heading(result: DynamicIdentification) -> str:
-    """Return what was fitted, in a sentence."""
+    """Return a summary of the fit."""
     held_out = result.torques.held_out
     return (
-        f'robot {result.description.name}: {len(held_out)} instants below {result.cutoff:.3g} Hz, '
+        f'robot {result.description.name}: {len(held_out)} samples below {result.cutoff:.3g} Hz, '
         f'{int(held_out.sum())} held out; {len(result.parameters)} base parameters, '
         f'{int(result.identified.sum())} identified, condition number {result.condition:.3g}'
     )
 
 
 def error_table(result: DynamicIdentification) -> Iterator[str]:
-    """Yield errors of the torques, for held-out data beside the nominal model."""
+    """Yield torque errors of the identified and the nominal model, for held-out data."""
     held_out = bool(result.torques.held_out.any())
     yield (
         f'  torque errors, {"held-out" if held_out else "fitted"} data, root mean squares [N m, N]'
@@ -71,7 +71,7 @@ def error_table(result: DynamicIdentification) -> Iterator[str]:
 
 
 def drive_table(result: DynamicIdentification) -> Iterator[str]:
-    """Yield the parameters of the nodes about drives and efforts."""
+    """Yield the parameters of drives and efforts."""
     width = max(map(len, (*result.joint_names, 'drive')))
     names = ('armature', 'damping', 'coulomb', 'breakaway', 'scale', '95 % +-', 'offset')
     yield f'  {"drive":<{width}}' + ''.join(f'{name:>11}' for name in names)
@@ -88,7 +88,7 @@ def drive_table(result: DynamicIdentification) -> Iterator[str]:
 
 
 def load(result: DynamicIdentification) -> Iterator[str]:
-    """Yield the load of known mass."""
+    """Yield the known payload."""
     if result.load is not None:
         x, y, z = result.load.com
         yield (
@@ -98,7 +98,7 @@ def load(result: DynamicIdentification) -> Iterator[str]:
 
 
 def parameter_table(result: DynamicIdentification) -> Iterator[str]:
-    """Yield each base parameter with its interval."""
+    """Yield each base parameter with its confidence interval."""
     width = max(map(len, (*result.parameters, 'base parameter')))
     head = ('nominal', 'estimated', '95 % +-', 'physical')
     yield f'  {"base parameter":<{width}}' + ''.join(f'{name:>13}' for name in head)
@@ -111,14 +111,14 @@ def parameter_table(result: DynamicIdentification) -> Iterator[str]:
 
 
 def groups(result: DynamicIdentification) -> Iterator[str]:
-    """Yield which sums of parameters the base parameters are."""
+    """Yield the linear combinations that base parameters represent."""
     for name, group in zip(result.parameters, result.groups):
         if len(group) > 1:
-            yield f'{name} stands for {described({name: group[name], **group}, 20)}'
+            yield f'{name} represents {described({name: group[name], **group}, 20)}'
 
 
 def held_combinations(result: DynamicIdentification) -> Iterator[str]:
-    """Yield the combinations that this motion does not identify."""
+    """Yield the combinations that the motion does not identify."""
     for combination in result.held[:MAX_COMBINATIONS]:
         yield f'HELD    near nominal values, not identified: {described(combination, 5)}'
     if len(result.held) > MAX_COMBINATIONS:

@@ -1,18 +1,18 @@
 # Copyright 2026 The screw_dynamics_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Run the nodes over a recording and record what they publish.
+"""Run the nodes on a recording and record their outputs.
 
     replay run.mcap -o replayed.mcap --nodes wrench_estimator --ros-args -p observer:=momentum
 
-The nodes run in this process, on the code with which they run live: every joint state is read,
-checked, completed and computed as it would be on arrival, with the time of recording as the time of
-day, and what would be published is written beside what was recorded. Nothing is sent or received.
-What follows --ros-args is for the nodes: parameters, parameter files, names.
+The nodes run in this process with the same code as live: every joint state is read, checked,
+completed and processed as on arrival, with the time of recording as the current time. The outputs
+are written together with the recorded messages. Nothing is sent or received. The arguments after
+--ros-args are for the nodes: parameters, parameter files, names.
 
-Left out are topics that depend on more than joint states and, of `wrist_sensor`, the messages of
-the sensor: commands, markers, singularity measures and /tf. `annotate` is much faster and sees the
-whole motion.
+Topics that depend on more than joint states, or sensor messages of `wrist_sensor`, are omitted:
+commands, markers, singularity measures and /tf. `annotate` is much faster and uses the whole
+motion.
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ if TYPE_CHECKING:
 
 REPLAYED = ('wrench_estimator', 'dynamics', 'kinematics', 'wrist_sensor')
 PROGRESS_PERIOD = 10_000  # messages
-RANGE = 'ROS_AUTOMATIC_DISCOVERY_RANGE'  # of nodes made while it has this value
+RANGE = 'ROS_AUTOMATIC_DISCOVERY_RANGE'  # applies to nodes created while it is set
 
 WRITTEN, REFUSED, BROKEN = 0, 1, 3
 EXIT_STATUS = (
@@ -107,11 +107,11 @@ def drive_arguments(options: argparse.Namespace, folder: Path) -> list[str]:
 
 
 def replay(options: argparse.Namespace, ros_arguments: Sequence[str]) -> dict[str, int]:
-    """Return how many messages were written on each topic."""
+    """Write the recording; return the number of messages on each topic."""
     unknown = [name for name in options.nodes if name not in REPLAYED]
     if unknown or not options.nodes:
         raise UnusableError(
-            f'argument --nodes: {", ".join(unknown)!r}: choose of {", ".join(REPLAYED)}'
+            f'argument --nodes: {", ".join(unknown)!r}: choose from {", ".join(REPLAYED)}'
         )
     with RecordingReader(options.recording) as reader:
         reader.check(options.topic, JOINT_STATE)
@@ -131,12 +131,12 @@ def replay(options: argparse.Namespace, ros_arguments: Sequence[str]) -> dict[st
             topics = nodes.topics()
             if not topics:
                 raise UnusableError(
-                    f'argument --topics: no topic has {", ".join(options.topics)} in its name'
+                    f'argument --topics: no topic name contains {", ".join(options.topics)}'
                 )
             for topic, kind in topics.items():
                 if topic in reader.types:
                     raise RecordingError(
-                        f'{reader.path}: {topic} is recorded already; give the nodes another name '
+                        f'{reader.path}: {topic} is already recorded; give the nodes another name '
                         'or namespace after --ros-args'
                     )
                 if is_known(kind):
@@ -159,7 +159,7 @@ def replay(options: argparse.Namespace, ros_arguments: Sequence[str]) -> dict[st
             if not any(counts.values()):
                 raise RecordingError(
                     f'{reader.path}: no message is published on any topic: '
-                    f'{nodes.refusals() or "nothing was wrong with the joint states"}'
+                    f'{nodes.refusals() or "the joint states have no faults"}'
                 )
             output.finish()
     return counts
@@ -181,7 +181,7 @@ def messages_of(reader: RecordingReader, topic: str) -> Iterator[tuple[int, str,
 
 
 class Nodes:
-    """Nodes in this process, without a network; to be used in a `with` statement."""
+    """Nodes in this process without network; use it in a `with` statement."""
 
     def __init__(
         self,
@@ -203,11 +203,11 @@ class Nodes:
         except ImportError as error:
             self._restore_range()
             raise UnusableError(
-                f'the nodes need ROS 2, which is not here ({error}); source it, or take annotate'
+                f'the nodes require ROS 2, which is missing ({error}); source it, or use annotate'
             ) from None
         self._rclpy = rclpy
         try:
-            # With handlers of its own, rclpy would shut down at the same time as `_end`.
+            # With its own signal handlers, rclpy would shut down at the same time as `_end`.
             rclpy.init(
                 args=list(ros_arguments) or None,
                 signal_handler_options=SignalHandlerOptions.NO,
@@ -246,7 +246,7 @@ class Nodes:
         return {topic: kind for each in self._nodes for topic, kind in each.topics().items()}
 
     def check(self, reader: RecordingReader, options: argparse.Namespace) -> None:
-        """Raise RecordingError if no node can make a state of the recording."""
+        """Raise RecordingError if the recording gives no valid state for a node."""
         for each in self._nodes:
             check_coverage(
                 reader,
@@ -287,14 +287,14 @@ def parse(arguments: Sequence[str]) -> argparse.Namespace:
         type=names,
         default=('wrench_estimator',),
         metavar='A,B',
-        help=f'of {", ".join(REPLAYED)} (default: wrench_estimator)',
+        help=f'nodes, from {", ".join(REPLAYED)} (default: wrench_estimator)',
     )
     add(
         '--topics',
         type=names,
         default=(),
         metavar='A,B',
-        help='parts of names of topics, such as external_torque (default: all)',
+        help='parts of topic names, such as external_torque (default: all)',
     )
     add_recorded_robot(parser)
     add(

@@ -1,7 +1,7 @@
 # Copyright 2026 The screw_dynamics_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""A node in this process that is fed with recorded joint states instead of received ones."""
+"""A node in this process that processes recorded joint states."""
 
 from __future__ import annotations
 
@@ -25,29 +25,29 @@ from screw_dynamics_ros.ros.recordings.storage import RecordingReader
 from screw_dynamics_ros.ros.status import Level
 from screw_dynamics_ros.ros.topics.channel import Channel
 
-COMPILE_TIMEOUT_S = 600.0  # that compiling may take
-POLL_PERIOD_S = 0.01  # between two looks whether it is done
+COMPILE_TIMEOUT_S = 600.0  # for compilation
+POLL_PERIOD_S = 0.01  # between checks for its end
 
 Send = Callable[[str, bytes], None]
 
 
 class HostedNode:
-    """A model node: its parameters, its pipeline of joint states, its outputs. It is never spun.
+    """A model node with parameters, pipeline of joint states and outputs; it is never spun.
 
     Parameters
     ----------
     name : str
-        Of the node; parameters, namespace and names of topics are those of the process.
+        Name of the node; parameters, namespace and remappings are those of the process.
     factory : callable
-        Makes its output group.
+        Returns its output group.
     text : str
         The robot description.
     send : callable
-        Gets topic and serialized message in place of the middleware.
+        Called with topic and serialized message, instead of publishing.
     wanted : collection of str
-        Parts of names of topics, such as 'external_torque': others are not computed. Empty: all.
+        Parts of topic names, such as 'external_torque'; other topics are not computed. Empty: all.
     reader : RecordingReader
-        Has the topics of sensors that the node reads.
+        Contains the topics of sensors that the node reads.
 
     Attributes
     ----------
@@ -88,7 +88,7 @@ class HostedNode:
             time.sleep(POLL_PERIOD_S)
         if self.host.model is None or self.host.mapper is None:
             reason = self.host.source.descriptions.reason
-            raise ScrewDynamicsError(f'{name}: {reason or "the description is not usable"}')
+            raise ScrewDynamicsError(f'{name}: {reason or "the description is invalid"}')
         self.channels = [
             channel
             for channel in self.host.states.channels
@@ -103,7 +103,7 @@ class HostedNode:
         self.mapper.clock = lambda: self._now
 
     def receive(self, data: bytes, received: int) -> None:
-        """Process a serialized joint state that was recorded at a time [ns]."""
+        """Process a serialized joint state recorded at a time [ns]."""
         self._now = received
         self.host.states.receive(data, {})
 
@@ -113,8 +113,8 @@ class HostedNode:
         frame = message.header.frame_id
         if self._frames.get(topic, frame) != frame:
             raise RecordingError(
-                f'topic {topic!r} has wrenches of several frames, {self._frames[topic]!r} and '
-                f'{frame!r}; set sensor_frame, or record one sensor on a topic'
+                f'topic {topic!r} contains wrenches in several frames, {self._frames[topic]!r} and '
+                f'{frame!r}; set sensor_frame, or record one topic for each sensor'
             )
         self.sensors[topic](message)
 
@@ -127,7 +127,7 @@ class HostedNode:
             reader.check(topic, WRENCH)
         except UnknownNameError as error:
             raise UnknownNameError(
-                f'{error}; name the topic of the sensor by --ros-args -r wrench:=TOPIC'
+                f'{error}; give the topic of the sensor with --ros-args -r wrench:=TOPIC'
             ) from None
         if self.node.get_parameter('sensor_frame').value:
             return
@@ -137,14 +137,14 @@ class HostedNode:
             frame = frame.removeprefix(self.host.parameters['frame_prefix'])
             if not frame:
                 raise RecordingError(
-                    f'messages on {topic} have no frame; name the link of the sensor by '
+                    f'messages on {topic} have no frame; give the link of the sensor with '
                     '--ros-args -p sensor_frame:=LINK'
                 )
             self.node.set_parameters([Parameter('sensor_frame', value=frame)])
             return
 
     def faults(self) -> list[str]:
-        """Return what the node reports beside joint states."""
+        """Return the faults that the node reports, except those of joint states."""
         status = self._part.status()
         return status.texts if status.level > Level.OK else []
 
@@ -154,7 +154,7 @@ class HostedNode:
 
 
 def listen(channel: Channel, send: Send) -> None:
-    """Take what a channel publishes; whatever listens on the network does not count."""
+    """Redirect the messages of a channel to `send`; ignore subscribers on the network."""
     topic = channel.topic
     channel.send = lambda data: send(topic, data)
     channel.listeners = 1

@@ -189,7 +189,7 @@ def test_an_annotated_recording_can_be_annotated_again(tmp_path, recorded, capsy
     first, second = tmp_path / 'a.mcap', tmp_path / 'b.mcap'
     main([str(recorded()), '-o', str(first), '--outputs', 'gravity'])
     assert main([str(first), '-o', str(second), '--outputs', 'gravity']) == REFUSED
-    assert '/dynamics/gravity is recorded already' in capsys.readouterr().err
+    assert '/dynamics/gravity is already recorded' in capsys.readouterr().err
     options = ['--outputs', 'gravity', '--namespace', 'again']
     assert main([str(first), '-o', str(second), *options]) == WRITTEN
     found = contents(second)
@@ -305,9 +305,9 @@ def test_outputs_are_not_overwritten(tmp_path, recorded, capsys):
 @pytest.mark.parametrize(
     ('options', 'text'),
     [
-        (['--outputs', 'grafity'], 'grafity: choose of gravity'),
+        (['--outputs', 'grafity'], 'grafity: choose from gravity'),
         (['--set', 'observer=kalmann'], "no observer 'kalmann'"),
-        (['--set', 'observr=kalman'], 'no NAME=VALUE with one of '),
+        (['--set', 'observr=kalman'], 'not NAME=VALUE with one of '),
         (['--set', 'gravity=0,0'], '3 numbers separated by commas'),
         (['--set', 'payload_mass=heavy'], 'is not a number'),
         (['--set', 'effort_condition=currents'], "'currents' is not a condition NAME=VALUE"),

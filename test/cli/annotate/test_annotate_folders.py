@@ -99,7 +99,7 @@ def test_what_is_done_is_not_done_again(tmp_path, capsys):
     for name in ('in/a.mcap', 'out/a.mcap'):
         (tmp_path / name).write_text('x')
     assert main([str(tmp_path / 'in'), '-o', str(tmp_path / 'out')]) == WRITTEN
-    assert '1 recordings: 0 annotated, 1 were there, 0 left out' in capsys.readouterr().out
+    assert '1 recordings: 0 annotated, 1 existed, 0 failed' in capsys.readouterr().out
 
 
 def test_folders_of_recordings_are_found(tmp_path):

@@ -18,7 +18,7 @@ import numpy as np
 import pytest
 
 from screw_dynamics_ros.cli.doctor import command as doctor
-from screw_dynamics_ros.cli.doctor.command import BROKEN, HEALTHY, ILL
+from screw_dynamics_ros.cli.doctor.command import BROKEN, FAULTY, HEALTHY
 from screw_dynamics_ros.cli.doctor.description_report import carried_masses
 from screw_dynamics_ros.cli.doctor.efforts import RecordedEfforts, efforts_section
 from screw_dynamics_ros.cli.doctor.session_data import Configuration
@@ -54,7 +54,7 @@ def test_what_pinocchio_cannot_take_is_left_out(capsys):
     """Its mimic joints are beyond Pinocchio 4.1, which is no fault of the description."""
     pytest.importorskip('pinocchio')
     assert examine(urdf_path('gripper_tree'), '--strict') == HEALTHY
-    assert 'left out: Pinocchio cannot take this robot' in capsys.readouterr().out
+    assert 'skipped: Pinocchio does not support this robot' in capsys.readouterr().out
 
 
 def test_masses_that_joints_carry():
@@ -81,7 +81,7 @@ def test_doubtful_descriptions(tmp_path: Path, capsys):
         )
     )
     assert examine(file) == HEALTHY
-    assert examine(file, '--strict') == ILL
+    assert examine(file, '--strict') == FAULTY
     report = capsys.readouterr().out
     assert 'WARNING link arm: ' in report
     assert (
@@ -92,7 +92,7 @@ def test_doubtful_descriptions(tmp_path: Path, capsys):
 @pytest.mark.parametrize(
     ('text', 'status', 'words'),
     [
-        ('<robot', ILL, 'description refused'),
+        ('<robot', FAULTY, 'description refused'),
         (None, BROKEN, 'cannot read'),
     ],
 )
@@ -110,7 +110,7 @@ def test_impossible_times_are_refused_with_the_range(option, value, capsys):
     with pytest.raises(SystemExit):
         examine(f'{option}={value}')
     message = capsys.readouterr().err
-    assert f"argument {option}: '{value}' is not within 0 and 600 s" in message
+    assert f"argument {option}: '{value}' is not between 0 and 600 s" in message
 
 
 def test_a_missing_file_is_named_with_its_argument(tmp_path, capsys):
@@ -186,7 +186,7 @@ def test_efforts_that_say_nothing():
         for speed in (1.0, 0.0)
     )
     assert not moving.findings
-    assert 'hold it still' in moving.lines[0]
+    assert 'stop it for the comparison' in moving.lines[0]
     assert [finding.severity for finding in unloaded.findings] == ['info']
 
 
@@ -202,7 +202,7 @@ NO_WEIGHT = ['coriolis', 'friction', 'inertia']
         (
             GRAVITY,
             ALL,
-            'contain the weight of the robot, while effort_terms says that they contain the '
+            'contain the weight of the robot, but according to effort_terms they contain the '
             'weight of the robot and of its payload',
             ['[gravity, coriolis, friction, inertia]', 'another payload_mass, if the robot'],
         ),
@@ -215,19 +215,19 @@ NO_WEIGHT = ['coriolis', 'friction', 'inertia']
         (
             PAYLOAD,
             ALL,
-            'contain the weight of the payload, while',
+            'contain the weight of the payload, but',
             ['[coriolis, friction, inertia, payload]', "[''] for a driver of external torques"],
         ),
         (
             NONE,
             ALL,
-            'are near zero where gravity requires up to 20 N m or N, while',
+            'are near zero, although gravity requires up to 20 N m or N, but',
             ['[coriolis, friction, inertia]', "[''] for a driver of external torques"],
         ),
         (
             GRAVITY + PAYLOAD,
             [''],
-            'while effort_terms says that they contain no weight',
+            'but according to effort_terms they contain no weight',
             ['[gravity, coriolis, friction, inertia, payload]'],
         ),
         (GRAVITY, NO_WEIGHT, 'contain the weight of the robot, while', ['inertia]']),
@@ -275,7 +275,7 @@ def test_contents_that_fit_equally_are_told():
     assert 'no payload is configured: it cannot be determined whether they contain its weight' in (
         section.lines
     )
-    assert 'by default' in section.lines[0]
+    assert 'default: ' in section.lines[0]
     (finding,) = efforts_at_rest(
         GRAVITY, 0.1 * PAYLOAD, payload_mass=0.2, payload_link='c'
     ).findings
@@ -456,7 +456,7 @@ class TestRunningRobot:
             report, _ = run('/still').communicate(timeout=2 * DEADLINE)
         finally:
             node.process.send_signal(signal.SIGCONT)
-        assert 'nothing says what they contain; effort_terms: [gravity, ' in report
+        assert 'no node or file has effort_terms; default: [gravity, ' in report
         assert '0 errors' in report
 
     @pytest.mark.parametrize('presses', [1, 2])

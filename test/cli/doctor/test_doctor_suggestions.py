@@ -153,7 +153,7 @@ def test_efforts_that_are_no_line_are_left(panda):
 def test_the_other_sign_may_be_gravity(panda, count):
     made = suggested(panda, lambda g: -g, count=count)
     assert 'effort_scale' not in parameters(made)['/**']
-    assert ('gravity points the other way' if count > 1 else 'another sign') in left(made)
+    assert ('mounted upside down' if count > 1 else 'another sign') in left(made)
 
 
 def test_fields_that_never_come(panda):
@@ -161,8 +161,8 @@ def test_fields_that_never_come(panda):
     found = parameters(made)
     assert found['/**']['velocity_policy'] == 'differentiate'
     reason = next(line.reason for line in made.lines if line.name == 'velocity_policy')
-    assert 'in none of 20 joint states a velocity of' in reason
-    assert 'no joint state has the efforts' in left(made)
+    assert 'none of 20 joint states contains a velocity of' in reason
+    assert 'no joint state contains the efforts' in left(made)
     assert found['/**/bringup']['nodes'] == ['kinematics', 'dynamics']
 
 
@@ -174,7 +174,7 @@ def test_nothing_is_heard(panda):
 
 def test_degrees_are_noted(panda):
     made = suggested(panda, lambda g: g, unit=180.0 / np.pi)
-    assert any('within them if they are in degrees' in note for note in made.notes)
+    assert any('within them if converted from degrees' in note for note in made.notes)
     assert not any('degrees' in note for note in suggested(panda, lambda g: g).notes)
 
 

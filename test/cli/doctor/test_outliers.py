@@ -10,7 +10,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from screw_dynamics_ros.cli.doctor.command import HEALTHY, ILL, main
+from screw_dynamics_ros.cli.doctor.command import FAULTY, HEALTHY, main
 from screw_dynamics_ros.cli.doctor.outliers import outliers
 from screw_dynamics_ros.core.description import (
     Inertia,
@@ -106,7 +106,7 @@ def test_the_arm_of_these_tests_has_none():
 def test_a_forearm_of_ten_times_the_upper_arm():
     heavy = with_inertia(arm(), 'forearm', mass=40.0, matrix=40.0)
     assert found(heavy) == [
-        'link forearm: its 80 kg are 10 times the mass of upper_arm (8 kg), which carries it '
+        'link forearm: its 80 kg are 10 times the mass of upper_arm (8 kg), its parent '
         '(check both masses)'
     ]
     light = with_inertia(arm(), 'upper_arm', mass=1 / 64, matrix=1 / 64)
@@ -135,7 +135,7 @@ def test_a_wheel_may_be_heavier_than_its_fork(kind, count):
         (1e3, 'warning', 'joints and shapes nearby are at most 0.4 m apart'),
         (4.0, None, ''),
         (0.1, None, ''),
-        (1e-3, 'info', 'while it is 0.4 m long'),  # identified models have some
+        (1e-3, 'info', 'but it is 0.4 m long'),  # identified models have some
         (1e-15, None, ''),  # a point on purpose
     ],
 )
@@ -212,5 +212,5 @@ def test_doctor_warns(tmp_path, capsys):
     assert main([str(file), '--strict']) == HEALTHY
     file.write_text(write_urdf(with_inertia(arm(), 'forearm', mass=40.0, matrix=40.0)))
     assert main([str(file)]) == HEALTHY
-    assert main([str(file), '--strict']) == ILL
+    assert main([str(file), '--strict']) == FAULTY
     assert 'WARNING link forearm: its 80 kg are 10 times' in capsys.readouterr().out

@@ -86,7 +86,7 @@ def test_files_for_the_robot_and_the_nodes(tmp_path, states, capsys):
 
     report = (folder / 'report.md').read_text()
     assert '![torques, residuals and parameters](report.png)' in report
-    assert 'link2/mx stands for' in report or 'link1/mx stands for' in report
+    assert 'link2/mx represents' in report or 'link1/mx represents' in report
     assert (folder / 'report.png').stat().st_size > 10_000
 
 
@@ -105,7 +105,7 @@ def test_a_recording_of_rosbag(tmp_path, states, capsys):
     assert main([str(path), *DOWN]) == WRITTEN
     out = capsys.readouterr().out
     assert 'not joints of the robot, or mimic joints: wheel' in out
-    assert '1 of 1501 states repeat the stamp before' in out
+    assert '1 of 1501 states repeat the previous stamp' in out
     assert 'link1/Izz' in out
     table = out[out.index('  drive') :].splitlines()
     coulomb = {row.split()[0]: float(row.split()[3]) for row in table[1:3]}
@@ -153,7 +153,7 @@ def test_a_payload_that_is_looked_for(tmp_path, states):
     [
         ({'t': np.zeros(1500)}, 'all 1500 stamps are 0 s'),
         ({'t': np.r_[np.arange(1499) * 0.01, 3.0]}, 'stamps must increase'),
-        ({'joint_names': np.array(['a', 'b'])}, 'none of the joints of'),
+        ({'joint_names': np.array(['a', 'b'])}, 'but of no joint of'),
         ({'tau': np.zeros((1500, 2))}, 'missing or zero throughout'),
         ({'tau': np.full((1500, 2), np.nan)}, 'no joint reports efforts'),
         ({'tau': None}, 'no joint reports efforts'),
@@ -183,7 +183,7 @@ def test_one_joint_of_two(tmp_path, states, capsys):
     run = saved(tmp_path, states, joint_names=np.array(['joint2']), **one)
     assert main([run, '--urdf', str(PLANAR), *DOWN]) == WRITTEN
     out = capsys.readouterr().out
-    assert 'not recorded, taken as still: joint1' in out
+    assert 'not recorded, assumed at rest: joint1' in out
     assert 'joint joint1: no efforts were recorded' in out
 
 
@@ -228,7 +228,7 @@ def test_positions_with_gaps_of_a_joint_left_out(tmp_path, states, capsys):
     run = saved(tmp_path, states, q=q, v=None)
     assert main([run, '--urdf', str(PLANAR), *DOWN, '--leave-out', 'joint2']) == WRITTEN
     out = capsys.readouterr().out
-    assert 'not recorded, taken as still: joint2' in out
+    assert 'not recorded, assumed at rest: joint2' in out
     assert 'lack numbers' not in out
 
 

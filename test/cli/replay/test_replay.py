@@ -147,7 +147,7 @@ def test_what_is_published_is_not_recorded_over(tmp_path, recorded, capsys):
     first, second = tmp_path / 'a.mcap', tmp_path / 'b.mcap'
     assert main([str(recorded), '-o', str(first)]) == WRITTEN
     assert main([str(first), '-o', str(second)]) == REFUSED
-    assert 'is recorded already' in capsys.readouterr().err
+    assert 'is already recorded' in capsys.readouterr().err
     assert main([str(first), '-o', str(second), '--ros-args', '-r', '__ns:=/again']) == WRITTEN
     assert not list(tmp_path.glob('.*'))
 
