@@ -487,12 +487,12 @@ def test_a_storm_of_parameters_requests_and_endpoints_leaves_no_state_unanswered
         (
             'InverseKinematics',
             {'frames': [TOOL], 'targets': [PoseStamped()], 'timeout': Duration(sec=2**31 - 1)},
-            'within 0 and 60 s',
+            'between 0 and 60 s',
         ),
         (
             'InverseKinematics',
             {'frames': [TOOL], 'targets': [PoseStamped()], 'timeout': Duration(sec=-(2**31))},
-            'within 0 and 60 s',
+            'between 0 and 60 s',
         ),
     ],
 )
