@@ -233,7 +233,7 @@ def test_noise_of_velocities_is_no_conflict(golden, constrained):
         golden.expect(
             'golden/dynamics: constraints',
             ERROR,
-            'contradict',
+            'inconsistent',
             meanwhile=lambda: golden.send(*nearly),
         )
     finally:

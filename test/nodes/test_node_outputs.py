@@ -450,8 +450,8 @@ def test_nothing_is_published_that_nobody_hears(client, robot, rng):
         return client.diagnostics.get(name, (0, '', {}))[2].get(full, '')
 
     client.wait(
-        lambda: count().endswith(' 0 listeners') and not count().startswith('0 '),
-        what='no listeners',
+        lambda: count().endswith(' 0 subscribers') and not count().startswith('0 '),
+        what='no subscribers',
     )
     before = count()
     for _ in range(5):

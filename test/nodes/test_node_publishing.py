@@ -191,7 +191,7 @@ def test_what_has_taken_too_long_is_left_out(process, sent, monkeypatch):
     one = drawn('a', sent, process, np.zeros(1))
     monkeypatch.setattr(drawing, 'MAX_AGE_S', 0.0)
     one.publish(packed(1))
-    wait_for(lambda: process.status().values['messages'] == '0, 1 left out')
+    wait_for(lambda: process.status().values['messages'] == '0, 1 dropped')
     assert not sent
     monkeypatch.setattr(drawing, 'MAX_AGE_S', math.inf)
     one.publish(packed(2))

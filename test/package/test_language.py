@@ -45,6 +45,28 @@ PAGE_PHRASES = {
     r'process(?:es)? of (?:its|their) own': 'separate',
     r'for ever': 'forever',
 }
+# In messages, docstrings and comments of nodes and commands.
+CODE_PHRASES = {
+    r'by (?:itself|themselves)': 'alone, internally',
+    r'of (?:its|their|your) own': 'separate, own',
+    r'left out': 'omitted, skipped, excluded',
+    r'(?:go|goes|going|went) on': 'continue',
+    r'nobody': 'no node, no user, no subscribers',
+    r'present (?:state|robot|values?|time|pose|joint|positions?|energy|results?)': 'current',
+    r'stands? for': 'represents, means',
+    r'stands? still': 'is at rest, stalls, pauses',
+    r'(?:tells?|says)': 'report, determine, return',
+    r'usable': 'valid',
+    r'(?:is|are|was|were) not known': 'unknown',
+    r'so many': 'this number of',
+    r'in place of': 'instead of, replaces',
+    r'any more': 'no longer',
+    r'under way': 'active, pending, in progress',
+    r'on (?:its|their) way': 'pending',
+    r'what (?:is|was|are|were|has|have|must)': 'a noun',
+    r'how (?:long|many|much|far)': 'time, number, amount, distance',
+}
+CODE = ('screw_dynamics_ros/nodes/**/*.py', 'screw_dynamics_ros/cli/**/*.py')
 PAGES = ('*.md', '*.rst', 'doc/**/*.md', 'package.xml', 'screw_dynamics_msgs/**/*.[ms][sr][gv]')
 SOURCES = ('benchmarks', 'examples', 'launch', 'screw_dynamics_ros', 'studies', 'test', 'tools')
 FILES = (
@@ -93,7 +115,9 @@ def prose(page: Path) -> Iterator[tuple[int, str]]:
 
 
 @pytest.mark.parametrize(
-    ('globs', 'phrases'), [(FILES, PHRASES), (PAGES, PAGE_PHRASES)], ids=['files', 'pages']
+    ('globs', 'phrases'),
+    [(FILES, PHRASES), (PAGES, PAGE_PHRASES), (CODE, CODE_PHRASES)],
+    ids=['files', 'pages', 'code'],
 )
 def test_standard_terms(globs, phrases):
     found = [

@@ -1,4 +1,4 @@
 # Copyright 2026 The screw_dynamics_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Outputs of the nodes, added to recordings; `annotate --help`."""
+"""Add outputs of the nodes to recordings; `annotate --help`."""

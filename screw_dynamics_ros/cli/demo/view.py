@@ -15,7 +15,7 @@ import numpy as np
 from screw_dynamics_ros.cli.demo.snapshot import Snapshot
 from screw_dynamics_ros.core.types import Array
 
-#: A line is made of (text, style) pieces; styles are keys of STYLES.
+#: A line consists of (text, style) pieces; styles are keys of STYLES.
 Line = list[tuple[str, str]]
 STYLES = {'': '', 'title': '1', 'dim': '2', 'push': '33', 'bar': '36'}
 
@@ -212,7 +212,7 @@ class Screen:
         if not self._unicode:
             text = [line.translate(ASCII_FALLBACK) for line in text]
         if self._drawn and size != self._size:
-            start = '\033[2J\033[H'  # a resized terminal has wrapped what was there
+            start = '\033[2J\033[H'  # a resized terminal has wrapped the previous lines
         else:
             start = f'\033[{self._drawn}A\r' if self._drawn else ''
         self._stream.write(start + ''.join(f'{line}\033[K\n' for line in text) + '\033[J')

@@ -1,4 +1,4 @@
 # Copyright 2026 The screw_dynamics_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Examine a robot before trusting its model: description, joint states, efforts."""
+"""Check a robot before using its model: description, joint states, efforts."""

@@ -55,14 +55,14 @@ class Poses:
         Efforts reported by the driver.
     weight : {term of `WEIGHT`: (k, n) array}
         Torques of the model [N m, N].
-    telling : (n,) array of bool
+    conclusive : (n,) array of bool
         Joints with a sufficiently large gravity torque.
     """
 
     joints: list[str]
     measured: Array
     weight: dict[str, Array]
-    telling: Array
+    conclusive: Array
 
     @property
     def total(self) -> Array:
@@ -83,7 +83,7 @@ def suggest_efforts(made: Suggestion, heard: SessionData, driver: Driver | None)
     if poses is None:
         made.leave(NAMES, 'the robot was never at rest; stop it')
         return False
-    if not poses.telling.any():
+    if not poses.conclusive.any():
         made.leave(NAMES, 'the gravity torques are too small in this pose; stretch the arm')
         return False
     unit = 'unknown' if driver is None else driver.effort(heard.text)
@@ -150,10 +150,10 @@ def poses_at_rest(found: RecordedEfforts, q: Array) -> Poses | None:
         for values in (found.measured, found.gravity, found.payload)
     )
     total = np.abs(gravity + payload)
-    telling = total.max(axis=0) >= max(
+    conclusive = total.max(axis=0) >= max(
         MIN_GRAVITY_TORQUE, MIN_GRAVITY_SHARE * total.max(initial=0.0)
     )
-    return Poses(found.joints, measured, dict(zip(WEIGHT, (gravity, payload))), telling)
+    return Poses(found.joints, measured, dict(zip(WEIGHT, (gravity, payload))), conclusive)
 
 
 # --- torques --------------------------------------------------------------------------------------
@@ -164,8 +164,8 @@ def content_of(poses: Poses, most: float) -> tuple[str, ...] | None:
 
     Efforts without weights are at most `most` times the gravity torques; small currents are too.
     """
-    e = poses.measured[:, poses.telling]
-    weight = {name: part[:, poses.telling] for name, part in poses.weight.items()}
+    e = poses.measured[:, poses.conclusive]
+    weight = {name: part[:, poses.conclusive] for name, part in poses.weight.items()}
     fitting, is_good = best_contents(
         e.ravel(), {name: part.ravel() for name, part in weight.items()}
     )
@@ -190,7 +190,7 @@ def suggest_terms(
     motion = [t for t in TERMS if t not in WEIGHT and (not documented or t in documented)]
     has_payload = bool(poses.weight['payload'].any())
     borne = described(content if has_payload or not content else ('gravity',))
-    apart = np.abs(poses.measured - sum_of(content, poses.weight))[:, poses.telling].max()
+    apart = np.abs(poses.measured - sum_of(content, poses.weight))[:, poses.conclusive].max()
     whence = f'from the driver preset {driver.name}' if driver and documented else 'unknown'
     made.set(
         SHARED,
@@ -264,9 +264,9 @@ def suggest_scales(made: Suggestion, poses: Poses, unit: str) -> bool:
 def undecided(poses: Poses) -> str:
     """Return why too few poses do not determine a scale."""
     largest = np.abs(poses.total).argmax(axis=0), np.arange(len(poses.joints))
-    ratios = poses.measured[largest] / np.where(poses.telling, poses.total[largest], 1.0)
-    ratios = ratios[poses.telling]
-    names = [joint for joint, each in zip(poses.joints, poses.telling) if each]
+    ratios = poses.measured[largest] / np.where(poses.conclusive, poses.total[largest], 1.0)
+    ratios = ratios[poses.conclusive]
+    names = [joint for joint, each in zip(poses.joints, poses.conclusive) if each]
     text = ', '.join(f'{name} {ratio:.2f}' for name, ratio in zip(names, ratios))
     return (
         f'efforts are not the torques of the model (efforts per torque: {text}): currents, another '

@@ -132,10 +132,10 @@ def effort_findings(
 ) -> Iterator[Finding]:
     """Yield faults of efforts (n,), and their terms if these differ from `terms`."""
     largest = max(np.abs(part).max(initial=0.0) for part in weight.values())
-    telling = np.max(np.abs(list(weight.values())), axis=0) >= max(
+    conclusive = np.max(np.abs(list(weight.values())), axis=0) >= max(
         MIN_GRAVITY_TORQUE, MIN_GRAVITY_SHARE * largest
     )
-    if not telling.any():
+    if not conclusive.any():
         yield Finding(
             'info',
             'efforts',
@@ -144,7 +144,7 @@ def effort_findings(
         )
         return
     fitting, is_good = best_contents(
-        measured[telling], {name: part[telling] for name, part in weight.items()}
+        measured[conclusive], {name: part[conclusive] for name, part in weight.items()}
     )
     mine = tuple(term for term in WEIGHT if term in terms)
     if is_good and mine not in fitting:
@@ -161,7 +161,7 @@ def effort_findings(
         )
         return
     if is_good and not mine:
-        yield from currents(measured[telling], sum_of(WEIGHT, weight)[telling])
+        yield from currents(measured[conclusive], sum_of(WEIGHT, weight)[conclusive])
     yield from joint_findings(joints, measured, sum_of(mine, weight))
     if not is_good and not mine:
         yield Finding(
@@ -218,10 +218,10 @@ def sum_of(terms: Sequence[str], weight: dict[str, Array]) -> Array:
 
 def joint_findings(joints: Sequence[str], measured: Array, model: Array) -> Iterator[Finding]:
     """Yield joints whose efforts differ from the model, if gravity torques are large enough."""
-    telling = np.abs(model) >= max(
+    conclusive = np.abs(model) >= max(
         MIN_GRAVITY_TORQUE, MIN_GRAVITY_SHARE * np.abs(model).max(initial=0.0)
     )
-    for joint, ratio in zip(compress(joints, telling), measured[telling] / model[telling]):
+    for joint, ratio in zip(compress(joints, conclusive), measured[conclusive] / model[conclusive]):
         subject, message = f'joint {joint}', f'its effort is {ratio:.2f} times that of the model'
         if ratio < -FRICTION_SHARE:
             yield Finding('warning', subject, message, 'opposite sign: set effort_scale')

@@ -1,4 +1,4 @@
 # Copyright 2026 The screw_dynamics_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Design of motions that tell the dynamics of a robot."""
+"""Design of excitation motions for identification."""

@@ -97,7 +97,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def drive_arguments(options: argparse.Namespace, folder: Path) -> list[str]:
-    """Return arguments for ROS with the parameters of --drives, without joints left out."""
+    """Return arguments for ROS with the parameters of --drives, without joints omitted."""
     if options.drives is None:
         return []
     file = folder / 'drives.yaml'

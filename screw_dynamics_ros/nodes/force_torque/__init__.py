@@ -1,4 +1,4 @@
 # Copyright 2026 The screw_dynamics_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""The node `wrist_sensor`: contacts of the tool beyond a force-torque sensor."""
+"""The node `wrist_sensor`: external wrenches on the tool from a force-torque sensor."""

@@ -44,7 +44,7 @@ TABLE = (
     Specification(
         'sensor_frame',
         '',
-        'Link whose frame is the frame of the sensor, whatever header.frame_id is. Empty: '
+        'Link whose frame is the frame of the sensor, regardless of header.frame_id. Empty: '
         'header.frame_id of the first message.',
         rule='a link of the robot, or empty',
     ),

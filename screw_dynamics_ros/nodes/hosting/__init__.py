@@ -1,4 +1,4 @@
 # Copyright 2026 The screw_dynamics_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""What all nodes share: one description, one subscription, one kernel for all outputs."""
+"""Host of all model nodes: one description, one subscription, one kernel for all outputs."""

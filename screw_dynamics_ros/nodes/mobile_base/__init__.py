@@ -1,4 +1,4 @@
 # Copyright 2026 The screw_dynamics_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""The node `odometry`: where a platform on wheels is, and which twists it can make."""
+"""The node `odometry`: pose of a wheeled platform, and feasible twists."""

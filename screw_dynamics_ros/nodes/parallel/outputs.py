@@ -37,7 +37,7 @@ class MotorState(NamedTuple):
         [ns].
     q : (n,) array
     v, tau : (n,) array or None
-        None if they are not known for all motors.
+        None if they are unknown for some motor.
     """
 
     stamp: int

@@ -20,7 +20,7 @@ from screw_dynamics_ros.ros.process.executor import EXECUTORS
 ROBOT_DESCRIPTION = Specification(
     'robot_description',
     '',
-    'URDF of the robot. Empty: taken from the topic robot_description.',
+    'URDF of the robot. Empty: from the topic robot_description.',
     rule='the text of a URDF, or empty',
 )
 

@@ -1,4 +1,4 @@
 # Copyright 2026 The screw_dynamics_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""The node `simulator`: a robot driver without a robot."""
+"""The node `simulator`: a simulated robot driver."""

@@ -118,7 +118,7 @@ class JointTargets:
         self._trajectories = []
 
     def command(self, command: Command, source: str, now: int) -> str:
-        """Activate a command at a time [ns]; return a description of what was clipped."""
+        """Activate a command at a time [ns]; return a text about clipped values."""
         joints, interface = command.joints, command.interface
         values, clipped = self._clipped(interface, joints, command.values)
         self._assign(joints, interface, source, now)

@@ -166,7 +166,7 @@ class GoalRelay:
     def _on_prepared(self, relay: Relay, goal: Any, code: int, text: str) -> None:
         """Send a prepared goal, or abort it if it was refused."""
         if relay.phase is not Phase.PREPARED:
-            return  # canceled or replaced meanwhile
+            return  # already canceled or replaced
         if goal is None:
             self.refusal = text
             self._end(relay, ABORTED, code, text)

@@ -211,8 +211,8 @@ ONE_JOINT = JointState(name=['panda_joint7'])
         ({'frames': ['panda_link0']}, 'no joint carries the link'),
         ({'locked': ONE_JOINT, 'swivel': [0.1]}, 'belongs to S-R-S arms'),
         ({'locked': ONE_JOINT, 'swivel': [np.nan]}, 'swivel angles must be finite'),
-        ({'locked': JointState(name=['knee'])}, "joint 'knee', which does not carry the link"),
-        ({'locked': JointState(name=['panda_joint7'] * 2)}, 'names a joint twice'),
+        ({'locked': JointState(name=['knee'])}, "joint 'knee', which does not move the link"),
+        ({'locked': JointState(name=['panda_joint7'] * 2)}, 'contains a joint twice'),
         (
             {'locked': JointState(name=['panda_joint7'], position=[0.0, 1.0])},
             'locked has 2 positions for 1 names',

@@ -202,7 +202,7 @@ def test_too_many_states():
     situation = RequestContext(
         pickled(Robot.from_urdf(URDF, backend='reference')), np.array(GRAVITY), '', None, {}, URDF
     )
-    with pytest.raises(ArgumentError, match='at most 1000, got 1001'):
+    with pytest.raises(ArgumentError, match='at most 1000, because other services wait; got 1001'):
         answer(compare_model, situation, request, CompareModel.Response())
 
 

@@ -596,7 +596,7 @@ def test_the_end_of_the_process_cancels_what_runs(clock):
     made.proxy.begin()
     status, _, text = sent.result()
     assert status == ABORTED
-    assert 'ends' in text
+    assert 'shutting down' in text
     assert made.arm.running is None
     assert not made.proxy.ended
     clock.offset += trajectory_proxy.DELIVERY_TIMEOUT_S + 0.01

@@ -149,10 +149,13 @@ class ContactLocation:
         self._channels: list[Channel] = []
         self._plan: LocationPlan | None = None
         self._found: Localization | None = None
-        self._is_new, self._found_at = False, 0  # whether in the present state, stamp [ns]
+        self._is_new, self._found_at = (
+            False,
+            0,
+        )  # whether from the current state, and its stamp [ns]
 
     def plan(self, robot: Robot) -> LocationPlan:
-        """Compile what is needed for a robot."""
+        """Compile the functions for a robot."""
         joints = scalar_joints(robot)
         if actuated(robot).has_loops:
             return LocationPlan('it is not for robots with loops')

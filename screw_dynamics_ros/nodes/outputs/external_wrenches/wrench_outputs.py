@@ -166,7 +166,7 @@ class WrenchEstimator:
         return self._channels
 
     def _validities(self, adopted: Adopted[WrenchPlan]) -> list[Callable[[], bool]]:
-        """Return functions that tell whether the torques and each wrench are valid."""
+        """Return functions that return whether the torques and each wrench are valid."""
         results = adopted.model.results
         return [
             lambda: self._observer.is_settled,
