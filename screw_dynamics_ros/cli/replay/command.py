@@ -261,7 +261,7 @@ class Nodes:
         return list(dict.fromkeys(topic for each in self._nodes for topic in each.sensors))
 
     def refusals(self) -> str:
-        """Return what was wrong with joint states and sensor messages, as text."""
+        """Return a text about faults of joint states and sensor messages."""
         texts = dict.fromkeys(
             text for each in self._nodes for text in (refusals(each.mapper), *each.faults())
         )

@@ -184,9 +184,9 @@ def test_a_description_in_xacro(tmp_path, recorded, capsys):
 @pytest.mark.parametrize(
     ('options', 'text'),
     [
-        (['--nodes', 'simulator'], "'simulator': choose of wrench_estimator"),
+        (['--nodes', 'simulator'], "'simulator': choose from wrench_estimator"),
         (['--urdf', '/none.urdf'], 'argument --urdf: cannot read the description /none'),
-        (['--topics', 'torqe'], 'no topic has torqe'),
+        (['--topics', 'torqe'], 'no topic name contains torqe'),
         (['--ros-args', '-p', 'x'], 'arguments after --ros-args'),
     ],
 )
@@ -301,4 +301,4 @@ def test_a_force_torque_sensor(tmp_path, capsys):
     other = [*options[:-1], str(tmp_path / 'x.mcap'), '--ros-args', '-r', 'wrench:=/ft']
     assert main(other) == REFUSED
     error = capsys.readouterr().err
-    assert "is recorded on '/wrench'; name the topic of the sensor by --ros-args -r" in error
+    assert "is recorded on '/wrench'; give the topic of the sensor with --ros-args -r" in error
