@@ -29,9 +29,10 @@ from screw_dynamics_ros.cli.command_line import (
     own_arguments,
     positive,
     progress_bar,
+    write_text,
     write_whole,
 )
-from screw_dynamics_ros.cli.identify import output_files, picture, report
+from screw_dynamics_ros.cli.identify import output_files, picture, report, tool
 from screw_dynamics_ros.cli.identify.known_drives import known_robot, of_reported_efforts
 from screw_dynamics_ros.cli.identify.recordings import descriptions, of_robot
 from screw_dynamics_ros.cli.recorded_joints import add_recorded_robot, given_description
@@ -64,6 +65,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Print the report, write the files; return the exit status."""
     options = parse(sys.argv[1:] if arguments is None else list(arguments))
     try:
+        if options.sensor is not None:
+            return identify_tool(options)
         with progress_bar('identify') as progress:
             text, result, notes = identified(options, progress)
         print('\n'.join(report.lines(result, notes)))
@@ -81,6 +84,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except KeyboardInterrupt:
         print('\nidentify: interrupted', file=sys.stderr)
         return INTERRUPTED
+    return WRITTEN
+
+
+def identify_tool(options: argparse.Namespace) -> int:
+    """Print the tool beyond a force-torque sensor and write it; return the exit status."""
+    found = tool.identified_tool(options)
+    print('\n'.join(tool.lines(found)))
+    if options.output is not None:
+        write_text(options.output / tool.PARAMETERS, '--output', tool.parameter_file(found))
     return WRITTEN
 
 
@@ -212,6 +224,19 @@ def parse(arguments: Sequence[str]) -> argparse.Namespace:
         default='',
         metavar='LINK',
         help='estimate the payload on this link; inertias of links stay nominal',
+    )
+    add(
+        '--sensor',
+        metavar='TOPIC',
+        help='estimate the tool beyond the force-torque sensor of this topic instead '
+        '(geometry_msgs/WrenchStamped; /wrench of a table)',
+    )
+    add('--sensor-frame', default='', metavar='LINK', help='link of the sensor (default: recorded)')
+    add(
+        '--sensor-sign',
+        choices=('1', '-1'),
+        default='1',
+        help='-1: the sensor shows forces of the robot on the environment (default: 1)',
     )
     add('--loaded', type=Path, action='append', default=[], metavar='RECORDING')
     add(

@@ -1,0 +1,263 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
+r"""Mass, center of mass and inertia of a moving tool beyond a force-torque sensor, and its bias.
+
+With angular velocity omega and acceleration of the frame of the sensor, r'' the acceleration of its
+origin less gravity, both in its axes, the sensor measures b - w (environment on robot),
+
+    f = m r'' + (omega'~ + omega~ omega~) h,
+    n = h x r'' + I omega' + omega x I omega,       h = m c,                              (1)
+
+linear in ten parameters and six components of the bias b. What a motion does not determine of the
+inertia, as one without rotations, leaves it undetermined as a whole.
+
+Source: Kubus, Kroeger and Wahl, On-line estimation of inertial parameters using a recursive total
+least-squares approach (2008); Müller 2018b (D-21).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from screw_dynamics_ros.core.dynamics.regressor import PARAMETERS, moments_of_inertias
+from screw_dynamics_ros.core.errors import ArgumentError
+from screw_dynamics_ros.core.lie.so3 import hat
+from screw_dynamics_ros.core.measurement.estimation.tool_identification import (
+    MIN_MASS_SIGMAS,
+    NoToolError,
+    check_orientations,
+)
+from screw_dynamics_ros.core.measurement.identification.dynamics.effort_fit import (
+    autocorrelation_times,
+)
+from screw_dynamics_ros.core.measurement.identification.dynamics.filtering import (
+    chosen_cutoff,
+    pieces,
+)
+from screw_dynamics_ros.core.measurement.identification.dynamics.pseudo_inertia import (
+    inertia_of,
+    parameters_of,
+    physical,
+)
+from screw_dynamics_ros.core.measurement.identification.dynamics.recording import JointRecording
+from screw_dynamics_ros.core.robot.robot import Robot
+from screw_dynamics_ros.core.types import Array
+
+#: Singular value of the normalized regressor, relative to the largest one, of parameters that a
+#: motion determines.
+MIN_SINGULAR_VALUE = 1e-6
+#: Largest standard deviation of the largest moment of inertia, relative to it.
+MAX_DEVIATION = 0.3
+ITERATIONS = 4  # of the weights of forces and moments
+STEP = 1e-6  # of differences, relative
+
+
+@dataclass(frozen=True)
+class MovedTool:
+    """The tool; vectors are in the frame of the sensor.
+
+    Attributes
+    ----------
+    mass, mass_deviation : float
+        And standard deviation [kg].
+    com, com_deviation : (3,) arrays
+        [m].
+    inertia, inertia_deviation : (6,) arrays or None
+        About the center of mass: xx, xy, xz, yy, yz, zz [kg m^2]; None if the motion does not
+        determine it. Physically possible, also if the estimate is not.
+    bias, bias_deviation : (6,) arrays
+        Moment and force [N m, N].
+    moment_residual, force_residual : float
+        Root mean squares of the residuals [N m, N].
+    moment, force : float
+        Root mean squares of what was measured, less its mean [N m, N].
+    instants : int
+        How many are left after filtering.
+    cutoff : float
+        Of the filter [Hz].
+    """
+
+    mass: float
+    mass_deviation: float
+    com: Array
+    com_deviation: Array
+    inertia: Array | None
+    inertia_deviation: Array | None
+    bias: Array
+    bias_deviation: Array
+    moment_residual: float
+    force_residual: float
+    moment: float
+    force: float
+    instants: int
+    cutoff: float
+
+
+def identify_moved_tool(
+    robot: Robot,
+    link: str,
+    recordings: Sequence[JointRecording],
+    cutoff: float | None = None,
+) -> MovedTool:
+    """Return the tool by (1), weighted least squares over filtered motions.
+
+    Parameters
+    ----------
+    robot : Robot
+        With gravity.
+    link : str
+        Whose frame is that of the sensor.
+    recordings : sequence of JointRecording
+        With the wrench of the environment on the robot, moment and force (N, 6), in place of tau.
+    cutoff : float, optional
+        Of the filter [Hz]; from the bandwidth of the motion if not given.
+
+    Raises
+    ------
+    ArgumentError
+        Recordings too short for the cutoff.
+    TooFewPosesError
+        Orientations that do not determine the tool.
+    NoToolError
+        The mass is not clearly positive.
+    """
+    cutoff = cutoff or chosen_cutoff(recordings)
+    Y, w, gravity, part = _equations(robot, link, recordings, cutoff)
+    check_orientations(gravity)
+    has_inertia = _determines(Y)
+    if has_inertia:
+        theta, C, residual = _fit(Y, w, part)
+        has_inertia = theta[0] > 0.0 and _is_certain(theta, C)
+    if not has_inertia:
+        columns = np.r_[:4, 10:16]
+        theta, C = np.zeros(16), np.zeros((16, 16))
+        theta[columns], C[np.ix_(columns, columns)], residual = _fit(Y[:, :, columns], w, part)
+    mass, deviation = float(theta[0]), float(C[0, 0]) ** 0.5
+    if not mass > MIN_MASS_SIGMAS * deviation:
+        raise NoToolError(
+            f'the mass is {mass:.4g} kg, with a standard deviation of {deviation:.2g} kg: no tool, '
+            'or sign of the sensor or gravity are wrong'
+        )
+    deviations = _deviations(theta, C)
+    body = _body(parameters_of(physical(theta[:10])) if has_inertia else theta[:10])
+    moment, force = (
+        float(np.sqrt(np.mean((each - each.mean(axis=0)) ** 2))) for each in (w[:, :3], w[:, 3:])
+    )
+    return MovedTool(
+        mass,
+        deviation,
+        body[1:4],
+        deviations[1:4],
+        body[4:] if has_inertia else None,
+        deviations[4:] if has_inertia else None,
+        theta[10:],
+        np.sqrt(np.diag(C)[10:]),
+        float(np.sqrt(np.mean(residual[:, :3] ** 2))),
+        float(np.sqrt(np.mean(residual[:, 3:] ** 2))),
+        moment,
+        force,
+        len(w),
+        cutoff,
+    )
+
+
+def tool_regressor(omega: Array, domega: Array, acceleration: Array) -> Array:
+    """Return d (moment, force) / d parameters of (1), (N, 6, 10), in the order of `PARAMETERS`.
+
+    Parameters
+    ----------
+    omega, domega, acceleration : (N, 3) arrays
+        Of the frame of the body and resolved in it; the acceleration less gravity.
+    """
+    Y = np.zeros((len(omega), 6, len(PARAMETERS)))
+    W = np.stack([hat(each) for each in omega])
+    ddr = np.stack([hat(each) for each in acceleration])
+    Y[:, 3:, 0] = acceleration
+    Y[:, 3:, 1:4] = np.stack([hat(each) for each in domega]) + W @ W
+    Y[:, :3, 1:4] = -ddr
+    Y[:, :3, 4:] = np.moveaxis(moments_of_inertias(omega.T, domega.T), -1, 0)
+    return Y
+
+
+def _equations(
+    robot: Robot, link: str, recordings: Sequence[JointRecording], cutoff: float
+) -> tuple[Array, Array, Array, NDArray[np.int64]]:
+    """Return regressor (M, 6, 16), wrenches (M, 6), gravity (M, 3) and parts of filtered motion."""
+    made: list[tuple[Array, Array, Array, NDArray[np.int64]]] = []
+    for recording in recordings:
+        for piece in pieces(recording, cutoff, measured_velocities=False):
+            V = robot.velocity(piece.q, piece.v, link, 'body')
+            dV = robot.acceleration(piece.q, piece.v, piece.a, link, 'body')
+            R = robot.link_pose(piece.q, link)[:, :3, :3]
+            g = np.einsum('kij,i->kj', R, robot.gravity)
+            acceleration = dV[:, 3:] + np.cross(V[:, :3], V[:, 3:]) - g
+            Y = -piece.low_pass(tool_regressor(V[:, :3], dV[:, :3], acceleration))
+            bias = np.tile(np.eye(6), (len(Y), 1, 1))
+            whole = np.concatenate([Y, bias], axis=2)
+            wrench, gravity = piece.low_pass(piece.tau), piece.low_pass(g)
+            made.append((whole, wrench, gravity, np.full(len(Y), len(made))))
+    if not made:
+        raise ArgumentError(
+            f'too short for a cutoff of {cutoff:.3g} Hz; record longer, or raise the cutoff'
+        )
+    Y, w, gravity, part = (np.concatenate(each) for each in zip(*made))
+    return Y, w, gravity, part
+
+
+def _fit(Y: Array, w: Array, part: NDArray[np.int64]) -> tuple[Array, Array, Array]:
+    """Return parameters, covariance and residuals (M, 6); forces and moments by their residuals."""
+    scale = np.ones(6)
+    for _ in range(ITERATIONS):
+        A, b = (Y / scale[:, None]).reshape(-1, Y.shape[2]), (w / scale).ravel()
+        norms = np.linalg.norm(A, axis=0)
+        x = np.linalg.lstsq(A / norms, b, rcond=None)[0] / norms
+        residual = w - Y @ x
+        noise = [np.sqrt(np.mean(residual[:, k] ** 2)) for k in (slice(3), slice(3, 6))]
+        scale = np.repeat(np.maximum(noise, 1e-12), 3)
+    times = autocorrelation_times(residual, part)
+    tau = np.repeat([times[:3].max(), times[3:].max()], 3)
+    A = (Y / (scale * np.sqrt(tau))[:, None]).reshape(-1, Y.shape[2])
+    R = np.linalg.qr(A, mode='r')
+    inverse = np.linalg.inv(R)
+    return x, inverse @ inverse.T, residual
+
+
+def _determines(Y: Array) -> bool:
+    """Return whether a motion excites all parameters of Y (M, 6, p)."""
+    A = Y.reshape(-1, Y.shape[2])
+    norms = np.linalg.norm(A, axis=0)
+    if norms.min() < MIN_SINGULAR_VALUE * norms.max():
+        return False
+    singular = np.linalg.svd(A / norms, compute_uv=False)
+    return bool(singular[-1] > MIN_SINGULAR_VALUE * singular[0])
+
+
+def _body(theta: Array) -> Array:
+    """Return mass, center of mass and inertia about it (10,) of parameters (10,)."""
+    body = inertia_of(theta)
+    I = body.matrix  # noqa: E741
+    return np.array([body.mass, *body.com, I[0, 0], I[0, 1], I[0, 2], I[1, 1], I[1, 2], I[2, 2]])
+
+
+def _is_certain(theta: Array, C: Array) -> bool:
+    """Return whether the largest moment of inertia is determined."""
+    moments, deviations = np.abs(_body(theta[:10])[4:]), _deviations(theta, C)[4:]
+    k = np.argmax(moments)
+    return bool(deviations[k] < MAX_DEVIATION * moments[k])
+
+
+def _deviations(theta: Array, C: Array) -> Array:
+    """Return standard deviations of `_body` (10,), by differences."""
+    theta = theta[:10]
+    steps = STEP * np.maximum(np.abs(theta), STEP)
+    columns = [
+        (_body(theta + step * unit) - _body(theta - step * unit)) / (2.0 * step)
+        for step, unit in zip(steps, np.eye(len(theta)))
+    ]
+    D = np.stack(columns, axis=1)
+    return np.sqrt(np.diag(D @ C[:10, :10] @ D.T))
