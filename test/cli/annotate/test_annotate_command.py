@@ -13,6 +13,7 @@ pytest.importorskip('rosbags')
 from rosbags.rosbag2 import Reader
 
 from screw_dynamics_ros.cli.annotate.command import BROKEN, PARTLY, REFUSED, WRITTEN, main
+from screw_dynamics_ros.cli.annotate.request import Request
 from screw_dynamics_ros.core import AnnotationSettings, Robot, annotate_arrays
 from support.recordings import JOINT_STATE, STORE, STRING, joint_state, string, writing
 from support.robots import urdf_path
@@ -236,6 +237,8 @@ def test_a_table(tmp_path, recorded, motion):
     read = parquet.read_table(table)
     names, t, q, _, _ = motion
     assert read.column('stamp').to_pylist() == t.tolist()
+    seconds = [float(each - t[0]) / 1_000_000_000 for each in t]
+    np.testing.assert_allclose(read.column('timestamp').to_pylist(), seconds, atol=1e-9)
     np.testing.assert_array_equal(read.column('observation.state').to_pylist(), q)
     robot = Robot.from_urdf(PANDA)
     np.testing.assert_allclose(
@@ -243,6 +246,19 @@ def test_a_table(tmp_path, recorded, motion):
     )
     assert len(read.column('annotation.mass_matrix').to_pylist()[0]) == robot.nv**2
     assert read.schema.metadata[b'joint_names'].decode().split(',') == list(names)
+
+
+def test_a_payload_is_read_in_the_order_of_its_parameter():
+    """payload_inertia is xx, xy, xz, yy, yz, zz about the center of mass."""
+    values = {
+        'payload_link': 'tip',
+        'payload_mass': 2.0,
+        'payload_center_of_mass': [0.1, 0.0, 0.0],
+        'payload_inertia': [2.0, 0.1, 0.2, 3.0, 0.3, 4.0],
+    }
+    body = Request(values=values).payloads['tip']
+    expected = [[2.0, 0.1, 0.2], [0.1, 3.0, 0.3], [0.2, 0.3, 4.0]]
+    np.testing.assert_array_equal(body.matrix, expected)
 
 
 # --- what cannot be used --------------------------------------------------------------------------

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import csv
 import re
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -15,10 +16,20 @@ import yaml
 from scipy.linalg import expm
 from scipy.spatial.transform import Rotation
 
-from screw_dynamics_ros.cli.calibrate.command import BROKEN, REFUSED, WRITTEN, held_out, main
+from screw_dynamics_ros.cli.calibrate import command, report
+from screw_dynamics_ros.cli.calibrate.command import (
+    BROKEN,
+    REFUSED,
+    WRITTEN,
+    calibrated,
+    held_out,
+    main,
+    parse,
+)
 from screw_dynamics_ros.cli.doctor.command import main as doctor
 from screw_dynamics_ros.core import Robot
 from screw_dynamics_ros.core.lie import se3
+from screw_dynamics_ros.core.measurement.identification import calibrate_robot
 from support.robots import urdf_path
 
 UR5 = urdf_path('ur_description/urdf/ur5_robot')
@@ -108,6 +119,31 @@ def test_corrected_urdf(tmp_path, recorded, truth, capsys):
     old, new = warnings  # of moments of inertia, which are not corrected
     assert len(old) == len(new)
     assert all('radius of gyration' in warning for warning in (*old, *new))
+
+
+def test_printed_intervals_are_those_of_the_fit(recorded):
+    """Each row: the correction, and half of the interval, two digits of it."""
+    arguments = ['--link', LINK, '--position-deviation', str(DISTANCE)]
+    options = parse([str(UR5), str(recorded), *arguments, '--rotation-deviation', str(ANGLE)])
+    result = calibrated(UR5.read_text(), options)[0]
+    rows = list(report.parameter_table(result))[1:]
+    assert len(rows) == len(result.parameters) > 20
+    for row, name, value, deviation in zip(
+        rows, result.parameters, result.values, np.sqrt(np.diag(result.covariance))
+    ):
+        printed, correction, half, *_ = row.split()
+        assert printed == name
+        assert float(correction) == pytest.approx(value, rel=1e-5)
+        assert float(half) == pytest.approx(1.96 * deviation, rel=0.06)
+
+
+def test_a_fit_that_does_not_converge_is_not_written(tmp_path, recorded, monkeypatch, capsys):
+    """Stopped after one step, while more are needed."""
+    monkeypatch.setattr(command, 'calibrate_robot', partial(calibrate_robot, max_iterations=1))
+    output = tmp_path / 'ur5.urdf'
+    assert run(recorded, '--rotation-deviation', ANGLE, '--output', output, '--force') == REFUSED
+    assert 'not converged, nothing is written' in capsys.readouterr().err
+    assert not output.exists()
 
 
 def misplaced(robot, truth, q):

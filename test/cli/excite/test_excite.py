@@ -48,6 +48,9 @@ def test_a_goal_that_a_joint_trajectory_controller_runs(tmp_path, capsys):
     with paths[1].open() as file:
         rows = list(csv.DictReader(file))
     assert [float(row['joint2.velocity']) for row in rows] == pytest.approx(v[:, 1], abs=1e-6)
+    for row in (rows[0], rows[-1]):
+        rest = [float(x) for name, x in row.items() if name.endswith(('velocity', 'acceleration'))]
+        assert rest == [0.0] * 4
 
 
 def test_some_joints_in_a_part_of_their_range(tmp_path):
