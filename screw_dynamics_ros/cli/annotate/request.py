@@ -114,7 +114,7 @@ class Request:
 
 
 def parameter_values(texts: Sequence[str], given: RobotParameters) -> dict[str, Any]:
-    """Return the values of a file and, instead, of NAME=VALUE; raises `UnusableError`."""
+    """Return the values of a file, overridden by NAME=VALUE; raises `UnusableError`."""
     known = {**SETTINGS, **OTHER_DEFAULTS}
     values = {name: of_file(x, known[name]) for name, x in given.values.items() if name in known}
     for text in texts:
@@ -137,7 +137,7 @@ def parameter_values(texts: Sequence[str], given: RobotParameters) -> dict[str, 
 
 
 def of_file(value: Any, default: Any) -> Any:
-    """Return a value of a parameter file as the kind of the default."""
+    """Return a value of a parameter file, converted to the type of the default."""
     if isinstance(default, tuple):
         return tuple(each for each in value if each != '')
     return float(value) if isinstance(default, float) else value

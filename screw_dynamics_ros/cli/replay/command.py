@@ -97,7 +97,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def drive_arguments(options: argparse.Namespace, folder: Path) -> list[str]:
-    """Return arguments for ROS with the parameters of --drives, without joints omitted."""
+    """Return ROS arguments with the parameters of --drives, except those of omitted joints."""
     if options.drives is None:
         return []
     file = folder / 'drives.yaml'
@@ -168,7 +168,7 @@ def replay(options: argparse.Namespace, ros_arguments: Sequence[str]) -> dict[st
 def recorded(reader: RecordingReader, topics: Sequence[str]) -> Iterator[tuple[int, str, bytes]]:
     """Yield time of recording [ns], topic and content of messages in the order of recording.
 
-    Of messages with one time those of the first topic come first.
+    Messages with the same time are in the order of `topics`.
     """
     return merge(*(messages_of(reader, topic) for topic in topics), key=itemgetter(0))
 

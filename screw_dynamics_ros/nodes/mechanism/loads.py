@@ -74,7 +74,7 @@ class MechanismLoads:
         for name in names:
             if name not in self._joints:
                 raise UnknownNameError(
-                    f'no revolute or prismatic joint {shown(name)!r}; there are '
+                    f'no revolute or prismatic joint {shown(name)!r}; the joints are '
                     f'{", ".join(self._joints)}'
                 )
         if not np.isfinite(efforts).all():

@@ -91,16 +91,16 @@ class PerJoint:
             )
 
 
-#: How efforts become torques: torque = scale * effort + offset.
+#: Calibration of efforts: torque = scale * effort + offset.
 EFFORTS = PerJoint('effort_joints', ('effort_scale', 'effort_offset'), may_repeat=True)
 
 
 def effort_calibration(
     values: Mapping[str, Any], joints: Sequence[str]
 ) -> tuple[Array | None, Array | None]:
-    """Return scale and offset (n,) of the efforts of `joints`, None where there is nothing to do.
+    """Return scale and offset of the efforts of `joints`, (n,) each, None if not set.
 
-    Raises what `PerJoint.check` raises.
+    Raises as `PerJoint.check`.
     """
     EFFORTS.check(values, joints)
     scale, offset = (

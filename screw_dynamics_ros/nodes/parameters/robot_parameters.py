@@ -1,9 +1,9 @@
 # Copyright 2026 The screw_dynamics_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Drives and efforts of a robot in a parameter file, read without ROS.
+"""Drives and effort calibration of a robot from a parameter file, without ROS.
 
-As `identify` writes it (drives.yaml), a file for the nodes, or a driver preset.
+The file is written by `identify` (drives.yaml), a parameter file of the nodes, or a driver preset.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from screw_dynamics_ros.ros.drivers import FACTS, presets
 from screw_dynamics_ros.ros.parameter_files import read_parameters
 
 JOINTS, PREFIX = 'drive_joints', 'drives.'
-#: Parameters of efforts, and their values if a file does not have them.
+#: Parameters of efforts, with their defaults.
 NO_EFFORTS: dict[str, Any] = {'effort_joints': [], 'effort_scale': [], 'effort_offset': []}
 
 
@@ -34,7 +34,7 @@ class RobotParameters:
     Attributes
     ----------
     path : str
-        Of the file; '' without one.
+        Path of the file; '' without a file.
     values : {parameter: value}
     """
 
@@ -53,17 +53,19 @@ class RobotParameters:
         for names, numbers in ((JOINTS, ()), (EFFORTS.names, EFFORTS.numbers)):
             kept = [name not in joints for name in values.get(names, ())]
             for each in (names, *numbers):
-                if kept and len(values.get(each, ())) == len(kept):  # others are refused elsewhere
+                if kept and len(values.get(each, ())) == len(
+                    kept
+                ):  # other lengths are refused later
                     values[each] = list(compress(values[each], kept))
         return RobotParameters(self.path, values)
 
     def drives(self, description: RobotDescription) -> dict[str, Drive]:
-        """Return the drives of a robot by joint: those of the file, else of the description.
+        """Return the drives of a robot by joint, from the file or else from the description.
 
         Raises
         ------
         ArgumentError
-            A value that cannot be; drives of joints that are not in `drive_joints`.
+            Invalid values, or drives of joints that are not in `drive_joints`.
         UnknownNameError
             The robot has no such joint.
         """
@@ -75,7 +77,7 @@ class RobotParameters:
                 if joint not in given:
                     raise ArgumentError(
                         f'{self.path}: parameter {name}: {joint!r} is not in {JOINTS} '
-                        f'({", ".join(joints) or "empty"}); name all joints with drives there'
+                        f'({", ".join(joints) or "empty"}); add it there'
                     )
                 given[joint][what] = value
         described = drives_of(description)
@@ -88,19 +90,18 @@ class RobotParameters:
         )
 
     def calibration(self, joints: Sequence[str]) -> tuple[Array | None, Array | None]:
-        """Return scale and offset (n,) of the efforts of `joints`, None where there is nothing.
+        """Return scale and offset of the efforts of `joints`, (n,) each, None if not set.
 
-        Raises what `PerJoint.check` raises.
+        Raises as `PerJoint.check`.
         """
         return effort_calibration({**NO_EFFORTS, **self.values}, joints)
 
 
 def robot_parameters(path: Path | None, left_out: Collection[str] = ()) -> RobotParameters:
-    """Return the parameters of a file, or of a driver preset of that name; none of None.
+    """Return the parameters of a file or driver preset; no parameters for None.
 
-    Those of joints that are `left_out` are not among them.
-
-    Raises ArgumentError if it cannot be read, or is no parameter file.
+    Parameters of joints in `left_out` are excluded. Raises ArgumentError if the file cannot be read
+    or is not a parameter file.
     """
     if path is None:
         return RobotParameters()

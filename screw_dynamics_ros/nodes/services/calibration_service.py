@@ -34,8 +34,8 @@ from screw_dynamics_ros.ros.joint_states.requested_state import JointState, read
 from screw_dynamics_ros.ros.messages.conversions import matrix, pose
 
 REMEDY = (
-    'no description is returned. Measure more poses, or estimate less (estimate, fixed); the '
-    'command calibrate can also draw corrections to zero, or write the description nevertheless'
+    'no description is returned. Measure more poses, or estimate fewer parameters (estimate, '
+    'fixed); the command calibrate can also set a prior, or write the description nevertheless'
 )
 MAX_MEASUREMENTS = 10_000  # measurements per request: other services wait
 
