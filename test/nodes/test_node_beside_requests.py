@@ -469,7 +469,7 @@ def test_a_storm_of_parameters_requests_and_endpoints_leaves_no_state_unanswered
         (
             'InverseKinematics',
             {'frames': [TOOL] * 10_000, 'targets': [PoseStamped()] * 10_000},
-            'name a link twice',
+            'contain a link twice',
         ),
         (
             'Jacobian',

@@ -63,9 +63,13 @@ class Children:
         for name, process in self._processes.items():
             status = process.poll()
             if status is not None:
-                how = f'with exit status {status}' if status >= 0 else f'by signal {-status}'
+                how = (
+                    f'exited with status {status}'
+                    if status >= 0
+                    else f'was terminated by signal {-status}'
+                )
                 raise ChildError(
-                    f'the process {name} exited {how}; its last output:\n'
+                    f'the process {name} {how}; its last output:\n'
                     + '\n'.join(f'    {line}' for line in self.output(name))
                 )
 

@@ -145,4 +145,4 @@ def test_a_file_in_place_of_the_output_folder(tmp_path, capsys):
     (tmp_path / 'in').mkdir()
     (tmp_path / 'out').write_text('')
     assert main([str(tmp_path / 'in'), '-o', str(tmp_path / 'out')]) == BROKEN
-    assert 'is no folder' in capsys.readouterr().err
+    assert 'is not a folder' in capsys.readouterr().err

@@ -362,7 +362,10 @@ def test_few_noisy_poses(tmp_path, truth, capsys):
 
     path = write_csv(tmp_path / 'points.csv', [*JOINTS, *SEEN[:3]], rows[:12])
     assert run(path, *arguments, distance=3e-3) == REFUSED
-    assert 'not known: without fold 1 of 5: 9 points give 27 equations' in capsys.readouterr().err
+    assert (
+        'corrected robot is better: without fold 1 of 5: 9 points give 27 equations'
+        in capsys.readouterr().err
+    )
     assert run(path, *arguments, '--force', distance=3e-3) == WRITTEN
     assert output.exists()
 

@@ -113,7 +113,7 @@ def test_demo_whose_driver_dies(start_demo: Callable[..., subprocess.Popen[str]]
     os.kill(pids['simulator'], signal.SIGKILL)
     text = process.communicate()[0]
     assert process.returncode == 3
-    assert 'the process simulator ended by signal 9; its last output:' in text
+    assert 'the process simulator was terminated by signal 9; its last output:' in text
     assert 'comparison' not in text
     assert not any(map(is_running, pids.values()))
 

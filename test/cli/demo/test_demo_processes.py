@@ -51,7 +51,7 @@ def test_child_that_dies_is_reported_with_its_last_output(
         children.check()
         (tmp_path / 'now').touch()
         wait_for(lambda: not is_running(children.pids()['driver']), DEADLINE)
-        with pytest.raises(ChildError, match=r'(?s)driver ended with exit status 7.*a reason'):
+        with pytest.raises(ChildError, match=r'(?s)driver exited with status 7.*a reason'):
             children.check()
 
 

@@ -230,7 +230,7 @@ NO_WEIGHT = ['coriolis', 'friction', 'inertia']
             'but according to effort_terms they contain no weight',
             ['[gravity, coriolis, friction, inertia, payload]'],
         ),
-        (GRAVITY, NO_WEIGHT, 'contain the weight of the robot, while', ['inertia]']),
+        (GRAVITY, NO_WEIGHT, 'contain the weight of the robot, but', ['inertia]']),
     ],
 )
 def test_the_content_of_efforts_that_fits_is_named_with_the_line_to_set(

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 import yaml
 
-from screw_dynamics_ros.cli.doctor.command import BROKEN, HEALTHY, ILL, main
+from screw_dynamics_ros.cli.doctor.command import BROKEN, FAULTY, HEALTHY, main
 from support.robots import urdf_path
 
 PANDA = urdf_path('panda')
@@ -97,25 +97,25 @@ def test_joints_without_states_are_left_out(tmp_path, rest, capsys):
     options = [path, '--urdf', str(PANDA)]
     for name in ARM:
         options += ['--rename', f'left_{name}:={name}']
-    assert main(options) == ILL
+    assert main(options) == FAULTY
     text = capsys.readouterr().out
     assert 'never reported: panda_finger_joint1' in text
     assert main([*options, '--leave-out', 'panda_finger_joint1']) == HEALTHY
     assert efforts_of(capsys.readouterr().out).keys() == set(ARM)
-    assert main([*options, '--rename', 'elbow:=x']) == ILL
+    assert main([*options, '--rename', 'elbow:=x']) == FAULTY
     assert "no joint 'elbow'" in capsys.readouterr().err
 
 
 def test_what_cannot_be_examined(tmp_path, rest, capsys):
     t, q, g = rest
-    assert main([str(tmp_path / 'none.csv'), '--urdf', str(PANDA)]) == ILL
+    assert main([str(tmp_path / 'none.csv'), '--urdf', str(PANDA)]) == FAULTY
     assert 'recording refused: cannot read' in capsys.readouterr().err
     path = table(tmp_path / 'run.csv', t, q, g)
-    assert main([path]) == ILL
+    assert main([path]) == FAULTY
     assert 'give --urdf' in capsys.readouterr().err
     assert main([path, '--urdf', str(tmp_path / 'none.urdf')]) == BROKEN
-    assert main([path, '--urdf', str(PANDA), '--drives', str(tmp_path / 'none.yaml')]) == ILL
+    assert main([path, '--urdf', str(PANDA), '--drives', str(tmp_path / 'none.yaml')]) == FAULTY
     assert '--drives: ' in capsys.readouterr().err
     with pytest.raises(SystemExit):
         main([str(PANDA), '--rename', 'a:=b'])
-    assert '--rename is for recordings' in capsys.readouterr().err
+    assert '--rename requires a recording' in capsys.readouterr().err

@@ -146,7 +146,7 @@ def test_efforts_that_are_no_line_are_left(panda):
     rng = np.random.default_rng(1)
     made = suggested(panda, lambda g: rng.uniform(-40, 40, len(g)), count=6)
     assert 'effort_scale' not in parameters(made)['/**']
-    assert 'no multiple of the torques' in left(made)
+    assert 'not proportional to the torques' in left(made)
 
 
 @pytest.mark.parametrize('count', [1, 6])
@@ -282,7 +282,7 @@ def test_nothing_is_overwritten(panda, tmp_path):
     made, path = suggested(panda, lambda g: g), tmp_path / 'mine.yaml'
     suggestion.write(made, 'panda', path)
     before = path.read_text()
-    with pytest.raises(UnusableError, match='is there already'):
+    with pytest.raises(UnusableError, match='already exists'):
         suggestion.write(made, 'panda', path)
     with pytest.raises(UnusableError, match='cannot write'):
         suggestion.write(made, 'panda', tmp_path / 'no' / 'where.yaml')

@@ -278,7 +278,7 @@ def test_drives_that_are_known(tmp_path, states, capsys):
     options = [run, '--urdf', str(PLANAR), *DOWN, '--drives', str(file), '-o', str(tmp_path / 'o')]
     assert main([*options, '--hold', 'armature,friction,offset']) == WRITTEN
     out = capsys.readouterr().out
-    assert 'efforts are scaled by' in out
+    assert 'efforts are scaled with' in out
     assert 'WARNING' not in out
     text = (tmp_path / 'o' / 'drives.yaml').read_text()
     found = yaml.safe_load(text)['/**']['ros__parameters']

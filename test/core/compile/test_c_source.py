@@ -259,7 +259,7 @@ class TestCommand:
                 ['jacobian'],
                 REFUSED,
                 "'jacobian' does not name an output; write jacobian:LINK:"
-                'REPRESENTATION, where REPRESENTATION can be left out',
+                'REPRESENTATION, where REPRESENTATION can be omitted',
             ),
             (['jacobian:'], REFUSED, "'jacobian:' does not name an output"),
             (['velocity:tip:body:1'], REFUSED, 'write velocity:LINK:REPRESENTATION'),
