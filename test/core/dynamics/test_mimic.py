@@ -67,16 +67,15 @@ def test_the_factory_makes_the_hard_cases():
     assert any(slave.mimic.multiplier < 0 for _, slave, _ in pairs)
 
 
-@pytest.mark.parametrize(
-    ('backend', 'seed'), [('native', 0), ('python', 1), *(('reference', seed) for seed in range(4))]
-)
+@pytest.mark.parametrize('seed', range(4))
 @FLOATING
-def test_reduced_equations(seed, floating, backend):
-    """Every function with mimic joints against the dense reduction, wrenches included."""
-    if backend == 'native':
-        pytest.importorskip('llvmlite')
+def test_reduced_equations(seed, floating):
+    """Every function with mimic joints against the dense reduction, wrenches included.
+
+    `test_compile.py` compares the backends, with mimic joints too.
+    """
     description = chained(seed)
-    robot = Robot(description, floating_base=floating, backend=backend)
+    robot = Robot(description, floating_base=floating, backend='reference')
     assert robot.nv == 7 + 6 * floating
     assert not any(joint.mimic for joint in description.joints if joint.name in robot.joint_names)
     oracle = Pinocchio(to_urdf(description), robot)

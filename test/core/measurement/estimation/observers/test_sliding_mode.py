@@ -104,7 +104,6 @@ def test_random_samples_stay_finite():
 @pytest.mark.parametrize(
     ('gain', 'h', 'velocity', 'effort'),
     [
-        (1e3, 0.002, 2e-3, 0.2),
         (1e3, 0.001, 2e-3, 0.2),
         (1e4, 0.004, 2e-4, 0.5),
         (2e2, 0.002, 4e-3, 0.1),
@@ -114,7 +113,7 @@ def test_the_covariance_is_that_of_samples(gain, h, velocity, effort):
     """Standard deviations within 30 %, correlations within 0.2; far less than of differences."""
     rng, M = np.random.default_rng(7), np.array([[1.5, 0.4], [0.4, 0.3]])
     steps, state, found, claimed = ObserverSteps(2), start(2), [], []
-    for k in range(6000):
+    for k in range(3000):
         steps.advance(round(k * h * 1e9))
         p = M @ (velocity * rng.normal(size=2))
         state = advanced(state, steps, p, effort * rng.normal(size=2), M, gain, velocity, effort)
