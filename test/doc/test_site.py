@@ -6,16 +6,21 @@
 `make docs` runs these tests after the build, which takes minutes; `make test` skips them.
 """
 
+import html
 import os
 import re
 from pathlib import Path
 
 import pytest
 
-from support.paths import DOC, ROOT
+from support.browser import chromium, needs_chromium, wait
+from support.examples import SAID
+from support.paths import DOC
 
 if 'SITE' not in os.environ:
     pytest.skip('make docs builds the site and runs these tests', allow_module_level=True)
+
+PAGE = 'theory/robot_geometry.html'  # about Denavit-Hartenberg
 
 
 @pytest.fixture
@@ -29,11 +34,27 @@ def test_every_page_is_there(site):
     assert {page for page in pages if not (site / page).exists()} == set()
 
 
-def test_examples_have_pictures(site):
-    for example in (ROOT / 'examples').glob('*.py'):
-        text = (site / 'gallery' / f'{example.stem}.html').read_text(encoding='utf-8')
-        (picture, *_) = re.findall(r'src="\.\./(_images/[^"]+\.png)"', text)
-        assert (site / picture).stat().st_size > 5000, picture
+@pytest.mark.parametrize('name', SAID)
+def test_examples_have_outputs_and_pictures(site, name):
+    text = (site / 'gallery' / f'{name}.html').read_text(encoding='utf-8')
+    (picture, *_) = re.findall(r'src="\.\./(_images/[^"]+\.png)"', text)
+    assert (site / picture).stat().st_size > 5000, picture
+    printed = html.unescape(' '.join(re.findall(r'<pre><span></span>(.*?)</pre>', text, re.DOTALL)))
+    assert [words for words in SAID[name] if words not in printed] == []
+
+
+@needs_chromium
+def test_search_works_without_a_server(site, tmp_path):
+    """A word that is entered on the start page leads to the page that has it."""
+    with chromium(tmp_path) as browser:
+        browser.set_window_size(1400, 900)  # with the side bar
+        browser.get((site / 'index.html').resolve().as_uri())
+        browser.find_element('css selector', 'input[name=q]').send_keys('Denavit\n')
+        link = f'a[href^="{PAGE}"]'
+        wait(browser, lambda: browser.find_elements('css selector', f'#search-results {link}'))
+        browser.find_element('css selector', f'#search-results {link}').send_keys('\n')
+        wait(browser, lambda: PAGE in browser.current_url)
+        assert 'Denavit' in browser.find_element('tag name', 'article').text
 
 
 def test_functions_of_a_robot_are_documented(site):

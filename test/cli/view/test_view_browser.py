@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import base64
 import io
-import shutil
 import threading
 
 import numpy as np
@@ -17,36 +16,17 @@ pytest.importorskip('viser')
 pytest.importorskip('selenium')
 
 from PIL import Image
-from selenium import webdriver
 from selenium.webdriver.common.by import By
 from selenium.webdriver.common.keys import Keys
-from selenium.webdriver.support.ui import WebDriverWait
 
 from screw_dynamics_ros.cli.view.posture_source import PostureSource
 from screw_dynamics_ros.cli.view.viewer import FRAME_PERIOD_S, Viewer
 from screw_dynamics_ros.core.lie import quaternions
+from support.browser import chromium, needs_chromium, wait
 
-CHROMIUM, DRIVER = shutil.which('chromium'), shutil.which('chromedriver')
-pytestmark = pytest.mark.skipif(
-    not (CHROMIUM and DRIVER), reason='chromium or chromedriver is not installed'
-)
+pytestmark = needs_chromium
 
 LOCAL_HOST, PORT = '127.0.0.1', 18080
-DEADLINE = 300.0  # s; only a failing test waits that long
-FLAGS = (
-    '--headless=new',
-    '--no-sandbox',
-    '--disable-gpu',
-    '--enable-unsafe-swiftshader',
-    '--use-gl=angle',
-    '--use-angle=swiftshader',
-    '--disable-quic',
-    '--no-first-run',
-    '--disable-background-networking',
-    '--disable-component-update',
-    '--disable-sync',
-    '--window-size=900,320',
-)
 
 #: A red ball of 1 kg, 0.5 m in front of a joint about y: its torque is -4.905 cos q N m.
 URDF = """
@@ -72,13 +52,8 @@ URDF = """
 
 @pytest.fixture(scope='module')
 def browser(tmp_path_factory):
-    options = webdriver.ChromeOptions()
-    options.binary_location = CHROMIUM
-    for flag in (*FLAGS, f'--user-data-dir={tmp_path_factory.mktemp("profile")}'):
-        options.add_argument(flag)
-    driver = webdriver.Chrome(options, webdriver.ChromeService(DRIVER))
-    yield driver
-    driver.quit()
+    with chromium(tmp_path_factory.mktemp('profile')) as driver:
+        yield driver
 
 
 @pytest.fixture(scope='module')
@@ -97,10 +72,6 @@ def viewer(tmp_path_factory):
         yield viewer
         ended.set()
         thread.join()
-
-
-def wait(browser, condition):
-    return WebDriverWait(browser, DEADLINE).until(lambda _: condition())
 
 
 def red(browser):
