@@ -5,13 +5,27 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from xml.etree import ElementTree
+
 import numpy as np
 import pytest
 import yaml
+from scipy.stats import t
 
 from screw_dynamics_ros.cli.doctor.command import main as doctor
-from screw_dynamics_ros.cli.identify.command import BROKEN, REFUSED, WRITTEN, main
+from screw_dynamics_ros.cli.identify import report
+from screw_dynamics_ros.cli.identify.command import (
+    BROKEN,
+    REFUSED,
+    WRITTEN,
+    identified,
+    main,
+    parse,
+)
+from screw_dynamics_ros.cli.identify.output_files import identified_urdf, parameter_file
 from screw_dynamics_ros.core import Drive, Robot
+from screw_dynamics_ros.core.description.body_inertia import Inertia
 from screw_dynamics_ros.core.description.rigid_body import RigidBody
 from screw_dynamics_ros.core.measurement.identification.dynamics.fourier_motion import (
     FourierMotion,
@@ -23,6 +37,7 @@ from support.paths import URDF
 PLANAR = URDF / 'planar_2r.urdf'
 GRAVITY = (0.0, -9.81, 0.0)
 DOWN = ['--gravity', '0', '-9.81', '0']
+SKEW = np.array([[2.0, 0.1, 0.2], [0.1, 3.0, 0.3], [0.2, 0.3, 4.0]])  # kg m^2
 DRIVES = {
     'joint1': Drive(armature=0.3, damping=0.5, coulomb=1.0),
     'joint2': Drive(armature=0.1, damping=0.2, coulomb=0.4),
@@ -37,13 +52,13 @@ def states():
     a, b = series.coefficients(rng.normal(size=(2, series.size)))
     motion = FourierMotion(10.0, np.zeros(2), 1.5 * a / np.abs(a).max(), 1.5 * b / np.abs(b).max())
     robot = Robot.from_urdf(PLANAR, gravity=GRAVITY, drives=DRIVES)
-    t = np.arange(0.0, 15.0, 0.01)
-    q, v, acceleration = motion.at(t)
+    times = np.arange(0.0, 15.0, 0.01)
+    q, v, acceleration = motion.at(times)
     tau = robot.inverse_dynamics(q, v, acceleration) + 0.02 * rng.normal(size=q.shape)
     load = {'link2': RigidBody(0.8, [0.1, 0.05, 0.0], np.zeros((3, 3)))}
     return {
         'joint_names': np.array(['joint1', 'joint2']),
-        't': t,
+        't': times,
         'q': q,
         'v': v,
         'tau': tau,
@@ -172,10 +187,62 @@ def test_a_recording_that_is_too_short(tmp_path, states, capsys):
 
 
 def test_states_with_numbers_missing_are_left_out(tmp_path, states, capsys):
-    q = states['q'].copy()
-    q[700] = np.nan
-    assert main([saved(tmp_path, states, q=q), '--urdf', str(PLANAR), *DOWN]) == WRITTEN
-    assert '1 of 1500 states lack numbers' in capsys.readouterr().out
+    q, v, tau = (states[name].copy() for name in ('q', 'v', 'tau'))
+    q[700], v[800, 0], tau[900, 1] = np.nan, np.nan, np.nan
+    gaps = {'q': q, 'v': v, 'tau': tau}
+    assert main([saved(tmp_path, states, **gaps), '--urdf', str(PLANAR), *DOWN]) == WRITTEN
+    out = capsys.readouterr().out
+    assert '3 of 1500 states lack numbers' in out
+    kept = {name: np.delete(states[name], [700, 800, 900], axis=0) for name in ('t', *gaps)}
+    assert main([saved(tmp_path, states, **kept), '--urdf', str(PLANAR), *DOWN]) == WRITTEN
+    assert [line for line in out.splitlines() if 'lack numbers' not in line] == (
+        capsys.readouterr().out.splitlines()
+    )
+
+
+@pytest.fixture(scope='module')
+def result(tmp_path_factory, states):
+    """What is identified with all scales but that of the first joint unknown."""
+    run = saved(tmp_path_factory.mktemp('result'), states, tau=states['tau'] / 7.0)
+    options = parse([run, '--urdf', str(PLANAR), *DOWN, '--scale', 'joint2'])
+    return identified(options, lambda *_: None)[1]
+
+
+def test_printed_intervals_are_those_of_the_result(result):
+    """Each row read back: half of the interval beside the value, of Student's t."""
+    half = result.deviations * t.ppf(0.975, result.degrees_of_freedom)
+    rows = [line.split() for line in report.parameter_table(result)][1:]
+    assert [row[0] for row in rows] == list(result.parameters)
+    for row, value, deviation, known in zip(rows, result.values, half, result.identified):
+        if known:
+            assert float(row[2]) == pytest.approx(value, rel=1e-3)
+            assert float(row[3]) == pytest.approx(deviation, rel=0.06)
+    _, *rows = (line.split() for line in report.drive_table(result))
+    for row, (low, high), scale in zip(rows, result.scale_intervals(), result.effort_scale):
+        assert float(row[-3]) == pytest.approx(scale, rel=1e-3)
+        assert float(row[-2]) == pytest.approx((high - low) / 2, rel=1e-3)
+    assert float(rows[1][-2]) > 0.0
+
+
+def test_inertia_of_a_payload_is_written_in_the_order_of_its_parameter(result):
+    """xx, xy, xz, yy, yz, zz, as the nodes and the attributes of a URDF have them."""
+    found = replace(result, payload=RigidBody(1.5, [0.1, 0.2, 0.3], SKEW))
+    content = yaml.safe_load(parameter_file(found, 'link2'))['/**']['ros__parameters']
+    assert content['payload_inertia'] == [2.0, 0.1, 0.2, 3.0, 0.3, 4.0]
+    assert content['payload_center_of_mass'] == [0.1, 0.2, 0.3]
+
+
+def test_inertias_of_links_are_written_to_the_attributes_of_their_names(result):
+    links = tuple(
+        replace(link, inertia=Inertia(2.0, [0.0, 0.1, 0.0], SKEW)) if link.name == 'link2' else link
+        for link in result.description.links
+    )
+    found = replace(result, description=replace(result.description, links=links))
+    root = ElementTree.fromstring(identified_urdf(PLANAR.read_text(), found))
+    (inertia,) = root.findall("link[@name='link2']/inertial/inertia")
+    assert {name: float(x) for name, x in inertia.attrib.items()} == {
+        'ixx': 2.0, 'ixy': 0.1, 'ixz': 0.2, 'iyy': 3.0, 'iyz': 0.3, 'izz': 4.0,
+    }  # fmt: skip
 
 
 def test_one_joint_of_two(tmp_path, states, capsys):
