@@ -8,6 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 import numpy as np
+from scipy.interpolate import CubicSpline
 
 from screw_dynamics_ros.core import Drive, Robot
 from screw_dynamics_ros.core.description import RobotDescription
@@ -170,3 +171,32 @@ def computed(robot, motion, time=20.0, payloads=None, rate=200.0, effort_noise=0
         tau = tau + robot.payload_torques(q, v, a, payloads)
     tau = tau + np.random.default_rng(seed).normal(size=tau.shape) * effort_noise
     return JointRecording(t, q, v, tau, payloads or {})
+
+
+def friction_of_gears(t, v, tau, coulomb):
+    """Return friction (N, n) that no model of the package has, of steady motion and of reversals.
+
+    With hysteresis over 0.02 rad (Dahl 1968), more near standstill (Stribeck), and a share of the
+    transmitted torque `tau`; `coulomb` (n,) is its size.
+    """
+    hysteresis, friction = np.zeros_like(v), np.zeros(v.shape[1])
+    for k, step in enumerate(np.diff(t, prepend=t[0])):
+        end = np.sign(v[k]) * coulomb
+        friction = end + (friction - end) * np.exp(-np.abs(v[k]) * step / 0.02)
+        hysteresis[k] = friction
+    stribeck = 0.5 * coulomb * np.sign(v) * np.exp(-((v / 0.1) ** 2))
+    return hysteresis + stribeck + 0.08 * np.abs(tau) * np.tanh(v / SMOOTHING)
+
+
+def with_friction_of_gears(recording, coulomb):
+    """Return an exact recording with `friction_of_gears` in its efforts."""
+    friction = friction_of_gears(recording.t, recording.v, recording.tau, coulomb)
+    return replace(recording, tau=recording.tau + friction)
+
+
+def late(recording, delay):
+    """Return a recording whose efforts are late by a time [s], without the first and last."""
+    tau = CubicSpline(recording.t, recording.tau)(np.clip(recording.t - delay, 0.0, None))
+    kept = slice(20, -20)
+    t, q, v = (x[kept] for x in (recording.t, recording.q, recording.v))
+    return replace(recording, t=t, q=q, v=v, tau=tau[kept])

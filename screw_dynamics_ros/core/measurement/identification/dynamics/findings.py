@@ -30,11 +30,6 @@ AT_LEVEL = 3.0
 #: R2 of held-out efforts below which a joint is not explained.
 MIN_R2 = 0.8
 
-#: A lag between positions and efforts that is reported, at least [s], ...
-MIN_LAG_S = 5e-3
-#: ... and by its standard deviation.
-LAG_SIGMAS = 3.0
-
 #: Relative change of the total mass that is reported.
 MASS_CHANGE = 0.25
 
@@ -272,46 +267,4 @@ def mass_findings(
             f'of moving links {masses}',
             'weigh the robot or compare with its data sheet; scales of efforts that are wrong '
             'change all masses',
-        )
-
-
-def lag_findings(torques: Torques, correlation: Array) -> Iterator[Finding]:
-    """Yield a finding if efforts are later or earlier than positions.
-
-    Residuals of efforts that are late by T are -T times the rate of the torques; the share of them
-    that friction and inertia do not imitate shows, so that T is a lower bound. It is the
-    mean of all joints, weighted by their variances.
-
-    Parameters
-    ----------
-    torques : Torques
-    correlation : (n,) array
-        Autocorrelation times of the residuals [instants].
-    """
-    count = torques.measured.shape[1]
-    products, squares, errors = np.zeros((3, count))
-    for part in np.unique(torques.part):
-        rows = torques.part == part
-        if rows.sum() < 2:
-            continue
-        e = (torques.measured - torques.identified)[rows]
-        rate = np.gradient(torques.identified[rows], torques.t[rows], axis=0)
-        products += np.sum(e * rate, axis=0)
-        squares += np.sum(rate**2, axis=0)
-        errors += np.sum(e**2, axis=0)
-    known = squares > 0.0  # not if NaN
-    weights = squares[known] ** 2 * len(torques.t)
-    weights /= np.maximum(errors * correlation * squares, 1e-300)[known]
-    if not weights.any():
-        return
-    lag = -float(weights @ (products[known] / squares[known]) / weights.sum())
-    deviation = float(1.0 / np.sqrt(weights.sum()))
-    if abs(lag) > max(MIN_LAG_S, LAG_SIGMAS * deviation):
-        yield Finding(
-            'warning',
-            'efforts',
-            f'they are {1e3 * abs(lag):.2g} ms or more (+- {2e3 * deviation:.1g} ms) '
-            f'{"later" if lag > 0.0 else "earlier"} than positions of the same stamp; damping and '
-            'armatures are wrong by it',
-            'shift the efforts in the recording, or let the driver sample both together',
         )

@@ -25,6 +25,12 @@ from screw_dynamics_ros.core.arguments import float_array
 from screw_dynamics_ros.core.description.robot_description import Finding
 from screw_dynamics_ros.core.errors import ArgumentError
 from screw_dynamics_ros.core.measurement.identification.dynamics.effort_check import check_efforts
+from screw_dynamics_ros.core.measurement.identification.dynamics.effort_delay import (
+    EffortDelay,
+    delay_findings,
+    estimated_delay,
+    without_delay,
+)
 from screw_dynamics_ros.core.measurement.identification.dynamics.effort_equations import (
     EffortEquations,
     divided,
@@ -36,7 +42,6 @@ from screw_dynamics_ros.core.measurement.identification.dynamics.filtering impor
 from screw_dynamics_ros.core.measurement.identification.dynamics.findings import (
     all_findings,
     common_gain_findings,
-    lag_findings,
     mass_findings,
     payload_findings,
     torque_findings,
@@ -130,13 +135,24 @@ def identify_recordings(
     unknowns = Unknowns(robot, options.model, common_load(runs))
     columns, grouping = unknowns.base(moves, reports, {run.load is not None for run in runs})
     every = equations(runs, unknowns, columns, cutoff, options.measured_velocities)
-    fitted, held_out = divided(every, options.held_out, cutoff)
-    checks = check_efforts(fitted, robot.joint_names)
     loaded = any(run.payloads or run.load for run in runs)
-    problem = EffortProblem(unknowns, columns, grouping, fitted, options, checks, loaded)
-    fit = problem.fit()
+
+    def fitted_to(every: EffortEquations) -> tuple[EffortProblem, EffortFit, EffortEquations]:
+        fitted, held_out = divided(every, options.held_out, cutoff)
+        checks = check_efforts(fitted, robot.joint_names)
+        problem = EffortProblem(unknowns, columns, grouping, fitted, options, checks, loaded)
+        return problem, problem.fit(), held_out
+
+    problem, fit, held_out = fitted_to(every)
+    source = runs, cutoff, options.measured_velocities
+    delay = estimated_delay(every, fit.gains, *source)
+    if delay.is_certain:
+        every = without_delay(every, delay.value, *source)
+        problem, fit, held_out = fitted_to(every)
     theta, success = fit_bodies(unknowns, grouping, fit.information, problem.L)
-    return _result(problem, fit, theta, success, (every, held_out), cutoff, moves, faults)
+    found = [*faults, *delay_findings(delay)]
+    rows = every, held_out
+    return _result(problem, fit, theta, success, rows, delay, cutoff, moves, found)
 
 
 def _result(
@@ -145,6 +161,7 @@ def _result(
     theta: Array,
     success: bool,
     rows: tuple[EffortEquations, EffortEquations],
+    delay: EffortDelay,
     cutoff: float,
     moves: NDArray[np.bool_],
     faults: Sequence[Finding],
@@ -218,11 +235,11 @@ def _result(
             ),
             *torque_findings(joints, torques, moves),
             *common_gain_findings(problem.common_gain),
-            *lag_findings(torques, fit.correlation),
             *mass_findings(unknowns, description, grouping),
             *load_findings(problem, fit),
         ),
         torques=torques,
+        effort_delay=delay,
         noise=fit.noise,
         correlation=fit.correlation,
         condition=fit.condition,

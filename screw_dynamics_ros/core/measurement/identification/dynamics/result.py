@@ -15,6 +15,7 @@ from screw_dynamics_ros.core.description.rigid_body import RigidBody
 from screw_dynamics_ros.core.description.robot_description import Finding, RobotDescription
 from screw_dynamics_ros.core.errors import ArgumentError
 from screw_dynamics_ros.core.measurement.identification.dynamics.effort_check import EffortCheck
+from screw_dynamics_ros.core.measurement.identification.dynamics.effort_delay import EffortDelay
 from screw_dynamics_ros.core.types import Array
 
 
@@ -90,6 +91,8 @@ class DynamicIdentification:
     findings : tuple of Finding
         Faults of the driver, and what the motion could not tell.
     torques : Torques
+    effort_delay : EffortDelay
+        Of efforts behind positions; where it is certain they are shifted by it.
     noise, correlation : (n,) arrays
         Residuals in fitted instants [reported units], and their autocorrelation time [instants].
     condition : float
@@ -122,6 +125,7 @@ class DynamicIdentification:
     checks: tuple[EffortCheck, ...]
     findings: tuple[Finding, ...]
     torques: Torques
+    effort_delay: EffortDelay
     noise: Array
     correlation: Array
     condition: float

@@ -147,15 +147,3 @@ def test_mass_and_offset_of_a_vertical_slide():
     model = replace(OPTIONS.model, estimate=('armature', 'friction', 'inertia'))
     texts = findings(robot, light, scale='known', model=model)
     assert any('total mass: of moving links' in each for each in texts)
-
-
-@pytest.mark.parametrize(('samples', 'word'), [(8, 'later'), (-8, 'earlier')])
-def test_efforts_that_are_late_or_early(arm, clean, samples, word):
-    """By 40 ms."""
-    tau = np.roll(clean.tau, samples, axis=0)
-    kept = slice(8, -8)
-    late = replace(clean, t=clean.t[kept], q=clean.q[kept], v=None, tau=tau[kept])
-    (text,) = [each for each in findings(arm, late, scale='known') if 'ms' in each]
-    found = float(text.split('they are ')[1].split()[0])
-    assert 10.0 < found < 40.0
-    assert f'ms) {word} than positions of the same stamp' in text
