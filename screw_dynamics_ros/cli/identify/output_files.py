@@ -62,6 +62,9 @@ def parameter_file(result: DynamicIdentification, payload_link: str = '') -> str
     }
     if not joints:  # an empty list has no type in a parameter file
         parameters = {}
+    delay = result.effort_delay
+    if delay.is_certain and delay.value > 0.0:
+        parameters['effort_delay'] = _rounded(delay.value)
     if result.payload is not None:
         parameters |= _payload(payload_link, result.payload)
     content = {'/**': {'ros__parameters': parameters}}

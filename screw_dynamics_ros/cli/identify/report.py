@@ -27,6 +27,7 @@ def lines(result: DynamicIdentification, notes: Sequence[str] = ()) -> Iterator[
         yield f'{finding.severity.upper():<7} {finding}'
     yield from error_table(result)
     yield from drive_table(result)
+    yield from delay(result)
     yield from load(result)
     yield from parameter_table(result)
     yield from held_combinations(result)
@@ -40,7 +41,15 @@ def page(result: DynamicIdentification, notes: Sequence[str], picture: str) -> s
         parts.append('\n'.join(listed))
     if picture:
         parts.append(f'![torques, residuals and parameters]({picture})')
-    for section in (error_table, drive_table, load, parameter_table, held_combinations, groups):
+    for section in (
+        error_table,
+        drive_table,
+        delay,
+        load,
+        parameter_table,
+        held_combinations,
+        groups,
+    ):
         text = '\n'.join(section(result))
         if text:
             parts.append(f'```\n{text}\n```')
@@ -85,6 +94,17 @@ def drive_table(result: DynamicIdentification) -> Iterator[str]:
         values = (drive.armature, drive.damping, drive.coulomb, breakaway)
         efforts = (result.effort_scale[i], half[i], result.effort_offset[i])
         yield f'  {name:<{width}}' + ''.join(f'{x:11.4g}' for x in (*values, *efforts))
+
+
+def delay(result: DynamicIdentification) -> Iterator[str]:
+    """Yield the delay of efforts behind positions, where the motion determines it."""
+    found = result.effort_delay
+    if np.isfinite(found.deviation):
+        yield (
+            f'  efforts later than positions by {1e3 * found.value:.3g} +- '
+            f'{1e3 * found.half_width():.2g} ms (95 %)'
+            + (': shifted' if found.is_certain else ': not shifted')
+        )
 
 
 def load(result: DynamicIdentification) -> Iterator[str]:

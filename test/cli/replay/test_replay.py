@@ -121,11 +121,13 @@ def test_it_is_the_node(tmp_path, monkeypatch, ros_domain, recorded, name, param
         assert messages == expected[place], place
 
 
-def test_annotate_gives_the_same_but_for_rounding(tmp_path, recorded):
-    """External torques of the momentum observer, with restarts and missing fields."""
-    options = ['--ros-args', '-p', 'observer:=momentum', '-p', 'observer_time_constant:=0.005']
+@pytest.mark.parametrize(('observer', 'delay'), [('momentum', 0.0), ('filtered', 0.0123)])
+def test_annotate_gives_the_same_but_for_rounding(tmp_path, recorded, observer, delay):
+    """External torques, with restarts and missing fields; of late efforts, too."""
+    values = {'observer': observer, 'observer_time_constant': 0.005, 'effort_delay': delay}
+    options = ['--ros-args', *(w for k, v in values.items() for w in ('-p', f'{k}:={v}'))]
     assert main([str(recorded), '-o', str(tmp_path / 'a.mcap'), *options]) == WRITTEN
-    options = ['--set', 'observer=momentum', '--set', 'observer_time_constant=0.005']
+    options = [word for k, v in values.items() for word in ('--set', f'{k}={v}')]
     options += ['--namespace', 'x']
     assert annotate([str(tmp_path / 'a.mcap'), '-o', str(tmp_path / 'b.mcap'), *options]) == 0
     found = published(tmp_path / 'b.mcap')

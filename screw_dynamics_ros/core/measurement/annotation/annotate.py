@@ -190,9 +190,7 @@ class Annotator:
             else {}
         )
         self._is_observed = bool({'external_torque', 'wrench'} & set(self.outputs))
-        parameters = {'measured': robot.nv} if self._is_observed else {}
-        if self._load is not None:
-            parameters['load'] = len(self._load)
+        parameters = {} if self._load is None else {'load': len(self._load)}
         self._kernel = ResultKernel.of(robot, self._results(), parameters)
         self._wrenches = self._wrench_kernel()
 
@@ -228,14 +226,11 @@ class Annotator:
         return self.robot.substitute(function, payload=load, **sources)
 
     def _observed(self) -> dict[str, Source]:
-        """Return the quantities that the observer reads, by name after `READING_PREFIX`."""
+        """Return what the observer reads of the model alone, by name after `READING_PREFIX`."""
         contained = tuple(int(term in self.settings.effort_terms) for term in TERMS)
-        efforts = Efforts(
-            Formula('shares', (), as_numbers, (contained,)),
-            'measured',
-            Formula('no offset', (), np.zeros, ((self.robot.nv,),)),
-            tuple(range(self.robot.nv)),
-        )
+        nothing = Formula('no efforts', (), np.zeros, ((self.robot.nv,),))
+        shares = Formula('shares', (), as_numbers, (contained,))
+        efforts = Efforts(shares, nothing, nothing, tuple(range(self.robot.nv)))
         terms = effort_terms(self._of_load('payload_torques', a=REST))
         static = static_torque(efforts, terms)
         given = quantities(efforts, 'v', static, self._of_load)
@@ -318,7 +313,7 @@ class Annotator:
         """Return the outputs of one block."""
         t, starts = motion.t[part], motion.starts[part]
         q, v, tau = motion.q[part], motion.v[part], motion.tau[part]
-        inputs = {'q': q, 'v': v, 'measured': tau, 'gravity': self.robot.gravity}
+        inputs = {'q': q, 'v': v, 'gravity': self.robot.gravity}
         if a is not None:
             inputs['a'] = a[part]
         if self._load is not None:
@@ -337,7 +332,7 @@ class Annotator:
                     for name in found
                     if name.startswith(READING_PREFIX)
                 }
-                torques, covariance = observer.torques(t, starts, complete, read)
+                torques, covariance = observer.torques(t, starts, complete, read, tau)
                 if 'external_torque' in self.outputs:
                     results['external_torque'] = torques
                     if covariance is not None:

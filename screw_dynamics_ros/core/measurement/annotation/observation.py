@@ -24,6 +24,7 @@ from screw_dynamics_ros.core.compile.kernels import (
 )
 from screw_dynamics_ros.core.measurement.annotation.first_order import first_order
 from screw_dynamics_ros.core.measurement.annotation.settings import AnnotationSettings
+from screw_dynamics_ros.core.measurement.estimation.delay_line import StackDelay
 from screw_dynamics_ros.core.measurement.estimation.observers import table
 from screw_dynamics_ros.core.measurement.estimation.observers.observer import (
     FirstOrderObserver,
@@ -31,6 +32,7 @@ from screw_dynamics_ros.core.measurement.estimation.observers.observer import (
     Sample,
 )
 from screw_dynamics_ros.core.measurement.estimation.observers.parameters import values_of_joints
+from screw_dynamics_ros.core.measurement.estimation.observers.quantities import SIGNS, late_names
 from screw_dynamics_ros.core.types import Array
 
 
@@ -52,6 +54,7 @@ class StackObserver:
         deviations = values_of_joints(vars(settings), 'observer_model_deviation', joints)
         self._of_model = np.diag(np.nan_to_num(deviations) ** 2)
         self._observer = table.OBSERVERS[settings.observer]
+        self._delay = StackDelay(round(1e9 * settings.effort_delay))
         self._last: tuple[int, Array, Array] | None = None  # stamp and rows of the last sample
         self._began = 0  # stamp of the start
         self._r: Array | None = None
@@ -65,7 +68,8 @@ class StackObserver:
         t: NDArray[np.int64],
         starts: NDArray[np.bool_],
         complete: NDArray[np.bool_],
-        results: Mapping[str, Array],
+        model: Mapping[str, Array],
+        efforts: Array,
     ) -> tuple[Array, Array | None]:
         """Return the external torques (N, n) and, if the observer estimates it, their covariance.
 
@@ -77,14 +81,17 @@ class StackObserver:
             Samples after a pause.
         complete : (N,) array of bool
             Samples with velocities and efforts.
-        results : mapping
-            Inputs of the observer by name, arrays with N rows.
+        model : mapping
+            What the observer reads, without efforts, arrays with N rows by name.
+        efforts : (N, n) array
+            Measured efforts.
 
         Both are NaN where no estimate exists: in incomplete samples, and before it has settled.
         """
         observer, n = self._observer, self._n
         torques = np.full((len(t), n), np.nan)
         names = (*observer.reads, *observer.torques_read)
+        results = self._of_late_efforts(t, starts, model, efforts)
         rows = [results[name] for name in names]
         known = rows[1 if len(rows) > 1 else 0]
         index = np.flatnonzero(complete & np.isfinite(known @ np.ones(n)))
@@ -115,6 +122,22 @@ class StackObserver:
         if len(index):
             self._last = (int(t[index[-1]]), *(row[-1] for row in chosen[:2]))
         return torques, covariance
+
+    def _of_late_efforts(
+        self,
+        t: NDArray[np.int64],
+        starts: NDArray[np.bool_],
+        model: Mapping[str, Array],
+        efforts: Array,
+    ) -> dict[str, Array]:
+        """Return what the observer reads, of the model at the time of the efforts."""
+        names = late_names(self._settings.observer)
+        late = self._delay.take(t, starts, np.concatenate([model[name] for name in names], axis=1))
+        parts = zip(names, np.split(late, len(names), axis=1))
+        return {
+            **model,
+            **{name: part + SIGNS[name] * efforts if SIGNS[name] else part for name, part in parts},
+        }
 
     def _find_begins(
         self,

@@ -5,6 +5,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from screw_dynamics_ros.core import ArgumentError, Robot
 from screw_dynamics_ros.core.measurement.estimation.observers import quantities
 from screw_dynamics_ros.core.measurement.estimation.observers.quantities import Efforts, Observation
@@ -39,14 +41,19 @@ def external_torque(robot: Robot) -> Formula:
 
 
 def observation(robot: Robot, name: str) -> Observation:
-    """Return the formulas of an observer; their parameters are 'effort_shares', 'measured', ...
+    """Return the formulas of an observer of late efforts.
+
+    Their parameters are 'effort_shares', 'measured', 'offset', 'effort_delay' and those of
+    `quantities.observation`.
 
     Raises `ArgumentError` for robots with loops, unless the observer has no state.
     """
-    static, n = external_torque(robot), len(scalar_joints(robot))
+    efforts, n = efforts_of(robot), len(scalar_joints(robot))
     if actuated(robot).has_loops and OBSERVERS[name].state_size(n):
         raise ArgumentError(
             f'observer {name!r} is not for robots with loops: set observer to static'
         )
-    given = quantities.quantities(efforts_of(robot), of_joints(robot, 'v'), static, payload=str)
-    return quantities.observation(name, n, static, given)
+    static = quantities.static_torque(efforts.none, effort_terms(robot))
+    given = quantities.quantities(efforts.none, of_joints(robot, 'v'), static, payload=str)
+    model, late = quantities.of_late_efforts(given, efforts, name)
+    return replace(quantities.observation(name, n, late), model=model)

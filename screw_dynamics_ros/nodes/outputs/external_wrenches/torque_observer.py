@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from screw_dynamics_ros.core import ArgumentError, Robot, ScrewDynamicsError
+from screw_dynamics_ros.core.measurement.estimation.delay_line import DelayLine
 from screw_dynamics_ros.core.measurement.estimation.observers.parameters import (
     DEFAULTS,
     JOINTS,
@@ -19,7 +20,10 @@ from screw_dynamics_ros.core.measurement.estimation.observers.parameters import 
     check_per_joint,
     values_of_joints,
 )
-from screw_dynamics_ros.core.measurement.estimation.observers.quantities import Observation
+from screw_dynamics_ros.core.measurement.estimation.observers.quantities import (
+    Observation,
+    late_names,
+)
 from screw_dynamics_ros.core.measurement.estimation.observers.steps import ObserverSteps
 from screw_dynamics_ros.core.measurement.estimation.observers.table import (
     OBSERVERS,
@@ -83,6 +87,8 @@ class ObserverPlan:
     refusal : str
         Reason why `observation` is not the configured observer; empty if it is.
     steps : ObserverSteps
+    line : DelayLine
+        The past of the model, for late efforts.
     state, values : arrays
         State of the observer, and values of its parameters, a row (n,) each.
     """
@@ -90,6 +96,7 @@ class ObserverPlan:
     observation: Observation
     refusal: str
     steps: ObserverSteps
+    line: DelayLine
     state: Array
     values: Array
 
@@ -100,6 +107,7 @@ class ObserverPlan:
             'observer': self.state,
             'observer_step': self.steps.numbers,
             'observer_parameters': self.values,
+            'effort_delay': self.line.numbers,
         }
 
 
@@ -141,6 +149,7 @@ class TorqueObserver:
             chosen,
             refusal,
             ObserverSteps(n),
+            DelayLine(n * len(late_names(chosen.name))),
             np.zeros(max(1, chosen.size)),
             np.zeros(max(1, len(chosen.observer.parameters) * n)),
         )
@@ -157,6 +166,7 @@ class TorqueObserver:
         if plan is None:
             return
         plan.steps.time_constants[:] = value['observer_time_constant']
+        plan.line.delay = round(1e9 * value['effort_delay'])
         values = [self._of_joints(name) for name in plan.observation.observer.parameters]
         if values:
             plan.values[:] = np.concatenate(values)
@@ -176,7 +186,8 @@ class TorqueObserver:
         plan = self._plan
         if plan is None or plan.refusal:
             return False
-        return plan.observation.observer.is_settled(plan.steps, not self._pending)
+        observer = plan.observation.observer
+        return plan.line.is_ready and observer.is_settled(plan.steps, not self._pending)
 
     @property
     def noise_stages(self) -> tuple[list[Array], list[Array]]:
@@ -197,10 +208,16 @@ class TorqueObserver:
     def _advance(self) -> None:
         """Advance the observer to the current state, before the kernel is evaluated."""
         plan = self._plan
-        if plan is None or plan.observation.state is None:
+        if plan is None:
             return
-        mapper, steps = self._mapper, plan.steps
-        complete = mapper.has_velocity and mapper.has_effort
+        mapper, steps, line = self._mapper, plan.steps, plan.line
+        if not mapper.has_velocity:
+            line.restart()
+        line.lengths.longest = mapper.policies.timeout * 1e-9
+        line.advance(mapper.stamp, mapper.restarted)
+        if plan.observation.state is None:
+            return
+        complete = mapper.has_velocity and mapper.has_effort and line.is_ready
         if self._pending or not complete:
             steps.restart()
         steps.lengths.longest = mapper.policies.timeout * 1e-9
@@ -211,8 +228,10 @@ class TorqueObserver:
         self._pending = complete
 
     def _keep_state(self) -> None:
-        """Adopt the new state of the observer, if it is finite."""
+        """Keep what the observer and the delay have to keep, if it is finite."""
         plan = self._plan
+        if plan is not None and plan.observation.model is not None and self._mapper.has_velocity:
+            plan.line.keep(self._model.results[plan.observation.model])
         if plan is None or plan.observation.state is None or not self._pending:
             return
         result = self._model.results[plan.observation.state]

@@ -103,6 +103,7 @@ def wrench_plan(
         observed.state,
         observed.covariance,
         observed.inertia,
+        observed.model,
         external_torque(robot),
     )
     return WrenchPlan(

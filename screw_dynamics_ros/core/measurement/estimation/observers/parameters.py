@@ -72,6 +72,13 @@ class ObserverParameters:
         minimum=0.0,
         rule=f'empty, {ONE_OR_EACH}',
     )
+    effort_delay: float = parameter(
+        0.0,
+        'Time by which efforts are later than positions and velocities of the same stamp [s]: '
+        'external torques are those of this time before.',
+        minimum=0.0,
+        maximum=1.0,
+    )
     observer_torque_change: float = parameter(
         20.0,
         'Standard deviation of the change of an external torque within a second, for {observers}: '

@@ -6,8 +6,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
+import numpy as np
+
+from screw_dynamics_ros.core.measurement.estimation.delay_line import delayed
 from screw_dynamics_ros.core.measurement.estimation.effort_terms import (
     CORIOLIS,
     FRICTION,
@@ -22,6 +25,9 @@ from screw_dynamics_ros.core.measurement.estimation.observers.observer import Ob
 from screw_dynamics_ros.core.robot.actuated_robot import Source
 from screw_dynamics_ros.core.robot.fused_kernel import Formula
 from screw_dynamics_ros.core.types import Array
+
+#: How measured efforts enter quantities that an observer reads; all but the mass matrix are late.
+SIGNS = {'velocity': 0, 'static_torque': -1, 'momentum': 0, 'known_torque': 1}
 
 
 @dataclass(frozen=True)
@@ -42,6 +48,12 @@ class Efforts:
     measured: Source
     offset: Source
     places: tuple[int, ...]
+
+    @property
+    def none(self) -> Efforts:
+        """The same with efforts and offsets of zero: what quantities of the model read."""
+        nothing = Formula('no efforts', (), np.zeros, ((len(self.places),),))
+        return replace(self, measured=nothing, offset=nothing)
 
 
 def effort_terms(payload: Source, coriolis: Source = 'coriolis_torques') -> dict[int, Source]:
@@ -110,6 +122,55 @@ def quantities(
     }
 
 
+def late_names(name: str) -> tuple[str, ...]:
+    """Return what one of `table.OBSERVERS` reads that is delayed, once each."""
+    observer = table.OBSERVERS[name]
+    names = dict.fromkeys((*observer.reads, *observer.torques_read))
+    return tuple(each for each in names if each in SIGNS)
+
+
+def of_late_efforts(
+    given: Mapping[str, Source], efforts: Efforts, name: str
+) -> tuple[Formula, dict[str, Source]]:
+    """Return the numbers (m,) that a `DelayLine` keeps, and the quantities for late efforts.
+
+    Parameters
+    ----------
+    given : mapping
+        The `quantities` with `Efforts.none`.
+    efforts : Efforts
+    name : str
+        Of the observer, one of `table.OBSERVERS`.
+
+    They read the parameter 'effort_delay', `DelayLine.numbers`.
+    """
+    names, n = late_names(name), len(efforts.places)
+    now = Formula('model of efforts', tuple(given[each] for each in names), concatenated)
+    late = Formula('model of late efforts', ('effort_delay', now), delayed)
+    quantities = dict(given)
+    for k, each in enumerate(names):
+        quantities[each] = Formula(
+            f'late {each}',
+            (late, efforts.measured, efforts.offset),
+            part_with_efforts,
+            (k * n, n, SIGNS[each]),
+        )
+    return now, quantities
+
+
+def concatenated(*arrays: Array) -> Array:
+    """Return vectors one after the other."""
+    return np.concatenate(arrays)
+
+
+def part_with_efforts(
+    late: Array, measured: Array, offset: Array, start: int, n: int, sign: int
+) -> Array:
+    """Return n numbers of the model with measured efforts and offset added by their sign."""
+    part = late[start : start + n]
+    return part + sign * (measured + offset) if sign else part
+
+
 def element(values: tuple[Array, ...], place: int) -> Array:
     """Return one of several arrays."""
     return values[place]
@@ -133,6 +194,8 @@ class Observation:
         Of the torques, (n^2,), if the observer estimates it.
     inertia : Source or None
         The mass matrix (n, n) through which errors of velocities enter, if they do.
+    model : Formula or None
+        What a `DelayLine` keeps, (m,).
     """
 
     name: str
@@ -141,6 +204,7 @@ class Observation:
     size: int = 0
     covariance: Formula | None = None
     inertia: Source | None = None
+    model: Formula | None = None
 
     @property
     def observer(self) -> Observer:
@@ -148,7 +212,7 @@ class Observation:
         return table.OBSERVERS[self.name]
 
 
-def observation(name: str, n: int, static: Formula, given: Mapping[str, Source]) -> Observation:
+def observation(name: str, n: int, given: Mapping[str, Source]) -> Observation:
     """Return the formulas of one of `table.OBSERVERS` for n joints.
 
     They read the parameters 'observer', 'observer_step' (`ObserverSteps.numbers`),
@@ -158,6 +222,8 @@ def observation(name: str, n: int, static: Formula, given: Mapping[str, Source])
     observer = table.OBSERVERS[name]
     size = observer.state_size(n)
     if not size:
+        static = given['static_torque']
+        assert isinstance(static, Formula)
         return Observation(name, static)
     sample = (
         *(given[quantity] for quantity in observer.reads),

@@ -1,0 +1,94 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""Late efforts: the model of the past, against interpolation by NumPy and a robot that knows."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from screw_dynamics_ros.core import AnnotationSettings, Drive, Robot, annotate_arrays
+from screw_dynamics_ros.core.measurement.estimation.delay_line import (
+    DelayLine,
+    StackDelay,
+    delayed,
+)
+from support.paths import URDF
+from support.simulated_recording import computed, some_motion
+
+MS = 1_000_000  # ns
+
+
+def sequence(seed=0, count=400):
+    """Return stamps with irregular steps and a pause, and what is a random walk."""
+    rng = np.random.default_rng(seed)
+    steps = rng.integers(1 * MS, 9 * MS, count)
+    begins = np.zeros(count, dtype=bool)
+    begins[[0, 150]] = True
+    return 10**18 + np.cumsum(steps), begins, np.cumsum(rng.normal(size=(count, 3)), axis=0)
+
+
+@pytest.mark.parametrize('delay', [0, 700_000, 5 * MS, 60 * MS])
+def test_line_and_stack_interpolate_linearly(delay):
+    """Sample by sample, and in blocks of any size; nothing before the past is long enough."""
+    t, begins, x = sequence()
+    line, found = DelayLine(3), []
+    line.delay = delay
+    line.restart()
+    for stamp, begin, now in zip(t.tolist(), begins, x):
+        line.advance(stamp, bool(begin))
+        found.append(delayed(line.numbers, now) if line.is_ready else np.full(3, np.nan))
+        line.keep(now)
+    expected = np.full_like(x, np.nan)
+    for run in (slice(0, 150), slice(150, None)):
+        ready = t[run] - delay >= t[run][0]
+        at = (t[run] - delay)[ready] - t[0]
+        expected[run][ready] = np.stack(
+            [np.interp(at, t[run] - t[0], x[run, k]) for k in range(3)], axis=1
+        )
+    np.testing.assert_allclose(found, expected, rtol=1e-12)
+    stack = StackDelay(delay)
+    blocks = [slice(0, 3), slice(3, 160), slice(160, 161), slice(161, None)]
+    parts = [stack.take(t[each], begins[each], x[each]) for each in blocks]
+    np.testing.assert_allclose(np.concatenate(parts), expected, rtol=1e-12)
+
+
+def test_numbers_that_are_not_finite_interrupt_the_past():
+    line = DelayLine(1)
+    line.delay = 10 * MS
+    ready = []
+    for k in range(9):
+        line.advance(5 * MS * k)
+        ready.append(line.is_ready)
+        line.keep(np.array([np.nan if k == 4 else 1.0]))
+    assert ready == [False, False, True, True, True, False, False, True, True]
+    rows = np.ones((9, 1))
+    rows[4] = np.nan
+    found = StackDelay(10 * MS).take(5 * MS * np.arange(9), np.zeros(9, bool), rows)
+    assert np.isfinite(found[:, 0]).tolist() == [k in (2, 3, 7, 8) for k in range(9)]
+
+
+@pytest.mark.parametrize('observer', ['static', 'filtered', 'momentum', 'kalman'])
+def test_external_torques_of_late_efforts(observer):
+    """They are those of a robot whose efforts are in time, later."""
+    text = (URDF / 'planar_2r.urdf').read_text()
+    drives = {name: Drive(damping=0.5, coulomb=1.0, smoothing=0.2) for name in ('joint1', 'joint2')}
+    robot = Robot.from_urdf(text, gravity=(0, -9.81, 0), drives=drives)
+    given, late = computed(robot, some_motion(2), time=4.0, rate=500.0), 12  # samples
+    t = np.round(given.t * 1e9).astype(np.int64)
+    push = np.sin(3.0 * given.t)[:, None] * [1.0, -0.5]
+    in_time = given.tau - push
+    tau = np.vstack([np.repeat(in_time[:1], late, axis=0), in_time[:-late]])
+
+    def torques(efforts, **values):
+        settings = AnnotationSettings(observer=observer, **values)
+        found = annotate_arrays(
+            robot, t, given.q, given.v, efforts, outputs=['external_torque'], settings=settings
+        )
+        return found['external_torque']
+
+    expected, found = torques(in_time), torques(tau, effort_delay=late * 0.002)
+    kept = slice(500, None)
+    np.testing.assert_allclose(found[kept], expected[500 - late : -late], atol=0.02)
+    assert np.abs(torques(tau)[kept] - expected[500 - late : -late]).max() > 0.2
