@@ -123,7 +123,7 @@ def test_it_is_the_node(tmp_path, monkeypatch, ros_domain, recorded, name, param
 
 @pytest.mark.parametrize(('observer', 'delay'), [('momentum', 0.0), ('filtered', 0.0123)])
 def test_annotate_gives_the_same_but_for_rounding(tmp_path, recorded, observer, delay):
-    """External torques, with restarts and missing fields; of late efforts, too."""
+    """External torques, with restarts and missing fields; of delayed efforts, too."""
     values = {'observer': observer, 'observer_time_constant': 0.005, 'effort_delay': delay}
     options = ['--ros-args', *(w for k, v in values.items() for w in ('-p', f'{k}:={v}'))]
     assert main([str(recorded), '-o', str(tmp_path / 'a.mcap'), *options]) == WRITTEN

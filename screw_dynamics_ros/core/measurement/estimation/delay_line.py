@@ -1,7 +1,7 @@
 # Copyright 2026 The screw_dynamics_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-r"""The model at the time of late efforts: quantities of the past, between samples.
+r"""The model at the time of delayed efforts: quantities of the past, between samples.
 
 Efforts that are late by d belong to the state of t - d. What the model has for it is interpolated
 between the samples before and after t - d,

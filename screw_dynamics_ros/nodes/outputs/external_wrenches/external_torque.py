@@ -41,7 +41,7 @@ def external_torque(robot: Robot) -> Formula:
 
 
 def observation(robot: Robot, name: str) -> Observation:
-    """Return the formulas of an observer of late efforts.
+    """Return the formulas of an observer of delayed efforts.
 
     Their parameters are 'effort_shares', 'measured', 'offset', 'effort_delay' and those of
     `quantities.observation`.

@@ -88,7 +88,7 @@ class ObserverPlan:
         Reason why `observation` is not the configured observer; empty if it is.
     steps : ObserverSteps
     line : DelayLine
-        The past of the model, for late efforts.
+        The past of the model, for delayed efforts.
     state, values : arrays
         State of the observer, and values of its parameters, a row (n,) each.
     """

@@ -132,7 +132,7 @@ def late_names(name: str) -> tuple[str, ...]:
 def of_late_efforts(
     given: Mapping[str, Source], efforts: Efforts, name: str
 ) -> tuple[Formula, dict[str, Source]]:
-    """Return the numbers (m,) that a `DelayLine` keeps, and the quantities for late efforts.
+    """Return the numbers (m,) that a `DelayLine` keeps, and the quantities for delayed efforts.
 
     Parameters
     ----------
@@ -146,7 +146,7 @@ def of_late_efforts(
     """
     names, n = late_names(name), len(efforts.places)
     now = Formula('model of efforts', tuple(given[each] for each in names), concatenated)
-    late = Formula('model of late efforts', ('effort_delay', now), delayed)
+    late = Formula('model of delayed efforts', ('effort_delay', now), delayed)
     quantities = dict(given)
     for k, each in enumerate(names):
         quantities[each] = Formula(
