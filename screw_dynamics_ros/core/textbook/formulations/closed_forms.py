@@ -198,4 +198,4 @@ def kane_torques(
             t = R @ applied[i][:3] - hat(d) @ f
         Q = Q + partial_w.T @ (Theta @ dw + hat(w) @ (Theta @ w) - t)
         Q = Q + partial_c.T @ (body.m * a_c - f)
-    return Q
+    return driving_torques(tree, q, v, Q)
