@@ -1,10 +1,10 @@
 # Copyright 2026 The screw_dynamics_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""CSV as spreadsheets and plotting programs write it.
+"""CSV files of spreadsheets and plotting programs.
 
-Cells are separated by commas, or by semicolons; then numbers may have decimal commas. Empty lines,
-lines after # and white space around cells are ignored.
+Cells are separated by commas or semicolons; with the latter, numbers may have decimal commas. Empty
+lines, comments after # and white space around cells are ignored.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ class CsvTable(NamedTuple):
     ----------
     columns : list of str
     rows : iterator of list of str
-        As many cells in each as there are columns; raises ArgumentError at a row of another length.
+        Rows with one cell per column; raises ArgumentError at a row of another length.
     """
 
     columns: list[str]

@@ -168,7 +168,7 @@ def test_parameters(bench, robot):
     assert send(bench, robot, now(bench), tau)
     assert set_to(1e-6, 'contact_largest_deviation').successful
     assert not send(bench, robot, now(bench), tau)
-    assert 'do not tell where' in said(bench)
+    assert 'do not determine the point' in said(bench)
 
 
 def test_robots_with_loops_are_refused(bench):

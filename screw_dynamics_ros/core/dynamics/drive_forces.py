@@ -3,15 +3,15 @@
 
 """Forces of drives between their motors and the bodies: springs and friction.
 
-The torques tau of drives move the bodies by
+The torques of drives are
 
     tau = Q + s(q) + f(v),
 
-with the torques Q of Newton's and Euler's equations, those s = dU/dq that balance springs, and
-those f that overcome friction. A spring along a joint has U = k (q - q_0)^2 / 2. A counterbalance
-pulls its two pivots together with the force F = F_0 + k l, l being their distance. With the
-pivot rho on the predecessor, seen from the one on the body, in body axes, and the derivative x =
-xi x b + eta of the latter,
+with the torques Q of the Newton-Euler equations, s = dU/dq that balance springs, and f that
+overcome friction. A spring along a joint has U = k (q - q_0)^2 / 2. A counterbalance pulls its two
+pivots together with the force F = F_0 + k l, where l is their distance. With the vector rho from
+the pivot on the body to that on the predecessor, in body axes, and the derivative
+x = xi x b + eta of the former,
 
     l l' = rho . x,    s = F l' = k l l' + F_0 (l l') / l.
 
@@ -41,16 +41,16 @@ from screw_dynamics_ros.core.types import Array
 
 
 def driving_torques(tree: Tree, q: Array, v: Array, Q: Array) -> Array:
-    """Return the torques (nv,) of drives that move bodies by the torques Q (nv,).
+    """Return the torques (nv,) of drives for Newton-Euler torques Q (nv,).
 
-    They overcome springs, and friction if the tree has it.
+    They include springs, and friction if the tree has it.
     """
     total = Q + spring_torques(tree, q)
     return total + friction_torques(tree, v) if tree.with_friction else total
 
 
 def moving_torques(tree: Tree, q: Array, v: Array, tau: Array) -> Array:
-    """Return the torques Q (nv,) left to move the bodies: the inverse of `driving_torques`."""
+    """Return the Newton-Euler torques Q (nv,): the inverse of `driving_torques`."""
     if tree.with_friction:
         tau = tau - friction_torques(tree, v)
     return tau - spring_torques(tree, q)
@@ -85,7 +85,7 @@ def lever(body: Body, q: Array) -> Lever:
 
 
 def spring_energy(tree: Tree, q: Array) -> Any:
-    """Return the energy in springs [J]: zero at rest, of counterbalances at the length zero."""
+    """Return the energy in springs [J], zero for relaxed springs and counterbalances with l = 0."""
     U: Any = 0.0
     for body in tree.bodies:
         drive = body.drive
@@ -101,7 +101,7 @@ def spring_energy(tree: Tree, q: Array) -> Any:
 
 
 def spring_torques(tree: Tree, q: Array) -> Array:
-    """Return s(q): the (nv,) torques that balance springs, mimic joints' at their masters."""
+    """Return s(q): the (nv,) torques that balance springs; mimic joints add to their leaders."""
     s = zeros(tree.nv, q)
     for body in tree.bodies:
         drive = body.drive
@@ -134,7 +134,7 @@ def spring_slopes(tree: Tree, q: Array) -> Array:
 
 
 def spring_curvatures(tree: Tree, q: Array) -> Array:
-    """Return d2s/dq2, (nv, nv, nv): the derivatives of `spring_slopes`, the rest is zero."""
+    """Return d2s/dq2, (nv, nv, nv): derivatives of `spring_slopes`, zero off the diagonal."""
     curvatures = zeros((tree.nv,) * 3, q)
     for body in tree.bodies:
         if body.pivots is None:
@@ -152,7 +152,7 @@ def spring_curvatures(tree: Tree, q: Array) -> Array:
 
 
 def friction_torques(tree: Tree, v: Array) -> Array:
-    """Return f(v): the (nv,) torques that overcome friction, mimic joints' at their masters."""
+    """Return f(v): the (nv,) torques that overcome friction; mimic joints add to their leaders."""
     f = zeros(tree.nv, v)
     for body in tree.bodies:
         if body.dof == 1:
@@ -172,7 +172,7 @@ def friction_slopes(tree: Tree, v: Array) -> Array:
 
 
 def friction_curvatures(tree: Tree, v: Array) -> Array:
-    """Return d2f/dv2, (nv, nv, nv): the derivatives of `friction_slopes`, the rest is zero."""
+    """Return d2f/dv2, (nv, nv, nv): derivatives of `friction_slopes`, zero off the diagonal."""
     curvatures = zeros((tree.nv,) * 3, v)
     for body in tree.bodies:
         if body.dof == 1:

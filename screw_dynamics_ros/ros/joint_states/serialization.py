@@ -1,7 +1,7 @@
 # Copyright 2026 The screw_dynamics_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Serialized joint states that are made: of names and numbers, or with other names of joints."""
+"""Serialized joint states, created from names and numbers or with renamed joints."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def serialized(header: bytes, names: Sequence[str], fields: Sequence[bytes]) -> 
     Parameters
     ----------
     header : bytes
-        Of the message, up to the end of its frame_id.
+        Bytes of the message up to the end of its frame_id.
     names : sequence of str
     fields : three of bytes
         Positions, velocities and efforts, eight bytes for each number.
@@ -44,7 +44,7 @@ def serialized(header: bytes, names: Sequence[str], fields: Sequence[bytes]) -> 
 def renamed(data: bytes, names: Mapping[str, str]) -> bytes:
     """Return a serialized JointState with other names, {name in the message: name}.
 
-    What is no JointState in plain CDR, little endian, is returned as it is.
+    Data that is not a JointState in plain CDR, little endian, is returned unchanged.
     """
     try:
         layout, _, places = located(data)

@@ -1,7 +1,7 @@
 # Copyright 2026 The screw_dynamics_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Joints of recorded joint states, checked and renamed before these are processed."""
+"""Checks and renaming of joints in recorded joint states, before processing."""
 
 from __future__ import annotations
 
@@ -20,16 +20,16 @@ from screw_dynamics_ros.ros.recordings.storage import RecordingReader
 
 
 def rename_joints(reader: RecordingReader, topic: str, names: Mapping[str, str]) -> None:
-    """Let a reader yield the joint states of a topic with other names, {recorded: name}.
+    """Rename the joints in the joint states of a reader, {recorded: name}.
 
-    Messages are read until all joints have been named, mostly the first one alone.
+    Messages are read until all joints have been named, in most recordings only the first one.
 
     Raises
     ------
     UnknownNameError
         A joint is not recorded.
     ArgumentError
-        Two joints have the same name then.
+        Two joints would have the same name.
     """
     missing, recorded = set(names), dict[str, None]()
     for block in reader.blocks(topic):
@@ -57,7 +57,7 @@ def check_coverage(
     policies: Policies,
     needs_efforts: bool,
 ) -> None:
-    """Raise RecordingError if no state can be complete: joints without any number.
+    """Raise RecordingError if no state can be complete, because some joints have no values.
 
     Messages are read until all joints have been named, in most recordings only the first one.
 

@@ -3,8 +3,8 @@
 
 """Bags of ROS 2 and ROS 1, read by the package `rosbags`.
 
-Of ROS 2 every layout: MCAP and SQLite, compressed or not, split into several files with a
-metadata.yaml, or a single file. Messages of ROS 1 become those of ROS 2.
+All formats of ROS 2 are supported: MCAP and SQLite, compressed or not, split into several files
+with a metadata.yaml, or a single file. Messages of ROS 1 are converted to those of ROS 2.
 """
 
 from __future__ import annotations
@@ -20,17 +20,17 @@ from screw_dynamics_ros.core.errors import ScrewDynamicsError
 INSTALL = 'pip install rosbags'
 
 ROS_1 = '.bag'
-#: Types of ROS 1 with another name in ROS 2.
+#: Types of ROS 1 whose names differ in ROS 2.
 RENAMED_TYPES = {'tf/msg/tfMessage': 'tf2_msgs/msg/TFMessage'}
 HEADER = 'std_msgs/msg/Header'
 
 
 class RecordingError(ScrewDynamicsError):
-    """A recording cannot be read or written; names the file and what is wrong with it."""
+    """A recording cannot be read or written; the message names the file and the fault."""
 
 
 class Definition(NamedTuple):
-    """A topic: its type, the text and the hash of the definition, and the quality of service."""
+    """A topic: type, text and hash of its definition, and quality of service."""
 
     kind: str
     text: str
@@ -39,14 +39,14 @@ class Definition(NamedTuple):
 
 
 class Source(Protocol):
-    """The content of a recording of some format.
+    """The content of a recording in any format.
 
     Attributes
     ----------
     types : {topic: type}
         Such as 'sensor_msgs/msg/JointState'.
     counts : {topic: int}
-        How many messages each topic has.
+        Number of messages of each topic.
     """
 
     types: dict[str, str]
@@ -76,7 +76,7 @@ class Ros2Bag:
 
     @property
     def is_compressed(self) -> bool:
-        """Whether messages or files are compressed, beside the chunks of MCAP."""
+        """Whether messages or files are compressed, apart from the chunks of MCAP."""
         return bool(self._reader.compression_mode)
 
     def messages(self, topic: str | None = None) -> Iterator[tuple[str, int, bytes]]:
@@ -101,7 +101,7 @@ class Ros2Bag:
 
 
 class Ros1Bag:
-    """A .bag file of ROS 1, its messages as those of ROS 2: headers have no number there."""
+    """A .bag file of ROS 1, with messages converted to ROS 2: headers have no `seq` there."""
 
     def __init__(self, path: Path) -> None:
         typesys = rosbags_module('rosbags.typesys')
@@ -152,7 +152,7 @@ class Ros1Bag:
 
 @contextmanager
 def readable(path: Path) -> Iterator[None]:
-    """Turn what goes wrong while a file is read into a `RecordingError` that names the file."""
+    """Convert exceptions while a file is read to a `RecordingError` that names the file."""
     try:
         yield
     except RecordingError:
@@ -173,6 +173,6 @@ def rosbags_module(name: str) -> Any:
         return import_module(name)
     except ImportError as error:
         raise RecordingError(
-            f'recordings are read and written by the package rosbags, which is not installed '
+            f'reading and writing recordings requires the package rosbags, which is not installed '
             f'({error}); install it with "{INSTALL}"'
         ) from None

@@ -3,20 +3,20 @@
 
 """Tables of joint states and wrenches, CSV and NPZ, as recordings.
 
-CSV, a row for each time, with columns
+CSV files have a row for each time, with columns
 
     t, hip.position, hip.velocity, hip.effort, ..., wrench.force.x, ..., wrench.torque.z
 
 `t` (or `time`, `timestamp`) [s], positions [rad, m], velocities [rad/s, m/s], efforts, force [N]
-and torque [N m] of a force-torque sensor; those that were not recorded are left out, empty cells
-are missing values. They become the topics /joint_states and /wrench. Columns of PlotJuggler name
-their topics: `__time`, `/joint_states/hip/position`, `/ft_sensor/wrench/force/x`.
+and torque [N m] of a force-torque sensor. Columns are optional, and empty cells are missing values.
+They become the topics /joint_states and /wrench. Columns of PlotJuggler contain their topics:
+`__time`, `/joint_states/hip/position`, `/ft_sensor/wrench/force/x`.
 
-NPZ, arrays `joint_names` (n,), `t` (N,), `q` (N, n) and, if known, `v`, `tau` (N, n) and `wrench`
-(N, 6), force and torque.
+NPZ files have arrays `joint_names` (n,), `t` (N,), `q` (N, n) and optionally `v`, `tau` (N, n) and
+`wrench` (N, 6), force and torque.
 
-A table is a recording whose messages have the times as stamps. As stamp 0 means a missing one in
-ROS 2, tables that begin at t = 0 or before are shifted by whole seconds to begin after 1 s.
+A table is a recording whose messages have the times as stamps. Because stamp 0 means a missing
+stamp in ROS 2, tables that begin at t <= 0 are shifted by whole seconds to begin after 1 s.
 """
 
 from __future__ import annotations
@@ -53,10 +53,10 @@ FIELD_ARRAYS = dict(zip(FIELDS, ('q', 'v', 'tau')))
 
 WRENCH_COLUMN = re.compile(r'(?:(/.+)/)?wrench[./](force|torque)[./]([xyz])')
 JOINT_COLUMN = re.compile(rf'(?:(/.+)/)?(.+)[./]({"|".join(FIELDS)})')
-FOREIGN_COLUMN = '/'  # how columns of other topics begin
+FOREIGN_COLUMN = '/'  # prefix of columns of other topics
 
 MAX_FILE_BYTES = 2**29
-CHUNK_ROWS = 4096  # serialized together
+CHUNK_ROWS = 4096  # rows serialized together
 
 
 class TableTopic(NamedTuple):
@@ -66,9 +66,9 @@ class TableTopic(NamedTuple):
     ----------
     kind : str
     data : bytes
-        A message without stamp and numbers.
+        A message with placeholders for stamp and numbers.
     places : list of (offset, first, last)
-        Where the columns from first to last stand in it.
+        Offsets in it of the columns from first to last.
     stamps : (N,) array of int
         [ns].
     numbers : (N, m) array
@@ -135,7 +135,7 @@ class Table:
 def _topics(
     columns: Mapping[str, Array], stamps: NDArray[np.int64]
 ) -> Iterator[tuple[str, TableTopic]]:
-    """Yield the topics of columns; raises RecordingError for a column of another name."""
+    """Yield the topics of columns; raises RecordingError for a column with another name."""
     joints: dict[str, dict[tuple[str, str], Array]] = {}
     wrenches: dict[str, dict[str, Array]] = {}
     for name, values in columns.items():
@@ -183,14 +183,14 @@ def _without_empty(
     stamps: NDArray[np.int64],
     numbers: list[Array],
 ) -> TableTopic:
-    """Return a topic with the messages that have a number."""
+    """Return a topic without the messages that have no value."""
     table = np.stack(numbers, axis=1)
     rows = np.isfinite(table).any(axis=1)
     return TableTopic(kind, data, places, stamps[rows], table[rows])
 
 
 def _stamps(t: Array, path: Path) -> NDArray[np.int64]:
-    """Return times [s] as stamps [ns]; raises RecordingError for times that stamps cannot have."""
+    """Return times [s] as stamps [ns]; raises RecordingError for times beyond the range."""
     wrong = np.flatnonzero(~np.isfinite(t))
     if len(wrong):
         raise RecordingError(f'{path}: row {wrong[0] + 1} has no time; give it one, or remove it')
@@ -201,7 +201,7 @@ def _stamps(t: Array, path: Path) -> NDArray[np.int64]:
             f'{path}: times up to {t.max():.6g} s are beyond the stamps of ROS 2 (year 2038): are '
             'they in milliseconds or nanoseconds? Convert them to seconds'
         )
-    whole = np.floor(shifted)  # apart, or seconds since 1970 lose digits
+    whole = np.floor(shifted)  # separately: seconds since 1970 would lose digits
     rest: NDArray[np.int64] = np.round((shifted - whole) * NANOSECONDS).astype(np.int64)
     return whole.astype(np.int64) * NANOSECONDS + rest
 

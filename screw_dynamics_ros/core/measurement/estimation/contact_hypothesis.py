@@ -1,27 +1,27 @@
 # Copyright 2026 The screw_dynamics_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-r"""One hypothesis of a contact: a force at some place of a segment of one link. May be recorded.
+r"""One contact hypothesis: a force at a point of a segment of one link. Can be recorded.
 
 Torques of a force f at p(s) = p_0 + s d, 0 <= s <= 1, all in the frame of the link, with the rows
 omega_i, v_i of the transposed body Jacobian of the link:
 
     tau = (A_0 + s A_1) f + e,    A_0 = v + omega x p_0,    A_1 = omega x d                (1)
 
-(zero for joints that do not move the link). Here all rows are combined so that the errors e of the
-torques are independent with the variance 1: L^-1 tau, L^-1 J^T for S_tau = L L^T. For a given s the
+(zero for joints that do not move the link). The rows are whitened, so that the errors e of the
+torques are independent with variance 1: L^-1 tau, L^-1 J^T for S_tau = L L^T. For a given s the
 best force and its misfit are
 
     f = N(s)^-1 b(s),    chi^2(s) = tau^T tau - b(s)^T f(s)                             (2)
 
-where N and b, A^T A and A^T tau, are polynomials of s: `misfits` on a grid. `refined` goes on from
-the best one by Gauss-Newton steps in the four unknowns (f, s), with errors
+where N = A^T A and b = A^T tau are polynomials of s: `misfits` evaluates them on a grid. `refined`
+continues from the best point by Gauss-Newton steps in the four unknowns (f, s), with the covariance
 
     S = 1 + (r / 2)^2 C C^T,    C_i = (omega_i x f)^T (1 - d d^T / d^T d),               (3)
 
-where C C^T stands for a line of action that misses the axis of a link with the radius r: half of
-r for friction at 30 degrees. Its rank is three, so that S^-1 costs little (Woodbury). Forces are
-N(0, F^2) beforehand, so that directions that no joint feels do no harm.
+where C C^T represents lines of action that miss the axis of a link with the radius r, by r / 2 for
+friction at 30 degrees. Its rank is three, so that S^-1 is cheap (Woodbury). The prior of forces is
+N(0, F^2), which regularizes directions without effect on any joint.
 
 Source: derived here; the relation (1) is that of Haddadin, De Luca and Albu-Schaeffer, Robot
 collisions: a survey on detection, isolation and identification (2017), section VI.
@@ -41,12 +41,12 @@ from screw_dynamics_ros.core.linear import (
 from screw_dynamics_ros.core.types import Array
 
 GRID = np.linspace(0.0, 1.0, 13)
-GAUSS_NEWTON_STEPS = 3  # of Gauss-Newton
-PRIOR_INFORMATION = 1e-6  # information on s without data: places without length need some
+GAUSS_NEWTON_STEPS = 3
+PRIOR_INFORMATION = 1e-6  # prior information on s, for segments without length
 
 
 def misfits(J: Array, segment: Array, torques: Array, strength: Array) -> Array:
-    """Return chi^2 of (2) at the places of `GRID`.
+    """Return chi^2 of (2) at the points of `GRID`.
 
     Parameters
     ----------
@@ -61,7 +61,7 @@ def misfits(J: Array, segment: Array, torques: Array, strength: Array) -> Array:
 
     Examples
     --------
-    A rod about z, touched at its middle: a torque of one joint tells a product, not a place.
+    A rod about z with a contact at its middle: one joint torque does not determine the point.
 
     >>> rod = np.array([0, 0, 0, 1.0, 0, 0])
     >>> chi2 = misfits(np.eye(6)[:, 2:3], rod, np.ones(1), np.full(1, 1e-9))
@@ -82,25 +82,25 @@ def misfits(J: Array, segment: Array, torques: Array, strength: Array) -> Array:
 def refined(
     J: Array, segment: Array, start: Array, torques: Array, strength: Array
 ) -> tuple[Array, Array, Array, Array]:
-    """Return place and force, and what is known of them.
+    """Return force and point, their information matrix, and the misfit.
 
     Parameters
     ----------
     J, segment, torques, strength
         As for `misfits`.
     start : (3,) array
-        s to start from, |d|^2 [m^2] (anything for a point) and (r / 2)^2 [m^2].
+        Initial s, |d|^2 [m^2] (arbitrary for a point) and (r / 2)^2 [m^2].
 
     Returns
     -------
     (4,) array
         f [N] and s.
     (4, 4) array
-        H = B^T S^-1 B + 1 / F^2: the inverse of their covariance, to first order.
+        H = B^T S^-1 B + 1 / F^2: inverse covariance to first order.
     (1,) array
         chi^2.
     (3,) array
-        Numbers whose product is det S.
+        Factors of det S.
     """
     A0, A1 = levers(J, segment)
     s, square, offset = start

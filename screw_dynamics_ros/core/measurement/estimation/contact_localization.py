@@ -1,19 +1,19 @@
 # Copyright 2026 The screw_dynamics_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Which link is touched, where along it, and by which force: from external joint torques.
+"""Contact localization from external joint torques: link, point along it, and force.
 
-One contact transmits a force and no moment. Joints that move the touched body feel it, the others
-feel nothing: the last joint with a torque beyond its noise is on the root's side of the contact.
-Each segment behind it is a hypothesis (see `contact_hypothesis`) with four unknowns, the force f
-and the place s along the segment. They are compared by their evidence, in Laplace's approximation
-with f ~ N(0, F^2) and s uniform,
+A single contact transmits a force and no moment. It loads only joints that move the touched body:
+the contact is beyond the last joint with a torque above its noise. Each segment beyond that joint
+is a hypothesis (see `contact_hypothesis`) with four unknowns, the force f and the position s along
+the segment. They are compared by their evidence, in Laplace's approximation with f ~ N(0, F^2) and
+s uniform,
 
     -2 log E = chi^2 + f^T f / F^2 + log det S + 3 log F^2 + log det (H + H_s),             (1)
 
-which prefers fewer unknowns where two links explain torques alike. H^-1 is the covariance of f and
-s to first order. With six joints or more torques tell the whole wrench: what is found then is the
-point where its axis, of pitch zero, meets the link, and a moment shows as a misfit.
+which prefers fewer unknowns if two links explain the torques equally well. H^-1 is the covariance
+of f and s to first order. With six joints or more, the torques determine the whole wrench: the
+result is the point where its axis, of pitch zero, intersects the link, and a moment is a misfit.
 
 Source: Haddadin, De Luca and Albu-Schaeffer, Robot collisions: a survey on detection, isolation and
 identification (2017), sections V and VI; the comparison by evidence is derived here.
@@ -45,30 +45,30 @@ from screw_dynamics_ros.core.measurement.estimation.contact_hypothesis import (
 from screw_dynamics_ros.core.measurement.estimation.link_segments import Segment
 from screw_dynamics_ros.core.types import Array
 
-REFINED_HYPOTHESES = 8  # hypotheses with the smallest misfits on the grid
-LANES = 8  # no processor takes more samples at once
+REFINED_HYPOTHESES = 8  # refined hypotheses, those with the smallest misfits on the grid
+LANES = 8  # largest number of samples that a processor computes at once
 UNIFORM_INFORMATION = 12.0  # information of a uniform distribution of s
-MIN_SEGMENT_LENGTH = 1e-9  # m; what stands for the length of a segment that is a point
+MIN_SEGMENT_LENGTH = 1e-9  # m; length used for a segment that is a point
 
 
 @dataclass(frozen=True)
 class LocalizationOptions:
-    """When a contact is reported.
+    """Conditions for reporting a contact.
 
     Attributes
     ----------
     detection : float
-        A torque counts as one if it is larger than this many standard deviations.
+        Threshold for an external torque, in standard deviations.
     link_radius : float
         r of parts without a shape [m].
     force : float
-        F, the size of forces to be expected [N].
+        F, the expected magnitude of forces [N].
     largest_deviation : float
-        A place along a link is reported if its standard deviation is smaller [m].
+        Largest standard deviation of the position along a link to report it [m].
     least_probability : float
-        A link is reported if it is at least this probable.
+        Smallest probability of a link to report it.
     confidence : float
-        Torques are refused if their misfit is larger than that of this share of true ones.
+        Quantile of chi^2 above which a misfit is refused.
     """
 
     detection: float = 5.0
@@ -88,15 +88,15 @@ class LocatedContact:
     segment : Segment
         The link and its part.
     point : (3,) array
-        Where the force enters the shape of the part, or where it meets the axis [m].
+        Intersection of the line of action with the shape of the part, or with the axis [m].
     covariance : (3, 3) array
-        Of the point [m^2].
+        Covariance of the point [m^2].
     along, deviation : float
         Distance from the start of the axis, and its standard deviation [m].
     force, force_covariance : (3,) and (3, 3) arrays
-        Of the environment on the robot [N].
+        Force of the environment on the robot, and its covariance [N, N^2].
     probability : float
-        Of the link, among all links.
+        Probability of the link, among all links.
     """
 
     segment: Segment
@@ -125,9 +125,9 @@ class LocatedContact:
 
     @property
     def frame_covariance(self) -> Array:
-        """Of `frame`, (6, 6): rotations about the axes of the link, then translations.
+        """Covariance of `frame`, (6, 6): rotations about the axes of the link, then translations.
 
-        The rotation about the force means nothing; it has no variance.
+        The rotation about the force is arbitrary and has zero variance.
         """
         f = self.force
         turn = np.cross(np.eye(3), f).T / (f @ f)  # the rotation f x df / |f|^2
@@ -139,13 +139,13 @@ class LocatedContact:
 
 @dataclass(frozen=True)
 class Localization:
-    """A contact, or why none is reported.
+    """A contact, or the reason why none is reported.
 
     Attributes
     ----------
     contact : LocatedContact or None
     link : str
-        The link, which may be known where the place is not; '' if it is not.
+        The touched link, '' if unknown; it may be known even if the point is not.
     reason : str
         Why there is no contact; '' if there is one.
     """
@@ -157,13 +157,13 @@ class Localization:
 
 @dataclass(frozen=True)
 class Hypotheses:
-    """Segments that may be touched; arrays with the leading axis k.
+    """The k segments that may be touched.
 
     Attributes
     ----------
     segments : (k,) array of int
     f, s : (k, 3) and (k,) arrays
-        Force in the frame of the link [N], and place as a share of the axis.
+        Force in the frame of the link [N], and position as fraction of the axis.
     information : (k, 4, 4) array
         H.
     chi2, score : (k,) arrays
@@ -185,7 +185,7 @@ class ContactLocator:
     ----------
     segments : sequence of Segment
     joints : sequence of str
-        Those of the torques, in their order.
+        Joints of the torques, in order.
     backend : {'auto', 'native', 'python', 'reference'}
     options : LocalizationOptions, optional
 
@@ -196,7 +196,7 @@ class ContactLocator:
 
     Examples
     --------
-    A push at the tool; torques of joints are wrong by 0.1 N m.
+    A push at the tool; joint torques have a standard deviation of 0.1 N m.
 
     >>> from screw_dynamics_ros.core import Robot
     >>> from screw_dynamics_ros.core.measurement.estimation.link_segments import link_segments
@@ -251,7 +251,7 @@ class ContactLocator:
 
     @property
     def options(self) -> LocalizationOptions:
-        """What is asked of a contact; may be replaced at any time."""
+        """Conditions for reporting a contact; can be replaced at any time."""
         return self._options
 
     @options.setter
@@ -279,7 +279,7 @@ class ContactLocator:
         torques : (n,) array
             tau: external torques of the environment on the robot [N m, N].
         covariance : (n, n) array
-            S_tau: their covariance, errors of the model included; positive definite.
+            S_tau: their covariance including model errors; positive definite.
 
         Raises
         ------
@@ -325,7 +325,7 @@ class ContactLocator:
     def locate_all(
         self, jacobians: ArrayLike, torques: ArrayLike, covariance: ArrayLike
     ) -> list[Localization]:
-        """Return the contacts of N states: `locate` of stacks (N, ...), one covariance or N."""
+        """Return the contacts of N states: `locate` for stacks (N, ...), one covariance or N."""
         J, tau = float_array('jacobians', jacobians), float_array('torques', torques)
         S = float_array('covariance', covariance)
         if len(J) != len(tau) or (S.ndim == 3 and len(S) != len(tau)):
@@ -345,7 +345,7 @@ class ContactLocator:
     def _compared(self, behind: Array, J: Array, tau: Array) -> Hypotheses:
         """Return the best hypotheses among the segments behind the joints with torques.
 
-        J L^-T and L^-1 tau with S_tau = L L^T, as `contact_hypothesis` takes them.
+        J L^-T and L^-1 tau with S_tau = L L^T, as in `contact_hypothesis`.
         """
         flat, strength = J.reshape(len(J), -1), self._strength
         self._search(flat[self._all_places], self._all_lines, tau, strength, self._misfits)
@@ -354,7 +354,7 @@ class ContactLocator:
         slots = len(self._refinements[0])
         chosen = np.argsort(least)[:slots]
         count = min(len(chosen), int(behind.sum()))
-        chosen = chosen[np.minimum(np.arange(slots), count - 1)]  # the last one fills the stack
+        chosen = chosen[np.minimum(np.arange(slots), count - 1)]  # repeat the last one as padding
         starts = np.array(
             [GRID[misfits[chosen].argmin(axis=1)], self._squares[chosen], self._offsets[chosen]]
         ).T.copy()
@@ -374,7 +374,7 @@ class ContactLocator:
         return Hypotheses(chosen[:count], f, x[:, 3], H, chi2[:, 0], score)
 
     def _judged(self, found: Hypotheses) -> Localization:
-        """Choose among hypotheses, and refuse what torques do not tell."""
+        """Select a hypothesis, and refuse results that the torques do not determine."""
         best, links = int(np.argmin(found.score)), self._places[found.segments]
         shares = np.exp(-0.5 * (found.score - found.score[best]))
         same = links == links[best]
@@ -410,7 +410,7 @@ class ContactLocator:
     def _told(
         self, segment: Segment, found: Hypotheses, best: int, P: Array, probability: float
     ) -> Localization:
-        """Return the place on a segment, if its deviation is small enough."""
+        """Return the point on a segment, if its standard deviation is small enough."""
         index, s = found.segments[best], float(found.s[best])
         length = float(self._lengths[index])
         deviation = length * float(P[3, 3]) ** 0.5
@@ -420,8 +420,8 @@ class ContactLocator:
                 None,
                 segment.link,
                 f'{segment.link} is touched, but the torques of the {count} joints that move it do '
-                'not tell where'
-                + (': four are needed for a force and a place' if count < 4 else ''),
+                'not determine the point'
+                + (': four are needed for a force and a point' if count < 4 else ''),
             )
         f, d = found.f[best], self._lines[index, 3:]
         point = segment.start + s * d
@@ -444,9 +444,9 @@ class ContactLocator:
 
 
 def chi2_quantile(share: float, degrees: int) -> float:
-    """Return which value of chi^2 that share of samples is below (Wilson and Hilferty 1931).
+    """Return the quantile of chi^2 for a probability (Wilson and Hilferty 1931).
 
-    3 % too large at most, for the shares used here; scipy would take long to import.
+    At most 3 % too large for the probabilities used here; importing scipy would take long.
 
     >>> round(chi2_quantile(0.999, 4), 1)  # 18.5
     18.7
@@ -456,12 +456,12 @@ def chi2_quantile(share: float, degrees: int) -> float:
 
 
 def padded(count: int) -> int:
-    """Return the next number that fills the vectors of compiled stacks."""
+    """Return the next number that fills the SIMD vectors of compiled stacks."""
     return -(-count // LANES) * LANES
 
 
 def kernels(n: int, backend: str) -> tuple[Kernel, Kernel]:
-    """Return `contact_hypothesis.misfits` and `refined` for stacks of segments and n torques."""
+    """Return kernels of `contact_hypothesis.misfits` and `refined` for stacks of segments."""
     hypothesis = (('jacobian', 6 * n), ('segment', 6))
     common = (('torques', n), ('strength', 1))
     uniform = frozenset(name for name, _ in common)
@@ -490,7 +490,7 @@ def kernels(n: int, backend: str) -> tuple[Kernel, Kernel]:
 
 
 def searched(jacobian: Array, segment: Array, torques: Array, strength: Array) -> tuple[Array, ...]:
-    """Return `contact_hypothesis.misfits` of vectors, as a tuple."""
+    """Return `contact_hypothesis.misfits` for vector arguments, as a tuple."""
     J = jacobian.reshape(6, -1)
     return (contact_hypothesis.misfits(J, segment, torques, strength),)
 
@@ -498,6 +498,6 @@ def searched(jacobian: Array, segment: Array, torques: Array, strength: Array) -
 def refined(
     jacobian: Array, segment: Array, start: Array, torques: Array, strength: Array
 ) -> tuple[Array, ...]:
-    """Return `contact_hypothesis.refined` of vectors."""
+    """Return `contact_hypothesis.refined` for vector arguments."""
     J = jacobian.reshape(6, -1)
     return contact_hypothesis.refined(J, segment, start, torques, strength)

@@ -1,7 +1,7 @@
 # Copyright 2026 The screw_dynamics_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""The wrench at one contact from external joint torques: the static relation J^T w = tau_ext.
+"""The wrench of one contact from external joint torques: the static relation J^T w = tau_ext.
 
 All functions but `smallest_singular_value` can be recorded, see `core.compile.program.tracing`.
 """
@@ -19,23 +19,23 @@ from screw_dynamics_ros.core.types import Array
 def external_torques(
     terms: Sequence[Array], shares: Sequence[float] | Array, measured: Array, offset: Array
 ) -> Array:
-    """Return J^T w = sum s_k tau_k - tau, (n,) [N m, N]: what contacts add to torques.
+    """Return J^T w = sum s_k tau_k - tau, (n,) [N m, N]: the joint torques of contacts.
 
-    From M a + C v + g + f = tau + J^T w with negligible a, w acting on the robot (Bruyninckx
-    2010, 7.15, C-107 with the sign of E-54). What is measured may be without some of the terms on
-    the left.
+    From M a + C v + g + f = tau + J^T w with negligible a and w acting on the robot (Bruyninckx
+    2010, 7.15, C-107 with the sign of E-54). The measured torques may exclude some terms on the
+    left.
 
     Parameters
     ----------
     terms : sequence of k (n,) arrays
-        tau_k: g(q), C(q, v) v, friction f(v), and what a payload adds.
+        tau_k: g(q), C(q, v) v, friction f(v), and torques of payloads.
     shares : (k,) array
-        s_k: 1 for terms that are part of what is measured, 0 for others; all 0 if that is the
-        external torque alone, with the sign of motor torques.
+        s_k: 1 for terms included in the measured torques, 0 for others; all 0 if these are external
+        torques only, with the sign of motor torques.
     measured : (n,) array
         tau.
     offset : (n,) array
-        The result when nothing touches the robot; it is subtracted.
+        The result without contact, which is subtracted.
 
     Examples
     --------
@@ -62,15 +62,15 @@ def contact_wrench(
     Parameters
     ----------
     jacobian : (6, n) array
-        Angular rows first [rad/rad, m/rad]; the wrench is at its origin, resolved in its axes (take
-        the body Jacobian for the contact frame itself).
+        Angular rows first [rad/rad, m/rad]; the wrench is at its origin, resolved in its axes (use
+        the body Jacobian of the contact frame for a wrench in that frame).
     torques : (n,) array
         External torques [N m, N].
     damping : float
         [m]; shortens the estimate along a singular value s of D J by s^2 / (s^2 + damping^2).
         Without it the Jacobian must have full rank.
     characteristic_length : float
-        L [m], the lever arm at which a moment counts as much as a force.
+        L [m], the lever arm that relates moments to forces.
 
     Returns
     -------
@@ -91,9 +91,9 @@ def contact_wrench(
 def observability_pivots(jacobian: Array, threshold: float, characteristic_length: float) -> Array:
     """Return (6,) numbers that are all positive if and only if the wrench is observable.
 
-    That is: if every singular value of D J is greater than `threshold` [m]. They are the pivots of
-    the elimination of D J J^T D - threshold^2, which is positive definite if and only if they are
-    positive (Sylvester); a pivot of zero leaves infinities and NaN in the others.
+    The wrench is observable if every singular value of D J is greater than `threshold` [m]. The
+    numbers are the pivots of the elimination of D J J^T D - threshold^2, which is positive definite
+    if and only if they are positive (Sylvester); a zero pivot gives infinities and NaN in others.
     """
     scaled = lengths(characteristic_length)[:, None] * jacobian
     L = scaled @ scaled.T - np.eye(6) * (threshold * threshold)
@@ -106,10 +106,10 @@ def observability_pivots(jacobian: Array, threshold: float, characteristic_lengt
 
 
 def smallest_singular_value(jacobian: Array, characteristic_length: float) -> float:
-    """Return the joint torque [N m] of the least visible wrench of size 1 N.
+    """Return the joint torque [N m] of the least observable wrench of magnitude 1 N.
 
-    The smallest singular value of D J [m]; a moment of `characteristic_length` N m has the size of
-    a force of 1 N. 0 with fewer than six joints.
+    The smallest singular value of D J [m]; a moment of `characteristic_length` N m has the same
+    magnitude as a force of 1 N. It is 0 for fewer than six joints.
     """
     if jacobian.shape[1] < 6:
         return 0.0
@@ -118,5 +118,5 @@ def smallest_singular_value(jacobian: Array, characteristic_length: float) -> fl
 
 
 def lengths(characteristic_length: float) -> Array:
-    """Return the diagonal of D: what the rows of a Jacobian, moments first, are multiplied by."""
+    """Return the diagonal of D, the factors of the rows of a Jacobian, angular rows first."""
     return np.array([characteristic_length] * 3 + [1.0] * 3)

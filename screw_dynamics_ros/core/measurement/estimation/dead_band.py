@@ -1,7 +1,7 @@
 # Copyright 2026 The screw_dynamics_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Soft dead bands: what is below the band is zero, what is above is continuous at its edge.
+"""Soft dead bands: zero inside the band, continuous at its edges.
 
 Both functions can be recorded.
 
@@ -18,7 +18,7 @@ import numpy as np
 from screw_dynamics_ros.core.compile.program.tracing import clamp
 from screw_dynamics_ros.core.types import Array
 
-MIN_SQUARED_LENGTH = 1e-300  # square of the least length that is divided by
+MIN_SQUARED_LENGTH = 1e-300  # prevents division by zero
 
 
 def dead_band(x: Array, width: float) -> Array:
@@ -29,7 +29,7 @@ def dead_band(x: Array, width: float) -> Array:
 
 
 def dead_band_of_size(x: Array, width: float) -> Array:
-    """Return a vector (n,) shortened by `width`, zero if it is shorter: its direction is kept.
+    """Return a vector (n,) shortened by `width` in its direction, zero if it is shorter.
 
     The result does not depend on the axes in which the vector is resolved.
     """

@@ -1,11 +1,11 @@
 # Copyright 2026 The screw_dynamics_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""The terms of the equations of motion that measured efforts may contain, and what moves them.
+"""The terms of the equations of motion that measured efforts may contain.
 
-Efforts of motors contain all terms, of torque sensors behind the gears all but friction, of drivers
-that compensate gravity all but gravity: `shares` (5,) is 1 for each of `TERMS` that they contain, 0
-for others. All functions can be recorded.
+Efforts of motors contain all terms, those of torque sensors behind the gears all except friction,
+and those of drivers that compensate gravity all except gravity. `shares` (5,) is 1 for each of
+`TERMS` that they contain, 0 for others. All functions can be recorded.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from typing import Any
 from screw_dynamics_ros.core.measurement.estimation.contact_wrench import external_torques
 from screw_dynamics_ros.core.types import Array
 
-#: In the order of the elements of `shares`.
+#: Terms in the order of the elements of `shares`.
 TERMS = ('gravity', 'coriolis', 'friction', 'inertia', 'payload')
 GRAVITY, CORIOLIS, FRICTION, INERTIA, PAYLOAD = range(len(TERMS))
 
@@ -26,13 +26,13 @@ def external_torque_of_terms(
     offset: Array,
     *torques_and_places: Any,
 ) -> Array:
-    """Return external torques; last come the torques of each term, and their places in `TERMS`."""
+    """Return external torques; the last arguments are the terms and their indices in `TERMS`."""
     *torques, places = torques_and_places
     return external_torques(torques, shares[list(places)], measured, offset)
 
 
 def moved_mass(shares: Array, M: Array, carried: Array, places: tuple[int, ...]) -> Array:
-    """Return the mass matrix (n, n) of what the measured efforts accelerate."""
+    """Return the mass matrix (n, n) of the inertias that the measured efforts accelerate."""
     rows = list(places)
     return (shares[INERTIA] * M + shares[PAYLOAD] * carried)[rows][:, rows]
 
@@ -48,9 +48,9 @@ def momenta_and_known_torques(
     friction: Array,
     places: tuple[int, ...],
 ) -> tuple[Array, Array]:
-    """Return p and what is known of p', (n,) each, of what the measured efforts move.
+    """Return the momenta p and the known part of p', (n,) each, for the measured efforts.
 
-    Where these contain all terms that is M v and tau + C^T v - g - friction.
+    If the efforts contain all terms, these are M v and tau + C^T v - g - friction.
     """
     (p, rates), (p_carried, rates_carried) = of_robot, of_payload
     known = (

@@ -4,7 +4,7 @@
 """The direction of free fall in a frame: from orientations, and from accelerometers at rest.
 
 A frame with the rotation matrix R in a world whose z axis points up has free fall along -R^T e_z.
-An accelerometer measures f = a - g: at rest that is -g, whose length shows whether it is at rest.
+An accelerometer measures f = a - g. At rest this is -g, and its magnitude is a criterion for rest.
 """
 
 from __future__ import annotations
@@ -16,20 +16,20 @@ import numpy as np
 from screw_dynamics_ros.core.lie import quaternions, so3
 from screw_dynamics_ros.core.types import Array
 
-#: Share of the magnitude of gravity by which a specific force at rest may differ from it.
+#: Largest relative deviation of a specific force at rest from the magnitude of gravity.
 REST_FORCE = 0.05
 
 #: Angular velocity up to which a sensor is at rest [rad/s].
 REST_RATE = 0.05
 
-#: Time that one step makes up for at most [s].
+#: Longest time of one filter step [s].
 MAX_STEP = 0.1
 
-NORM_TOLERANCE = 1e-2  # deviation of the norm of a quaternion that is put down to rounding
+NORM_TOLERANCE = 1e-2  # deviation of the norm of a quaternion that is attributed to rounding
 
 
 def down_by_orientation(quaternion: Array) -> Array | None:
-    """Return the unit vector of free fall in a frame, None if that is not a unit quaternion.
+    """Return the unit vector of free fall in a frame, None if `quaternion` is not a unit one.
 
     `quaternion` (x, y, z, w) is the orientation of the frame in a world with the z axis up.
 
@@ -47,11 +47,11 @@ def down_by_force(force: Array, rate: Array, magnitude: float) -> Array | None:
     Parameters
     ----------
     force : (3,) array
-        Specific force: upwards at rest.
+        Specific force, which points upward at rest.
     rate : (3,) array
         Angular velocity [rad/s].
     magnitude : float
-        Of gravity [m/s^2].
+        Magnitude of gravity [m/s^2].
 
     >>> down_by_force(np.array([0.0, 0.0, 9.8]), np.zeros(3), 9.81)
     array([-0., -0., -1.])
@@ -65,14 +65,14 @@ def down_by_force(force: Array, rate: Array, magnitude: float) -> Array | None:
 
 
 class TurningGravity:
-    """A gravity vector that turns into another one, by a share of the angle at each step.
+    """A gravity vector that follows a target through a first-order low-pass filter.
 
-    A low pass of first order of angle and length.
+    The filter acts on angle and magnitude.
 
     Parameters
     ----------
     gravity : (3,) array
-        Written in place [m/s^2].
+        Updated in place [m/s^2].
     """
 
     def __init__(self, gravity: Array) -> None:
@@ -80,9 +80,9 @@ class TurningGravity:
         self._last = 0.0
 
     def turn(self, target: Array, cutoff: float, now: float) -> bool:
-        """Go on towards a target (3,) at a time [s]; return whether anything changed.
+        """Move towards a target (3,) at a time [s]; return whether the vector changed.
 
-        `cutoff` is the cut-off frequency [Hz]. After a pause it goes on where it was.
+        `cutoff` is the cut-off frequency [Hz]. After a pause it continues from its last value.
         """
         elapsed, self._last = min(max(0.0, now - self._last), MAX_STEP), now
         if np.array_equal(self.gravity, target):
@@ -93,12 +93,12 @@ class TurningGravity:
         return True
 
     def restart(self, now: float) -> None:
-        """Let the next step be one from `now` on."""
+        """Start the next step at `now`."""
         self._last = now
 
 
 def turned(start: Array, end: Array, share: float) -> Array:
-    """Return a vector (3,) turned towards another one by a share of the angle, and of the length.
+    """Return a vector (3,) moved towards another one by a fraction of the angle and magnitude.
 
     >>> turned(np.array([2.0, 0.0, 0.0]), np.array([0.0, 1.0, 0.0]), 0.5).round(3)
     array([1.061, 1.061, 0.   ])
@@ -108,7 +108,7 @@ def turned(start: Array, end: Array, share: float) -> Array:
         return start + share * (end - start)
     a, b = start / lengths[0], end / lengths[1]
     normal = np.cross(a, b)
-    if np.linalg.norm(normal) < 1e-9:  # opposite to each other: around any axis
+    if np.linalg.norm(normal) < 1e-9:  # opposite vectors: any normal axis is valid
         normal = np.cross(a, np.eye(3)[np.argmin(np.abs(a))])
     angle = math.atan2(float(np.linalg.norm(np.cross(a, b))), float(a @ b))
     axis = normal / np.linalg.norm(normal)

@@ -1,13 +1,13 @@
 # Copyright 2026 The screw_dynamics_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Where the links of a robot can be touched: straight segments, each on a body that joints move.
+"""Possible contact locations: straight segments on each moving body of a robot.
 
 A body is a link with all links fixed to it. Its segments are
 
-* from its own joint to the joints of the bodies that it carries and to the frames at its ends;
-  without any of these, to where the end of a uniform rod with its center of mass would be;
-* the axes of its shapes, if the description has some: boxes, cylinders, spheres.
+* the lines from its own joint to the joints of the bodies that it carries and to its end frames;
+  without any of these, to the end of a uniform rod with the same center of mass;
+* the axes of its shapes in the description: boxes, cylinders, spheres.
 """
 
 from __future__ import annotations
@@ -31,15 +31,15 @@ class Segment:
     Attributes
     ----------
     link : str
-        The link of the body that its joint moves; the points are in its frame.
+        The first link of the body; the points are in its frame.
     start, end : (3,) arrays
         [m].
     part : str
-        What it is, in words.
+        Description of the part.
     joints : frozenset of str
-        The joints that move it: those of the robot's coordinates, not their mimics.
+        The independent joints that move it, without mimic joints.
     shape : Shape or None
-        What it is the axis of, in the frame of `link`.
+        The shape with this axis, in the frame of `link`.
     """
 
     link: str
@@ -56,7 +56,7 @@ class Segment:
 
 
 def link_segments(description: RobotDescription, joints: Collection[str]) -> tuple[Segment, ...]:
-    """Return the segments of all bodies that some of `joints` move, the root's side first.
+    """Return the segments of all bodies that some of `joints` move, in order from the root.
 
     Examples
     --------
@@ -88,7 +88,7 @@ def link_segments(description: RobotDescription, joints: Collection[str]) -> tup
 def moved_bodies(
     description: RobotDescription, joints: Collection[str]
 ) -> dict[str, frozenset[str]]:
-    """Return the bodies that some joints move, by their first links, and which joints that are."""
+    """Return the bodies that some joints move, by their first links, with these joints."""
     by_name = {joint.name: joint for joint in description.joints}
     moved: dict[str, frozenset[str]] = {description.root: frozenset()}
     bodies = {}
@@ -115,7 +115,7 @@ def fixed_links(description: RobotDescription, body: str) -> dict[str, Array]:
 def ends(
     description: RobotDescription, body: str, poses: dict[str, Array]
 ) -> Iterator[tuple[str, Array]]:
-    """Yield the joints and end frames of a body, whose links have `poses`, with their places."""
+    """Yield the joints and end frames of a body, whose links have `poses`, with their positions."""
     parents = {joint.parent for joint in description.joints}
     found = False
     for joint in description.joints:
@@ -132,7 +132,7 @@ def ends(
 
 
 def longest_of_each_direction(places: Iterator[tuple[str, Array]]) -> list[tuple[str, Array]]:
-    """Return the ends that are not on the way to others, and not at the origin.
+    """Return the ends that are neither at the origin nor on a segment to another end.
 
     >>> longest_of_each_direction(iter([('a', np.ones(3)), ('b', 2.0 * np.ones(3))]))
     [('b', array([2., 2., 2.]))]

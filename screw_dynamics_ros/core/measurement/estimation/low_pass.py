@@ -1,20 +1,21 @@
 # Copyright 2026 The screw_dynamics_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-r"""Low-pass filter of first order for signals sampled at irregular times.
+r"""First-order low-pass filter for signals sampled at irregular times.
 
 With the cut-off frequency f, a = 2 pi f,
 
     y' = a (u - y),                                                                   (1)
 
-and an input that is linear from sample to sample, (1) has the exact solution over a step h
+and an input that is linear between samples, (1) has the exact solution over a step h
 
     y+ = e y + w0 u + w1 u+,    e = e^(-a h),    w1 = 1 - (1 - e) / (a h),    w0 = 1 - e - w1   (2)
 
-The weights are positive and their sum is 1: what is constant passes unchanged, and the result is
-never outside the range of the inputs. The first sample passes as it is: the filter starts settled.
+The weights are positive and their sum is 1: a constant is unchanged, and the result is always
+within the range of the inputs. The first sample is unchanged: the filter starts settled.
 
-A ramp of 1/s is followed with the delay 1 / a, exactly at any step. From rest at zero, with a = 1:
+The output for a ramp of 1/s has the delay 1 / a, exactly for any step. From rest at zero, with
+a = 1:
 
 >>> w = weights(1.0 / (2.0 * np.pi), 0.5)
 >>> state = low_pass_step(np.zeros(2), np.array([0.5]), w)
@@ -36,7 +37,7 @@ from screw_dynamics_ros.core.measurement.estimation.observers.steps import StepL
 from screw_dynamics_ros.core.types import Array
 
 SERIES_LIMIT = 1e-6  # a h below which the series of w1 is exact to rounding
-PASS_WEIGHTS = (0.0, 0.0, 1.0)  # weights of a filter that is off, or starts
+PASS_WEIGHTS = (0.0, 0.0, 1.0)  # weights of an inactive filter, and of the first step
 
 
 def weights(cutoff: float, step: float) -> Array:
@@ -52,9 +53,9 @@ def low_pass_step(state: Array, u: Array, weight: Array) -> Array:
     Parameters
     ----------
     state : (2 n,) array
-        The one before.
+        The previous state.
     u : (n,) array
-        The input now.
+        The current input.
     weight : (3,) array
         e, w0 and w1 of (2).
     """
@@ -68,12 +69,12 @@ class LowPassSteps:
     Attributes
     ----------
     weights : (3,) array
-        Of the present step, always the same array; `PASS_WEIGHTS` in the first one and while it is
-        off.
+        Weights of the current step, always the same array; `PASS_WEIGHTS` in the first step and
+        while the filter is off.
     cutoff : float
         [Hz]; 0: off.
     lengths : StepLengths
-        Says where it restarts.
+        Determines where it restarts.
 
     Parameters
     ----------
@@ -100,14 +101,14 @@ class LowPassSteps:
         self.lengths.restart()
 
     def advance(self, stamp: int, restarted: bool = False) -> bool:
-        """Take the step to a sample; return whether it passes as it is.
+        """Advance to a sample; return whether it is not filtered.
 
         Parameters
         ----------
         stamp : int
-            Of the sample [ns]. One that does not advance restarts.
+            Stamp of the sample [ns]. The filter restarts if it does not increase.
         restarted : bool
-            Whether it comes after a pause.
+            Whether the sample is the first after a pause.
         """
         elapsed = self.lengths.take(stamp, restarted)
         if elapsed and self.cutoff:

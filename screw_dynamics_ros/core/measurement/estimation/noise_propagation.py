@@ -1,16 +1,16 @@
 # Copyright 2026 The screw_dynamics_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-r"""How noise of measurements passes observers and filters: variances, for steps of any length.
+r"""Propagation of measurement noise through observers and filters, for steps of any length.
 
-Observers and filters of first order are stages y+ = e y + w0 u + w1 u+ in a row, the first of them
-fed with independent noise u of variance 1. The state x = (u, y_1, ... y_k) of the row is linear in
-the one before and the new sample, and so is its covariance:
+First-order observers and filters are stages y+ = e y + w0 u + w1 u+ in series, whose first input is
+independent noise u of variance 1. The state x = (u, y_1, ... y_k) of the series is linear in the
+previous state and the new sample, so that its covariance is:
 
     x+ = A x + b u+,        P+ = A P A^T + b b^T                                            (1)
 
-With steps of equal length P settles at the solution of P = A P A^T + b b^T, from which it may
-start: the mean of two samples has half of the variance, and one of three quarters and a quarter
+With steps of equal length, P converges to the solution of P = A P A^T + b b^T, which is the initial
+value. Examples are the mean of two samples, and the mean of two such means:
 
 >>> half = np.array([0.0, 0.5, 0.5])
 >>> stationary([half]).diagonal()
@@ -36,7 +36,7 @@ def torque_stage(decay: float) -> Array:
 
 
 def momentum_stage(decay: float, rate: float) -> Array:
-    """Return the same for momenta [1/s], M times the error of the velocities; rate is 1 / h."""
+    """Return the stage for momenta [1/s], M times the errors of velocities; rate is 1 / h."""
     return np.array([decay, -(1.0 - decay) * rate, (1.0 - decay) * rate])
 
 
@@ -52,14 +52,14 @@ def transition(stages: Sequence[Array]) -> tuple[Array, Array]:
 
 
 def propagated(P: Array, stages: Sequence[Array]) -> Array:
-    """Return P+ of (1), (k + 1, k + 1): variances of the noise and behind each stage."""
+    """Return P+ of (1), (k + 1, k + 1): variances of the noise and after each stage."""
     A, b = transition(stages)
     after: Array = A @ P @ A.T + np.outer(b, b)
     return after
 
 
 def stationary(stages: Sequence[Array]) -> Array:
-    """Return the P (k + 1, k + 1) at which (1) settles with equal steps; every e is below 1."""
+    """Return the limit P (k + 1, k + 1) of (1) with equal steps; every e must be below 1."""
     A, b = transition(stages)
     n = len(b)
     P = np.linalg.solve(np.eye(n * n) - np.kron(A, A), np.outer(b, b).ravel())
@@ -67,17 +67,17 @@ def stationary(stages: Sequence[Array]) -> Array:
 
 
 class NoiseVariance:
-    """The variance behind a row of stages, which may be empty, from sample to sample.
+    """The variance after a series of stages, which may be empty, from sample to sample.
 
-    Where it has not followed, or the row has become longer or shorter, it is that of equal steps.
+    After a missed sample, or if the number of stages has changed, it is that of equal steps.
     """
 
     def __init__(self) -> None:
         self._P = np.zeros((1, 1))
-        self._last = -2  # number of a sample that there is not
+        self._last = -2  # not the number of a sample
 
     def take(self, stages: Sequence[Array], number: int) -> float:
-        """Return the variance behind the last stage for the sample of this number."""
+        """Return the variance after the last stage for the sample with this number."""
         if not stages:
             return 1.0
         follows = number == self._last + 1 and len(self._P) == len(stages) + 1
@@ -87,9 +87,9 @@ class NoiseVariance:
 
 
 class TorqueNoise:
-    """The covariance of external torques for stated deviations of efforts and velocities.
+    """The covariance of external torques for given deviations of efforts and velocities.
 
-    As they pass observer and filters, from sample to sample.
+    Propagated through observer and filters, from sample to sample.
     """
 
     def __init__(self) -> None:
@@ -108,13 +108,13 @@ class TorqueNoise:
         Parameters
         ----------
         stages : tuple
-            How efforts, and how momenta pass the observer: `Observer.noise`.
+            Stages of the observer for efforts, and for momenta: `Observer.noise`.
         behind : sequence of (3,) arrays
-            Filters behind the observer.
+            Filters after the observer.
         deviations : tuple of (n,) arrays
-            Of efforts [N m, N] and of velocities [rad/s, m/s].
+            Standard deviations of efforts [N m, N] and of velocities [rad/s, m/s].
         M : (n, n) array or None
-            The mass matrix through which errors of velocities enter, if they do.
+            The mass matrix that maps errors of velocities; None if they have no effect.
         number : int
         """
         of_efforts, of_momenta = stages

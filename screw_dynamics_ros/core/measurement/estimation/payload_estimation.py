@@ -1,25 +1,26 @@
 # Copyright 2026 The screw_dynamics_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""The inertial parameters of a payload from joint efforts, with what can be known about them.
+"""The inertial parameters of a payload from joint efforts, with confidence intervals.
 
-The generalized momenta p = M v change by the measured efforts tau and by known rates, and what a
-payload adds to both is linear in its ten parameters phi = (m, m c, I):
+The generalized momenta p = M v change by the measured efforts tau and by known rates. The
+contributions of a payload to both are linear in its ten parameters phi = (m, m c, I):
 
     p_r' + (P phi)' = tau + known rates of the robot + R phi.
 
-Between two times, divided by T, no acceleration is left:
+Integrated over a time T and divided by T, the equations contain no accelerations:
 
     (Delta P / T - mean R) phi = mean tau + mean known rates - Delta p_r / T.
 
-These are the equations of one stretch of motion, one for each joint that moves the link; a pose at
-rest is a stretch without momenta. P and R are `payload_momenta_and_rates` of unit parameters. At
-rest R contains (m, m c) only: gravity tells at most four of the ten numbers.
+These are the equations of one interval of motion, one for each joint that moves the link; a pose at
+rest is an interval without momenta. P and R are `payload_momenta_and_rates` for unit parameters. At
+rest R contains (m, m c) only: gravity determines at most four of the ten parameters.
 
-They are weighted by the scatter of the efforts of each joint from state to state, and the number of
-states. Covariances are the larger ones of those of Gauss and Markov, scaled by the residuals, and
-of the jackknife that leaves out one pose or stretch at a time, which does not rely on the weights.
-Intervals are those of Student's distribution, of functions of phi to first order.
+The equations are weighted by the scatter of the efforts of each joint between states, and the
+number of states. The covariance is the larger of two estimates: that of the Gauss-Markov theorem,
+scaled by the residuals, and that of the jackknife over poses and intervals, which does not depend
+on the weights. Confidence intervals use Student's distribution, to first order for functions of
+phi.
 
 Sources: Müller 2018b, section 6 (D-39, D-43); Bruyninckx 2010, section 4.12.9 (B-101); Atkeson, An
 and Hollerbach, Estimation of inertial parameters of manipulator loads and links, IJRR 5(3), 1986;
@@ -52,17 +53,16 @@ from screw_dynamics_ros.core.types import Array
 
 CONFIDENCE = 0.95
 
-#: Duration of a stretch of motion [s].
+#: Duration of an interval of motion [s].
 STRETCH_DURATION_S = 0.1
 
-#: Length by which moments are compared with masses [m].
+#: Length that relates first moments to masses [m].
 REFERENCE_LENGTH = 0.1
 
-#: Numbers that make parameters comparable: effect on torques of the size of a mass at
-#: `REFERENCE_LENGTH`.
+#: Scales of parameters: equal effect on torques as a mass at `REFERENCE_LENGTH`.
 SCALES = np.array([1.0] + [REFERENCE_LENGTH] * 3 + [REFERENCE_LENGTH**2] * 6)
 
-#: Singular values of the scaled equations below this share of the largest one are zero.
+#: Singular values of the scaled equations below this fraction of the largest are zero.
 RANK_TOLERANCE = 1e-7
 
 _UPPER = np.triu_indices(3)
@@ -79,7 +79,7 @@ class EffortRecord:
     q, v, tau : (N, nq), (N, nv), (N, nv) arrays
         tau of joints without measured efforts is not used.
     at_rest : bool
-        Whether it is a pose, of which only means are used; velocities count as zero.
+        Whether it is a pose: only means are used, and velocities are zero.
     """
 
     time: Array
@@ -91,9 +91,9 @@ class EffortRecord:
 
 @dataclass(frozen=True)
 class PayloadEquations:
-    """Y phi = y of all stretches: row k of joint `joint[k]`, (m, 10) and (m,) [N m, N].
+    """Y phi = y of all intervals: row k is of joint `joint[k]`, (m, 10) and (m,) [N m, N].
 
-    `samples` is the number of states in the mean of a row, `at_rest` whether it is of a pose.
+    `samples` is the number of states averaged in a row, `at_rest` whether it is of a pose.
     """
 
     Y: Array
@@ -105,24 +105,24 @@ class PayloadEquations:
 
 @dataclass(frozen=True)
 class PayloadEstimate:
-    """What is known of a payload, in the frame of its link; NaN where not estimated.
+    """Estimate of a payload, in the frame of its link; NaN if not estimated.
 
     Attributes
     ----------
     parameters : (10,) array
         `rigid_body.PARAMETERS`.
     covariance : (10, 10) array
-        Of `parameters`; zero in rows and columns of those not estimated.
+        Covariance of `parameters`; zero in rows and columns of parameters not estimated.
     quantile : float
-        Half the width of a confidence interval in standard deviations.
+        Half width of a confidence interval in standard deviations.
     offsets : (n,) array
         Constant errors of the efforts of `joints` [N m, N]; empty if not estimated.
     residuals : (n,) array
-        Root mean square of what is left, for each of `joints` [N m, N].
+        Root mean square of the residuals of each of `joints` [N m, N].
     joints : tuple of str
-        Whose efforts were used.
+        Joints whose efforts were used.
     poses, stretches : int
-        How many of each were used.
+        Numbers of poses and of intervals of motion.
     """
 
     parameters: Array
@@ -136,7 +136,7 @@ class PayloadEstimate:
 
     @property
     def not_told(self) -> tuple[str, ...]:
-        """Names of the parameters that the measurements do not tell."""
+        """Names of the parameters that the measurements do not determine."""
         return tuple(n for n, value in zip(PARAMETERS, self.parameters) if np.isnan(value))
 
     @property
@@ -146,7 +146,7 @@ class PayloadEstimate:
 
     @property
     def mass_interval(self) -> float:
-        """Half the width of its confidence interval [kg]."""
+        """Half width of its confidence interval [kg]."""
         return float(self._interval(lambda phi: phi[:1])[0])
 
     @property
@@ -156,12 +156,12 @@ class PayloadEstimate:
 
     @property
     def center_of_mass(self) -> Array:
-        """Center of mass (3,) [m]; NaN unless there certainly is a mass."""
+        """Center of mass (3,) [m]; NaN unless the mass is significantly positive."""
         return center_of_mass(self.parameters) if self.has_mass else np.full(3, np.nan)
 
     @property
     def center_of_mass_interval(self) -> Array:
-        """Half the widths of the confidence intervals of its coordinates (3,) [m]."""
+        """Half widths of the confidence intervals of its coordinates (3,) [m]."""
         return self._interval(center_of_mass) if self.has_mass else np.full(3, np.nan)
 
     @property
@@ -171,7 +171,7 @@ class PayloadEstimate:
 
     @property
     def inertia_interval(self) -> Array:
-        """Half the widths of their confidence intervals (6,) [kg m^2]."""
+        """Half widths of their confidence intervals (6,) [kg m^2]."""
         return self._interval(moments) if self.has_mass else np.full(6, np.nan)
 
     def _interval(self, function: Callable[[Array], Array]) -> Array:
@@ -200,7 +200,7 @@ def estimate_payload(
     with_offsets: bool = False,
     measured: Collection[str] | None = None,
 ) -> PayloadEstimate:
-    """Return what measured efforts tell of a body that a link carries.
+    """Return the estimate of a body carried by a link, from measured efforts.
 
     Parameters
     ----------
@@ -211,12 +211,12 @@ def estimate_payload(
     shares : (5,) array
         1 for each of `effort_terms.TERMS` that the efforts contain, all by default.
     known : mapping of str to RigidBody
-        What links carry besides.
+        Other bodies carried by links.
     effort_deviation : float
-        Standard deviation of an effort in one state, independent from state to state [N m, N];
-        dry friction of the drives comes on top of it at rest. 0: from the residuals.
+        Standard deviation of an effort in one state, independent between states [N m, N]; at rest,
+        dry friction of the drives is added. 0: from the residuals.
     with_offsets : bool
-        Whether each effort has a constant error that is to be estimated as well.
+        Whether to estimate a constant error of each effort as well.
     measured : collection of str
         Joints with measured efforts, all by default.
 
@@ -232,8 +232,8 @@ def estimate_payload(
     shares = np.ones(5) if shares is None else shares
     if not shares[PAYLOAD]:
         raise ArgumentError(
-            'the measured efforts do not contain the payload (effort_terms), so that they tell '
-            'nothing of it'
+            'the measured efforts do not contain the payload (effort_terms), so that they do not '
+            'determine it'
         )
     if not (np.isfinite(effort_deviation) and effort_deviation >= 0.0):
         raise ArgumentError(
@@ -249,8 +249,8 @@ def estimate_payload(
     spare = len(X) - np.linalg.matrix_rank(X * scales, tol=None)
     if spare < (1 if effort_deviation else 3):
         raise NotEnoughDataError(
-            f'{len(X)} equations are too few to tell how far they can be trusted: record more '
-            'poses, or state effort_deviation'
+            f'{len(X)} equations are too few to estimate their errors: record more poses, or set '
+            'effort_deviation'
         )
     if effort_deviation:
         variances = effort_deviation**2 / equations.samples
@@ -301,14 +301,14 @@ def joints_of(robot: Robot, link: str, measured: Collection[str] | None) -> tupl
     joints = [name for name in joints if measured is None or name in measured]
     if not joints:
         raise UnknownNameError(
-            f'no joint with measured effort moves link {link!r}: efforts tell nothing of what it '
+            f'no joint with measured effort moves link {link!r}: efforts do not depend on what it '
             'carries'
         )
     return tuple(joints)
 
 
 def dry_friction(robot: Robot, joint: str) -> float:
-    """Return the largest friction of a joint at rest, evenly distributed up to there [N m, N]."""
+    """Return the bound of the friction of a joint at rest, for a uniform distribution [N m, N]."""
     drives = [body.drive for body in robot.tree.bodies if body.joint == joint]
     return max((max(drive.coulomb, drive.breakaway or 0.0) for drive in drives), default=0.0)
 
@@ -406,7 +406,7 @@ def parameter_map(S: Array) -> Array:
 
 
 def stretches(time: Array) -> list[tuple[int, int]]:
-    """Return first and last state of stretches of motion of about `STRETCH_DURATION_S`, end to end.
+    """Return first and last states of consecutive intervals of about `STRETCH_DURATION_S`.
 
     >>> stretches(np.arange(6) * 0.05)
     [(0, 2), (2, 4)]
@@ -420,7 +420,7 @@ def stretches(time: Array) -> list[tuple[int, int]]:
 
 
 def trapezoids(time: Array) -> Array:
-    """Return the weights (N,) of the mean over time of a function known at N times."""
+    """Return the weights (N,) of the time average of a function sampled at N times."""
     steps = np.diff(time)
     weights = np.zeros(len(time))
     weights[:-1] += 0.5 * steps
@@ -432,9 +432,9 @@ def trapezoids(time: Array) -> Array:
 
 
 def scatter_of(records: Sequence[EffortRecord], rows: NDArray[np.intp]) -> Array:
-    """Return the deviation (n,) of the efforts of each joint from one state to the next [N m, N].
+    """Return the standard deviation (n,) of the noise of the efforts of each joint [N m, N].
 
-    Of all records together; at least a thousandth of the largest one, for efforts without noise.
+    From all records; at least a thousandth of the largest one, for efforts without noise.
     """
     squares, count = np.zeros(len(rows)), 1
     for record in records:
@@ -445,7 +445,7 @@ def scatter_of(records: Sequence[EffortRecord], rows: NDArray[np.intp]) -> Array
 
 
 def jackknife(X: Array, r: Array, unscaled: Array, rows: int) -> tuple[Array, int]:
-    """Return the variances (size,) from leaving out blocks of `rows` equations, and their number.
+    """Return the jackknife variances (size,) over blocks of `rows` equations, and their number.
 
     X (m, size) and the residuals r (m,) are weighted; `unscaled` is (X^T X)^-1.
     """
@@ -459,9 +459,9 @@ def jackknife(X: Array, r: Array, unscaled: Array, rows: int) -> tuple[Array, in
 
 
 def enlarged(covariance: Array, quantile: float, variances: Array, blocks: int) -> Array:
-    """Return a covariance whose intervals are nowhere smaller than those of other variances.
+    """Return a covariance whose intervals are at least those of other variances.
 
-    These have the number of `blocks` less one as degrees of freedom; a single block tells none.
+    The latter have `blocks` - 1 degrees of freedom; with a single block they are undefined.
     """
     if blocks < 2:
         return covariance
@@ -473,16 +473,16 @@ def enlarged(covariance: Array, quantile: float, variances: Array, blocks: int) 
 
 
 def quantile_of(freedom: int) -> float:
-    """Return half the width of a confidence interval in standard deviations."""
-    from scipy.special import stdtrit  # takes long to import, and nodes start without it
+    """Return the half width of a confidence interval in standard deviations."""
+    from scipy.special import stdtrit  # slow to import: not at the start of nodes
 
     return float(stdtrit(freedom, 0.5 + CONFIDENCE / 2.0))
 
 
 def solved(X: Array, y: Array, deviations: Array, scales: Array) -> tuple[Array, Array, Array]:
-    """Return z, its covariance, and a basis (k, size) of what the equations do not tell, scaled.
+    """Return z, its covariance, and a basis (k, size) of the null space, all scaled.
 
-    z is the solution of X z = y with the least norm, by weighted least squares.
+    z is the minimum-norm solution of X z = y by weighted least squares.
     """
     U, s, Vt = np.linalg.svd(X * scales / deviations[:, None], full_matrices=False)
     kept = s > RANK_TOLERANCE * s[0] if s[0] > 0.0 else np.zeros(len(s), dtype=bool)
@@ -493,7 +493,7 @@ def solved(X: Array, y: Array, deviations: Array, scales: Array) -> tuple[Array,
 
 
 def estimable(null: Array, half_widths: Array, scales: Array, largest: float) -> NDArray[np.bool_]:
-    """Return which parameters the equations tell, to better than the mass of the robot [kg]."""
+    """Return which parameters the equations determine, to better than the robot's mass [kg]."""
     determined = np.sqrt(np.abs(null.diagonal())) < 1e-5
     return determined & (half_widths / scales <= max(largest, 1.0))
 

@@ -1,27 +1,27 @@
 # Copyright 2026 The screw_dynamics_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-r"""External torques of an arm that nothing touches, as a function of its pose: Gaussian processes.
+r"""Residual torques of an arm without contact as a function of its pose, by Gaussian processes.
 
-Errors of masses, springs, cables and torque sensors leave a residual that depends on the pose. It
+Errors of masses, springs, cables and torque sensors cause a residual that depends on the pose. It
 is recorded in some poses and interpolated by one Gaussian process for each joint,
 
     r_j(q) = m_j + f_j(q) + e,    f_j ~ GP(0, s_j^2 k),    e ~ N(0, lambda s_j^2)                (1)
 
-with the mean m_j of what was recorded, the plain offset, and the kernel
+with the mean m_j of the recorded residuals, the plain offset, and the kernel
 
     k(q, q') = exp(-|x(q) - x(q')|^2 / (2 l^2)),                                                 (2)
 
-x being (cos q_i, sin q_i) for each joint that turns, which makes the kernel periodic,
-exp(-2 sin^2((q_i - q_i') / 2) / l^2), and q_i divided by half of the range that was recorded for
-each one that slides. With K of the recorded poses and their y_j = r_j - m_j,
+where x has (cos q_i, sin q_i) for each revolute joint, which makes the kernel periodic,
+exp(-2 sin^2((q_i - q_i') / 2) / l^2), and q_i divided by half of the recorded range for each
+prismatic joint. With K of the recorded poses and their y_j = r_j - m_j,
 
     f_j(q) = k(q)^T (K + lambda)^-1 y_j,    var f_j(q) = s_j^2 (1 - c(q)),                       (3)
     c(q) = k(q)^T (K + lambda)^-1 k(q).                                                          (4)
 
-c is the confidence: near 1 at recorded poses; far from them it is 0, and the estimate is the plain
-offset. l and lambda are those of `LENGTH_CANDIDATES` and `NOISE_CANDIDATES` with the largest
-likelihood, all joints together, s_j^2 in closed form.
+c is the confidence: near 1 at recorded poses, and 0 far from them, where the estimate is the plain
+offset. l and lambda are the values in `LENGTH_CANDIDATES` and `NOISE_CANDIDATES` that maximize the
+joint likelihood of all joints, with s_j^2 in closed form.
 
 >>> import math
 >>> q = np.linspace(-2.0, 2.0, 9)[:, None]
@@ -42,10 +42,10 @@ import numpy as np
 from screw_dynamics_ros.core.errors import ArgumentError
 from screw_dynamics_ros.core.types import Array
 
-LENGTH_CANDIDATES = (0.35, 0.5, 0.7, 1.0, 1.4, 2.0)  # l; longer ones would tell of poses far away
+LENGTH_CANDIDATES = (0.35, 0.5, 0.7, 1.0, 1.4, 2.0)  # l; longer ones would extrapolate too far
 NOISE_CANDIDATES = (1e-6, 1e-4, 1e-3, 1e-2, 1e-1, 1.0)  # lambda
 MIN_POSES = 5  # poses
-CONSTANT_TOLERANCE = 1e-12  # variation of a residual, relative to its size, that counts as none
+CONSTANT_TOLERANCE = 1e-12  # relative variation below which a residual is constant
 
 
 @dataclass(frozen=True)
@@ -67,7 +67,7 @@ class ResidualMap:
     noise: float
     deviations: Array
     _turning: Array  # (n,) bool
-    _scales: Array  # of sliding joints
+    _scales: Array  # of prismatic joints
     _centers: Array  # (m, d): x of (2)
     _weights: Array  # (m, n): (K + lambda)^-1 y
     _inverse: Array  # (m, m): (K + lambda)^-1
@@ -104,7 +104,7 @@ def fitted(q: Array, residuals: Array, turning: Array) -> ResidualMap:
     residuals : (m, n) array
         [N m, N].
     turning : (n,) array of bool
-        Which joints turn; the others slide.
+        Which joints are revolute; the others are prismatic.
 
     Raises
     ------
@@ -159,7 +159,7 @@ def embedded(q: Array, turning: Array, scales: Array) -> Array:
 def likelihoods(x: Array, y: Array, length: float) -> list[tuple[float, float, float, Array]]:
     """Return log likelihood, l, lambda and (K + lambda)^-1 for each of `NOISE_CANDIDATES`.
 
-    Of y (m, n) over all joints, without constants, at the most likely s_j.
+    The likelihood is that of y (m, n) for all joints, without constants, maximized over s_j.
     """
     square = np.square(x).sum(axis=1)
     distance = square[:, None] + square - 2.0 * x @ x.T

@@ -3,10 +3,10 @@
 
 """A flag over several signals, with hysteresis and minimal durations.
 
-It is raised when one signal has been above its upper threshold for a time, in every sample of an
-uninterrupted stretch, and lowered when all of them have been below their lower thresholds for a
-time. Between the thresholds, in gaps, and while no samples come it keeps its value: a gap
-interrupts stretches, and nothing else.
+It is raised when one signal has been above its upper threshold for the rise time, in all samples
+without interruption. It is lowered when all signals have been below their lower thresholds for the
+fall time. Between the thresholds, in gaps, and without samples it keeps its value; a gap only
+restarts the measurement of these times.
 
 >>> flag = ThresholdFlag(np.array([2.0, 10.0]), np.array([1.0, 5.0]), rise=0.002, fall=0.002)
 >>> samples = [(3, 0), (3, 0), (3, 0), (1.5, 0), (0, 6), (0, 4), (0, 4), (0, 4)]
@@ -22,7 +22,7 @@ from screw_dynamics_ros.core.errors import ArgumentError
 from screw_dynamics_ros.core.measurement.estimation.observers.steps import StepLengths
 from screw_dynamics_ros.core.types import Array
 
-NO_STRETCH = -1  # no stretch is under way
+NO_STRETCH = -1  # the signal is not beyond its threshold
 
 
 class ThresholdFlag:
@@ -33,7 +33,7 @@ class ThresholdFlag:
     upper, lower : (n,) arrays
         See `set_thresholds`.
     rise, fall : float
-        How long a signal has to be above, and all of them below [s]; may be changed at any time.
+        Times for which one signal must be above, and all below [s]; can be changed at any time.
 
     Attributes
     ----------
@@ -41,7 +41,7 @@ class ThresholdFlag:
     cause : int or None
         The signal that raised it last.
     lengths : StepLengths
-        Says where a stretch is interrupted.
+        Detects gaps.
     upper, lower : (n,) arrays
     """
 
@@ -53,7 +53,7 @@ class ThresholdFlag:
         self.reset()
 
     def set_thresholds(self, upper: Array, lower: Array) -> None:
-        """Set the thresholds (n,) of the absolute values; with infinite ones nothing is raised.
+        """Set the thresholds (n,) of the absolute values; infinite ones never raise the flag.
 
         Raises
         ------
@@ -67,11 +67,11 @@ class ThresholdFlag:
                     f'threshold {upper[k]:g})'
                 )
         self.upper, self.lower = upper, lower
-        # Numbers of Python are faster than arrays of a few.
+        # Python numbers are faster than small arrays.
         self._upper, self._lower = upper.tolist(), lower.tolist()
 
     def reset(self) -> None:
-        """Lower the flag, and interrupt all stretches."""
+        """Lower the flag, and reset all times."""
         self.is_raised, self.cause = False, None
         self.lengths.restart()
         self._above = [NO_STRETCH] * len(self.upper)  # ns
@@ -83,11 +83,11 @@ class ThresholdFlag:
         Parameters
         ----------
         stamp : int
-            Of the sample [ns]. Where it does not advance, stretches are interrupted.
+            Stamp of the sample [ns]. If it does not increase, all times are reset.
         signals : (n,) array
             NaN is neither above nor below.
         restarted : bool
-            Whether it comes after a pause.
+            Whether the sample is the first after a pause.
         """
         elapsed = self.lengths.take(stamp, restarted)
         if not elapsed:
@@ -110,5 +110,5 @@ class ThresholdFlag:
 
 
 def continued(stretch: int, elapsed: int) -> int:
-    """Return the length of a stretch that goes on, or begins [ns]."""
+    """Return the updated time of a signal beyond its threshold [ns]."""
     return 0 if stretch == NO_STRETCH else stretch + elapsed

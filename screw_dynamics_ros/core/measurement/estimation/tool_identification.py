@@ -1,18 +1,18 @@
 # Copyright 2026 The screw_dynamics_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-r"""Mass and center of mass of the tool beyond a force-torque sensor, and the bias of the sensor.
+r"""Mass and center of mass of the tool at a force-torque sensor, and the bias of the sensor.
 
-At rest, with g_k = R_k^T g in the frame of the sensor, a pose k shows
+At rest, with g_k = R_k^T g in the frame of the sensor, the measurement in pose k is
 
     f_k = b_f + m g_k + e,      n_k = b_n + h x g_k + e',      h = m c,                   (1)
 
-two linear problems: four unknowns in the forces, six in the moments. Three poses are the fewest. If
-all g_k are the same, nothing is separated from the bias; if they differ along one line only, the
-part of h along that line is not identified.
+two linear problems: four unknowns in the forces, six in the moments. At least three poses are
+needed. If all g_k are equal, the tool cannot be separated from the bias; if they differ along one
+line only, the component of h along that line is not identified.
 
 Source: Kubus, Kroeger and Wahl, On-line rigid object recognition and pose estimation based on
-inertial parameters (2007), whose model at rest this is.
+inertial parameters (2007), model at rest.
 """
 
 from __future__ import annotations
@@ -32,25 +32,25 @@ from screw_dynamics_ros.core.lie.so3 import hat
 from screw_dynamics_ros.core.types import Array
 
 MIN_POSES = 3
-MIN_SPREAD = 0.1  # of the directions of gravity in the second direction in which they differ
-MIN_MASS_SIGMAS = 3.0  # that a mass must be above zero
+MIN_SPREAD = 0.1  # spread of the directions of gravity along their second principal direction
+MIN_MASS_SIGMAS = 3.0  # standard deviations that a mass must be above zero
 
 
 class TooFewPosesError(ArgumentError):
-    """The poses do not tell the tool: there are too few, or they are too similar."""
+    """The poses do not determine the tool: there are too few, or they are too similar."""
 
     code = ErrorCode.NOT_ENOUGH_DATA
 
 
 class NoToolError(ScrewDynamicsError):
-    """What fits the poses is no body."""
+    """The best fit has no positive mass."""
 
     code = ErrorCode.NO_SOLUTION
 
 
 @dataclass(frozen=True)
 class ToolEstimate:
-    """What the poses tell; vectors are in the frame of the sensor.
+    """Estimated tool and bias; vectors are in the frame of the sensor.
 
     Attributes
     ----------
@@ -61,7 +61,7 @@ class ToolEstimate:
     bias, bias_deviation : (6,) arrays
         Moment and force [N m, N].
     moment_residual, force_residual : float
-        Root mean square of what is left [N m, N].
+        Root mean square of the residuals [N m, N].
     poses : int
     """
 
@@ -77,19 +77,19 @@ class ToolEstimate:
 
 
 def identify_tool(gravity: ArrayLike, wrenches: ArrayLike) -> ToolEstimate:
-    """Return mass, center of mass and bias by (1), least squares.
+    """Return mass, center of mass and bias by least squares of (1).
 
     Parameters
     ----------
     gravity : (K, 3) array
         g_k: acceleration of free fall in the frame of the sensor [m/s^2], in each pose.
     wrenches : (K, 6) array
-        Moment and force (of the tool on the robot) measured there [N m, N].
+        Measured moment and force of the tool on the robot [N m, N].
 
     Raises
     ------
     TooFewPosesError
-        Fewer than three poses, or orientations that do not tell the tool.
+        Fewer than three poses, or orientations that do not determine the tool.
     NoToolError
         The mass is not clearly positive.
     ArgumentError
@@ -144,7 +144,7 @@ def identify_tool(gravity: ArrayLike, wrenches: ArrayLike) -> ToolEstimate:
 
 
 def check_orientations(gravity: Array) -> None:
-    """Raise `TooFewPosesError` if poses with these directions (K, 3) cannot tell the tool."""
+    """Raise `TooFewPosesError` if poses with these directions (K, 3) do not determine the tool."""
     count = len(gravity)
     if count < MIN_POSES:
         raise TooFewPosesError(
@@ -153,14 +153,14 @@ def check_orientations(gravity: Array) -> None:
         )
     sizes = np.linalg.norm(gravity, axis=1)
     if not sizes.min() > 0.0:
-        raise TooFewPosesError('without gravity a tool at rest shows nothing')
+        raise TooFewPosesError('without gravity a tool at rest cannot be identified')
     u = gravity / sizes[:, None]
     spread = np.linalg.svd(u - u.mean(axis=0), compute_uv=False) / count**0.5
     if spread[1] >= MIN_SPREAD:
         return
     raise TooFewPosesError(
         f'all {count} poses have nearly the same orientation to gravity: its weight cannot be '
-        'separated from the bias; turn the sensor by 30 degrees and more about different '
+        'separated from the bias; rotate the sensor by 30 degrees or more about different '
         'horizontal axes'
         if spread[0] < MIN_SPREAD
         else f'the orientations of all {count} poses to gravity differ in one direction only: the '
@@ -170,9 +170,9 @@ def check_orientations(gravity: Array) -> None:
 
 
 def fit(A: Array, b: Array) -> tuple[Array, Array, float]:
-    """Return the x with the smallest |A x - b|, its covariance, and the root mean square left.
+    """Return the x that minimizes |A x - b|, its covariance, and the RMS of the residuals.
 
-    The noise is taken from what is left.
+    The noise is estimated from the residuals.
     """
     x = np.linalg.lstsq(A, b, rcond=None)[0]
     left = b - A @ x

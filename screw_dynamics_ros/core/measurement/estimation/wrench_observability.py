@@ -1,30 +1,31 @@
 # Copyright 2026 The screw_dynamics_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-r"""Which part of a contact wrench joint torques tell, and how well: the reduced wrench.
+r"""Observability of a contact wrench from joint torques, and the reduced wrench.
 
 A wrench w at a link gives the torques J^T w. With the moments made comparable to forces by the
 length L, D = diag(L, L, L, 1, 1, 1), and
 
     D J = U diag(s) V^T,        w = D sum_k u_k x_k,        tau = sum_k v_k s_k x_k,        (1)
 
-the torques tell the share x_k of the wrench D u_k (of the size of 1 N) through the factor s_k [m].
-Directions with s_k above a threshold are observable. Within them the least-squares solution is
+the torques depend on the component x_k of the unit wrench D u_k (1 N) with the gain s_k [m].
+Directions with s_k above a threshold are observable. In these directions, the least-squares
+solution is
 
     w = G tau,        G = D sum_k u_k s_k / (s_k^2 + damping^2) v_k^T,                      (2)
 
-and it has the least norm of all: nothing along the directions that torques do not tell. If all six
-are observable it is that of `contact_wrench.contact_wrench`. The share of each axis that is
-observable is the squared length of its projection, the diagonal of sum u_k u_k^T: 1 if the
-component can be estimated, 0 if not at all, in between if it is known only together with others.
+which has minimum norm: zero along unobservable directions. If all six directions are observable, it
+is that of `contact_wrench.contact_wrench`. The observable share of each axis is the squared length
+of its projection, the diagonal of sum u_k u_k^T: 1 if the component can be estimated, 0 if not, and
+in between if it can be estimated only in combination with others.
 
-An arm of one joint about z feels moments about it and forces along y, 0.5 m away:
+Example: one joint about z is loaded by moments about it and by forces along y, 0.5 m away:
 
 >>> J = np.array([[0, 0, 1.0, 0, 0.5, 0]]).T
 >>> seen = observability(J, threshold=0.02, characteristic_length=0.5)
 >>> seen.rank, seen.singular_values.round(3), seen.axis_shares.round(3)
 (1, array([0.707, 0.   , 0.   , 0.   , 0.   , 0.   ]), array([0. , 0. , 0.5, 0. , 0.5, 0. ]))
->>> seen.wrench(np.array([3.0]))  # moment and force count alike: 1.5 N m by each of them
+>>> seen.wrench(np.array([3.0]))  # moment and force contribute equally: 1.5 N m each
 array([0. , 0. , 1.5, 0. , 3. , 0. ])
 
 Source: Bruyninckx 2010 (7.42) to (7.44) (C-107), 4.9 on metrics (B-079); singular values as in
@@ -49,9 +50,9 @@ class WrenchObservability:
     Attributes
     ----------
     singular_values : (6,) array
-        s [m], falling; zeros beyond the number of joints.
+        s [m], in descending order; zeros beyond the number of joints.
     rank : int
-        How many of them are above the threshold.
+        Number of singular values above the threshold.
     directions : (6, rank) array
         u_k, moments first.
     torques : (n, rank) array
@@ -74,7 +75,7 @@ class WrenchObservability:
 
     @property
     def axis_shares(self) -> Array:
-        """How much of each axis is observable, 0 to 1, (6,), moments first."""
+        """Observable share of each axis, 0 to 1, (6,), moments first."""
         shares: Array = np.square(self.directions).sum(axis=1)
         return shares
 
@@ -93,8 +94,7 @@ class WrenchObservability:
     def covariance(self, torque_covariance: Array, damping: float = 0.0) -> Array:
         """Return the covariance (6, 6) of the reduced wrench, moments first: G P G^T.
 
-        It is that of the observable part: zero along all other directions, about which nothing is
-        known.
+        It is that of the observable part, and zero along unobservable directions.
         """
         G = self.estimator(damping)
         C: Array = G @ torque_covariance @ G.T
@@ -104,14 +104,14 @@ class WrenchObservability:
 def observability(
     jacobian: Array, threshold: float, characteristic_length: float
 ) -> WrenchObservability:
-    """Return which wrenches torques tell.
+    """Return the decomposition of a Jacobian into observable and unobservable wrenches.
 
     Parameters
     ----------
     jacobian : (6, n) array
         Finite; angular rows first. The wrench is at its origin, resolved in its axes.
     threshold : float
-        Singular values above it [m] count as observable.
+        Directions with larger singular values [m] are observable.
     characteristic_length : float
         L [m].
     """
@@ -124,19 +124,19 @@ def observability(
 
 
 class ReducedWrench:
-    """The reduced wrench from sample to sample, behind a low-pass filter.
+    """The reduced wrench from sample to sample, low-pass filtered.
 
     Attributes
     ----------
     filter : LowPassSteps
-        It restarts after samples that were left out, where the number of observable directions
-        changes, and after numbers that are not finite.
+        It restarts after omitted samples, after values that are not finite, and if the number of
+        observable directions changes.
     """
 
     def __init__(self) -> None:
         self.filter = LowPassSteps()
         self._state = np.zeros(12)
-        self._last, self._last_rank = -1, 0  # number of a sample, and what was observable
+        self._last, self._last_rank = -1, 0  # number of the last sample, and its rank
 
     def take(
         self,
@@ -157,9 +157,9 @@ class ReducedWrench:
         damping : float
             [m].
         number, stamp : int
-            Of the sample, the stamp in ns.
+            Number and stamp [ns] of the sample.
         restarted : bool
-            Whether it comes after a pause.
+            Whether the sample is the first after a pause.
         """
         follows = self._last == number - 1 and seen.rank == self._last_rank
         self._last, self._last_rank = number, seen.rank

@@ -1,19 +1,19 @@
 # Copyright 2026 The screw_dynamics_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-r"""Contacts of the tool beyond a force-torque sensor: what it measures less weight and inertia.
+r"""Contact wrench of the tool from a force-torque sensor, compensated for weight and inertia.
 
-The sensor measures what the tool exerts on the robot. With the twist V of the sensor frame, its
+The sensor measures the wrench of the tool on the robot. With the twist V of the sensor frame, its
 time derivative V', both body-fixed, gravity g, and the inertia matrix M of the tool about that
 frame,
 
     W_measured = b + W_ext - (M (V' - (0, R^T g)) - ad_V^T M V),                         (1)
 
-W_ext being the wrench of the environment on the tool, b the bias of the sensor. Accelerations come
-from velocities of joints, differentiated and filtered. At rest (1) is linear in what the sensor
-shows without load, the mass and the first moment: see `tool_identification`.
+with the wrench W_ext of the environment on the tool and the bias b of the sensor. Accelerations are
+differentiated and filtered joint velocities. At rest (1) is linear in the bias, the mass and the
+first moment: see `tool_identification`.
 
-Source: Müller 2018b (D-19, D-29) for the wrench that moves a body; the sign is that of ROS
+Source: Müller 2018b (D-19, D-29) for the Newton-Euler wrench; the sign is that of ROS
 (force_torque_sensor_broadcaster): of the environment on the robot.
 """
 
@@ -44,7 +44,10 @@ def sensor_motion(V: Array, dV: Array, C: Array, gravity: Array) -> Array:
 
 
 def relative_pose(C: Array, frame: Array) -> Array:
-    """Return the pose of C in another frame, (4, 4), poses in the root frame. May be recorded."""
+    """Return the pose C relative to another frame, (4, 4); both are in the root frame.
+
+    Can be recorded.
+    """
     R = frame[:3, :3].T
     relative = zeros((4, 4), C, frame)
     relative[:3, :3], relative[:3, 3] = R @ C[:3, :3], R @ (C[:3, 3] - frame[:3, 3])
@@ -74,7 +77,7 @@ def external_wrench(measured: Array, bias: Array, M: Array, motion: Array) -> Ar
 
     Examples
     --------
-    A tool of 2 kg, 0.1 m above a sensor that stands upright, is not touched:
+    A tool of 2 kg, 0.1 m above an upright sensor, without contact:
 
     >>> M = inertia_matrix(Inertia(2.0, np.array([0, 0, 0.1]), np.zeros((3, 3))))
     >>> at_rest = np.array([0.0] * 11 + [9.81])
@@ -86,25 +89,25 @@ def external_wrench(measured: Array, bias: Array, M: Array, motion: Array) -> Ar
 
 
 class FilteredAcceleration:
-    """Accelerations of joints from their velocities: differentiated and filtered in one.
+    """Joint accelerations from velocities, differentiated and filtered in one step.
 
-    Over a step h with a constant acceleration the filter of first order is exact,
-    a+ = e^(-h / T) a + (1 - e^(-h / T)) (v+ - v) / h with T = 1 / (2 pi cutoff): what changes in T
-    or less is not seen, what changes slowly is late by T.
+    Over a step h with constant acceleration the first-order filter is exact,
+    a+ = e^(-h / T) a + (1 - e^(-h / T)) (v+ - v) / h with T = 1 / (2 pi cutoff). Changes faster
+    than T are attenuated, slow changes are delayed by T.
 
     Parameters
     ----------
     n : int
-        Joints.
+        Number of joints.
 
     Attributes
     ----------
     value : (n,) array
         [rad/s^2, m/s^2]; always the same array.
     cutoff : float
-        [Hz]. 0: accelerations are taken as zero. May be changed at any time.
+        [Hz]. 0: accelerations are zero. Can be changed at any time.
     longest : float
-        A step longer than this [s] restarts.
+        A longer step [s] causes a restart.
 
     Examples
     --------
@@ -124,7 +127,7 @@ class FilteredAcceleration:
 
     @property
     def is_settled(self) -> bool:
-        """Whether the start is forgotten: after five T."""
+        """Whether the initial error has decayed: after five T."""
         return self.cutoff <= 0.0 or self._age * 1e-9 >= SETTLING_TIME_CONSTANTS / (
             2.0 * math.pi * self.cutoff
         )
@@ -134,7 +137,7 @@ class FilteredAcceleration:
         self._stamp = None
 
     def advance(self, stamp: int, v: Array, restarted: bool = False) -> None:
-        """Take in velocities (n,) with their stamp [ns]; one that does not advance restarts."""
+        """Process velocities (n,); restarts if the stamp [ns] does not increase."""
         elapsed = 0 if self._stamp is None or restarted else stamp - self._stamp
         h = elapsed * 1e-9
         if not 0.0 < h <= self.longest or self.cutoff <= 0.0:
@@ -147,12 +150,12 @@ class FilteredAcceleration:
 
 
 class StampedValues:
-    """The latest arrays with their stamps, and what they are at a stamp between them.
+    """The latest arrays with their stamps, interpolated at other stamps.
 
     Parameters
     ----------
     most : int
-        How many are kept.
+        Largest number of stored arrays.
 
     Examples
     --------
@@ -171,12 +174,12 @@ class StampedValues:
         return len(self._stamps)
 
     def clear(self) -> None:
-        """Forget all."""
+        """Discard all arrays."""
         self._stamps.clear()
         self._values.clear()
 
     def add(self, stamp: int, values: Array) -> None:
-        """Keep values; those before are forgotten if the stamp [ns] does not advance."""
+        """Store values; earlier ones are discarded if the stamp [ns] does not increase."""
         if self._stamps and stamp <= self._stamps[-1]:
             self.clear()
         self._stamps.append(stamp)
@@ -185,8 +188,7 @@ class StampedValues:
     def at(self, stamp: int, limit: int) -> Array:
         """Return the values at a stamp [ns].
 
-        Interpolated where there are values before and after it; beyond the ends the last or first
-        ones.
+        Interpolated between values before and after it; beyond the ends, the last or first values.
 
         Raises
         ------

@@ -3,17 +3,17 @@
 
 r"""Observer of external torques by inverse dynamics with a filtered acceleration.
 
-The velocities are differentiated and filtered in one, with the rate K (1 / time constant); over a
-step of length h with a constant acceleration that is exactly
+The velocities are differentiated and filtered in one step, with the rate K (1 / time constant).
+Over a step of length h with constant acceleration this is exactly
 
     a_f+ = e^(-K h) a_f + (1 - e^(-K h)) (v+ - v) / h                                 (1)
 
-and all other torques pass the same filter, so that both sides are as old as each other:
+and all other torques pass through the same filter, so that both sides have the same delay:
 
     y+ = e^(-K h) y + (1 - e^(-K h)) n,     n = C v + g + f - tau                     (2)
     tau_ext = M a_f + y                                                               (3)
 
-M is that of the present configuration: where it changes fast, the generalized momentum is better.
+M is that of the current configuration. If it changes fast, the generalized momentum is better.
 
 >>> start = np.zeros(4)  # v, n, a_f, y
 >>> half, ten = np.array([0.5]), np.array([10.0])
@@ -62,7 +62,7 @@ class FilteredDynamics(FirstOrderObserver):
         return torques
 
     def noise(self, decay: float, rate: float) -> tuple[list[Array], list[Array]]:
-        """Return the mean of two efforts, the change of velocities by M, each filtered."""
+        """Return the filtered stages: mean of two efforts, and M times the change of velocities."""
         return [torque_stage(decay)], [momentum_stage(decay, rate)]
 
 
@@ -72,11 +72,11 @@ def filtered_step(state: Array, v: Array, rest: Array, decay: Array, rate: Array
     Parameters
     ----------
     state : (4 n,) array
-        The one before, all zero at the start.
+        The previous state, zero at the start.
     v : (n,) array
-        Velocities now.
+        Current velocities.
     rest : (n,) array
-        n of (2) now [N m, N].
+        Current n of (2) [N m, N].
     decay, rate
         As in `generalized_momentum.momentum_step`.
     """

@@ -16,10 +16,10 @@ input; its solution is exact for steps of any length:
 
     r+ = e^(-K h) r + (1 - e^(-K h)) ((p+ - p) / h - n)                               (3)
 
-It has no error where tau_ext is constant: what is added up is the change of p, not p' sampled.
+It has no error for constant tau_ext, because it uses the change of p and not samples of p'.
 
-One joint with p rising by 0.3 in 0.1 s while the known torques are 1: the rest, 2, comes from
-outside. With e^(-K h) = 1/2 half of it is known after a step.
+Example: the momentum p of one joint rises by 0.3 in 0.1 s, and the known torques are 1: the
+remainder, 2, is external. With e^(-K h) = 1/2, half of it is estimated after one step.
 
 >>> start = np.array([0.0, 1.0, 0.0])  # p, n, r
 >>> half, ten = np.array([0.5]), np.array([10.0])
@@ -65,7 +65,7 @@ class GeneralizedMomentum(FirstOrderObserver):
         return state[..., 2 * n :]
 
     def noise(self, decay: float, rate: float) -> tuple[list[Array], list[Array]]:
-        """Return the mean of two efforts, the change of momenta, each filtered."""
+        """Return the filtered stages: mean of two efforts, and change of momenta."""
         return [torque_stage(decay)], [momentum_stage(decay, rate)]
 
 
@@ -77,13 +77,13 @@ def momentum_step(state: Array, p: Array, known: Array, decay: Array, rate: Arra
     Parameters
     ----------
     state : (3 n,) array
-        The one before, all zero at the start.
+        The previous state, zero at the start.
     p : (n,) array
-        Generalized momenta now [N m s, N s].
+        Current generalized momenta [N m s, N s].
     known : (n,) array
-        n of (2) now [N m, N].
+        Current n of (2) [N m, N].
     decay : (n,) array
-        e^(-K h); 1 in the first step, which only takes in p and `known`.
+        e^(-K h); 1 in the first step, which only stores p and `known`.
     rate : (1,) array
         1 / h [1/s]; 0 in the first step.
     """

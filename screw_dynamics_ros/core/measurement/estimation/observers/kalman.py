@@ -3,18 +3,18 @@
 
 r"""Observer of external torques by a Kalman filter on the generalized momentum.
 
-State x = (p, d), the momenta and the external torques, which change at random:
+The state x = (p, d) has the momenta and the external torques, modeled as a random walk:
 
     p' = n + d + w_tau,    d' = w_d,    z = p + e,                                      (1)
 
-with n = tau + C^T v - g - f (see `generalized_momentum`), measured torques that are wrong by w_tau,
-independently from sample to sample, with the standard deviation sigma_tau, d a random walk of
-intensity sigma_d^2, and momenta that are wrong by M times the errors of the velocities, sigma_v:
+with n = tau + C^T v - g - f (see `generalized_momentum`). The errors w_tau of measured torques are
+independent from sample to sample with the standard deviation sigma_tau, the random walk d has the
+intensity sigma_d^2, and the errors of momenta are M times those of the velocities, sigma_v:
 
     R = M diag(sigma_v^2) M^T.
 
-Over a step of length h (1) is integrated exactly; the update is in the form of Joseph, which keeps
-covariances symmetric and positive whatever rounding does to the gain.
+Over a step of length h (1) is integrated exactly. The update has Joseph form, which keeps
+covariances symmetric and positive semidefinite in spite of rounding errors of the gain.
 
 Source: Hu and Xiong, Contact force estimation for robot manipulator using semiparametric model and
 disturbance Kalman filter (2018); Wahrburg et al., Motor-current-based estimation of Cartesian
@@ -36,7 +36,7 @@ from screw_dynamics_ros.core.types import Array
 
 @dataclass(frozen=True)
 class Noise:
-    """Standard deviations, (n,) each; may hold recorded numbers.
+    """Standard deviations, (n,) each; may contain recorded numbers.
 
     Attributes
     ----------
@@ -45,9 +45,9 @@ class Noise:
     torque : (n,) array
         sigma_tau [N m, N].
     change : (n,) array
-        sigma_d [N m, N per square root of a second].
+        sigma_d [N m/sqrt(s), N/sqrt(s)].
     start : (n,) array
-        Of d in the first step [N m, N].
+        Standard deviation of d in the first step [N m, N].
     """
 
     velocity: Array
@@ -65,7 +65,7 @@ class MomentumKalmanFilter(Observer):
         'observer_velocity_deviation',
         'observer_effort_deviation',
         'observer_torque_change',
-        'observer_torque_change',  # as large may a torque be at the start
+        'observer_torque_change',  # also used as deviation at the start
     )
     estimates_covariance = True
 
@@ -88,11 +88,11 @@ class MomentumKalmanFilter(Observer):
         return state[..., state.shape[-1] - n * n :]
 
     def settling_time(self, time_constant: float) -> int:
-        """Return 0: the covariance says how much is known."""
+        """Return 0: the covariance includes the uncertainty of the start."""
         return 0
 
     def is_settled(self, steps: ObserverSteps, is_kept: bool) -> bool:
-        """Whether the present state is finite."""
+        """Whether the current state is finite."""
         return is_kept
 
 
@@ -109,7 +109,7 @@ def kalman_step(
     Parameters
     ----------
     state : (3 n + 3 n^2,) array
-        The one before; does not count in the first step.
+        The previous state; ignored in the first step.
     p, known : (n,) arrays
         As in `generalized_momentum.momentum_step`.
     M : (n, n) array
@@ -148,7 +148,7 @@ def predicted(
 def updated(
     x: Array, d: Array, P: Array, cross: Array, D: Array, z: Array, R: Array
 ) -> tuple[Array, Array, Array, Array, Array]:
-    """Return the state and its covariances after the measurement z = p + e, R that of e."""
+    """Return the state and its covariances after the measurement z = p + e with covariance R."""
     n = len(z)
     S = P + R
     gain = solve_positive_definite(S, np.hstack([P, cross])).T

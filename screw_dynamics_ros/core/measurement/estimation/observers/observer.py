@@ -1,14 +1,14 @@
 # Copyright 2026 The screw_dynamics_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""The contract of an observer of external torques: what it reads, keeps, computes and reports.
+"""The interface of observers of external torques.
 
-An observer takes one sample after another: momenta, efforts and what else it names in `reads`. It
-keeps a vector of numbers from sample to sample, all zero at a start. All its functions of arrays
-can be recorded, so that a node runs them in its program and `annotate` in one of its own.
+An observer processes one sample after another: momenta, efforts and the other quantities in
+`reads`. Its state is a vector, which is zero at the start. All its functions of arrays can be
+recorded, so that nodes and `annotate` compile them into their programs.
 
-A new observer is a subclass in a file of its own and a row of `table.OBSERVERS`, and a row of
-`parameters.ObserverParameters` for each parameter that it adds.
+A new observer is a subclass in its own file and a row of `table.OBSERVERS`, with a row of
+`parameters.ObserverParameters` for each of its parameters.
 """
 
 from __future__ import annotations
@@ -23,21 +23,21 @@ from screw_dynamics_ros.core.measurement.estimation.observers.steps import (
 )
 from screw_dynamics_ros.core.types import Array
 
-#: What observers may read of a sample, for the n joints with measured efforts: velocities (n,), the
-#: external torques of an unaccelerated robot (n,), p = M v and the known part of p' (n,), M (n, n).
+#: Quantities of a sample for observers, for the n joints with measured efforts: velocities (n,),
+#: static external torques (n,), p = M v and the known part of p' (n,), M (n, n).
 QUANTITIES = ('velocity', 'static_torque', 'momentum', 'known_torque', 'moved_mass')
 
 
 @dataclass(frozen=True)
 class Sample:
-    """One sample, as an observer reads it.
+    """One sample of the inputs of an observer.
 
     Attributes
     ----------
     values : mapping
-        What it reads of `QUANTITIES`, by name.
+        Its inputs from `QUANTITIES`, by name.
     parameters : tuple of (n,) arrays
-        The values of its parameters, in their order.
+        The values of its parameters, in order.
     decay : (n,) array
         e^(-h / T) with the time constant T; 1 in the first sample.
     rate, step, first : (1,) arrays
@@ -53,9 +53,9 @@ class Sample:
 
     @classmethod
     def of(cls, observer: Observer, arrays: Sequence[Array]) -> Sample:
-        """Return the sample of what the observer reads, its parameters and the step.
+        """Return the sample from the inputs of the observer, its parameters and the step.
 
-        The parameters (k n,) come row by row, the step (n + 3,) as `ObserverSteps.numbers`.
+        The parameters (k n,) are in row-major order, the step (n + 3,) is `ObserverSteps.numbers`.
         """
         *reads, parameters, step = arrays
         n = len(step) - 3
@@ -76,19 +76,19 @@ class Observer(ABC):
     Attributes
     ----------
     text : str
-        What it does, as a clause of the description of a parameter.
+        Its method, as a clause of the description of a parameter.
     reads : tuple of str
-        Of `QUANTITIES`, what `advance` reads.
+        Names in `QUANTITIES` that `advance` reads.
     torques_read : tuple of str
-        Of `QUANTITIES`, what `torques` reads.
+        Names in `QUANTITIES` that `torques` reads.
     parameters : tuple of str
-        Names of `ObserverParameters` whose values it reads from samples.
+        Names in `ObserverParameters` whose values it reads from samples.
     follows_time_constant : bool
         Whether it depends on the time constant.
     estimates_covariance : bool
         Whether `covariance` is implemented.
     passes_velocity_noise : bool
-        Whether errors of velocities enter through M, with the second row of `noise`.
+        Whether errors of velocities have an effect, through M and the second list of `noise`.
     """
 
     text: str
@@ -101,11 +101,11 @@ class Observer(ABC):
 
     @abstractmethod
     def state_size(self, n: int) -> int:
-        """Return how many numbers it keeps for n joints; 0 if it has no state."""
+        """Return the size of its state for n joints; 0 without a state."""
 
     @abstractmethod
     def advance(self, state: Array, sample: Sample) -> Array:
-        """Return the state after a sample; the one before is all zero at a start."""
+        """Return the state after a sample; the previous state is zero at the start."""
 
     @abstractmethod
     def torques(self, n: int, state: Array, given: Mapping[str, Array]) -> Array:
@@ -115,30 +115,30 @@ class Observer(ABC):
         """
 
     def covariance(self, n: int, state: Array) -> Array:
-        """Return the covariance of the torques row by row, (..., n^2), from such a state."""
+        """Return the covariance of the torques in row-major order, (..., n^2), from the state."""
         raise NotImplementedError
 
     def settling_time(self, time_constant: float) -> int:
-        """Return the time [ns] since a start from which the torques may be used."""
+        """Return the time [ns] after a start from which the torques are valid."""
         return round(SETTLING_TIME_CONSTANTS * 1e9 * time_constant)
 
     def is_settled(self, steps: ObserverSteps, is_kept: bool) -> bool:
-        """Whether the present torques may be used; `is_kept` if the present state is finite."""
+        """Whether the current torques are valid; `is_kept` is true if the state is finite."""
         return steps.age >= self.settling_time(steps.longest_time_constant)
 
     def noise(self, decay: float, rate: float) -> tuple[list[Array], list[Array]]:
-        """Return how noise of efforts, and of momenta, passes a step (`noise_propagation`).
+        """Return the stages of a step for noise of efforts and of momenta (`noise_propagation`).
 
-        Both are empty if noise of efforts passes unchanged, or if it estimates a covariance.
+        Both are empty if noise of efforts is unchanged, or if the observer estimates a covariance.
         """
         return [], []
 
 
 class FirstOrderObserver(Observer):
-    """An observer whose state is what it read last, then filters of first order.
+    """An observer whose state consists of the last inputs and first-order filters.
 
-    All steps of a recording are made at once: `advance` acts on each element by itself, and `reads`
-    are two vectors (n,).
+    All steps of a recording are computed at once: `advance` acts elementwise, and `reads` has two
+    vectors (n,).
     """
 
     filters: int

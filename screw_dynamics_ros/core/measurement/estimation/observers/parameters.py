@@ -26,19 +26,19 @@ def parameter(
     maximum: float = math.inf,
     rule: str = '',
 ) -> Any:
-    """Return a field; `{observers}` in its text stands for the observers that read it."""
+    """Return a field; `{observers}` in its text is replaced by the observers that read it."""
     bounds = {'minimum': minimum, 'maximum': maximum, 'rule': rule}
     return field(default=default, kw_only=True, metadata={'text': text, **bounds})
 
 
-#: The parameter that names joints, and what a list of numbers for them may be.
+#: The parameter with names of joints, and the rule for lists of numbers for them.
 JOINTS = 'observer_joints'
 ONE_OR_EACH = f'one for all joints, or one for each of {JOINTS}'
 
 
 @dataclass(frozen=True)
 class ObserverParameters:
-    """Values for all observers; those of `PER_JOINT` are one for all joints, or one for each."""
+    """Values for all observers; those in `PER_JOINT` are common to all joints, or one for each."""
 
     observer_time_constant: float = parameter(
         0.02,
@@ -95,7 +95,7 @@ class ObserverParameters:
 
 DEFAULTS = ObserverParameters()
 
-#: Those with a number for each joint.
+#: Parameters with a number for each joint.
 PER_JOINT = (
     'observer_velocity_deviation',
     'observer_effort_deviation',
@@ -104,7 +104,7 @@ PER_JOINT = (
 
 
 def check_per_joint(values: Mapping[str, Any], joints: Sequence[str] | None = None) -> None:
-    """Refuse lists that do not fit `observer_joints`, or joints that a robot does not have.
+    """Refuse lists that do not match `observer_joints`, and joints that a robot does not have.
 
     Raises ArgumentError, UnknownNameError.
     """
@@ -127,14 +127,14 @@ def check_per_joint(values: Mapping[str, Any], joints: Sequence[str] | None = No
 
 
 def values_of_joints(values: Mapping[str, Any], name: str, joints: Sequence[str]) -> Array:
-    """Return the value of a parameter for each joint, (n,); NaN where it is not known.
+    """Return the value of a parameter for each joint, (n,); NaN if unknown.
 
     Parameters
     ----------
     values : mapping
         All parameters by name.
     name : str
-        Of a number, or of a list.
+        Name of a parameter with a number or a list.
     joints : sequence of str
 
     Examples

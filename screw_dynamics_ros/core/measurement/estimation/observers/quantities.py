@@ -1,7 +1,7 @@
 # Copyright 2026 The screw_dynamics_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""What observers read and compute, as formulas for the program of a robot."""
+"""Inputs and results of observers, as formulas for the program of a robot."""
 
 from __future__ import annotations
 
@@ -32,16 +32,16 @@ SIGNS = {'velocity': 0, 'static_torque': -1, 'momentum': 0, 'known_torque': 1}
 
 @dataclass(frozen=True)
 class Efforts:
-    """Measured efforts, and what they contain.
+    """Measured efforts, and the terms that they contain.
 
     Attributes
     ----------
     shares : Source
         1 for each of `TERMS` that they contain, 0 for others (5,).
     measured, offset : Source
-        Efforts and what is subtracted from external torques (n,) [N m, N].
+        Efforts, and the offset that is subtracted from external torques (n,) [N m, N].
     places : tuple of int
-        The n velocities that they belong to, of the nv of the robot.
+        Indices of the n corresponding velocities among the nv of the robot.
     """
 
     shares: Source
@@ -57,10 +57,10 @@ class Efforts:
 
 
 def effort_terms(payload: Source, coriolis: Source = 'coriolis_torques') -> dict[int, Source]:
-    """Return the torques (nv,) that may be part of measured efforts, by their places in `TERMS`.
+    """Return the torques (nv,) that measured efforts may contain, by their indices in `TERMS`.
 
-    In the measured state and unaccelerated, as `payload` torques have to be: the estimate is
-    static, so that there are no inertial torques among them.
+    They are evaluated in the measured state without acceleration, as `payload` torques must be: the
+    estimate is static, so that they do not include inertial torques.
     """
     return {
         GRAVITY: 'gravity_torques',
@@ -71,7 +71,7 @@ def effort_terms(payload: Source, coriolis: Source = 'coriolis_torques') -> dict
 
 
 def static_torque(efforts: Efforts, terms: Mapping[int, Source]) -> Formula:
-    """Return the external torques (n,) of an unaccelerated robot; terms by places in `TERMS`."""
+    """Return the static external torques (n,); `terms` by indices in `TERMS`."""
     return Formula(
         'external torques',
         (efforts.shares, efforts.measured, efforts.offset, *terms.values()),
@@ -183,15 +183,15 @@ class Observation:
     Attributes
     ----------
     name : str
-        Of `table.OBSERVERS`.
+        Name in `table.OBSERVERS`.
     torque : Formula
         External torques (n,).
     state : Formula or None
-        What the observer keeps until the next sample, then the input 'observer'.
+        State of the observer, which is the input 'observer' of the next sample.
     size : int
-        How many numbers that are.
+        Size of the state.
     covariance : Formula or None
-        Of the torques, (n^2,), if the observer estimates it.
+        Covariance of the torques, (n^2,), if the observer estimates it.
     inertia : Source or None
         The mass matrix (n, n) through which errors of velocities enter, if they do.
     model : Formula or None

@@ -3,23 +3,24 @@
 
 r"""Observer of external torques by second-order sliding modes on the generalized momentum.
 
-With p' = n + tau_ext (see `generalized_momentum`) the estimates p_hat and sigma of p and tau_ext
-follow the super-twisting algorithm, for each joint by itself:
+With p' = n + tau_ext (see `generalized_momentum`), the estimates p_hat and sigma of p and tau_ext
+follow the super-twisting algorithm, separately for each joint:
 
     p_hat' = n + sigma - T1 |e|^(1/2) sign(e),   sigma' = -S1 sign(e),   e = p_hat - p     (1)
 
-If tau_ext changes by at most L [N m/s], T1 = 1.5 L^(1/2) and S1 = 1.1 L bring e and e' to zero in
-finite time; from then on sigma is tau_ext, also while that changes.
+If tau_ext changes by at most L [N m/s], e and e' converge to zero in finite time with
+T1 = 1.5 L^(1/2) and S1 = 1.1 L; then sigma equals tau_ext, even while tau_ext changes.
 
-Evaluated at the end of a step of length h, n by its mean, (1) has one solution. With
+The implicit Euler step of length h, with the mean of n, has a unique solution. With
 
     b = e + h n - (p+ - p) + h sigma,   b_i = b within +-h^2 S1,   b_o = b - b_i           (2)
     e+ = sign(b_o) y^2,   y^2 + h T1 y = |b_o|,   sigma+ = sigma - b_i / h                 (3)
 
-it does not chatter: where |b| <= h^2 S1, e+ = 0 and sigma+ = (p+ - p) / h - n, the mean torque of
-the step, half a step late. It starts with that mean, from the second sample on.
+there is no chattering: for |b| <= h^2 S1, e+ = 0 and sigma+ = (p+ - p) / h - n, the mean torque of
+the step, delayed by half a step. It starts with that mean at the second sample.
 
-A torque of 2 + 5 t (h = 0.1, L = 10) is the mean of each step, without a lag of its own:
+Example: for a torque of 2 + 5 t (h = 0.1, L = 10) the result is the mean of each step, without
+further delay:
 
 >>> state, noise = np.zeros(13), (np.ones((1, 1)), np.array([1e-3]), np.array([0.1]))
 >>> for k in range(4):
@@ -33,15 +34,15 @@ A torque of 2 + 5 t (h = 0.1, L = 10) is the mean of each step, without a lag of
 2.75
 3.25
 
-**Noise.** Errors of p (u, of covariance sigma_v^2 M M^T) and of n (w, sigma_tau) pass (2) and (3),
-which are not linear: there is no closed form. The covariance of (u, w, e, sigma) is propagated by
-statistical linearization: e+ and b_i are linear functions of b, and a rest that is independent
-from joint to joint, with the moments that they have for a normal b, by quadrature.
+**Noise.** Errors of p (u, of covariance sigma_v^2 M M^T) and of n (w, sigma_tau) propagate through
+(2) and (3), which are nonlinear: there is no closed form. The covariance of (u, w, e, sigma) is
+propagated by statistical linearization: e+ and b_i are approximated by linear functions of b plus
+remainders that are independent between joints. Their moments for normal b follow by quadrature.
 
 Source: Garofalo, Mansfeld, Jankowski and Ott, Sliding mode momentum observers for estimation of
 external torques and joint acceleration (2019); Levant, Robust exact differentiation via sliding
-mode technique (1998), the gains; Gelb, Applied Optimal Estimation, 6.4 (statistical linearization).
-(2), (3) and the covariance by own derivation. Signs as in E-54.
+mode technique (1998), for the gains; Gelb, Applied Optimal Estimation, 6.4 (statistical
+linearization). (2), (3) and the covariance are derived here. Signs as in E-54.
 """
 
 from __future__ import annotations
@@ -56,12 +57,12 @@ from screw_dynamics_ros.core.measurement.estimation.observers.observer import Ob
 from screw_dynamics_ros.core.measurement.estimation.observers.steps import ObserverSteps
 from screw_dynamics_ros.core.types import Array
 
-VECTORS, MATRICES = 7, 6  # (n,) and (n, n), of a state
+VECTORS, MATRICES = 7, 6  # numbers of (n,) and (n, n) arrays in a state
 UNBOUNDED_HALF_WIDTH = 1e12  # half width of the sliding zone in the second sample [N m s]
-MIN_VARIANCE = 1e-300  # least variance that is divided by
+MIN_VARIANCE = 1e-300  # prevents division by zero
 
-#: Positive nodes of the Gauss-Hermite quadrature with 8 points, for the mean of an even function of
-#: a normal variable, and their weights; written out, so that all processors have the same digits.
+#: Positive nodes and weights of the Gauss-Hermite quadrature with 8 points, for the mean of an even
+#: function of a normal variable; as literals, so that they are equal on all processors.
 NODES = (0.5390798113513751, 1.636519042435108, 2.8024858612875416, 4.1445471861258945)
 WEIGHTS = (0.7460245153581547, 0.2344798153235181, 0.019270440241576516, 0.0002252290767507353)
 
@@ -98,11 +99,11 @@ class SlidingMode(Observer):
         return state[..., state.shape[-1] - n * n :]
 
     def settling_time(self, time_constant: float) -> int:
-        """Return the shortest time: the second sample is the first with a torque."""
+        """Return the shortest time: the torque is valid from the second sample on."""
         return 1
 
     def is_settled(self, steps: ObserverSteps, is_kept: bool) -> bool:
-        """Whether there is a torque, and the present state is finite."""
+        """Whether there is a torque, and the current state is finite."""
         return is_kept and steps.age > 0
 
 
@@ -120,13 +121,14 @@ def sliding_step(
 ) -> Array:
     """Return the next state. May be recorded.
 
-    p, n, e, sigma, 1 after the first sample, covariances of w with e and with sigma, (n,) each;
-    those of u, of u with e and with sigma, of e, of e with sigma, and of sigma, (n, n) each.
+    Its (n,) parts are p, n, e, sigma, 1 after the first sample, and the covariances of w with e and
+    with sigma. Its (n, n) parts are the covariances of u, of u with e and with sigma, of e, of e
+    with sigma, and of sigma.
 
     Parameters
     ----------
     state : (7 n + 6 n^2,) array
-        The one before, all zero at the start.
+        The previous state, zero at the start.
     p, known : (n,) arrays
         As in `generalized_momentum.momentum_step`.
     M : (n, n) array
@@ -154,7 +156,7 @@ def sliding_step(
     BS = ES + US + h * SS + np.diag(0.5 * h * ws)  # of b and sigma
     variance = np.diag(B)
     eb, ib, ee, ei, ii = moments(variance, zone, gain, first)
-    to_e, to_sigma = later * eb, rate * ib  # e+ = to_e b, sigma+ = sigma - to_sigma b, and the rest
+    to_e, to_sigma = later * eb, rate * ib  # e+ ~ to_e b, sigma+ ~ sigma - to_sigma b
     across, turned = to_sigma[:, None] * BS, to_e[:, None] * B
     return np.concatenate(
         [
@@ -188,7 +190,7 @@ def solution(b: Array, zone: Array, gain: Array, first: Array) -> tuple[Array, A
 
 
 def moments(variance: Array, zone: Array, gain: Array, first: Array) -> tuple[Array, ...]:
-    """Return E[e+ b] / E[b^2], E[b_i b] / E[b^2], E[e+^2], E[e+ b_i] and E[b_i^2], b normal."""
+    """Return E[e+ b] / E[b^2], E[b_i b] / E[b^2], E[e+^2], E[e+ b_i], E[b_i^2] for normal b."""
     deviation, total = np.sqrt(variance + MIN_VARIANCE), np.zeros((5, len(variance)))
     for node, weight in zip(NODES, WEIGHTS):
         b = node * deviation

@@ -1,7 +1,7 @@
 # Copyright 2026 The screw_dynamics_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Observer of external torques as if nothing accelerated: what efforts lack of C v + g + f."""
+"""Static observer of external torques: C v + g + f minus the measured efforts."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from screw_dynamics_ros.core.types import Array
 
 
 class Static(Observer):
-    """The external torques of an unaccelerated robot; keeps nothing."""
+    """External torques with neglected accelerations; has no state."""
 
     text = 'as if nothing accelerated'
     torques_read = ('static_torque',)
@@ -31,7 +31,7 @@ class Static(Observer):
         return given['static_torque']
 
     def settling_time(self, time_constant: float) -> int:
-        """Return 0: each sample stands for itself."""
+        """Return 0: samples are independent."""
         return 0
 
     def is_settled(self, steps: ObserverSteps, is_kept: bool) -> bool:

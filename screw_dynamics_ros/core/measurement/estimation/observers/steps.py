@@ -1,7 +1,7 @@
 # Copyright 2026 The screw_dynamics_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""The steps of an observer in time: their lengths, and where it starts again."""
+"""The time steps of an observer: their lengths, and restarts."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ import numpy as np
 
 from screw_dynamics_ros.core.types import Array
 
-SETTLING_TIME_CONSTANTS = 5.0  # time constants after which 99.3 % of a torque are seen
+SETTLING_TIME_CONSTANTS = 5.0  # time constants after which 99.3 % of a torque are estimated
 
 
 class StepLengths:
-    """Times from sample to sample, by the stamps.
+    """Times between samples, from their stamps.
 
     Attributes
     ----------
     longest : float
-        A step longer than this [s] restarts.
+        A longer step [s] causes a restart.
     """
 
     def __init__(self) -> None:
@@ -32,14 +32,14 @@ class StepLengths:
         self._stamp = None
 
     def take(self, stamp: int, restarted: bool = False) -> int:
-        """Return the time since the sample before [ns], 0 at a start.
+        """Return the time since the previous sample [ns], 0 at a start.
 
         Parameters
         ----------
         stamp : int
-            Of the sample [ns]. One that does not advance restarts.
+            Stamp of the sample [ns]. A stamp that does not increase causes a restart.
         restarted : bool
-            Whether the sample comes after a pause.
+            Whether the sample is the first after a pause.
         """
         before, self._stamp = self._stamp, stamp
         elapsed = 0 if before is None or restarted else stamp - before
@@ -47,24 +47,24 @@ class StepLengths:
 
 
 class ObserverSteps:
-    """Lengths of steps and decay factors, by the stamps of the states.
+    """Lengths of steps and decay factors, from the stamps of the states.
 
     Parameters
     ----------
     n : int
-        Torques that are observed.
+        Number of observed torques.
 
     Attributes
     ----------
     numbers : (n + 3,) array
-        Always the same array: e^(-h / T) for each torque, 1 / h, h, and 1 in the first step. In the
-        first step there is no step before: they are 1, 0, 0 and 1.
+        Always the same array: e^(-h / T) for each torque, 1 / h, h, and whether it is the first
+        step. In the first step they are 1, 0, 0 and 1.
     time_constants : (n,) array
-        T [s], greater than 0; may be changed at any time.
+        T [s], greater than 0; can be changed at any time.
     lengths : StepLengths
-        Says where it restarts.
+        Determines where it restarts.
     starts : int
-        How often the observer has started.
+        Number of starts of the observer.
     """
 
     def __init__(self, n: int) -> None:
@@ -82,14 +82,14 @@ class ObserverSteps:
         self._set(1.0, 0.0, 0.0, 1.0)
 
     def advance(self, stamp: int, restarted: bool = False) -> bool:
-        """Take the step to a state; return whether it is the first one.
+        """Advance to a state; return whether it is the first one.
 
         Parameters
         ----------
         stamp : int
-            Of the state [ns]. One that does not advance restarts.
+            Stamp of the state [ns]. A stamp that does not increase causes a restart.
         restarted : bool
-            Whether the state comes after a pause.
+            Whether the state is the first after a pause.
         """
         elapsed = self.lengths.take(stamp, restarted)
         if not elapsed:
@@ -104,7 +104,7 @@ class ObserverSteps:
 
     @property
     def settled(self) -> bool:
-        """Whether what the observer started with has decayed, see `SETTLING_TIME_CONSTANTS`."""
+        """Whether the initial error has decayed, see `SETTLING_TIME_CONSTANTS`."""
         return self._age >= round(SETTLING_TIME_CONSTANTS * 1e9 * self.longest_time_constant)
 
     @property

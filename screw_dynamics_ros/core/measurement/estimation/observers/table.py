@@ -21,7 +21,7 @@ from screw_dynamics_ros.core.measurement.estimation.observers.sliding_mode impor
 from screw_dynamics_ros.core.measurement.estimation.observers.static import Static
 from screw_dynamics_ros.core.types import Array
 
-#: In the order in which they are documented.
+#: All observers, in the order of the documentation.
 OBSERVERS: dict[str, Observer] = {
     'static': Static(),
     'filtered': FilteredDynamics(),
@@ -32,7 +32,7 @@ OBSERVERS: dict[str, Observer] = {
 
 
 def descriptions() -> str:
-    """Return what each observer does, in one line."""
+    """Return the methods of all observers in one line."""
     return '; '.join(f'{name}: {each.text}' for name, each in OBSERVERS.items())
 
 
@@ -53,13 +53,13 @@ def parameter_texts() -> dict[str, str]:
 
 
 def next_state(state: Array, *arrays_and_name: Any) -> Array:
-    """Return the state after a sample: arrays as of `Sample.of`, and the name of the observer."""
+    """Return the state after a sample; arguments are those of `Sample.of` and the observer name."""
     *arrays, name = arrays_and_name
     return OBSERVERS[name].advance(state, Sample.of(OBSERVERS[name], arrays))
 
 
 def torques(state: Array, *arrays_name_and_n: Any) -> Array:
-    """Return the external torques (n,): a state, and what `Observer.torques_read`."""
+    """Return the external torques (n,) from a state and the inputs `Observer.torques_read`."""
     *arrays, name, n = arrays_name_and_n
     observer = OBSERVERS[name]
     return observer.torques(n, state, dict(zip(observer.torques_read, arrays)))
