@@ -34,7 +34,7 @@ sys.path[:0] = [str(ROOT), str(ROOT / 'test')]
 
 from figures import Figure, table  # noqa: E402
 
-from screw_dynamics_ros.cli.command_line import write_whole  # noqa: E402
+from screw_dynamics_ros.cli.command_line import print_above, progress_bar, write_whole  # noqa: E402
 from screw_dynamics_ros.entry import INTERRUPTED  # noqa: E402
 
 MODULES = (
@@ -120,15 +120,19 @@ def measure() -> None:
     folder = options.results or (ROOT / 'results' if options.quick else COMMITTED)
     folder.mkdir(parents=True, exist_ok=True)
     found: list[Figure] = []
-    with tempfile.TemporaryDirectory(prefix='screw_dynamics_benchmark_') as cache:
+    with (
+        tempfile.TemporaryDirectory(prefix='screw_dynamics_benchmark_') as cache,
+        progress_bar('benchmark') as progress,
+    ):
         os.environ['SCREW_DYNAMICS_CACHE'] = cache
         parts = options.only or MODULES
         for number, name in enumerate(parts, 1):
-            print(f'measuring {number} of {len(parts)}: {name} ...', file=sys.stderr, flush=True)
+            print_above(f'measuring {number} of {len(parts)}: {name} ...')
+            progress((number - 1) / len(parts), name)
             before = os.getloadavg()[0]
             new = list(importlib.import_module(name).figures(options.quick))
             found += new
-            print(table(sorted(new, key=lambda figure: figure.group)), flush=True)
+            print_above(table(sorted(new, key=lambda figure: figure.group)), sys.stdout)
             if new:  # else it said why not
                 write(folder / f'{name}.json', new, before)
     pictured = draw_picture(found)

@@ -10,11 +10,12 @@ import io
 import math
 import os
 import signal
+import sys
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, TextIO
 
 from screw_dynamics_ros.core import files
 from screw_dynamics_ros.core.errors import ArgumentError
@@ -64,6 +65,14 @@ def progress_bar(name: str) -> Iterator[Callable[..., None]]:
             bar.update(share - bar.n)
 
         yield show
+
+
+def print_above(text: str, file: TextIO | None = None) -> None:
+    """Print lines above the progress bar, if one is shown; by default on stderr."""
+    from tqdm import tqdm
+
+    tqdm.write(text, file=file or sys.stderr)
+    (file or sys.stderr).flush()
 
 
 def command_parser(

@@ -14,12 +14,13 @@ import argparse
 import json
 import sys
 from collections.abc import Sequence
+from itertools import count
 from pathlib import Path
 
 from screw_dynamics_ros import __version__
-from screw_dynamics_ros.cli.command_line import write_whole
+from screw_dynamics_ros.cli.command_line import print_above, progress_bar, write_whole
 from screw_dynamics_ros.core import ScrewDynamicsError
-from studies.integration.study import FULL, QUICK, Study, carry_out
+from studies.integration.study import FULL, QUICK, STEPS, Study, carry_out
 from studies.integration.tables import Table, all_tables
 
 DONE, NOT_SAVED, BROKEN = 0, 1, 3
@@ -30,7 +31,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run the study; return the exit status."""
     options = parse(sys.argv[1:] if arguments is None else arguments)
     try:
-        study = carry_out(QUICK if options.quick else FULL, say)
+        with progress_bar('integration_study') as progress:
+            started = count()
+
+            def say(what: str) -> None:
+                print_above(f'{what} ...')
+                progress(next(started) / STEPS)
+
+            study = carry_out(QUICK if options.quick else FULL, say)
     except ScrewDynamicsError as error:
         print(f'integration_study: {error}', file=sys.stderr)
         return BROKEN
@@ -58,11 +66,6 @@ def parse(arguments: Sequence[str]) -> argparse.Namespace:
         '--quick', action='store_true', help='1 s instead of 10 s of each example, fewer tableaus'
     )
     return parser.parse_args(arguments)
-
-
-def say(what: str) -> None:
-    """Tell what is computed."""
-    print(f'{what} ...', file=sys.stderr, flush=True)
 
 
 def save(study: Study, tables: Sequence[Table], folder: Path) -> int:

@@ -131,6 +131,10 @@ class Study(NamedTuple):
     costs: Sequence[Cost]
 
 
+#: How often `carry_out` says what it computes.
+STEPS = len(CASES) + 6
+
+
 def carry_out(extent: Extent = FULL, say: Callable[[str], object] = lambda _: None) -> Study:
     """Compute everything; `say` gets the name of each step."""
     examples: dict[str, dict[str, History]] = {}

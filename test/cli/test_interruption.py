@@ -8,6 +8,7 @@ from __future__ import annotations
 import fcntl
 import os
 import pty
+import re
 import signal
 import struct
 import subprocess
@@ -16,6 +17,7 @@ import termios
 from contextlib import suppress
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from screw_dynamics_ros.cli.command_line import write_whole
@@ -26,6 +28,7 @@ from support.robots import urdf_path
 
 COMMAND = [sys.executable, '-m', 'screw_dynamics_ros']
 PANDA = str(urdf_path('panda'))
+CALIBRATION = ('--link', 'panda_hand', '--position-deviation', '1e-3', '--folds', '200')
 RUN_BY_PATH = {
     'integration_study': [str(ROOT / 'studies' / 'integration'), '--quick', '--out', '/nowhere'],
     'benchmark': [str(ROOT / 'benchmarks' / 'run.py'), '--quick', '--results', '{folder}'],
@@ -77,17 +80,33 @@ def own_terminal():
     fcntl.ioctl(0, termios.TIOCSCTTY, 0)
 
 
+@pytest.fixture(scope='module')
+def points(tmp_path_factory):
+    """Return a file with 200 measured points of the hand."""
+    robot, rng = Robot.from_urdf(PANDA, backend='reference'), np.random.default_rng(0)
+    low, high = robot.limits.lower, robot.limits.upper
+    q = rng.uniform(low, high, (200, robot.nq))
+    seen = robot.link_pose(q, 'panda_hand')[:, :3, 3] + rng.normal(0.0, 1e-3, (200, 3))
+    names = [*robot.joint_names, *(f'measured.{axis}' for axis in 'xyz')]
+    path = tmp_path_factory.mktemp('measured') / 'points.csv'
+    np.savetxt(path, np.hstack([q, seen]), delimiter=',', header=','.join(names), comments='')
+    return path
+
+
 @pytest.mark.parametrize(
     'words',
     [
         ['bench', PANDA],
         ['excite', PANDA, '--output', '{folder}/motion.yaml', '--restarts', '1000000'],
+        ['calibrate', PANDA, '{points}', *CALIBRATION, '--output', '{folder}/robot.urdf'],
     ],
     ids=lambda words: words[0],
 )
-def test_progress_is_shown_and_ctrl_c_ends_it(words, tmp_path):
+def test_progress_is_shown_and_ctrl_c_ends_it(words, tmp_path, points):
     """In one line, with status 130 and without a file."""
-    terminal = Terminal([*COMMAND, *(word.format(folder=tmp_path) for word in words)])
+    terminal = Terminal(
+        [*COMMAND, *(word.format(folder=tmp_path, points=points) for word in words)]
+    )
     terminal.read_until(f'{words[0]} [')
     terminal.press_ctrl_c()
     assert terminal.end() == 130
@@ -122,6 +141,7 @@ def test_programs_run_by_path_end_by_ctrl_c(name, started, tmp_path):
     terminal.press_ctrl_c()
     assert terminal.end() == 130
     assert f'{name}: interrupted' in terminal.text.splitlines()[-1]
+    assert re.search(rf'{name} \[.* left', terminal.text)
     assert 'Traceback' not in terminal.text
     assert list(tmp_path.iterdir()) == []
 

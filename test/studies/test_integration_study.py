@@ -43,14 +43,20 @@ from studies.integration.reference import (
     top_motion,
 )
 from studies.integration.stabilization import BAUMGARTE, NONE, PROJECTION
-from studies.integration.study import QUICK, Study, carry_out
+from studies.integration.study import QUICK, STEPS, Study, carry_out
 from studies.integration.tables import Table, all_tables
 from support.paths import DOC
 
 
 @pytest.fixture(scope='module')
-def study() -> Study:
-    return carry_out(QUICK)
+def steps() -> list[str]:
+    """Return what `study` says it computes."""
+    return []
+
+
+@pytest.fixture(scope='module')
+def study(steps) -> Study:
+    return carry_out(QUICK, steps.append)
 
 
 @pytest.fixture(scope='module')
@@ -266,6 +272,11 @@ def test_verdicts_follow_the_numbers(study):
 
 
 # --- the command ---
+
+
+def test_the_number_of_steps_is_known(study, steps):
+    assert len(steps) == STEPS
+    assert len(set(steps)) == STEPS
 
 
 def test_command(study, tmp_path, capsys, monkeypatch):

@@ -19,6 +19,7 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Iterator, Sequence
+from itertools import count
 from pathlib import Path
 
 import numpy as np
@@ -33,6 +34,7 @@ from screw_dynamics_ros.cli.command_line import (
     number,
     own_arguments,
     positive,
+    progress_bar,
     read_description,
     write_text,
 )
@@ -135,8 +137,17 @@ def calibrated(
             prior=options.prior and tuple(reversed(options.prior)),
         )
 
-    result = fit(held_out(len(measured), options.held_out), options.robust)
-    return result, validated(fit, q, result, options.folds), file.kind
+    rows = held_out(len(measured), options.held_out)
+    with progress_bar('calibrate') as progress:
+        result = fit(rows, options.robust)
+        fitted = count(1)
+
+        def fit_others(kept_out: Sequence[int]) -> RobotCalibration:
+            fold = next(fitted)
+            progress(fold / (options.folds + 1), f'fold {fold}')
+            return fit(kept_out)
+
+        return result, validated(fit_others, q, result, options.folds), file.kind
 
 
 def beyond_limits(file: MeasurementFile, description: RobotDescription) -> Iterator[str]:
@@ -154,12 +165,12 @@ def beyond_limits(file: MeasurementFile, description: RobotDescription) -> Itera
         )
 
 
-def held_out(count: int, share: float) -> list[int]:
+def held_out(total: int, share: float) -> list[int]:
     """Return the indices of held-out measurements, evenly spaced; raises `UnusableError`."""
-    rows = [row for row in range(count) if int((row + 1) * share) > int(row * share)]
+    rows = [row for row in range(total) if int((row + 1) * share) > int(row * share)]
     if share and not rows:
         raise UnusableError(
-            f'argument --held-out: {share:g} of {count} measurements is less than one; increase it'
+            f'argument --held-out: {share:g} of {total} measurements is less than one; increase it'
         )
     return rows
 
