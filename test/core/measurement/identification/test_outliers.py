@@ -35,7 +35,7 @@ def test_deviations_that_are_too_small_make_no_outliers():
 
 
 def test_weights_of_huber():
-    """1 up to 1.345 deviations, root mean square of the components, then falling as one over the length."""
+    """1 up to 1.345 deviations (root mean square of the components), then 1.345 over the length."""
     e = np.zeros((9, 3))
     e[:3, 0] = np.sqrt(3.0) * np.array([1.3, 2.69, -13.45])
     np.testing.assert_allclose(huber_weights(e)[:4], [1.0, 0.5, 0.1, 1.0])
