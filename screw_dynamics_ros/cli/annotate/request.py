@@ -10,8 +10,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-import numpy as np
-
 from screw_dynamics_ros.cli.command_line import UnusableError
 from screw_dynamics_ros.core.description.rigid_body import RigidBody
 from screw_dynamics_ros.core.description.ros2_control import read_condition
@@ -102,15 +100,7 @@ class Request:
     @property
     def payloads(self) -> dict[str, RigidBody]:
         """The payload by its link; raises `ScrewDynamicsError`."""
-        if not (self.value('payload_link') and self.value('payload_mass')):
-            return {}
-        xx, xy, xz, yy, yz, zz = self.value('payload_inertia')
-        body = RigidBody(
-            self.value('payload_mass'),
-            np.array(self.value('payload_center_of_mass'), dtype=float),
-            np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]]),
-        )
-        return {self.value('payload_link'): body}
+        return RobotParameters(values=self.values).payloads
 
 
 def parameter_values(texts: Sequence[str], given: RobotParameters) -> dict[str, Any]:

@@ -19,6 +19,7 @@ import argparse
 import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import NamedTuple
 
 from screw_dynamics_ros.cli.command_line import (
     UnusableError,
@@ -32,8 +33,12 @@ from screw_dynamics_ros.cli.command_line import (
     write_text,
     write_whole,
 )
-from screw_dynamics_ros.cli.identify import output_files, picture, report, tool
-from screw_dynamics_ros.cli.identify.known_drives import known_robot, of_reported_efforts
+from screw_dynamics_ros.cli.identify import check, output_files, picture, report, tool
+from screw_dynamics_ros.cli.identify.known_drives import (
+    KnownRobot,
+    known_robot,
+    of_reported_efforts,
+)
 from screw_dynamics_ros.cli.identify.recordings import descriptions, of_robot
 from screw_dynamics_ros.cli.recorded_joints import add_recorded_robot, given_description
 from screw_dynamics_ros.core import ScrewDynamicsError
@@ -41,16 +46,19 @@ from screw_dynamics_ros.core.measurement.identification.dynamics import (
     DynamicIdentification,
     EffortModel,
     IdentificationOptions,
+    JointRecording,
     KnownLoad,
     identify_recordings,
 )
+from screw_dynamics_ros.core.measurement.identification.dynamics.model_check import check_model
 from screw_dynamics_ros.core.measurement.identification.dynamics.unknowns import GROUPS
 from screw_dynamics_ros.entry import INTERRUPTED
 from screw_dynamics_ros.ros.recordings.recording import read_recording
 
-WRITTEN, REFUSED, BROKEN = 0, 1, 3
+WRITTEN, REFUSED, UNEXPLAINED, BROKEN = 0, 1, 2, 3
 EXIT_STATUS = (
     f'exit status: {WRITTEN} identified, {REFUSED} the description or the recordings were refused, '
+    f'{UNEXPLAINED} with --check: efforts of a joint that moves are not explained (R2 below 0.8), '
     f'{BROKEN} a file cannot be read or written, {INTERRUPTED} it was interrupted'
 )
 URDF, PARAMETERS, REPORT, PICTURE = (
@@ -67,6 +75,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         if options.sensor is not None:
             return identify_tool(options)
+        if options.check:
+            return judge(options)
         with progress_bar('identify') as progress:
             text, result, notes = identified(options, progress)
         print('\n'.join(report.lines(result, notes)))
@@ -96,10 +106,17 @@ def identify_tool(options: argparse.Namespace) -> int:
     return WRITTEN
 
 
-def identified(
-    options: argparse.Namespace, progress: Callable[..., object]
-) -> tuple[str, DynamicIdentification, list[str]]:
-    """Return the URDF, the result, and notes on omitted data."""
+class Recorded(NamedTuple):
+    """The URDF, the nominal robot with scales of its efforts, and its recordings."""
+
+    text: str
+    known: KnownRobot
+    recordings: list[JointRecording]
+    notes: list[str]
+
+
+def recorded(options: argparse.Namespace, progress: Callable[..., object]) -> Recorded:
+    """Return the recordings, with notes on omitted data."""
     paths = [*options.recordings, *options.loaded]
     states = []
     for done, path in enumerate(paths):
@@ -109,20 +126,54 @@ def identified(
                 path, options.topic, options.description_topic, renamed=dict(options.rename)
             )
         )
-    progress(len(paths) / (len(paths) + 1), 'identifying')
+    progress(len(paths) / (len(paths) + 1), 'comparing' if options.check else 'identifying')
     text = given_description(options)
     if text is None:
         text = descriptions(states)
     if text is None:
         raise UnusableError('no robot_description is recorded; give --urdf')
-    robot, calibration, notes = known_robot(text, options)
+    known = known_robot(text, options)
     load = known_payload(options)
-    recordings = []
+    recordings, notes = [], list(known.notes)
     for path, each in zip(paths, states):
         carried = load if path in options.loaded else None
-        recording, remarks = of_robot(each, robot, carried, options.leave_out, calibration)
+        recording, remarks = of_robot(
+            each, known.robot, carried, options.leave_out, known.calibration
+        )
         recordings.append(recording)
         notes += [f'{path.name}: {note}' for note in remarks]
+    return Recorded(text, known, recordings, notes)
+
+
+def judge(options: argparse.Namespace) -> int:
+    """Print how well the model explains the recordings; return the exit status."""
+    with progress_bar('identify') as progress:
+        given = recorded(options, progress)
+        found = check_model(
+            given.known.robot,
+            given.recordings,
+            options.cutoff,
+            given.known.payloads,
+            given.known.delay,
+            options.measured_velocities,
+        )
+    print('\n'.join(check.lines(found, given.notes)))
+    if options.output is not None:
+        write_files(
+            options.output,
+            lambda path: picture.save_picture(found, path),
+            check.PICTURE,
+            lambda drawn: {check.REPORT: check.page(found, given.notes, drawn)},
+        )
+    return UNEXPLAINED if found.unexplained else WRITTEN
+
+
+def identified(
+    options: argparse.Namespace, progress: Callable[..., object]
+) -> tuple[str, DynamicIdentification, list[str]]:
+    """Return the URDF, the result, and notes on omitted data."""
+    text, known, recordings, notes = recorded(options, progress)
+    robot = known.robot
     scale = robot.joint_names if options.scale == ('all',) else options.scale
     result = identify_recordings(
         robot,
@@ -141,7 +192,7 @@ def identified(
             measured_velocities=options.measured_velocities,
         ),
     )
-    return text, of_reported_efforts(result, calibration), notes
+    return text, of_reported_efforts(result, known.calibration), notes
 
 
 def known_payload(options: argparse.Namespace) -> KnownLoad | None:
@@ -167,26 +218,53 @@ def write(
     folder: Path, text: str, result: DynamicIdentification, notes: Sequence[str], payload: str
 ) -> None:
     """Write the files; raises `UnusableError`."""
+    write_files(
+        folder,
+        lambda path: picture.save_picture(result, path),
+        PICTURE,
+        lambda drawn: {
+            URDF: output_files.identified_urdf(text, result),
+            PARAMETERS: output_files.parameter_file(result, payload),
+            REPORT: report.page(result, notes, drawn),
+        },
+    )
+
+
+def write_files(
+    folder: Path,
+    draw: Callable[[Path], None],
+    name: str,
+    contents_of: Callable[[str], dict[str, str]],
+) -> None:
+    """Write a picture and files; raises `UnusableError`.
+
+    Parameters
+    ----------
+    folder : Path
+    draw : callable
+        Draws to a path.
+    name : str
+        Of the picture.
+    contents_of : callable
+        Returns texts by name, given the name of the picture, '' if there is none.
+    """
     try:
         folder.mkdir(parents=True, exist_ok=True)
         drawn = ''
         try:
-            picture.save_picture(result, folder / PICTURE)
-            drawn = PICTURE
+            draw(folder / name)
+            drawn = name
         except ImportError:
             print('no picture: matplotlib is not installed', file=sys.stderr)
-        for name, content in (
-            (URDF, output_files.identified_urdf(text, result)),
-            (PARAMETERS, output_files.parameter_file(result, payload)),
-            (REPORT, report.page(result, notes, drawn)),
-        ):
-            write_whole(folder / name, content.encode())
+        contents = contents_of(drawn)
+        for each, content in contents.items():
+            write_whole(folder / each, content.encode())
     except OSError as error:
         raise UnusableError(
             f'argument --output: cannot write to {folder}: {error.strerror}; name a folder that '
             'can be written'
         ) from None
-    print(f'written: {", ".join(filter(None, (URDF, PARAMETERS, REPORT, drawn)))} in {folder}')
+    print(f'written: {", ".join(filter(None, (*contents, drawn)))} in {folder}')
 
 
 def parse(arguments: Sequence[str]) -> argparse.Namespace:
@@ -224,6 +302,11 @@ def parse(arguments: Sequence[str]) -> argparse.Namespace:
         default='',
         metavar='LINK',
         help='estimate the payload on this link; inertias of links stay nominal',
+    )
+    add(
+        '--check',
+        action='store_true',
+        help='compare the model, URDF and --drives, with the recordings; nothing is fitted',
     )
     add(
         '--sensor',

@@ -13,6 +13,7 @@ import numpy as np
 
 from screw_dynamics_ros.core import ArgumentError, Robot
 from screw_dynamics_ros.core.description import read_urdf
+from screw_dynamics_ros.core.description.rigid_body import RigidBody
 from screw_dynamics_ros.core.description.ros2_control import unmet_condition
 from screw_dynamics_ros.core.measurement.estimation.effort_terms import TERMS
 from screw_dynamics_ros.core.measurement.identification.dynamics import DynamicIdentification
@@ -25,10 +26,12 @@ Calibration = tuple[Array | None, Array | None]
 
 
 class KnownRobot(NamedTuple):
-    """The nominal robot, the calibration of its efforts, and notes."""
+    """The nominal robot, calibration of its efforts, payload, delay of efforts [s], and notes."""
 
     robot: Robot
     calibration: Calibration
+    payloads: dict[str, RigidBody]
+    delay: float
     notes: list[str]
 
 
@@ -63,12 +66,13 @@ def known_robot(text: str, options: argparse.Namespace) -> KnownRobot:
     description = read_urdf(text)
     gravity = (0.0, 0.0, 0.0) if missing else options.gravity
     robot = Robot(description, gravity=gravity, drives=parameters.drives(description))
+    delay = float(parameters.values.get('effort_delay', 0.0))
     calibration = parameters.calibration(robot.joint_names)
     if any(each is not None for each in calibration):
         notes.append(
             f'efforts are scaled with {parameters.path}; findings on scales are relative to these'
         )
-    return KnownRobot(robot, calibration, notes)
+    return KnownRobot(robot, calibration, parameters.payloads, delay, notes)
 
 
 def of_reported_efforts(

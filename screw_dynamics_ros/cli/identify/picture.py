@@ -12,6 +12,7 @@ import numpy as np
 
 from screw_dynamics_ros.cli.command_line import save_figure
 from screw_dynamics_ros.core.measurement.identification.dynamics import DynamicIdentification
+from screw_dynamics_ros.core.measurement.identification.dynamics.model_check import ModelCheck
 
 MEASURED, IDENTIFIED, NOMINAL, GRAY = '#404040', '#0072b2', '#d55e00', '#f0f0f0'
 STYLE = {
@@ -29,7 +30,11 @@ RESOLUTION = 90  # dots per inch
 MAX_JOINTS = 12
 
 
-def save_picture(result: DynamicIdentification, path: Path) -> None:
+#: A fit with its parameters, or a model beside a recording.
+Result = DynamicIdentification | ModelCheck
+
+
+def save_picture(result: Result, path: Path) -> None:
     """Draw one page; raises ImportError without matplotlib."""
     import matplotlib
 
@@ -45,8 +50,11 @@ def save_picture(result: DynamicIdentification, path: Path) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
     with pyplot.rc_context(STYLE):
         figure = pyplot.figure(figsize=(12, 1.6 + 1.35 * max(rows, 4)), layout='constrained')
-        grid = figure.add_gridspec(rows, 3, width_ratios=(5, 3, 4))
-        figure.suptitle(f'{result.description.name}: identified dynamics', fontsize=11)
+        is_fit = isinstance(result, DynamicIdentification)
+        widths = (5, 3, 4) if is_fit else (5, 3)
+        grid = figure.add_gridspec(rows, len(widths), width_ratios=widths)
+        what = 'identified dynamics' if is_fit else 'model and recording'
+        figure.suptitle(f'{result.description.name}: {what}', fontsize=11)
         first = None
         for row, i in enumerate(joints):
             left = figure.add_subplot(grid[row, 0], sharex=first)
@@ -58,33 +66,37 @@ def save_picture(result: DynamicIdentification, path: Path) -> None:
                 shade(axis, result)
                 axis.tick_params(labelbottom=row == rows - 1)
                 if row == rows - 1:
-                    axis.set_xlabel('time without gaps [s]; shaded: held out')
+                    axis.set_xlabel('time without gaps [s]' + '; shaded: held out' * is_fit)
             if row == 0:
                 left.legend(ncols=3, loc='lower left', bbox_to_anchor=(0, 1), borderaxespad=0.0)
                 residual.set_title('error of the torque [N m, N]')
-        draw_parameters(figure.add_subplot(grid[:, 2]), result)
+        if isinstance(result, DynamicIdentification):
+            draw_parameters(figure.add_subplot(grid[:, 2]), result)
         save_figure(figure, path, RESOLUTION)
         pyplot.close(figure)
 
 
-def time(result: DynamicIdentification) -> np.ndarray:
+def time(result: Result) -> np.ndarray:
     """Return times without gaps (M,) [s]."""
     t = result.torques.t
     step = float(np.median(np.diff(t))) if len(t) > 1 else 1.0
     return step * np.arange(len(t))
 
 
-def draw_torque(axis: Any, result: DynamicIdentification, i: int) -> None:
+def draw_torque(axis: Any, result: Result, i: int) -> None:
     """Draw measured and modeled torques of a joint."""
     t = time(result)
     torques = result.torques
     axis.plot(t, torques.measured[:, i], color=MEASURED, lw=1.6, label='measured')
-    axis.plot(t, torques.nominal[:, i], color=NOMINAL, lw=0.8, ls='--', label='nominal')
-    axis.plot(t, torques.identified[:, i], color=IDENTIFIED, lw=0.9, label='identified')
+    is_fit = isinstance(result, DynamicIdentification)
+    if is_fit:
+        axis.plot(t, torques.nominal[:, i], color=NOMINAL, lw=0.8, ls='--', label='nominal')
+    label = 'identified' if is_fit else 'model'
+    axis.plot(t, torques.identified[:, i], color=IDENTIFIED, lw=0.9, label=label)
     axis.set_ylabel(result.joint_names[i], fontsize=7)
 
 
-def draw_residual(axis: Any, result: DynamicIdentification, i: int) -> None:
+def draw_residual(axis: Any, result: Result, i: int) -> None:
     """Draw the errors of both models."""
     t = time(result)
     torques = result.torques
@@ -92,7 +104,7 @@ def draw_residual(axis: Any, result: DynamicIdentification, i: int) -> None:
     axis.plot(t, torques.measured[:, i] - torques.identified[:, i], color=IDENTIFIED, lw=0.8)
 
 
-def shade(axis: Any, result: DynamicIdentification) -> None:
+def shade(axis: Any, result: Result) -> None:
     """Shade held-out data."""
     t, marks = time(result), np.r_[False, result.torques.held_out, False].astype(int)
     for start, end in zip(np.flatnonzero(np.diff(marks) > 0), np.flatnonzero(np.diff(marks) < 0)):

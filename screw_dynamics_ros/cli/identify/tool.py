@@ -94,7 +94,7 @@ def with_wrenches(
     robot: Robot,
     path: Path,
 ) -> JointRecording:
-    """Return the joint states near messages of the sensor, with its wrenches in place of efforts.
+    """Return the joint states near messages of the sensor, with its wrenches instead of efforts.
 
     Wrenches are interpolated. Raises ArgumentError if there are none, or stamps do not increase.
     """

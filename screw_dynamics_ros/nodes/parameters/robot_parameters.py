@@ -14,8 +14,11 @@ from itertools import compress
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from screw_dynamics_ros.core import ArgumentError, Drive
 from screw_dynamics_ros.core.description.drives import NO_DRIVE, drive_of, drives_of
+from screw_dynamics_ros.core.description.rigid_body import RigidBody
 from screw_dynamics_ros.core.description.robot_description import RobotDescription
 from screw_dynamics_ros.core.types import Array
 from screw_dynamics_ros.nodes.parameters.per_joint import EFFORTS, effort_calibration
@@ -88,6 +91,16 @@ class RobotParameters:
                 for joint, values in given.items()
             },
         )
+
+    @property
+    def payloads(self) -> dict[str, RigidBody]:
+        """The payload by its link, if there is one; raises `InertiaError` if it is no body."""
+        link, mass = self.values.get('payload_link'), self.values.get('payload_mass')
+        if not (link and mass):
+            return {}
+        xx, xy, xz, yy, yz, zz = self.values.get('payload_inertia', [0.0] * 6)
+        com = np.array(self.values.get('payload_center_of_mass', [0.0] * 3), dtype=float)
+        return {link: RigidBody(mass, com, np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]]))}
 
     def calibration(self, joints: Sequence[str]) -> tuple[Array | None, Array | None]:
         """Return scale and offset of the efforts of `joints`, (n,) each, None if not set.

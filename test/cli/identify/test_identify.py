@@ -18,6 +18,7 @@ from screw_dynamics_ros.cli.identify import report
 from screw_dynamics_ros.cli.identify.command import (
     BROKEN,
     REFUSED,
+    UNEXPLAINED,
     WRITTEN,
     identified,
     main,
@@ -389,3 +390,70 @@ def test_a_condition_on_the_description_and_terms(tmp_path, states, capsys):
         captured = capsys.readouterr()
         assert message in captured.out + captured.err
         assert ('R2' in captured.out) == (met == 'true')  # gravity is not in these efforts
+
+
+def checked(text):
+    """Return {joint: (R2, torque, residual, mean)} of the printed table."""
+    rows = [line.split() for line in text.splitlines()]
+    return {row[0]: tuple(map(float, row[1:])) for row in rows if row and row[0] in DRIVES}
+
+
+def test_a_model_beside_another_recording(tmp_path, states, capsys):
+    """Identified from the first part, judged on the rest; the nominal URDF does not explain it."""
+    halves = []
+    for rows, name in ((slice(0, 1000), 'a.npz'), (slice(800, None), 'b.npz')):
+        parts = {key: states[key][rows] for key in ('t', 'q', 'v', 'tau')}
+        parts['tau'] = (parts['tau'] - [0.5, 0.0]) / [5.0, -1.0]
+        halves.append(saved(tmp_path, states, name, **parts))
+    folder = tmp_path / 'found'
+    first = ['--urdf', str(PLANAR), *DOWN, '-o', str(folder), '--scale', 'joint1,joint2']
+    assert main([halves[0], *first]) == WRITTEN
+    capsys.readouterr()
+    model = ['--urdf', str(folder / 'identified.urdf'), '--drives', str(folder / 'drives.yaml')]
+    options = ['--check', halves[1], *DOWN, '-o', str(tmp_path / 'check')]
+    assert main([*options, *model]) == WRITTEN
+    out = capsys.readouterr().out
+    assert 'WARNING' not in out
+    found = checked(out)
+    for k, joint in enumerate(DRIVES):
+        R2, torque, residual, mean = found[joint]
+        rms = np.sqrt(np.mean(states['tau'][800:, k] ** 2))
+        assert torque == pytest.approx(rms, rel=0.3)  # the filter takes the ends
+        assert residual < 0.02 * torque
+        assert abs(mean) <= residual
+        assert pytest.approx(1.0, abs=1e-3) == R2
+    assert 'check.png' in (tmp_path / 'check' / 'check.md').read_text()
+    assert (tmp_path / 'check' / 'check.png').stat().st_size > 10_000
+
+    assert main([*options, '--urdf', str(PLANAR)]) == UNEXPLAINED
+    out = capsys.readouterr().out
+    assert 'joint joint1: ' in out
+    assert 'on recorded data' in out
+    assert checked(out)['joint1'][0] < 0.8
+    assert 'joint joint1: efforts are off by' in out
+
+
+def test_a_payload_of_the_file_is_part_of_the_checked_model(tmp_path, states, capsys):
+    run = saved(tmp_path, states, tau=states['loaded'])
+    drives = {
+        joint: {'armature': each.armature, 'damping': each.damping, 'coulomb': each.coulomb}
+        for joint, each in DRIVES.items()
+    }
+    parameters = {'drive_joints': list(DRIVES), 'drives': drives}
+    file = tmp_path / 'drives.yaml'
+    residuals = []
+    for mass in (0.0, 0.8):
+        parameters |= {'payload_link': 'link2', 'payload_mass': mass}
+        parameters['payload_center_of_mass'] = [0.1, 0.05, 0.0]
+        file.write_text(yaml.safe_dump({'/**': {'ros__parameters': parameters}}))
+        assert main(['--check', run, '--urdf', str(PLANAR), *DOWN, '--drives', str(file)]) == 0
+        residuals.append(checked(capsys.readouterr().out)['joint1'][2])
+    assert residuals[1] < 0.02  # the noise, filtered
+    assert residuals[0] > 1.0
+    late = np.vstack([states['loaded'][:3], states['loaded'][:-3]])
+    run = saved(tmp_path, states, tau=late)
+    for delay, (low, high) in ((0.0, (0.5, 50.0)), (0.03, (0.0, 0.05))):
+        parameters['effort_delay'] = delay
+        file.write_text(yaml.safe_dump({'/**': {'ros__parameters': parameters}}))
+        assert main(['--check', run, '--urdf', str(PLANAR), *DOWN, '--drives', str(file)]) == 0
+        assert low < checked(capsys.readouterr().out)['joint1'][2] < high

@@ -249,12 +249,13 @@ def delayed_efforts(
         [
             piece.low_pass(piece.tau)
             for recording in recordings
-            for piece in pieces(_shifted(recording, delay), cutoff, measured_velocities)
+            for piece in pieces(shifted_efforts(recording, delay), cutoff, measured_velocities)
         ]
     )
 
 
-def _shifted(recording: JointRecording, delay: float) -> JointRecording:
+def shifted_efforts(recording: JointRecording, delay: float) -> JointRecording:
+    """Return a recording with the efforts of the times t + delay."""
     from scipy.interpolate import CubicSpline
 
     t, tau = recording.t, np.full_like(recording.tau, np.nan)

@@ -168,16 +168,17 @@ def _motion_findings(
 
 
 def torque_findings(
-    joints: Sequence[str], torques: Torques, moves: NDArray[np.bool_]
+    joints: Sequence[str], torques: Torques, moves: NDArray[np.bool_], others: str = 'fitted'
 ) -> Iterator[Finding]:
     """Yield the joints that move and whose efforts the identified model does not explain.
 
-    By R2 = 1 - mean square of residuals / variance, of instants held out if there are any.
+    By R2 = 1 - mean square of residuals / variance, of instants held out if there are any, else of
+    all, which texts call `others`.
     """
     held_out = torques.held_out
     rows = held_out if held_out.any() else ~held_out
     measured, residual = torques.measured[rows], (torques.measured - torques.identified)[rows]
-    data = 'held-out' if held_out.any() else 'fitted'
+    data = 'held-out' if held_out.any() else others
     variance = np.maximum(np.var(measured, axis=0), 1e-300)
     for name, R2, moved in zip(joints, 1.0 - np.mean(residual**2, axis=0) / variance, moves):
         if moved and R2 < MIN_R2:  # not if NaN
