@@ -113,7 +113,7 @@ def identify_moved_tool(
     link : str
         Whose frame is that of the sensor.
     recordings : sequence of JointRecording
-        With the wrench of the environment on the robot, moment and force (N, 6), in place of tau.
+        With the wrench of the environment on the robot, moment and force (N, 6), instead of tau.
     cutoff : float, optional
         Of the filter [Hz]; from the bandwidth of the motion if not given.
 

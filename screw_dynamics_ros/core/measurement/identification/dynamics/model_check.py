@@ -90,7 +90,7 @@ def check_model(
     ----------
     robot : Robot
     recordings : sequence of JointRecording
-        With torques [N m, N] in place of efforts.
+        With torques [N m, N] instead of efforts.
     cutoff : float, optional
         Of the filter [Hz]; from the bandwidth of the motion if not given.
     payloads : {link: RigidBody}, optional
