@@ -56,7 +56,7 @@ def of_robot(
         notes.append(f'not joints of the robot, or mimic joints: {", ".join(others)}')
     missing = [name for name in robot.joint_names if name not in known]
     if missing:
-        notes.append(f'not recorded, assumed at rest: {", ".join(missing)}')
+        notes.append(f'not recorded, assumed at rest, drives not identified: {", ".join(missing)}')
     places = [states.joint_names.index(name) for name in known]
     unused = [name in left_out for name in known]
     rates, efforts = states.v[:, places], states.tau[:, places]
@@ -82,7 +82,7 @@ def of_robot(
         array[:, columns] = recorded[rows]
     scale, offset = calibration
     tau = tau * (1.0 if scale is None else scale) + (0.0 if offset is None else offset)
-    return JointRecording(t[rows], q, v, tau, load=load), notes
+    return JointRecording(t[rows], q, v, tau, load=load, absent=missing), notes
 
 
 def descriptions(recorded: Sequence[Recording]) -> str | None:

@@ -251,8 +251,8 @@ def test_one_joint_of_two(tmp_path, states, capsys):
     run = saved(tmp_path, states, joint_names=np.array(['joint2']), **one)
     assert main([run, '--urdf', str(PLANAR), *DOWN]) == WRITTEN
     out = capsys.readouterr().out
-    assert 'not recorded, assumed at rest: joint1' in out
-    assert 'joint joint1: no efforts were recorded' in out
+    assert 'not recorded, assumed at rest, drives not identified: joint1' in out
+    assert 'joint joint1' not in out  # one line for each
 
 
 def test_a_joint_with_efforts_of_zero_is_one_without(tmp_path, states, capsys):
@@ -296,7 +296,7 @@ def test_positions_with_gaps_of_a_joint_left_out(tmp_path, states, capsys):
     run = saved(tmp_path, states, q=q, v=None)
     assert main([run, '--urdf', str(PLANAR), *DOWN, '--leave-out', 'joint2']) == WRITTEN
     out = capsys.readouterr().out
-    assert 'not recorded, assumed at rest: joint2' in out
+    assert 'not recorded, assumed at rest, drives not identified: joint2' in out
     assert 'lack numbers' not in out
 
 

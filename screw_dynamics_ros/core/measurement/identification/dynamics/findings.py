@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -48,8 +48,12 @@ def all_findings(
     offsets: Array,
     moves: NDArray[np.bool_],
     by_nominal_masses: bool,
+    absent: Collection[str],
 ) -> tuple[Finding, ...]:
-    """Return all findings, those of the driver first; offsets (n,) [N m, N]."""
+    """Return all findings, those of the driver first.
+
+    Offsets (n,) [N m, N]; joints that are `absent` from recordings have no findings.
+    """
     scale = Finding(
         'warning',
         'efforts',
@@ -58,7 +62,7 @@ def all_findings(
         'name a joint whose scale is known, or add a recording with a known payload',
     )
     return (
-        *_silent_joints(checks, fit, moves),
+        *_silent_joints(checks, fit, moves, absent),
         *_effort_findings(checks, fit),
         *_offset_findings(unknowns, fitted, fit, offsets),
         *([scale] if by_nominal_masses else []),
@@ -67,10 +71,15 @@ def all_findings(
 
 
 def _silent_joints(
-    checks: tuple[EffortCheck, ...], fit: EffortFit, moves: NDArray[np.bool_]
+    checks: tuple[EffortCheck, ...],
+    fit: EffortFit,
+    moves: NDArray[np.bool_],
+    absent: Collection[str],
 ) -> Iterator[Finding]:
-    silent = np.isnan(fit.noise)
+    """Yield joints without efforts or motion, but for those that are not recorded at all."""
     joints = np.array([check.joint for check in checks])
+    recorded = ~np.isin(joints, list(absent))
+    silent = np.isnan(fit.noise) & recorded
     if silent.any():
         yield Finding(
             'warning',
@@ -78,7 +87,7 @@ def _silent_joints(
             'no efforts were recorded, or zeros throughout: drives and scales are not identified',
             'let the driver report efforts, or leave the joints out',
         )
-    still = ~moves & ~silent
+    still = ~moves & ~silent & recorded
     if still.any():
         yield Finding(
             'warning',

@@ -59,6 +59,7 @@ from screw_dynamics_ros.core.measurement.identification.dynamics.physical_fit im
 from screw_dynamics_ros.core.measurement.identification.dynamics.recording import (
     DynamicModel,
     JointRecording,
+    absent,
     checked,
     common_load,
     measured,
@@ -152,7 +153,7 @@ def identify_recordings(
     theta, success = fit_bodies(unknowns, grouping, fit.information, problem.L)
     found = [*faults, *delay_findings(delay)]
     rows = every, held_out
-    return _result(problem, fit, theta, success, rows, delay, cutoff, moves, found)
+    return _result(problem, fit, theta, success, rows, delay, cutoff, moves, found, absent(runs))
 
 
 def _result(
@@ -165,6 +166,7 @@ def _result(
     cutoff: float,
     moves: NDArray[np.bool_],
     faults: Sequence[Finding],
+    absent_joints: set[str],
 ) -> DynamicIdentification:
     unknowns, grouping = problem.unknowns, problem.grouping
     robot = unknowns.robot
@@ -232,6 +234,7 @@ def _result(
                 offsets,
                 moves,
                 problem.by_nominal_masses,
+                absent_joints,
             ),
             *torque_findings(joints, torques, moves),
             *common_gain_findings(problem.common_gain),

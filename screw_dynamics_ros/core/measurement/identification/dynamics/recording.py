@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Protocol
 
@@ -99,6 +99,8 @@ class JointRecording:
         Known bodies that links carried meanwhile.
     load : KnownLoad, optional
         What was carried, too, and is known in part; the same one in all recordings that have one.
+    absent : collection of str
+        Joints that were not recorded, and are assumed at rest.
     """
 
     t: Array
@@ -107,6 +109,7 @@ class JointRecording:
     tau: Array
     payloads: Mapping[str, RigidBody] = field(default_factory=dict)
     load: KnownLoad | None = None
+    absent: Collection[str] = ()
 
 
 def checked(recording: JointRecording, robot: DynamicModel) -> JointRecording:
@@ -157,6 +160,11 @@ def moving(recordings: Sequence[JointRecording]) -> NDArray[np.bool_]:
 def measured(recordings: Sequence[JointRecording]) -> NDArray[np.bool_]:
     """Return which joints (n,) report efforts in all of the recordings."""
     return np.all([~np.isnan(each.tau).all(axis=0) for each in recordings], axis=0)
+
+
+def absent(recordings: Sequence[JointRecording]) -> set[str]:
+    """Return the joints that are recorded nowhere."""
+    return set.intersection(*(set(each.absent) for each in recordings))
 
 
 def _increasing(t: ArrayLike) -> Array:
