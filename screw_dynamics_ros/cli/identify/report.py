@@ -97,7 +97,7 @@ def drive_table(result: DynamicIdentification) -> Iterator[str]:
 
 
 def delay(result: DynamicIdentification) -> Iterator[str]:
-    """Yield the delay of efforts behind positions, where the motion determines it."""
+    """Yield the delay of efforts behind positions, if the motion determines it."""
     found = result.effort_delay
     if np.isfinite(found.deviation):
         yield (

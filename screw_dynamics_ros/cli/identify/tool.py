@@ -1,7 +1,7 @@
 # Copyright 2026 The screw_dynamics_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""The tool beyond a force-torque sensor, of recordings with its messages."""
+"""Identification of the tool on a force-torque sensor from recordings."""
 
 from __future__ import annotations
 
@@ -32,15 +32,15 @@ from screw_dynamics_ros.ros.recordings.recording import (
 )
 
 PARAMETERS = 'tool.yaml'
-MATCH_LIMIT_S = 0.02  # between a joint state and the nearest message of the sensor
-POSE_PERIOD_S = 0.2  # from which samples are poses at rest
+MATCH_LIMIT_S = 0.02  # s between a joint state and the nearest sensor message
+POSE_PERIOD_S = 0.2  # s, shortest period of samples that are treated as poses at rest
 DEVIATIONS = 1.96  # of a normal distribution, for 95 %
 LINEAR_FIRST = [3, 4, 5, 0, 1, 2]
 ENTRIES = ('xx', 'xy', 'xz', 'yy', 'yz', 'zz')
 
 
 class FoundTool(NamedTuple):
-    """The tool, the link of the sensor, its sign, and remarks."""
+    """The tool, the link of the sensor, its sign, and notes."""
 
     tool: MovedTool | ToolEstimate
     frame: str
@@ -49,7 +49,7 @@ class FoundTool(NamedTuple):
 
 
 def identified_tool(options: argparse.Namespace) -> FoundTool:
-    """Return the tool of recordings with joint states and messages of the sensor.
+    """Return the tool from recordings with joint states and sensor messages.
 
     Raises ScrewDynamicsError, UnusableError.
     """
@@ -61,13 +61,13 @@ def identified_tool(options: argparse.Namespace) -> FoundTool:
     wrenches = [read_wrenches(path, options.sensor) for path in options.recordings]
     text = given_description(options) or descriptions(states)
     if text is None:
-        raise UnusableError('no robot_description was recorded; give --urdf')
+        raise UnusableError('no robot_description is recorded; give --urdf')
     robot = Robot.from_urdf(text, gravity=options.gravity)
     frames = {options.sensor_frame or each.frame for each in wrenches}
     frame = frames.pop()
     if not frame or frames:
         raise ArgumentError(
-            'the link of the sensor is not recorded, or differs; name it by --sensor-frame'
+            'the link of the sensor is not recorded, or differs; give it with --sensor-frame'
         )
     robot.link_pose(robot.home(), frame)  # raises for an unknown link
     sign = -1.0 if options.sensor_sign == '-1' else 1.0
@@ -94,13 +94,13 @@ def with_wrenches(
     robot: Robot,
     path: Path,
 ) -> JointRecording:
-    """Return the joint states near messages of the sensor, with its wrenches instead of efforts.
+    """Return the joint states near sensor messages, with wrenches instead of efforts.
 
-    Wrenches are interpolated. Raises ArgumentError if there are none, or stamps do not increase.
+    Wrenches are interpolated. Raises ArgumentError without wrenches, or if stamps do not increase.
     """
     t = (wrenches.t - states.t[0]) * 1e-9
     if (np.diff(t) <= 0.0).any() or (np.diff(recording.t) <= 0.0).any():
-        raise ArgumentError(f'{path}: stamps must increase, of joint states and of the sensor')
+        raise ArgumentError(f'{path}: stamps of joint states and of the sensor must increase')
     after = np.clip(np.searchsorted(t, recording.t), 1, max(len(t) - 1, 1))
     nearest = np.minimum(
         np.abs(recording.t - t[after - 1]), np.abs(t[np.minimum(after, len(t) - 1)] - recording.t)
@@ -108,7 +108,7 @@ def with_wrenches(
     near = nearest <= MATCH_LIMIT_S
     if not near.any():
         raise ArgumentError(
-            f'{path}: no joint state within {MATCH_LIMIT_S:g} s of a message of the sensor; check '
+            f'{path}: no joint state within {MATCH_LIMIT_S:g} s of a sensor message; check '
             'their stamps'
         )
     w = np.stack([np.interp(recording.t, t, x) for x in sign * wrenches.wrenches.T], axis=1)
@@ -120,11 +120,11 @@ def with_wrenches(
 
 
 def lines(found: FoundTool) -> Iterator[str]:
-    """Yield the report on the terminal."""
+    """Yield the lines of the report."""
     tool = found.tool
     moved = isinstance(tool, MovedTool)
     how = (
-        f'{tool.instants} instants below {tool.cutoff:.3g} Hz'
+        f'{tool.instants} samples below {tool.cutoff:.3g} Hz'
         if isinstance(tool, MovedTool)
         else f'{tool.poses} poses at rest'
     )

@@ -56,9 +56,7 @@ class RobotParameters:
         for names, numbers in ((JOINTS, ()), (EFFORTS.names, EFFORTS.numbers)):
             kept = [name not in joints for name in values.get(names, ())]
             for each in (names, *numbers):
-                if kept and len(values.get(each, ())) == len(
-                    kept
-                ):  # other lengths are refused later
+                if kept and len(values.get(each, ())) == len(kept):  # else refused later
                     values[each] = list(compress(values[each], kept))
         return RobotParameters(self.path, values)
 

@@ -142,7 +142,7 @@ def test_a_slow_motion_does_not_determine_the_inertia(tmp_path, moved, capsys):
 def test_what_is_refused(tmp_path, moved, capsys):
     options = saved(tmp_path, moved)
     for more, status, match in (
-        ([], REFUSED, 'name it by --sensor-frame'),
+        ([], REFUSED, 'give it with --sensor-frame'),
         (['--sensor-frame', 'tool9'], REFUSED, 'tool9'),
         (['--sensor-frame', FRAME, '--sensor-sign', '-1'], REFUSED, 'sign of the sensor'),
         (['--sensor', '/ft', '--sensor-frame', FRAME], REFUSED, "'/ft' is not recorded"),

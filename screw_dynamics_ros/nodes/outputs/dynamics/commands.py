@@ -56,9 +56,7 @@ from screw_dynamics_ros.ros.topics.channel import Channel
 from screw_dynamics_ros.ros.topics.publishers import Publishers
 
 WATCH_PERIOD_S = 0.01  # s between checks for missing joint states
-LAST_RANK = (
-    1  # publish last: Fast DDS wakes a thread for each deadline, which delays later messages
-)
+LAST_RANK = 1  # publish last: each deadline of Fast DDS delays later messages
 DELIVERY_TIMEOUT_S = 0.2  # for subscribers to acknowledge the last command of a process
 LIMIT_HOLD_S = 3.0  # an active limit stays on /diagnostics for this time
 

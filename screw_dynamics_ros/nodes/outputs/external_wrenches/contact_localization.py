@@ -149,10 +149,7 @@ class ContactLocation:
         self._channels: list[Channel] = []
         self._plan: LocationPlan | None = None
         self._found: Localization | None = None
-        self._is_new, self._found_at = (
-            False,
-            0,
-        )  # whether from the current state, and its stamp [ns]
+        self._is_new, self._found_at = False, 0  # from the current state; its stamp [ns]
 
     def plan(self, robot: Robot) -> LocationPlan:
         """Compile the functions for a robot."""

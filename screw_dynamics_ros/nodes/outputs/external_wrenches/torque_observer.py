@@ -228,7 +228,7 @@ class TorqueObserver:
         self._pending = complete
 
     def _keep_state(self) -> None:
-        """Keep what the observer and the delay have to keep, if it is finite."""
+        """Adopt the new states of the observer and the delay line, if they are finite."""
         plan = self._plan
         if plan is not None and plan.observation.model is not None and self._mapper.has_velocity:
             plan.line.keep(self._model.results[plan.observation.model])
