@@ -83,7 +83,7 @@ def read_parameters(path: Path, left_out: Collection[str] = ()) -> dict[str, Any
     ArgumentError
         As `read_parameter_file`; two sections have different values of a parameter.
     """
-    read_parameter_file(path)  # has better words for what is no parameter file
+    read_parameter_file(path)  # has better messages for invalid parameter files
     found: dict[str, Any] = {}
     for pattern, values in _contents('', read_yaml_file(path)):
         for name, value in _flat('', values) if pattern not in left_out else ():

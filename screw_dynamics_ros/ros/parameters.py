@@ -47,7 +47,7 @@ class Specification:
     name : str
     default : bool, int, float, str, list of float or list of str
         Gives the type; the empty list of strings is written ``['']``, that of numbers ``[]``. Where
-        it is a list of one number, a number stands for a list of it.
+        it is a list of one number, a number is converted to such a list.
     description : str
         Text for users, with the unit.
     minimum, maximum : float

@@ -72,7 +72,7 @@ class StackProgram:
         return signature(self.shared_address)
 
     def samples_of(self, work: int) -> int:
-        """Return the number of samples that take so many vector operations."""
+        """Return the number of samples that take `work` vector operations."""
         return max(1, work // max(1, self.operations)) * self.lanes
 
     def register(self, table: StackTable, options: tuple[str, ...] = ()) -> None:

@@ -33,8 +33,8 @@ SINGULAR_MARGIN = 1e-7
 def as_stack(function: str, name: str, value: npt.ArrayLike, *shape: int | str) -> Array:
     """Return `value` as an array with trailing axes `shape`: float64 unless it holds objects.
 
-    A string in `shape` stands for any length. Raises ArgumentError, naming the function, the
-    argument and what was found.
+    A string in `shape` matches any length. Raises ArgumentError with the function, the argument and
+    its actual shape or type.
     """
     try:
         array = np.asarray(value)

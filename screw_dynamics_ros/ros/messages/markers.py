@@ -56,7 +56,7 @@ class Markers:
     ----------
     shapes : sequence of MarkerShape
     lifetime : float
-        How long they are shown after the last message [s].
+        Time for which they are shown after the last message [s].
 
     Attributes
     ----------

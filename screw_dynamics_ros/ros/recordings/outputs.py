@@ -89,7 +89,7 @@ class Output(Protocol):
         """Write one message."""
 
     def finish(self) -> None:
-        """Write what is left, and take the wanted name."""
+        """Write the remaining messages, and rename to the final name."""
 
 
 def open_output(path: Path, reader: RecordingReader, compression: str, prefix: str) -> Any:
@@ -206,7 +206,7 @@ class McapOutput:
         self._pending.add(self._channels[topic], received, data)
 
     def finish(self) -> None:
-        """Write what is left, and take the wanted name."""
+        """Write the remaining messages, and rename to the final name."""
         self._copy_until(np.inf)
         self._pending.flush()
         self._writer.close()
@@ -386,7 +386,7 @@ class FolderOutput:
         self._writer.write(self._connections[topic], received, data)
 
     def finish(self) -> None:
-        """Write what is left, and take the wanted name."""
+        """Write the remaining messages, and rename to the final name."""
         self._copy_until(np.inf)
         self._writer.close()
         name = self._place.temporary.name

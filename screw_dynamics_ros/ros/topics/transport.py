@@ -67,7 +67,7 @@ class SequenceGaps:
         self._last = 0
 
     def before(self, number: int | None, is_only_publisher: bool) -> int:
-        """Return how many messages are missing before the next one.
+        """Return the number of missing messages before the next one.
 
         Parameters
         ----------

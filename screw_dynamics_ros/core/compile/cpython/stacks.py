@@ -87,7 +87,7 @@ class StackTable:
 
     @staticmethod
     def fits(inputs: Sequence[tuple[int, int]], shapes: Sequence[Shape]) -> bool:
-        """Return whether the compiled function supports so many inputs, outputs and axes."""
+        """Return whether the compiled function supports this number of inputs, outputs and axes."""
         return (
             len(inputs) + len(shapes) <= MOST_ARRAYS
             and all(len(shape) <= MOST_AXES for shape in shapes)

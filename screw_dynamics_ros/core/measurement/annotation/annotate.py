@@ -194,7 +194,7 @@ class Annotator:
         self._kernel = ResultKernel.of(robot, self._results(), parameters)
         self._wrenches = self._wrench_kernel()
 
-    # --- what is computed -------------------------------------------------------------------------
+    # --- results ----------------------------------------------------------------------------------
 
     def _results(self) -> dict[str, Source]:
         """Return all results of the first program by name."""

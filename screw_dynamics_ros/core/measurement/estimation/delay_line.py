@@ -1,15 +1,15 @@
 # Copyright 2026 The screw_dynamics_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-r"""The model at the time of delayed efforts: quantities of the past, between samples.
+r"""Model quantities at the time of delayed efforts, interpolated between past samples.
 
-Efforts that are late by d belong to the state of t - d. What the model has for it is interpolated
-between the samples before and after t - d,
+Efforts with a delay d correspond to the state at t - d. The quantities x of the model at that time
+are interpolated between the samples before and after t - d,
 
     x(t - d) = held + share x(t),                                                       (1)
 
-where x(t) has a share if no sample lies between t - d and t. Numbers x of 100 Hz with a bandwidth
-of 2 Hz are exact to 0.1 % of their size in between.
+where share is nonzero if no sample is between t - d and t. For samples at 100 Hz and a bandwidth of
+2 Hz, the relative error of interpolation is 0.1 %.
 
 >>> line = DelayLine(1)
 >>> line.delay = 15_000_000
@@ -36,23 +36,23 @@ from screw_dynamics_ros.core.types import Array
 
 
 def delayed(numbers: Array, now: Array) -> Array:
-    """Return x(t - d) of (1), (m,), for the numbers of a line and x(t). May be recorded."""
+    """Return x(t - d) of (1), (m,), from the numbers of a line and x(t). Can be recorded."""
     return np.asarray(numbers[:-1] + numbers[-1] * now)
 
 
 class DelayLine:
-    """Keeps m numbers of past samples, from sample to sample.
+    """Stores m quantities of past samples.
 
     Attributes
     ----------
     numbers : (m + 1,) array
-        `held` and `share` of (1) for the present sample; always the same array.
+        `held` and `share` of (1) for the current sample; always the same array.
     delay : int
-        d [ns]; 0 for none. May be changed at any time.
+        d [ns]; 0 for none. Can be changed at any time.
     is_ready : bool
-        Whether the past reaches back to t - d.
+        Whether the stored samples cover t - d.
     lengths : StepLengths
-        Says where a pause interrupts the past.
+        Detects pauses, which clear the stored samples.
     """
 
     def __init__(self, size: int) -> None:
@@ -63,21 +63,21 @@ class DelayLine:
         self.restart()
 
     def restart(self) -> None:
-        """Forget the past."""
+        """Discard past samples."""
         self.lengths.restart()
         self._past.clear()
         self._set(None, 1.0)
         self.is_ready = not self.delay
 
     def advance(self, stamp: int, restarted: bool = False) -> None:
-        """Take the step to a sample.
+        """Advance to a sample.
 
         Parameters
         ----------
         stamp : int
-            Of the sample [ns]. One that does not advance restarts.
+            Stamp of the sample [ns]. A stamp that does not increase causes a restart.
         restarted : bool
-            Whether it comes after a pause.
+            Whether the sample is the first after a pause.
         """
         self._stamp, past, target = stamp, self._past, stamp - self.delay
         if not self.lengths.take(stamp, restarted):
@@ -98,7 +98,7 @@ class DelayLine:
             self._set(held + share * after, 0.0)
 
     def keep(self, now: Array) -> None:
-        """Keep x (m,) of the present sample; numbers that are not finite restart."""
+        """Store x (m,) of the current sample; numbers that are not finite cause a restart."""
         if not self.delay:
             return
         if np.isfinite(now.sum()):
@@ -112,7 +112,7 @@ class DelayLine:
 
 
 class StackDelay:
-    """The same for stacks of samples, one after the other.
+    """The same for consecutive stacks of samples.
 
     Parameters
     ----------
@@ -127,7 +127,7 @@ class StackDelay:
         self._stamp = 0
 
     def take(self, t: NDArray[np.int64], begins: NDArray[np.bool_], rows: Array) -> Array:
-        """Return x(t - d), (N, m), NaN where the past does not reach back so far.
+        """Return x(t - d), (N, m), NaN before the first stored sample.
 
         Parameters
         ----------
@@ -136,7 +136,7 @@ class StackDelay:
         begins : (N,) array of bool
             Samples after a pause.
         rows : (N, m) array
-            x; rows that are not finite interrupt the past.
+            x; rows that are not finite cause a restart.
         """
         if not self._delay or not len(t):
             return rows

@@ -1,16 +1,16 @@
 # Copyright 2026 The screw_dynamics_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-r"""Mass, center of mass and inertia of a moving tool beyond a force-torque sensor, and its bias.
+r"""Mass, center of mass and inertia of a moving tool at a force-torque sensor, and its bias.
 
-With angular velocity omega and acceleration of the frame of the sensor, r'' the acceleration of its
-origin less gravity, both in its axes, the sensor measures b - w (environment on robot),
+With angular velocity omega and acceleration omega' of the sensor frame, and the acceleration r'' of
+its origin minus gravity, all in its axes, the sensor measures b - w (environment on robot),
 
     f = m r'' + (omega'~ + omega~ omega~) h,
     n = h x r'' + I omega' + omega x I omega,       h = m c,                              (1)
 
-linear in ten parameters and six components of the bias b. What a motion does not determine of the
-inertia, as one without rotations, leaves it undetermined as a whole.
+linear in ten parameters and six components of the bias b. If a motion does not determine the
+complete inertia, for example without rotations, the inertia is not estimated.
 
 Source: Kubus, Kroeger and Wahl, On-line estimation of inertial parameters using a recursive total
 least-squares approach (2008); Müller 2018b (D-21).
@@ -48,13 +48,12 @@ from screw_dynamics_ros.core.measurement.identification.dynamics.recording impor
 from screw_dynamics_ros.core.robot.robot import Robot
 from screw_dynamics_ros.core.types import Array
 
-#: Singular value of the normalized regressor, relative to the largest one, of parameters that a
-#: motion determines.
+#: Smallest relative singular value of the normalized regressor for determined parameters.
 MIN_SINGULAR_VALUE = 1e-6
 #: Largest standard deviation of the largest moment of inertia, relative to it.
 MAX_DEVIATION = 0.3
-ITERATIONS = 4  # of the weights of forces and moments
-STEP = 1e-6  # of differences, relative
+ITERATIONS = 4  # iterations of the weights of forces and moments
+STEP = 1e-6  # relative step of finite differences
 
 
 @dataclass(frozen=True)
@@ -64,22 +63,22 @@ class MovedTool:
     Attributes
     ----------
     mass, mass_deviation : float
-        And standard deviation [kg].
+        Mass and its standard deviation [kg].
     com, com_deviation : (3,) arrays
         [m].
     inertia, inertia_deviation : (6,) arrays or None
         About the center of mass: xx, xy, xz, yy, yz, zz [kg m^2]; None if the motion does not
-        determine it. Physically possible, also if the estimate is not.
+        determine it. It is physically possible, even if the unconstrained estimate is not.
     bias, bias_deviation : (6,) arrays
         Moment and force [N m, N].
     moment_residual, force_residual : float
         Root mean squares of the residuals [N m, N].
     moment, force : float
-        Root mean squares of what was measured, less its mean [N m, N].
+        Root mean squares of the measurements minus their means [N m, N].
     instants : int
-        How many are left after filtering.
+        Number of instants after filtering.
     cutoff : float
-        Of the filter [Hz].
+        Cutoff frequency of the filter [Hz].
     """
 
     mass: float
@@ -111,11 +110,11 @@ def identify_moved_tool(
     robot : Robot
         With gravity.
     link : str
-        Whose frame is that of the sensor.
+        The link whose frame is that of the sensor.
     recordings : sequence of JointRecording
         With the wrench of the environment on the robot, moment and force (N, 6), instead of tau.
     cutoff : float, optional
-        Of the filter [Hz]; from the bandwidth of the motion if not given.
+        Cutoff frequency of the filter [Hz]; by default from the bandwidth of the motion.
 
     Raises
     ------
@@ -172,7 +171,7 @@ def tool_regressor(omega: Array, domega: Array, acceleration: Array) -> Array:
     Parameters
     ----------
     omega, domega, acceleration : (N, 3) arrays
-        Of the frame of the body and resolved in it; the acceleration less gravity.
+        Motion of the body frame, resolved in it; the acceleration minus gravity.
     """
     Y = np.zeros((len(omega), 6, len(PARAMETERS)))
     W = np.stack([hat(each) for each in omega])
