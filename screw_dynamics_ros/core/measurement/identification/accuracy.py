@@ -1,15 +1,15 @@
 # Copyright 2026 The screw_dynamics_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Accuracy and repeatability: how far attained poses are from the commanded one and each other.
+"""Accuracy and repeatability: deviations of attained poses from the command and from each other.
 
-*Static* numbers come from poses at rest after the same command, *dynamic* ones from poses at the
-same instants of the same motion, repeated: one stack for each instant.
+*Static* values are from poses at rest after the same command. *Dynamic* values are from poses at
+the same instants of a repeated motion: one stack for each instant.
 
-For positions these are the numbers of ISO 9283:1998: `accuracy` is the positional accuracy AP_P,
-the distance of the barycenter from the commanded position, `repeatability` the positional
-repeatability RP_l, mean plus three standard deviations of the distances from the barycenter. For
-orientations the standard takes each angle by itself, and here the angle of rotation is taken.
+For positions these are the values of ISO 9283:1998: `accuracy` is the positional accuracy AP_P, the
+distance of the barycenter from the commanded position, `repeatability` the positional repeatability
+RP_l, mean plus three standard deviations of the distances from the barycenter. For orientations the
+standard uses each angle separately; here it is the angle of rotation.
 
 Source: Bruyninckx 2010, section 5.6 (B-131, C-015).
 """
@@ -31,7 +31,7 @@ from screw_dynamics_ros.core.types import Array
 
 @dataclass(frozen=True, eq=False)
 class Accuracy:
-    """Numbers in pairs, angle [rad] and distance [m]; there is no common measure of both.
+    """Values in pairs, angle [rad] and distance [m], because there is no common metric of both.
 
     Attributes
     ----------
@@ -45,7 +45,7 @@ class Accuracy:
     spread : (..., 2) array
         Mean angle and mean distance of the attained poses from their mean.
     repeatability : (..., 2) array
-        That plus three standard deviations of these angles and distances (ISO 9283).
+        `spread` plus three standard deviations of these angles and distances (ISO 9283).
     """
 
     mean: Array
@@ -63,7 +63,7 @@ def accuracy(modeled: ArrayLike, attained: ArrayLike) -> Accuracy:
     modeled : (..., 4, 4) array
         The pose the model predicts for each command [m].
     attained : (..., N, 4, 4) array
-        The poses measured, N >= 2 for each command.
+        The measured poses, N >= 2 for each command.
 
     Raises
     ------

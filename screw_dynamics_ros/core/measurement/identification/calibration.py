@@ -3,17 +3,17 @@
 
 r"""Kinematic calibration: the constants of a link table from measured poses of the last body.
 
-An error of a constant acts as a virtual joint, which moves everything behind it along a screw. To
+An error of a constant acts as a virtual joint, which moves all bodies beyond it along a screw. To
 first order the displacement from the modeled to the measured pose is linear in the errors P,
 
     log(T_model^-1 T_measured) = J_P P                                            (5.30)
 
-with these screws, seen in the last body, as the columns of J_P. Weighted least squares over all
-poses correct the table; repeating that is the Gauss-Newton method. What the measurements cannot
-tell shows in the singular values of the weighted J_P and is left as it is.
+with these screws in the frame of the last body as the columns of J_P. The corrections are the
+weighted least-squares solution for all poses, iterated by the Gauss-Newton method. The singular
+values of the weighted J_P show unidentifiable combinations, which are not corrected.
 
-Calibrated chains are general: their inverse kinematics is numeric (`Robot.from_geometry(table)`,
-then `inverse_kinematics` from the nominal solution, B-133).
+Calibrated chains have no special geometry: their inverse kinematics is numerical
+(`Robot.from_geometry(table)`, then `inverse_kinematics` from the nominal solution, B-133).
 
 Source: Bruyninckx 2010 (5.30), section 5.6.1 (B-132).
 """
@@ -50,38 +50,38 @@ from screw_dynamics_ros.core.types import Array
 
 @dataclass(frozen=True, eq=False)
 class Calibration:
-    """What the measurements say about a link table.
+    """Result of the calibration of a link table.
 
     Attributes
     ----------
     table : LinkTable
         The corrected table; its `findings` name nearly parallel axes.
     success : bool
-        Whether the corrections have converged. That the poses agree is for `misfit` to say.
+        Whether the corrections have converged. See `misfit` for the agreement of the poses.
     message : str
-        Why the iteration stopped, and what cannot be identified.
+        Why the iteration stopped, and the parameters that cannot be identified.
     iterations : int
         Gauss-Newton steps.
     residuals_before, residuals_after : (N, 6) or (N, 3) array
-        log(T_model^-1 T_measured) of each pose [rad, m] for the table given and the corrected one;
-        for measured points the displacement [m]; in the axes of the last body.
+        log(T_model^-1 T_measured) of each pose [rad, m] for the given and the corrected table; for
+        measured points the displacement [m]; in the axes of the last body.
     misfit : float
-        Root mean square of the weighted residuals after, for each degree of freedom: about 1 if
-        the deviations given are right; NaN if there are as many equations as unknowns.
+        Root mean square of the weighted residuals after calibration, per degree of freedom: about 1
+        if the given deviations are correct; NaN if there are as many equations as unknowns.
     parameters : tuple of k str
         'joint.constant', 'base.rx', 'tool.x' and the like.
     covariance : (k, k) array
-        Of the parameters [rad, m], to first order, for independent errors with the deviations
-        given; without its part along the unidentifiable combinations, which is infinite.
+        Covariance of the parameters [rad, m], to first order, for independent errors with the given
+        deviations; without the infinite part along the unidentifiable combinations.
     deviations : (k,) array
-        Standard deviations; infinite for what takes part in an unidentifiable combination.
+        Standard deviations; infinite for parameters in an unidentifiable combination.
     singular_values : (k,) array
-        Falling, of the weighted J_P with columns of unit length.
+        Singular values of the weighted J_P with columns of unit length, in descending order.
     rank : int
-        How many of them are above the cut-off.
+        Number of singular values above the cut-off.
     unidentifiable : tuple of k - rank dict
-        Combinations {parameter: coefficient}, changes that the poses measured do not show to first
-        order. The corrections have no part of them, in the metric of the singular values.
+        Combinations {parameter: coefficient} without first-order effect on the measured poses. The
+        corrections have no component along them, in the metric of the singular values.
     """
 
     table: LinkTable
@@ -115,7 +115,7 @@ def error_jacobian(table: LinkTable, q: ArrayLike) -> tuple[tuple[str, ...], Arr
             columns[f'{owner}.{name}'] = screws.inverse_transform_twist(C, X)
 
     displacements = dict(zip(DISPLACEMENTS, np.eye(6)))
-    # C is the pose of the last body in the frame that has been reached, from the tool inwards.
+    # C is the pose of the last body in the current frame, from the tool inward.
     add('tool', displacements, np.broadcast_to(np.eye(4), (*q.shape[:-1], 4, 4)))
     C = np.broadcast_to(table.tool, (*q.shape[:-1], 4, 4))
     for i, (name, row) in reversed(list(enumerate(zip(table.names, table.rows)))):
@@ -131,8 +131,8 @@ def error_jacobian(table: LinkTable, q: ArrayLike) -> tuple[tuple[str, ...], Arr
 def corrected(table: LinkTable, corrections: dict[str, float]) -> LinkTable:
     """Return the table with corrections [rad, m] added to its constants.
 
-    Base and tool are displaced in their own axes by the exponential of their six. Raises
-    UnknownNameError for a parameter the table does not have.
+    Base and tool are displaced in their own axes by the exponential of their six parameters. Raises
+    UnknownNameError for an unknown parameter.
     """
     ends = {'base': np.zeros(6), 'tool': np.zeros(6)}
     rows = dict(zip(table.names, table.rows))
@@ -163,27 +163,27 @@ def calibrate(
     tolerance: float = 1e-10,
     max_iterations: int = 20,
 ) -> Calibration:
-    """Return the table that agrees best with measured poses (B-132).
+    """Return the table that best fits measured poses (B-132).
 
     Parameters
     ----------
     table : LinkTable
-        The nominal one, `HayatiRobertsRow` for nearly parallel axes (`LinkTable.of(chain,
-        automatic)`): constants must move little if an axis does.
+        The nominal table, with `HayatiRobertsRow` for nearly parallel axes (`LinkTable.of(chain,
+        automatic)`), because small changes of an axis must cause small changes of constants.
     q : (N, n) array
         Joint positions [rad, m], spread over the workspace, N much larger than needed.
     measured : (N, 4, 4) or (N, 3) array
         Poses of the last body in the root frame [m], or positions of its origin alone.
     rotation_deviation, position_deviation : float
         Standard deviations of the measurement for each axis [rad], [m]; equations are divided by
-        them. There is no natural weight of rotation against translation, hence no default; the
-        first does not matter if points are measured.
+        them. There is no natural weight of rotations relative to translations, hence no default;
+        the first one is ignored for measured points.
     estimate_base, estimate_tool : bool
-        Whether the poses of base and tool are unknowns, too.
+        Whether the poses of base and tool are also unknown.
     fixed : sequence of str
-        Parameters that are known, 'joint2.h' for instance.
+        Known parameters, for example 'joint2.h'.
     cutoff : float
-        Singular values below this share of the largest count as zero (see `Calibration`).
+        Singular values below this fraction of the largest are zero (see `Calibration`).
     tolerance : float
         Largest correction [rad, m] at which the iteration has converged.
     max_iterations : int

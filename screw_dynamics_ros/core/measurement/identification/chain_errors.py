@@ -10,19 +10,19 @@ The pose of a target on the link, in the frame of the instrument, is::
 
 with the nominal constants B_i, X_i, `link` of the description and
 
-* `axes`: P_i displaces joint axis i as a line, four parameters: turns about ('rx', 'ry' or 'rz')
-  and shifts along ('x', 'y' or 'z') the two axes of the child link's frame that are not nearest to
-  the joint axis. S_i has these as columns, independent of X_i by construction. The pose of an axis
-  relative to the one before does not enter, so parallel axes are like all others. Of a prismatic
-  joint only the direction counts: two parameters.
+* `axes`: P_i displaces joint axis i as a line, with four parameters: rotations about ('rx', 'ry' or
+  'rz') and translations along ('x', 'y' or 'z') the two axes of the child link's frame that are not
+  nearest to the joint axis. S_i has these as columns, independent of X_i by construction. The
+  parameters do not depend on the previous axis, so parallel axes are no special case. A prismatic
+  joint has two parameters, for its direction.
 * `offsets`: o_i, the error of the zero position ('offset').
 * `scales`: s_i, the relative error of the gear ratio ('scale').
-* `tool`: the fixed joint that carries the link. `target`: where the target sits on the link.
-  `base`: where the instrument sees the root. Displacements in their own axes.
+* `tool`: the fixed joint that carries the link. `target`: pose of the target on the link. `base`:
+  pose of the root in the frame of the instrument. They are displacements in their own axes.
 
-`axes` and either `tool` or `target` are complete, 4 r + 2 p + 6 independent parameters for r
-revolute and p prismatic joints. Then offsets change nothing that these could not (`calibrate`
-finds out and says so); with axes known, offsets are what a lost zero position needs.
+`axes` and either `tool` or `target` are complete: 4 r + 2 p + 6 independent parameters for r
+revolute and p prismatic joints. Offsets are then redundant (which `calibrate` detects and reports).
+With known axes, estimate offsets to restore a lost zero position.
 
 Source: Bruyninckx 2010 (5.30), section 5.6.1 (C-016, C-019); the minimal model with lines instead
 of link parameters is the product of exponentials of Müller 2018a (4) (K-13).
@@ -50,7 +50,7 @@ from screw_dynamics_ros.core.types import Array
 Group = Literal['axes', 'offsets', 'scales', 'base', 'tool', 'target']
 GROUPS: tuple[Group, ...] = get_args(Group)
 
-#: What is held first, if measurements cannot tell parameters apart: a preference for each group.
+#: Preference of each group for being held if measurements cannot separate parameters.
 PREFERENCE = {'scales': 1e12, 'offsets': 1e9, 'axes': 1e6, 'tool': 1e3, 'target': 1.0, 'base': 1e-3}
 
 
@@ -67,27 +67,27 @@ class ChainErrors:
         Nominal poses of the root in the frame of the instrument, of the target in the frame of the
         link [m]; the identity if not given.
     of_base, of_target : sequence of str
-        Which of `DISPLACEMENTS` of the base, and of target or tool, are parameters.
+        Names in `DISPLACEMENTS` that are parameters of the base, and of target or tool.
 
     Attributes
     ----------
     joints : tuple of str
         The movable joints on the path.
     coordinates : tuple of nq str
-        The joints whose positions q has.
+        The joints of q.
     moving : tuple of str
-        Those of them that move the link.
+        The joints of q that move the link.
     names : tuple of k str
         'elbow_joint.rx', 'elbow_joint.offset', 'tool.x', 'base.rz' and the like.
     preference : (k,) array
-        How willingly each parameter is held at its nominal value.
+        Preference of each parameter for being held at its nominal value.
 
     Raises
     ------
     ArgumentError
         Nothing to estimate, `tool` and `target` together, `tool` of a link that no fixed joint
-        carries, a link that no joint moves, poses that are not rigid motions, names of joints that
-        are those of other owners.
+        carries, a link that no joint moves, poses that are not rigid motions, joints with the name
+        of another owner of parameters.
     UnknownNameError
         No such link or group.
     DescriptionError
@@ -168,16 +168,16 @@ class ChainErrors:
         return self._chain(self._coordinates(q), np.asarray(P, dtype=np.float64))
 
     def held(self, fixed: Iterable[str]) -> set[str]:
-        """Return the parameters that `fixed` names, by itself or by the owner of several.
+        """Return the parameters that `fixed` names, individually or by their owner.
 
-        Raises UnknownNameError for a name of neither.
+        Raises UnknownNameError for other names.
         """
         return parameters_of(self.names, fixed)
 
     def spread_of_errors(self, angle: float, length: float) -> Array:
-        """Return standard deviations (k,) of all parameters for those of an angle and a length.
+        """Return standard deviations (k,) of all parameters, given those of angles and lengths.
 
-        Base and target are anywhere; scales have the deviation of the joint's position [1].
+        They are infinite for base and target; scales have the deviation of the joint position [1].
         """
         turns = {name: X[:3].any() for name, X in zip(self.joints, self._X)}
         return np.array(
@@ -200,7 +200,7 @@ class ChainErrors:
         return self._target @ se3.exp(self._six('target', P))
 
     def scales(self, P: Array) -> dict[str, float]:
-        """Return {joint: s}, where estimated: the joint moves by (1 + s) q."""
+        """Return {joint: s} of the estimated scales: the joint moves by (1 + s) q."""
         return {n: self._value(n, 'scale', P) for n in self.joints if f'{n}.scale' in self._place}
 
     def origins(self, P: Array) -> dict[str, Array]:
@@ -219,7 +219,7 @@ class ChainErrors:
         return origins
 
     def corrected(self, P: Array) -> RobotDescription:
-        """Return the description with these origins; scales and the target are not in it."""
+        """Return the description with these origins, without scales and target."""
         return with_joint_origins(self.description, self.origins(P))
 
     def _coordinates(self, q: ArrayLike) -> Array:
@@ -232,12 +232,12 @@ class ChainErrors:
         return q @ self._coupling.T + self._offset
 
     def _chain(self, q: Array, P: Array) -> tuple[Array, Array]:
-        """Return poses and Jacobian from the target inwards, as C grows (see `error_jacobian`)."""
+        """Return poses and Jacobian, computed from the target inward (see `error_jacobian`)."""
         J = np.zeros((len(q), 6, len(self.names)))
         C = np.broadcast_to(np.eye(4), (len(q), 4, 4))
 
         def pass_frame(owner: str, nominal: Array) -> Array:
-            """Write the columns of a displaced frame; return C in the frame before."""
+            """Write the columns of a displaced frame; return C in the previous frame."""
             x = self._six(owner, P)
             D = se3.dexp(-x)  # exp(-x) d exp(x) = dexp_{-x} dx
             for k, name in enumerate(DISPLACEMENTS):
@@ -285,7 +285,7 @@ class ChainErrors:
 
 
 def parameters_of(names: Sequence[str], fixed: Iterable[str]) -> set[str]:
-    """Return those of the parameters that `fixed` names, as of `ChainErrors.held`."""
+    """Return the parameters that `fixed` names, as `ChainErrors.held`."""
     found: set[str] = set()
     for name in fixed:
         owned = {n for n in names if n in (name, f'{name}.{n.rpartition(".")[2]}')}
@@ -300,7 +300,7 @@ def parameters_of(names: Sequence[str], fixed: Iterable[str]) -> set[str]:
 def with_joint_origins(
     description: RobotDescription, origins: Mapping[str, Array]
 ) -> RobotDescription:
-    """Return the description with other origins (4, 4) of the joints named [m]."""
+    """Return the description with new origins (4, 4) [m] of the named joints."""
     joints = [replace(j, origin=origins.get(j.name, j.origin)) for j in description.joints]
     return replace(description, joints=tuple(joints))
 

@@ -3,9 +3,9 @@
 
 """Scale and offset of reported efforts, from several poses at rest.
 
-At rest a joint holds the torque of gravity, so that a driver that reports currents, other units or
-another sign shows a straight line: torque = scale effort + offset. One pose does not tell a scale
-from an offset, from static friction or from a contact; several do.
+At rest a joint holds the gravity torque. If a driver reports currents, other units or another sign,
+the relation is linear: torque = scale effort + offset. Several poses separate the scale from an
+offset, from static friction and from contacts.
 """
 
 from __future__ import annotations
@@ -19,12 +19,12 @@ from screw_dynamics_ros.core.arguments import float_array
 from screw_dynamics_ros.core.errors import ArgumentError
 from screw_dynamics_ros.core.types import Array
 
-MIN_POSES = 3  # poses: two points lie on a line, whatever they are
+MIN_POSES = 3  # two points are always on a line
 
 
 @dataclass(frozen=True)
 class EffortScale:
-    """What makes torques of reported efforts: torque = scale effort + offset.
+    """Conversion of reported efforts to torques: torque = scale effort + offset.
 
     Attributes
     ----------
@@ -33,7 +33,7 @@ class EffortScale:
     offset : float
         [N m, N].
     misfit : float
-        Root mean square of what is left, relative to that of the change of the torque.
+        Root mean square of the residuals, relative to that of the change of the torque.
     """
 
     scale: float
@@ -42,14 +42,14 @@ class EffortScale:
 
 
 def effort_scale(torque: ArrayLike, effort: ArrayLike, least: float = 0.0) -> EffortScale | None:
-    """Return scale and offset of one joint by least squares, None where they are not determined.
+    """Return scale and offset of one joint by least squares, None if they are undetermined.
 
     Parameters
     ----------
     torque, effort : (k,) array-like
-        What the joint holds by the model [N m, N], and what is reported, in k poses at rest.
+        Torque of the joint by the model [N m, N], and reported effort, in k poses at rest.
     least : float
-        Smallest difference between the largest and the smallest torque that tells something.
+        Smallest sufficient difference between the largest and the smallest torque.
 
     Returns
     -------

@@ -1,11 +1,11 @@
 # Copyright 2026 The screw_dynamics_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Where the instrument stands and where the target sits, in closed form: a start for the fit.
+"""Poses of the instrument and the target in closed form, as initial values of the fit.
 
-The measured pose of a target is base T_i target, with the known pose T_i of a link; base and target
-are anywhere ("robot-world and hand-eye calibration"). Errors of the robot leave small residuals
-here, which the fit then explains.
+The measured pose of a target is base T_i target, with the known pose T_i of a link and arbitrary
+base and target ("robot-world and hand-eye calibration"). Errors of the robot cause small residuals,
+which the subsequent fit explains.
 """
 
 from __future__ import annotations
@@ -17,18 +17,18 @@ from screw_dynamics_ros.core.lie import se3
 from screw_dynamics_ros.core.lie.orientations import nearest_rotation
 from screw_dynamics_ros.core.types import Array
 
-#: Ratio of singular values below which rotations or points are too few to tell the frames.
+#: Ratio of singular values below which rotations or points do not determine the frames.
 DEGENERACY_TOLERANCE = 1e-6
 
 
 def register_frames(T: Array, measured: Array) -> tuple[Array, Array]:
     """Return base and target (4, 4) with measured_i = base T_i target, T and measured (N, 4, 4).
 
-    The rotations maximize sum tr(R_measured^T R_base R_i R_target): to the largest singular value
-    of the sum of Kronecker products R_measured,i (x) R_i belong both of them. The positions are
-    then linear least squares.
+    The rotations maximize sum tr(R_measured^T R_base R_i R_target): they are the singular vectors
+    of the largest singular value of the sum of Kronecker products R_measured,i (x) R_i. The
+    positions follow by linear least squares.
 
-    Raises ArgumentError where the rotations of T turn about fewer than two axes.
+    Raises ArgumentError if the rotations of T have fewer than two axes.
 
     Source: Shah 2013, *Solving the robot-world/hand-eye calibration problem using the Kronecker
     product*, Journal of Mechanisms and Robotics 5(3).
@@ -36,7 +36,7 @@ def register_frames(T: Array, measured: Array) -> tuple[Array, Array]:
     R, S = T[:, :3, :3], measured[:, :3, :3]
     K = np.einsum('nij,nkl->ikjl', S, R).reshape(9, 9)
     U, s, V_T = np.linalg.svd(K)
-    # vec(R_base) and vec(R_target^T), both up to one sign, which the determinants settle.
+    # vec(R_base) and vec(R_target^T), up to a common sign, which the determinants fix.
     if s[0] - s[1] < DEGENERACY_TOLERANCE * s[0]:
         raise ArgumentError(
             'the measured poses do not tell base and target apart: turn the link about at least '
@@ -58,7 +58,7 @@ def register_frames(T: Array, measured: Array) -> tuple[Array, Array]:
 
 
 def register_points(points: Array, measured: Array) -> Array:
-    """Return the pose (4, 4) of a frame with points (N, 3) in it where they are measured (N, 3).
+    """Return the pose (4, 4) of a frame from points (N, 3) in it and their measurements (N, 3).
 
     Least squares in closed form: the rotation nearest to the correlation of both (Kabsch).
 

@@ -1,32 +1,30 @@
 # Copyright 2026 The screw_dynamics_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-r"""Variances of estimates whose errors are those of the model: jackknife over clusters.
+r"""Variances of estimates in the presence of model errors: jackknife over clusters.
 
-Friction that depends on load, the Stribeck curve and presliding are not noise: the error of a model
-is nearly a function of the state of the joint. It is the same each time when a joint brakes under
-load at low speed, in all repetitions of a motion, so that longer recordings do not average it out,
-and variances that assume independent errors, correlated in time or not, are too small by factors.
-What differs between such *classes of states* shows how large it is: equations of one joint in one
-class are one cluster, whose errors may be correlated in any way and have any size; errors of
-different clusters are taken for independent. Classes of a joint are those of speed (above or below
-its median), power (accelerating or braking) and load (torque above or below its median).
+Load-dependent friction, the Stribeck effect and presliding are not noise: such model errors are
+nearly functions of the joint state, and equal in all repetitions of a motion. Longer recordings do
+not reduce them, and variances for independent or autocorrelated errors are too small by factors.
+The differences between *classes of states* show their magnitude. The equations of one joint in one
+class are a cluster, with arbitrarily correlated errors; errors of different clusters are assumed to
+be independent. The classes of a joint are those of speed (above or below its median), power
+(accelerating or braking) and load (torque above or below its median).
 
-Errors of sensors and of the motion of the arm are correlated in time and between joints, over
-blocks of time instead; these are a second set of clusters. Of the two variances the larger one
-counts.
+Errors of sensors and of the motion of the arm are correlated in time and between joints: blocks of
+time are a second set of clusters. The larger one of the two variances is used.
 
-A cluster g of equations A_g z = b_g with residuals r_g, left out, changes the estimate by
+Omitting a cluster g of equations A_g z = b_g with residuals r_g changes the estimate by
 
     d_g = (A^T A - A_g^T A_g)^-1 A_g^T r_g
 
-so that no fit has to be repeated, and the variance of an estimate is (G - 1) / G sum_g d_g^2
-(CV3, the jackknife): of all cluster-robust variances the one that is rather too large than too
-small with few clusters. Its degrees of freedom are the effective number of clusters less one,
+so that the fit need not be repeated. The variance of an estimate is (G - 1) / G sum_g d_g^2 (CV3,
+the jackknife), a conservative cluster-robust variance for few clusters. Its degrees of freedom are
+the effective number of clusters minus one,
 
     (sum_g s_g)^2 / sum_g s_g^2 - 1,
 
-with the expected d_g^2 = s_g of independent errors.
+where s_g is the expected d_g^2 for independent errors.
 
 Sources: Cameron, Gelbach and Miller 2011, *Robust inference with multiway clustering*, JBES 29(2);
 Cameron and Miller 2015, *A practitioner's guide to cluster-robust inference*, JHR 50(2);
@@ -49,17 +47,17 @@ from screw_dynamics_ros.core.types import Array
 #: Duration of blocks of time [s].
 BLOCK_S = 1.0
 
-#: Added to 1 - leverage: a cluster that alone determines something cannot be left out.
+#: Added to 1 - leverage, because a cluster that alone determines an estimate cannot be omitted.
 MIN_REMAINDER = 1e-9
 
 
 def state_classes(v: Array, a: Array, load: Array) -> NDArray[np.int64]:
-    """Return a number for each joint and class of its states, (M, n).
+    """Return indices (M, n) of the joints and their classes of states.
 
     Parameters
     ----------
     v, a, load : (M, n) arrays
-        Velocities, accelerations, and the torques that joints transmit.
+        Velocities, accelerations, and transmitted torques of the joints.
 
     Examples
     --------
@@ -73,7 +71,7 @@ def state_classes(v: Array, a: Array, load: Array) -> NDArray[np.int64]:
 
 
 def time_blocks(t: Array, part: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Return the number of the block of time of each instant (M,) of parts of recordings.
+    """Return the index of the time block of each instant (M,) of parts of recordings.
 
     >>> time_blocks(np.array([0.1, 0.6, 1.3, 0.2]), np.array([0, 0, 0, 1]))
     array([0, 0, 1, 2])
@@ -94,19 +92,19 @@ def jackknife(
     Parameters
     ----------
     U : (m, rank) array
-        Equations in coordinates in which U^T U = 1, with all there are.
+        All equations in coordinates with U^T U = 1.
     r : (m,) array
-        Residuals, weighted as the equations are.
+        Residuals, with the same weights as the equations.
     clusterings : sequence of (m,) arrays of int
-        The cluster of each equation, of each set of clusters.
+        The cluster of each equation, for each set of clusters.
     factor : (k, rank) array
         x = factor U^T b.
     prior : (rank, rank) array, optional
-        Information about these coordinates that no cluster contains.
+        Information about these coordinates that is not part of any cluster.
 
     Examples
     --------
-    The mean of four clusters, each of which has one error only:
+    The mean of four clusters, each with a constant error:
 
     >>> cluster = np.repeat(np.arange(4), 25)
     >>> r = np.array([1.0, -1.0, 2.0, -2.0])[cluster]

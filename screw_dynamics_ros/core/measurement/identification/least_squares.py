@@ -1,7 +1,7 @@
 # Copyright 2026 The screw_dynamics_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Linear least squares that says what it cannot determine, by the names of the unknowns."""
+"""Linear least squares that names undetermined combinations of unknowns."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from numpy.typing import ArrayLike
 
 from screw_dynamics_ros.core.types import Array
 
-#: Singular values below this share of the largest count as zero.
+#: Singular values below this fraction of the largest are zero.
 RANK_TOLERANCE = 1e-6
 
 #: Coefficients of an unidentifiable combination, relative to the largest, below this are rounding.
 COEFFICIENT_TOLERANCE = 1e-6
 
-#: Coefficients that a text does not mention.
+#: Smaller coefficients are omitted in texts.
 MIN_REPORTED_COEFFICIENT = 1e-3
 
 
@@ -29,17 +29,17 @@ class Fit:
     ----------
     A : (m, k) array
     cutoff : float
-        Singular values below this share of the largest count as zero.
+        Singular values below this fraction of the largest are zero.
     largest_deviation : float, optional
         If given, directions in which x has a larger standard deviation, for errors of b with
-        standard deviation 1, count as undetermined, too; columns then keep their lengths.
+        standard deviation 1, are also undetermined; columns are not normalized then.
 
     Attributes
     ----------
     s : (k,) array
-        Singular values, falling, of A with columns of unit length, unless these keep theirs.
+        Singular values of A in descending order, with normalized columns unless noted above.
     rank : int
-        How many of them count.
+        Number of determined directions.
 
     Examples
     --------
@@ -53,7 +53,7 @@ class Fit:
     def __init__(self, A: Array, cutoff: float, largest_deviation: float = np.inf) -> None:
         norms = np.linalg.norm(A, axis=0)
         largest = norms.max() or 1.0
-        # A column of rounding errors must not be blown up to a column of unit length.
+        # A column of rounding errors must not be normalized to unit length.
         self.scale = np.where(norms > cutoff * largest, norms, largest)
         if largest_deviation < np.inf:
             self.scale = np.ones(A.shape[1])
@@ -63,26 +63,26 @@ class Fit:
         self.factor = self.V_T[: self.rank].T / self.s[: self.rank] / self.scale[:, None]
 
     def solve(self, b: Array) -> Array:
-        """Return the x (k,) with the smallest |A x - b| that has no part in the null space."""
+        """Return the x (k,) that minimizes |A x - b|, without component in the null space."""
         x: Array = self.factor @ (self.U[:, : self.rank].T @ b)
         return x
 
     @property
     def covariance(self) -> Array:
-        """Of x, (k, k), for errors of b with standard deviation 1, without the null space."""
+        """Covariance of x (k, k), for errors of b with deviation 1, without the null space."""
         return self.factor @ self.factor.T
 
     def null_basis(self, preference: ArrayLike = 1.0) -> tuple[list[int], Array]:
-        """Return a basis (k - rank, k) of the null space and the unknown that each row has alone.
+        """Return a basis (k - rank, k) of the null space, and the pivot unknown of each row.
 
-        `preference` (k,): how willingly an unknown is chosen; factors of 10 and more decide.
+        `preference` (k,) is the priority of unknowns as pivots; factors of 10 or more are decisive.
         """
         null: Array = self.V_T[self.rank :] / self.scale
         if not len(null):
             return [], null
-        from scipy.linalg import qr  # slow to import, few need it
+        from scipy.linalg import qr  # slow to import and rarely needed
 
-        # Each combination has one parameter of its own, the pivot; shared ones cancel.
+        # Each combination contains one pivot, which is in no other combination.
         weighted = null * np.asarray(preference, dtype=np.float64)
         pivots = qr(weighted, mode='r', pivoting=True)[1][: len(null)]
         return pivots.tolist(), np.linalg.solve(null[:, pivots], null)
@@ -90,7 +90,7 @@ class Fit:
     def combinations(
         self, names: Sequence[str], preference: ArrayLike = 1.0
     ) -> tuple[dict[str, float], ...]:
-        """Return a basis of the null space by the names of few unknowns, largest coefficient 1."""
+        """Return a sparse basis of the null space by names, with largest coefficients 1."""
         _, null = self.null_basis(preference)
         null = null / np.abs(null).max(axis=1, keepdims=True, initial=0.0)
         null[np.abs(null) < COEFFICIENT_TOLERANCE] = 0.0
@@ -100,7 +100,7 @@ class Fit:
 
 
 def progress(converged: bool, iterations: int, tolerance: float) -> str:
-    """Return how a repeated correction of a linear problem has ended, as text."""
+    """Return the status of an iteration as text."""
     if converged:
         return f'converged in {iterations} step{"s" * (iterations != 1)}'
     return (
@@ -110,9 +110,9 @@ def progress(converged: bool, iterations: int, tolerance: float) -> str:
 
 
 def described(combination: Mapping[str, float], most: int = 8) -> str:
-    """Return a linear combination as text: the first term, then others, the largest first.
+    """Return a linear combination as text: the first term, then others in descending order.
 
-    Terms that count for less than a thousandth are left out.
+    Terms below a thousandth are omitted.
 
     >>> described({'a': 0.5, 'b': -0.1, 'c': 1.0, 'd': 1e-5})
     '+0.5 a +1 c -0.1 b'

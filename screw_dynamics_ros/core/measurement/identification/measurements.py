@@ -1,17 +1,17 @@
 # Copyright 2026 The screw_dynamics_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""What instruments tell about a robot at rest: poses, points or distances of a target it carries.
+"""Measurements of a robot at rest: poses, points or distances of a target on the robot.
 
-A camera or a motion capture system sees poses, a laser tracker the position of a reflector, a
-ballbar or a draw-wire sensor its distance from a fixed point. Each is compared with the pose T of
-the target that a model predicts in the frame of the instrument, and linear in small displacements
-J dP of the target, J in the axes of the target, angular rows first:
+A camera or a motion capture system measures poses, a laser tracker the position of a reflector, a
+ballbar or a draw-wire sensor its distance from a fixed point. Each measurement is compared with the
+predicted pose T of the target in the frame of the instrument. The residuals are linearized in small
+displacements J dP of the target, with J in the axes of the target, angular rows first:
 
     residuals(T exp(J dP)) = e - A dP + O(dP^2)
 
-Residuals are divided by the standard deviations of the instrument to be summed: there is no
-natural weight of rotation against translation.
+Residuals are divided by the standard deviations of the instrument, because there is no natural
+weight of rotations relative to translations.
 """
 
 from __future__ import annotations
@@ -39,13 +39,13 @@ class Measurements(ABC):
     Attributes
     ----------
     kind : str
-        In the plural, for messages.
+        Name of the kind in the plural, for messages.
     values : (N, ...) array
         In the frame of the instrument [m].
     deviations : (d,) array
         Standard deviations of the residuals [rad, m].
     of_target, of_base : tuple of str
-        Those of `DISPLACEMENTS` of the target, and of the robot, that can show at all.
+        Names in `DISPLACEMENTS` of target and base that affect the measurements.
     """
 
     kind: ClassVar[str]
@@ -100,8 +100,8 @@ class MeasuredPoses(Measurements):
     def linearized(self, T: Array, J: Array) -> tuple[Array, Array]:
         """Return e and A = dexp_inv(e) J.
 
-        Of log(exp(-J dP) exp(e)) the exact derivative is -dexp_inv(e) J. (5.30) leaves out
-        dexp_inv, which is right for small e but would bias the result if noise remains.
+        The exact derivative of log(exp(-J dP) exp(e)) is -dexp_inv(e) J. (5.30) omits dexp_inv,
+        which is valid for small e but would bias the result in the presence of noise.
         """
         e = self.residuals(T)
         return e, se3.dexp_inv(e) @ J
@@ -195,7 +195,7 @@ class MeasuredDistances(Measurements):
 
 
 def check_finite(name: str, array: Array) -> None:
-    """Raise `ArgumentError` for the first row of (N, ...) that holds NaN or infinity."""
+    """Raise `ArgumentError` for the first row of (N, ...) with NaN or infinity."""
     wrong = ~np.isfinite(array.reshape(len(array), -1)).all(axis=1)
     if wrong.any():
         raise ArgumentError(

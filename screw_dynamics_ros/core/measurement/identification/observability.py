@@ -1,11 +1,11 @@
 # Copyright 2026 The screw_dynamics_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-r"""Which configurations tell most about errors: to be planned before anything is measured.
+r"""Selection of informative configurations for calibration, before measuring.
 
 With the weighted error Jacobians A_i of N configurations, M = sum A_i^T A_i is the information; the
-covariance of the parameters is its inverse. The volume of their confidence ellipsoid is smallest
-where det M is largest (D-optimal design), and with it the observability index
+covariance of the parameters is its inverse. The volume of their confidence ellipsoid is minimal for
+the maximum of det M (D-optimal design), which also maximizes the observability index
 
     O_1 = (s_1 ... s_k)^(1/k) / sqrt(N)
 
@@ -33,10 +33,10 @@ from screw_dynamics_ros.core.measurement.identification.least_squares import RAN
 from screw_dynamics_ros.core.measurement.identification.measurements import Measurements
 from screw_dynamics_ros.core.types import Array
 
-#: Exchanges at most, for each configuration chosen.
+#: Largest number of exchanges per chosen configuration.
 MAX_PASSES = 10
 
-#: Information to begin with, relative to that of all candidates: makes the first choices unique.
+#: Initial information relative to that of all candidates, which makes the first choices unique.
 PRIOR_INFORMATION = 1e-9
 
 
@@ -47,9 +47,9 @@ class Design:
     Attributes
     ----------
     chosen : tuple of int
-        Which of the candidates, in rising order.
+        Indices of the candidates, in increasing order.
     index : float
-        O_1 of those, with columns of A that have unit length over all candidates.
+        O_1 of these, with columns of A normalized over all candidates.
     condition : float
         s_1 / s_k of their stacked A, with columns of unit length.
     """
@@ -75,13 +75,13 @@ def informative_configurations(
     Parameters
     ----------
     description, link, estimate, base, target
-        As of `calibrate_robot`.
+        As in `calibrate_robot`.
     candidates : (N, nq) array
-        Configurations that can be measured: free of collisions, seen by the instrument.
+        Configurations that can be measured: collision-free and visible for the instrument.
     count : int
     instrument : callable
-        Returns what it would measure of targets at poses (n, 4, 4) in its frame, as
-        ``lambda T: MeasuredPoses(T, 1e-4, 1e-4)`` does.
+        Returns simulated measurements of targets at poses (n, 4, 4) in its frame, for example
+        ``lambda T: MeasuredPoses(T, 1e-4, 1e-4)``.
 
     Raises
     ------
@@ -90,8 +90,7 @@ def informative_configurations(
 
     Notes
     -----
-    Parameters that even all candidates together cannot tell are left out, as `calibrate_robot`
-    does.
+    Parameters that all candidates together do not determine are omitted, as in `calibrate_robot`.
     """
     check_count('count', count)
     model = ChainErrors(description, link, estimate, base, target)
@@ -117,10 +116,10 @@ def informative_configurations(
 
 
 def d_optimal(A: Array, count: int) -> list[int]:
-    """Return which `count` of the A (N, d, k) make det sum A_i^T A_i large, in rising order.
+    """Return `count` indices of A (N, d, k) that maximize det sum A_i^T A_i, in increasing order.
 
-    One after the other the best is added; then the best is added and the worst dropped, as long as
-    that is not the same one. The determinant rises with each exchange.
+    Greedy selection, followed by exchanges: the best one is added and the worst removed, until both
+    are the same. The determinant increases with each exchange.
     """
     k = A.shape[2]
     M = PRIOR_INFORMATION * np.eye(k) * np.trace(np.einsum('ndi,ndj->ij', A, A)) / k
@@ -142,7 +141,7 @@ def d_optimal(A: Array, count: int) -> list[int]:
 
 
 def _gain(A: Array, M: Array, chosen: list[int]) -> Array:
-    """Return log det(M + A_i^T A_i) - log det M for each i; none for those chosen."""
+    """Return log det(M + A_i^T A_i) - log det M for each i that is not chosen."""
     gain: Array = np.linalg.slogdet(np.eye(A.shape[1]) + _seen(A, M))[1]
     gain[chosen] = -np.inf
     return gain

@@ -1,7 +1,7 @@
 # Copyright 2026 The screw_dynamics_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Measurements that are too far off to be noise."""
+"""Outliers: measurements whose residuals are too large for noise."""
 
 from __future__ import annotations
 
@@ -9,19 +9,19 @@ import numpy as np
 
 from screw_dynamics_ros.core.types import Array
 
-#: Weighted residuals up to this count fully; beyond, Huber's weights fall. 1.345 keeps 95 % of the
-#: efficiency of least squares where there are no outliers.
+#: Threshold of weighted residuals beyond which Huber's weights decrease. 1.345 has 95 % of the
+#: efficiency of least squares without outliers.
 HUBER_THRESHOLD = 1.345
 
-#: How likely it may be that any good measurement of a set is taken for an outlier.
+#: Probability that any valid measurement of a set is classified as outlier.
 FALSE_ALARM = 0.01
 
 
 def huber_weights(e: Array) -> Array:
     """Return weights (N,) in (0, 1] for weighted residuals e (N, d) [1].
 
-    Source: Huber 1964, *Robust estimation of a location parameter*, here for the length of each
-    residual, with the spread of most of them as unit.
+    Source: Huber 1964, *Robust estimation of a location parameter*, applied to the norm of each
+    residual, scaled by a robust estimate of their spread.
     """
     size = np.linalg.norm(e, axis=1) / np.sqrt(e.shape[1] * spread(e))
     weights: Array = np.minimum(1.0, HUBER_THRESHOLD / np.maximum(size, HUBER_THRESHOLD))
@@ -31,9 +31,9 @@ def huber_weights(e: Array) -> Array:
 def doubtful(e: Array) -> Array:
     """Return which (N,) of the weighted residuals e (N, d) are not noise.
 
-    Squared lengths have a chi-square distribution with d degrees of freedom; beyond the quantile
-    that any of N good ones exceeds with `FALSE_ALARM` is an outlier. If most residuals are larger
-    than the deviations say, deviations are taken to be too small, not most measurements wrong.
+    Squared norms have a chi-square distribution with d degrees of freedom. Outliers exceed the
+    quantile that any of N valid measurements exceeds with probability `FALSE_ALARM`. If most
+    residuals exceed the given deviations, the deviations are assumed to be too small.
 
     >>> doubtful(np.array([[1.0], [-0.5], [0.3], [-1.2], [40.0]]))
     array([False, False, False, False,  True])

@@ -9,9 +9,9 @@ The errors of the description (`ChainErrors`) are the unknowns of weighted nonli
 
 solved by the Gauss-Newton method with the singular value decomposition of the stacked W J_P. A
 prior adds |P_k / deviation|^2 for each error of the robot, a normal distribution about its nominal
-value: few measurements then correct little, many correct what they show. What these measurements
-cannot tell is found before: for every dimension of the null space one parameter
-is held at its nominal value, and the combination is named that would have changed nothing.
+value, so that few measurements cause small corrections. Unidentifiable combinations are determined
+first: for every dimension of the null space, one parameter is held at its nominal value, and the
+combination is reported.
 
 Source: Bruyninckx 2010 (5.30), section 5.6.1 (C-016 to C-019).
 """
@@ -50,51 +50,51 @@ MAX_DEVIATION = 0.02  # rad or m
 
 @dataclass(frozen=True, eq=False)
 class RobotCalibration:
-    """What measurements say about a robot description.
+    """Result of the calibration of a robot description.
 
     Attributes
     ----------
     description : RobotDescription
-        The corrected one.
+        The corrected description.
     origins : {joint: (4, 4) array}
-        The corrected <origin> of each joint that has another one now [m].
+        The <origin> of each corrected joint [m].
     base : (4, 4) array
         Pose of the root in the frame of the instrument [m], estimated or as given.
     links : {target: link}
     targets : {target: (4, 4) array}
         Poses of the targets in the frames of their links [m], estimated or as given.
     scales : {joint: float}
-        Where estimated: the joint moves by (1 + scale) q. A URDF has no place for it; it belongs
-        into the driver.
+        Estimated scales: the joint moves by (1 + scale) q. A URDF cannot represent them; they must
+        be corrected in the driver.
     success : bool
-        Whether the corrections have converged. That the measurements agree is for `misfit` to say.
+        Whether the corrections have converged. See `misfit` for the agreement of measurements.
     message : str
-        Why the iteration stopped, and what cannot be identified.
+        Why the iteration stopped, and the parameters that cannot be identified.
     iterations : int
-        Gauss-Newton steps, without those that look for outliers.
+        Gauss-Newton steps, without those of the detection of outliers.
     parameters : tuple of k str
-        Those estimated: 'elbow_joint.rx', 'base.z' and the like (see `ChainErrors`).
+        Estimated parameters: 'elbow_joint.rx', 'base.z' and the like (see `ChainErrors`).
     values : (k,) array
         Corrections of the nominal description [rad, m].
     covariance : (k, k) array
-        To first order, for independent errors with the deviations given [rad, m].
+        Covariance to first order, for independent errors with the given deviations [rad, m].
     singular_values : (k,) array
-        Falling, of the weighted J_P with columns of unit length.
+        Singular values of the weighted J_P with normalized columns, in descending order.
     held : tuple of dict
-        One combination {parameter: coefficient} for each parameter held, which comes first: changes
-        that these measurements do not show to first order.
+        One combination {parameter: coefficient} for each held parameter, which comes first: it has
+        no first-order effect on these measurements.
     residuals_before, residuals_after : (N, d) arrays
-        Of each measurement [rad, m], with the description given (and the base and the target that
-        fit it best) and with the corrected one.
+        Residuals [rad, m] with the given description (and the best-fit base and target), and with
+        the corrected one.
     used, held_out, outliers : tuple of int
-        Which measurements were fitted, kept for validation, and left out as too far off.
+        Indices of measurements that were fitted, kept for validation, and excluded as outliers.
     misfit : float
-        Root mean square of the weighted residuals of those used, for each degree of freedom: about
-        1 if the deviations given are right; NaN with as many equations as unknowns.
+        Root mean square of the weighted residuals of used measurements per degree of freedom: about
+        1 if the given deviations are correct; NaN with as many equations as unknowns.
     degrees_of_freedom : float
-        Equations less parameters; one that the prior determines in part is included by the rest.
+        Equations minus effective number of parameters, which the prior reduces.
     prior : (k,) array
-        Standard deviations of `values` before anything was measured [rad, m], infinite without one.
+        Prior standard deviations of `values` [rad, m], infinite without a prior.
     """
 
     description: RobotDescription
@@ -133,10 +133,10 @@ class RobotCalibration:
         return np.sqrt(np.diag(self.covariance))
 
     def intervals(self, probability: float = 0.95, *, from_residuals: bool = False) -> Array:
-        """Return confidence intervals (k, 2) of `values` [rad, m], for each parameter by itself.
+        """Return individual confidence intervals (k, 2) of `values` [rad, m].
 
-        From the deviations of the instrument (normal distribution), or with `from_residuals` from
-        how well the measurements agree (Student's t), for when those are not known.
+        They use the deviations of the instrument (normal distribution), or with `from_residuals`
+        the residuals (Student's t), if the deviations are unknown.
         """
         if not 0.0 < probability < 1.0:
             raise ArgumentError(f'probability = {probability} must be between 0 and 1')
@@ -174,44 +174,43 @@ def calibrate_robot(
     tolerance: float = 1e-10,
     max_iterations: int = 30,
 ) -> RobotCalibration:
-    """Return the description that agrees best with measurements of a target on a link (C-017).
+    """Return the description that best fits measurements of a target on a link (C-017).
 
     Parameters
     ----------
     description : RobotDescription
-        The nominal one.
+        The nominal description.
     link : str or {target: link}
-        What carries the target, or each of several.
+        The link with the target, or the link of each of several targets.
     q : (N, nq) array
-        Configurations as of `Robot` [rad, m], many times more than parameters, spread widely.
+        Configurations of `Robot` [rad, m], many times more than parameters, in a wide range.
     measured : Measurements
         `MeasuredPoses`, `MeasuredPoints` or `MeasuredDistances`, with the deviations of the
         instrument, which are the weights.
     targets : sequence of N str, optional
-        Of several targets that which each measurement is of.
+        The target of each measurement, if there are several.
     estimate : collection of str
-        What may be wrong: 'axes', 'offsets', 'scales', 'tool' (see `ChainErrors`) of the robot,
-        'base' and 'target' of the set-up.
+        Groups of parameters to estimate: 'axes', 'offsets', 'scales', 'tool' (see `ChainErrors`) of
+        the robot, 'base' and 'target' of the set-up.
     base, target : (4, 4) arrays, optional
-        Pose of the root in the frame of the instrument, of the target in the frame of the link [m];
-        the identity if not given. Where they are to be estimated and not given, poses and points
-        find them from anywhere. With several targets there is no nominal one.
+        Pose of the root in the frame of the instrument, and of the target in the frame of the link
+        [m]; the identity by default. If they are estimated and not given, initial values are
+        computed from measured poses or points. For several targets no nominal pose can be given.
     fixed : collection of str
-        Parameters that are known, 'elbow_joint.rx', or 'elbow_joint' for all of its own.
+        Known parameters, such as 'elbow_joint.rx', or 'elbow_joint' for all parameters of a joint.
     held_out : sequence of int
-        Measurements that are kept for validation: they have residuals, but are not fitted.
+        Measurements kept for validation: they have residuals, but are not fitted.
     robust : bool
-        Whether to look for outliers and leave them out, by name (`outliers`).
+        Whether to detect and exclude outliers (`outliers`).
     prior : (float, float), optional
-        Standard deviations of the errors of the robot, angles [rad] and lengths [m], before
-        anything was measured; scales have that of the joint's position [1]. They draw corrections
-        of axes, offsets, scales and tool to zero, and nothing of these is held. Base and target
-        have none.
+        Prior standard deviations of the errors of the robot, angles [rad] and lengths [m]; scales
+        have that of the joint position [1]. The prior applies to axes, offsets, scales and tool,
+        none of which is held then; base and target have no prior.
     cutoff : float
-        Singular values below this share of the largest count as zero.
+        Singular values below this fraction of the largest are zero.
     largest_deviation : float
-        What would have a larger standard deviation than this [rad, m] is held, too: no nominal
-        value is that wrong.
+        Parameters with a larger standard deviation [rad, m] are held, because errors of nominal
+        values are smaller.
     tolerance : float
         Largest correction [rad, m] at which the iteration has converged.
     max_iterations : int
@@ -278,7 +277,7 @@ def calibrate_robot(
     start = registered_frames(
         model, q[kept], which[kept], seen, estimate, base is None, target is None
     )
-    # What is identifiable depends on the poses of base and target, so these come first if unknown.
+    # Identifiability depends on the poses of base and target: estimate these first if unknown.
     unknown = ['base'] if base is None else []
     unknown += model.owners if target is None else ()
     model = errors(*start)
@@ -290,7 +289,7 @@ def calibrate_robot(
     if robust:
         used, P = problem.without_outliers(kept)
     P, iterations, converged, fit = problem.solve(used, P)
-    # The corrected robot, or fewer measurements, may tell less than was seen before.
+    # With the corrected robot or fewer measurements, fewer parameters may be identifiable.
     while converged and (more := problem.hold_unidentifiable(used, P)):
         combinations += more
         P[[k for k in range(len(P)) if k not in problem.free]] = 0.0
@@ -300,7 +299,7 @@ def calibrate_robot(
     free = problem.free
     weighted = after[used] / measured.deviations
     assumed = problem.prior[free]
-    # The trace of the matrix that maps measured to predicted, which is the rank without a prior.
+    # The trace of the hat matrix, which is the rank without a prior.
     fitted = fit.rank - float(np.sum(np.diag(fit.covariance) / assumed**2))
     freedoms = weighted.size - fitted
     return RobotCalibration(
@@ -343,7 +342,7 @@ def _configurations(q: ArrayLike, measured: Measurements) -> Array:
 def _which(
     links: Mapping[str, str], targets: Sequence[str] | None, kept: Sequence[int], count: int
 ) -> Array:
-    """Return the number of the target of each measurement."""
+    """Return the index of the target of each measurement."""
     names = list(links)
     if targets is None and len(names) == 1:
         return np.zeros(count, dtype=int)

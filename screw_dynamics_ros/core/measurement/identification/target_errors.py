@@ -3,8 +3,8 @@
 
 """Geometric errors of a robot whose links carry several targets.
 
-Each target has the chain of its link (`ChainErrors`); errors of joints that chains share and the
-base are the same parameters, the pose of each target is its own.
+Each target has the chain of its link (`ChainErrors`). Chains share the parameters of common joints
+and of the base; each target has a separate pose.
 
 Source: Bruyninckx 2010 (5.30), section 5.6.1 (C-016), a chain for each target.
 """
@@ -37,9 +37,9 @@ class TargetErrors:
     ----------
     description : RobotDescription
     links : {target: link}
-        What carries each target.
+        The link of each target.
     estimate : collection of str
-        As of `ChainErrors`.
+        As in `ChainErrors`.
     base : (4, 4) array, optional
         Nominal pose of the root in the frame of the instrument [m].
     poses : {target: (4, 4) array}, optional
@@ -55,7 +55,7 @@ class TargetErrors:
     names : tuple of k str
         As of `ChainErrors`; with several targets 'target.x' has the name of the target instead.
     preference : (k,) array
-        How willingly each parameter is held at its nominal value.
+        Preference of each parameter for being held at its nominal value.
     owners : tuple of str
         The owner of the parameters of each target.
 
@@ -116,7 +116,7 @@ class TargetErrors:
             self.preference[places] = chain.preference
 
     def pose(self, q: Array, P: Array, which: Array) -> Array:
-        """Return T (N, 4, 4) of the targets number `which` (N,) for q (N, nq), P (k,)."""
+        """Return T (N, 4, 4) of the targets with indices `which` (N,) for q (N, nq), P (k,)."""
         T = np.empty((len(q), 4, 4))
         for rows, places, chain in self._parts(which):
             T[rows] = chain.pose(q[rows], P[places])
@@ -153,7 +153,7 @@ class TargetErrors:
         }
 
     def scales(self, P: Array) -> dict[str, float]:
-        """Return {joint: s}, where estimated: the joint moves by (1 + s) q."""
+        """Return {joint: s} of the estimated scales: the joint moves by (1 + s) q."""
         scales: dict[str, float] = {}
         for chain, places in zip(self.chains.values(), self._places):
             scales |= chain.scales(P[places])
@@ -167,11 +167,11 @@ class TargetErrors:
         return origins
 
     def corrected(self, P: Array) -> RobotDescription:
-        """Return the description with these origins; scales and targets are not in it."""
+        """Return the description with these origins, without scales and targets."""
         return with_joint_origins(self.description, self.origins(P))
 
     def _parts(self, which: Array) -> Iterator[tuple[Array, Array, ChainErrors]]:
-        """Yield rows, places of parameters and chain of each target that `which` has."""
+        """Yield rows, indices of parameters and chain of each target in `which`."""
         for number, (places, chain) in enumerate(zip(self._places, self.chains.values())):
             rows = np.flatnonzero(which == number)
             if len(rows):

@@ -3,9 +3,9 @@
 
 """Cross-validation: whether a calibration predicts measurements that were not fitted.
 
-The poses of the robot are divided into folds. Each fold is predicted twice by what the others
-determine: by the nominal robot, with base and target fitted, and by the calibrated one. A fit of
-many parameters to few noisy measurements always explains these better, and predicts others worse.
+The poses of the robot are divided into folds. Each fold is predicted from the others twice: by the
+nominal robot with fitted base and target, and by the calibrated robot. A fit of many parameters to
+few noisy measurements always explains these better, but may predict others worse (overfitting).
 
 Source: Hastie, Tibshirani and Friedman 2009, *The elements of statistical learning*, section 7.10:
 cross-validation, and the simpler model unless the other is better by more than standard errors.
@@ -26,7 +26,7 @@ FOLDS = 5
 
 ANGLES, DISTANCES = slice(3), slice(-3, None)  # of residuals
 
-#: Configurations that agree to this are one pose, which is held out as a whole [rad, m].
+#: Configurations within this tolerance are one pose, which is held out as a whole [rad, m].
 SAME_POSE = 1e-2
 
 
@@ -52,8 +52,8 @@ class Validation:
     def improved(self) -> bool:
         """Whether the calibrated robot predicts better.
 
-        The sum of the squares of all distances falls by more than two standard errors, that of the
-        angles does not rise by more than one.
+        The sum of squared distances must decrease by more than two standard errors, and that of
+        angles must not increase by more than one.
         """
         gain, error = self._gain(DISTANCES)
         if self.nominal.shape[1] < 6:
@@ -62,7 +62,7 @@ class Validation:
         return gain > 2.0 * error and turned >= -turned_error
 
     def _gain(self, part: slice) -> tuple[float, float]:
-        """Return by how much the sum of squares falls, and the standard error of this."""
+        """Return the decrease of the sum of squares, and its standard error."""
         gain = np.sum(self.nominal[:, part] ** 2 - self.calibrated[:, part] ** 2, axis=1)
         of_pose = np.bincount(self.poses, gain)
         return float(of_pose.sum()), float(np.sqrt(len(of_pose)) * np.std(of_pose, ddof=1))
@@ -74,7 +74,7 @@ def validated(
     result: RobotCalibration,
     folds: int = FOLDS,
 ) -> Validation | str:
-    """Return the cross-validation of what a fit has used, or why it is not possible."""
+    """Return the cross-validation of the used measurements, or why it is not possible."""
     try:
         return cross_validate(fit, q, result.used, folds)
     except ArgumentError as error:
@@ -103,7 +103,7 @@ def cross_validate(
     rows: Sequence[int],
     folds: int = FOLDS,
 ) -> Validation:
-    """Return how well measurements are predicted by the others.
+    """Return the cross-validated residuals of measurements.
 
     Parameters
     ----------
@@ -114,7 +114,7 @@ def cross_validate(
     rows : sequence of int
         The measurements to use; others are held out of all fits.
     folds : int
-        As many as poses at most.
+        Number of folds, at most that of poses.
 
     Raises
     ------

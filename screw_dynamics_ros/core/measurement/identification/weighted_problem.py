@@ -1,7 +1,7 @@
 # Copyright 2026 The screw_dynamics_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Weighted least squares of `calibrate_robot`: some measurements, some parameters, one minimum."""
+"""Weighted least squares of `calibrate_robot` for subsets of measurements and parameters."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from screw_dynamics_ros.core.measurement.identification.outliers import doubtful
 from screw_dynamics_ros.core.measurement.identification.target_errors import TargetErrors
 from screw_dynamics_ros.core.types import Array
 
-MAX_OUTLIER_ROUNDS = 10  # of leaving out measurements
+MAX_OUTLIER_ROUNDS = 10  # rounds of excluding measurements
 
 
 class WeightedProblem:
@@ -35,12 +35,11 @@ class WeightedProblem:
     Attributes
     ----------
     free : list of int
-        The parameters of the model to be estimated; the others stay at zero.
+        The estimated parameters of the model; the others are zero.
     start : (k,) array
         All parameters zero: the nominal robot.
     prior : (k,) array
-        Standard deviations of the parameters from zero before anything was measured [rad, m],
-        infinite where nothing is known.
+        Prior standard deviations of the parameters [rad, m], infinite without prior knowledge.
     """
 
     def __init__(
@@ -73,7 +72,7 @@ class WeightedProblem:
         T, J = self.model.predicted(self.q[rows], P, self.which[rows])
         e, A = self.measured.part(rows).linearized(T, J)
         weights = 1.0 / self.measured.deviations
-        with np.errstate(over='ignore'):  # reported by name below
+        with np.errstate(over='ignore'):  # reported below
             e, A = weights * e, weights[:, None] * A[..., free]
         if not (np.isfinite(e).all() and np.isfinite(A).all()):
             raise ArgumentError(
@@ -93,9 +92,9 @@ class WeightedProblem:
         return fit, fit.solve(np.concatenate([e.ravel(), -(P[free] / self.prior[free])[known]]))
 
     def hold_unidentifiable(self, rows: Sequence[int], P: Array) -> tuple[dict[str, float], ...]:
-        """Take parameters out of `free` until, near P, no change of the others goes unseen.
+        """Remove parameters from `free` until the others are identifiable near P.
 
-        Returns a combination for each of them, which comes first.
+        Returns a combination for each removed parameter, which comes first.
         """
         free = self.free
         equations = len(rows) * self.measured.deviations.size
@@ -137,12 +136,12 @@ class WeightedProblem:
         return P, iterations, converged, fit
 
     def with_frames(self, rows: Sequence[int], owners: Collection[str]) -> Array:
-        """Return P (k,) with base and targets, those of them in `owners`, fitted to the robot."""
+        """Return P (k,) with the frames in `owners` (base, targets) fitted to the nominal robot."""
         frames = [k for k in self.free if self.model.names[k].rpartition('.')[0] in owners]
         return self.solve(rows, self.start, frames)[0] if frames else self.start
 
     def without_outliers(self, rows: Sequence[int]) -> tuple[list[int], Array]:
-        """Return the measurements that agree, and P fitted to them (see `outliers`)."""
+        """Return the measurements without outliers, and P fitted to them (see `outliers`)."""
         P = self.start
         for _ in range(self.most):
             e, A = self.linearized(P, rows, self.free)
@@ -178,7 +177,7 @@ def registered_frames(
     free_base: bool,
     free_target: bool,
 ) -> tuple[Array, dict[str, Array]]:
-    """Return base and targets to start from, found where they are unknown and may be anywhere."""
+    """Return initial poses of base and targets, computed by registration if unknown."""
     P = np.zeros(len(model.names))
     base, targets = model.base(P), model.targets(P)
     if not ('base' in estimate and free_base):

@@ -1,15 +1,15 @@
 # Copyright 2026 The screw_dynamics_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Faults of drivers: efforts of the other sign, currents instead of torques, none at all.
+"""Faults of drivers: efforts with the opposite sign, currents instead of torques, no efforts.
 
-The efforts of each joint by itself are fitted by the torque of the nominal robot, friction, offset,
-and with or without an armature::
+The efforts of each joint are fitted separately by the torque of the nominal robot, friction, an
+offset, and optionally an armature::
 
     u = k (rigid torque + J a + d v + c sign v - o)
 
-The gain k without armature has the right sign even if a rotor is most of the inertia; its size is
-determined with an armature, by gravity and by the motion of other joints.
+The gain k without armature has the correct sign even if the rotor dominates the inertia. Its
+magnitude is determined with an armature, by gravity and by the motion of other joints.
 """
 
 from __future__ import annotations
@@ -28,10 +28,10 @@ from screw_dynamics_ros.core.measurement.identification.dynamics.effort_fit impo
 )
 from screw_dynamics_ros.core.types import Array
 
-#: Gains between 1 / `GAIN_FACTOR` and `GAIN_FACTOR` may come from a wrong nominal model.
+#: Gains between 1 / `GAIN_FACTOR` and `GAIN_FACTOR` may result from errors of the nominal model.
 GAIN_FACTOR = 2.0
 
-#: Standard deviations that count as proof.
+#: Significance level in standard deviations.
 SIGNIFICANT_SIGMAS = 3.0
 
 
@@ -43,13 +43,13 @@ class EffortCheck:
     ----------
     joint : str
     gain, deviation : float
-        Reported units per N m or N, and its standard deviation; NaN where no effort is reported.
+        Reported units per N m or N, and its standard deviation; NaN without efforts.
     identified : bool
         Whether the motion determines the gain.
     sign : float
-        -1 if the efforts certainly have the other sign, else 1.
+        -1 if the efforts certainly have the opposite sign, otherwise 1.
     is_scaled : bool
-        Whether the gain is certainly not that of a torque, by more than `GAIN_FACTOR`.
+        Whether the gain certainly differs from that of a torque by more than `GAIN_FACTOR`.
     """
 
     joint: str

@@ -1,7 +1,7 @@
 # Copyright 2026 The screw_dynamics_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-r"""The time by which efforts are later than positions of the same stamp, with an interval.
+r"""The delay of efforts relative to positions of the same stamp, with a confidence interval.
 
 Efforts u(t) = k m(t - d) of all joints, with gains k, follow the torques m = W x + known. With the
 projection P onto the columns W, joints weighted by the deviations s of their residuals, the likely
@@ -9,15 +9,15 @@ delay minimizes the residual
 
     r(d) = (1 - P) (u(t + d) / k - known) / s,                                         (1)
 
-by a search in steps, then by Gauss-Newton with the rate m' of the fitted torques, which has little
-noise. Efforts are shifted before they are filtered, by the spline through the samples: fractions of
-a sample are as exact as the recording is.
+by a grid search, then by Gauss-Newton steps with the rate m' of the fitted torques, which has
+little noise. Efforts are shifted before they are filtered, by the spline through the samples, so
+that delays are not limited to multiples of the sampling time.
 
-Friction with a hysteresis is late by some milliseconds, too, where efforts are not. So W has three
-more columns for each joint: the rate of dry friction, dry friction in proportion to the torque that
-gravity and inertia need, and more of it near standstill (Stribeck). The deviation is that of the
-scores of blocks in time, which are independent of each other where the residuals of single
-instants are not, and the change of d by these columns, which shows what errors of the model do:
+Friction with hysteresis also causes a delay of some milliseconds. Therefore W has three additional
+columns for each joint: the rate of dry friction, dry friction proportional to the torque of gravity
+and inertia, and increased friction near standstill (Stribeck). The variance has two terms. The
+first is that of the scores of time blocks, which are independent in contrast to the residuals of
+single instants. The second is the change of d by these columns, a measure of model errors:
 
     H = sum |(1 - P) m' / s|^2,  g_b = sum_{t in b} r (1 - P) m' / s,
     var d = sum_b g_b^2 / H^2 + (d - d without the columns of friction)^2               (2)
@@ -42,22 +42,22 @@ from screw_dynamics_ros.core.measurement.identification.dynamics.filtering impor
 from screw_dynamics_ros.core.measurement.identification.dynamics.recording import JointRecording
 from screw_dynamics_ros.core.types import Array
 
-MAX_DELAY_S = 0.2  # s, of efforts that are later, or earlier
+MAX_DELAY_S = 0.2  # s; largest absolute delay
 SEARCH_STEP_S = 5e-3  # s
-BLOCK_S = 2.0  # s, over which scores are summed
+BLOCK_S = 2.0  # s; duration of blocks over which scores are summed
 MIN_BLOCKS = 5
 MIN_INSTANTS = 100
-MAX_NUMBERS = 4_000_000  # in the columns; instants beyond are left out
+MAX_NUMBERS = 4_000_000  # numbers in the columns; further instants are skipped
 WEIGHT_ROUNDS = 2
-MAX_ROUNDS = 4  # of Gauss-Newton
+MAX_ROUNDS = 4  # Gauss-Newton steps
 TOLERANCE_S = 1e-4  # s
 
-#: A delay that is corrected is at least this [s], and this many deviations.
+#: A delay is corrected if it is at least this [s], and this number of standard deviations.
 MIN_DELAY_S, DELAY_SIGMAS = 5e-3, 3.0
 
-STRIBECK_SPEED = 0.1  # rad/s, m/s, below which friction may be larger
+STRIBECK_SPEED = 0.1  # rad/s, m/s; friction may be larger below
 
-COLUMN_TOLERANCE = 1e-12  # squared singular values of scaled columns that are zero
+COLUMN_TOLERANCE = 1e-12  # smaller squared singular values of scaled columns are zero
 
 
 @dataclass(frozen=True)
@@ -80,11 +80,11 @@ class EffortDelay:
 
     @property
     def is_certain(self) -> bool:
-        """Whether efforts are later or earlier for certain, and by a time that has an effect."""
+        """Whether the delay is significant, and large enough to have an effect."""
         return abs(self.value) > max(MIN_DELAY_S, DELAY_SIGMAS * self.deviation)
 
     def half_width(self, probability: float = 0.95) -> float:
-        """Return half of the width of the confidence interval [s] (Student's t)."""
+        """Return the half width of the confidence interval [s] (Student's t)."""
         from scipy.special import stdtrit  # slow to import
 
         return float(stdtrit(self.degrees_of_freedom, 0.5 + probability / 2.0) * self.deviation)
@@ -113,16 +113,16 @@ def estimated_delay(
     cutoff: float,
     measured_velocities: bool,
 ) -> EffortDelay:
-    """Return the delay of the efforts of all joints together.
+    """Return the common delay of the efforts of all joints.
 
     Parameters
     ----------
     given : EffortEquations
-        Of the recordings, with efforts as they are.
+        Equations of the recordings, with unshifted efforts.
     gains : (n,) array
-        k, reported units per N m or N, as they are found without a delay.
+        k, reported units per N m or N, estimated without a delay.
     recordings, cutoff, measured_velocities
-        As of `effort_equations.equations`.
+        As in `effort_equations.equations`.
     """
     inside = _inside(given, MAX_DELAY_S)
     if inside.sum() < MIN_INSTANTS:
@@ -146,7 +146,7 @@ class _Residuals:
     Attributes
     ----------
     blocks : (M,) array of int
-        Of the instants that are used.
+        Blocks of the instants that are used.
     """
 
     def __init__(
@@ -170,7 +170,7 @@ class _Residuals:
         return 0 < 2 * self._Q.shape[1] < len(self._Q)
 
     def _friction_columns(self) -> Array:
-        """Return (M, n, 3 n): what friction may have that the model does not."""
+        """Return the columns (M, n, 3 n) of unmodeled friction."""
         given, joints = self._given, self._joints
         direction, v = given.direction[:, joints], given.v[:, joints]
         kinds = (
@@ -184,7 +184,7 @@ class _Residuals:
         return _basis((self._columns * self._weights[:, None]).reshape(-1, self._columns.shape[2]))
 
     def rest(self, x: Array) -> Array:
-        """Return the weighted part of (M, n) that the columns do not explain, (M, n)."""
+        """Return the weighted component of x (M, n) orthogonal to the columns, (M, n)."""
         flat = (x * self._weights).ravel()
         return np.asarray(flat - self._Q @ (self._Q.T @ flat)).reshape(x.shape)
 
@@ -236,7 +236,7 @@ def without_delay(
     cutoff: float,
     measured_velocities: bool,
 ) -> EffortEquations:
-    """Return equations with the efforts of a `delay` [s] later, without the ends that lack them."""
+    """Return equations with efforts shifted by `delay` [s], without ends that lack efforts."""
     effort = delayed_efforts(delay, recordings, cutoff, measured_velocities)
     return replace(given, effort=effort).rows(_inside(given, abs(delay)))
 
@@ -244,7 +244,7 @@ def without_delay(
 def delayed_efforts(
     delay: float, recordings: Sequence[JointRecording], cutoff: float, measured_velocities: bool
 ) -> Array:
-    """Return the filtered efforts (M, n) of the times t + delay, the last ones held at the ends."""
+    """Return the filtered efforts (M, n) at the times t + delay, constant beyond the ends."""
     return np.concatenate(
         [
             piece.low_pass(piece.tau)
@@ -266,7 +266,7 @@ def shifted_efforts(recording: JointRecording, delay: float) -> JointRecording:
 
 
 def _inside(given: EffortEquations, margin: float) -> NDArray[np.bool_]:
-    """Return the instants (M,) that are a margin [s] and a filter away from the ends of parts."""
+    """Return the instants (M,) at least a margin [s] and a filter length from the ends of parts."""
     result = np.zeros(len(given.t), dtype=bool)
     for part in np.unique(given.part):
         rows = np.flatnonzero(given.part == part)
@@ -276,7 +276,7 @@ def _inside(given: EffortEquations, margin: float) -> NDArray[np.bool_]:
 
 
 def _blocks(t: Array, part: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Return the numbers of blocks in time (M,), without gaps in them."""
+    """Return the indices of time blocks (M,), which contain no gaps."""
     longest = max(float(np.ptp(t[part == each])) for each in np.unique(part))
     length = max(min(BLOCK_S, longest / MIN_BLOCKS), 1e-9)
     keys = np.stack([part, np.floor(t / length).astype(np.int64)])
@@ -294,7 +294,7 @@ def _basis(columns: Array) -> Array:
 
 
 def _interpolated(given: EffortEquations, delay: float) -> Array:
-    """Return the filtered efforts of the times t + delay, between the instants of each part."""
+    """Return the filtered efforts at the times t + delay, interpolated in each part."""
     from scipy.interpolate import CubicSpline
 
     result = np.full_like(given.effort, np.nan)

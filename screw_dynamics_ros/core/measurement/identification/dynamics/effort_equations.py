@@ -1,7 +1,7 @@
 # Copyright 2026 The screw_dynamics_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Filtered equations of a recording: columns, known torques and efforts, joint by joint."""
+"""Filtered equations of a recording for each joint: columns, known torques and efforts."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ from screw_dynamics_ros.core.measurement.identification.dynamics.recording impor
 from screw_dynamics_ros.core.measurement.identification.dynamics.unknowns import Unknowns
 from screw_dynamics_ros.core.types import Array
 
-#: Blocks in time, of which some are held out.
+#: Number of time blocks, some of which are held out.
 BLOCKS = 10
 
-CHUNK_SIZE = 200  # samples whose regressors are in memory at once: of all links, they are large
+CHUNK_SIZE = 200  # samples whose regressors of all links are in memory at once
 
 
 @dataclass(frozen=True, eq=False)
@@ -35,19 +35,19 @@ class EffortEquations:
     t : (M,) array
         [s]
     part : (M,) array of int
-        Parts of recordings; instants of one are at a constant rate.
+        Parts of recordings; the instants of a part have a constant rate.
     W : (M, n, p) array
         Columns of the base parameters.
     known : (M, n) array
         Torques that are not estimated.
     effort : (M, n) array
-        u, as reported; NaN where not.
+        u, as reported; NaN if missing.
     rigid, nominal : (M, n) arrays
-        Torques of the nominal bodies alone, and with nominal friction and armature.
+        Torques of the nominal bodies only, and with nominal friction and armature.
     v, a, direction : (M, n) arrays
         Velocities, accelerations and smooth signs of velocities.
     loaded : (M,) array of bool
-        Whether the load was carried.
+        Whether the robot carried the load.
     """
 
     t: Array
@@ -63,7 +63,7 @@ class EffortEquations:
     loaded: NDArray[np.bool_]
 
     def rows(self, chosen: NDArray[np.bool_]) -> EffortEquations:
-        """Return some of the instants, (M,) marked."""
+        """Return the instants selected by a mask (M,)."""
         return EffortEquations(*(getattr(self, each.name)[chosen] for each in fields(self)))
 
 
@@ -128,9 +128,9 @@ def equations(
 def divided(
     given: EffortEquations, share: float, cutoff: float
 ) -> tuple[EffortEquations, EffortEquations]:
-    """Return what is fitted and what is held out: blocks in time, with a distance between them.
+    """Return the equations to fit and those held out: time blocks, separated by gaps.
 
-    Raises ArgumentError if nothing is left.
+    Raises ArgumentError if one of them is empty.
     """
     held, near = np.zeros((2, len(given.t)), dtype=bool)
     if share > 0.0:

@@ -3,13 +3,14 @@
 
 r"""Weighted least squares of base parameters and gains of efforts, with their intervals.
 
-Each joint i reports u_i = k_i (W_i x + known_i) + error. Its rows are reduced by a QR factorization
-once; then iterations cost nothing. Joints are weighted by the variance of their residuals, which is
-found with the rest (iteratively reweighted least squares), times the integrated autocorrelation
-time tau = 1 + 2 sum_k rho_k, as N correlated samples are worth N / tau only. Covariances do not
-rely on these weights: they are those of the `jackknife` over classes of states and blocks of time,
-because residuals are mostly errors of the model. Directions that data tell less than what is likely
-anyway are left at their nominal values, and count in the intervals with that likely size.
+Each joint i reports u_i = k_i (W_i x + known_i) + error. Its rows are reduced once by a QR
+factorization, which makes iterations cheap. Joints are weighted by the variance of their residuals
+(iteratively reweighted least squares), times the integrated autocorrelation time
+tau = 1 + 2 sum_k rho_k, because N correlated samples are equivalent to N / tau independent ones.
+Covariances do not depend on these weights: they are those of the `jackknife` over classes of states
+and time blocks, because residuals are mainly model errors. Directions for which the data are less
+informative than the prior are held at their nominal values, and contribute to the intervals with
+their prior deviation.
 
 Source: Gautier and Khalil 1990, *Direct calculation of minimum set of inertial parameters*, IEEE
 T-RA 6(3); Gautier 1997 (weights by joint); Sokal 1997, *Monte Carlo methods in statistical
@@ -40,28 +41,28 @@ from screw_dynamics_ros.core.types import Array
 MAX_ITERATIONS = 50
 TOLERANCE = 1e-9
 RANK_TOLERANCE = 1e-12
-WEIGHT_ROUNDS = 4  # of weights and autocorrelation times
+WEIGHT_ROUNDS = 4  # iterations of weights and autocorrelation times
 GAUGE_WEIGHT = 1e6  # weight of the equation that fixes the scale of all joints together
 
-#: Noise by the standard deviation of efforts, at least: filters and models are not more exact.
+#: Smallest noise relative to the standard deviation of efforts: accuracy of filters and models.
 MIN_NOISE = 1e-4
 
-#: A gain is identified if its standard deviation is below this share of it.
+#: A gain is identified if its relative standard deviation is smaller.
 MAX_GAIN_DEVIATION = 0.2
 
-#: A parameter that changes by this share of itself, if a gain changes by all of it, depends on it.
+#: A parameter depends on a gain if its relative change is larger for a relative gain change of 1.
 MIN_DEPENDENCE = 0.3
 
-#: Terms of an unidentifiable combination, relative to the largest one, that are mentioned.
+#: Smallest reported coefficient of an unidentifiable combination, relative to the largest.
 MIN_REPORTED_COEFFICIENT = 0.1
 
-#: Correlations below this end the sum of the autocorrelation time.
+#: Correlation at which the sum of the autocorrelation time ends.
 MIN_CORRELATION = 0.02
 
 
 @dataclass(frozen=True, eq=False)
 class EffortFit:
-    """What efforts tell.
+    """Result of the fit of efforts.
 
     Attributes
     ----------
@@ -72,23 +73,24 @@ class EffortFit:
     free : tuple of int
         Joints whose gain is estimated.
     covariance : (p + f, p + f) array
-        Of x and the free gains.
+        Covariance of x and the free gains.
     freedom : (p + f,) array
         Degrees of freedom of their variances.
     identified : (p + f,) array of bool
-        Whether the data determine them: the deviation is well below the likely size, and they do
-        not depend on a gain that is not determined.
+        Whether the data determine them: the deviation is well below the prior deviation, and they
+        do not depend on an undetermined gain.
     combinations : tuple of dict
         Combinations that cannot be identified: changes by names, relative to likely ones.
     noise, correlation : (n,) arrays
         Standard deviation of residuals [reported units] and tau; NaN of joints without efforts.
     condition : float
-        Of the weighted columns, scaled by the likely sizes, without those not identified.
+        Condition number of the weighted columns, scaled by the prior deviations, without
+        unidentified ones.
     information : (R, z)
-        The rows R x = z of unit variance that all equations come to, with the gains found, or for
-        any gain where it is not determined.
+        The reduced equations R x = z of unit variance, with the estimated gains, or for any gain if
+        it is undetermined.
     weights : (M,) array
-        Of instants, 1 unless robust.
+        Weights of instants, 1 unless robust.
     """
 
     x: Array
@@ -106,13 +108,13 @@ class EffortFit:
 
     @property
     def scale_identified(self) -> NDArray[np.bool_]:
-        """Whether the gain (n,) of a joint is known: determined by the data, or not estimated."""
+        """Whether the gain (n,) of each joint is determined by the data, or not estimated."""
         result = np.ones(len(self.gains), dtype=bool)
         result[list(self.free)] = self.identified[len(self.x) :]
         return result
 
     def torques(self, given: EffortEquations) -> Array:
-        """Return the modeled torques (M, n), less the offsets."""
+        """Return the modeled torques (M, n) minus the offsets."""
         return np.asarray(given.W @ self.x + given.known)
 
 
@@ -125,7 +127,7 @@ class _EffortProblem:
         self.triangles: dict[int, Array] = {}
         for i in self.joints:
             M = root * np.column_stack([given.W[:, i], given.known[:, i], given.effort[:, i]])
-            # Most columns are of other joints; without them, the triangle has few rows.
+            # Most columns belong to other joints; without them, the triangle has few rows.
             own = np.flatnonzero(M.any(axis=0))
             T = np.asarray(np.linalg.qr(M[:, own], mode='r'))
             self.triangles[i] = np.zeros((len(T), M.shape[1]))
@@ -155,14 +157,14 @@ def fit_efforts(
     given : EffortEquations
     names : p names
     nominal, likely : (p,) arrays
-        Nominal values and what they are likely wrong by.
+        Nominal values and their prior deviations.
     gains : (n,) array
-        Of joints, those that are `free` to begin with.
+        Gains of joints; initial values for `free` ones.
     free : sequence of int
     gauge : (p,) array, optional
-        If given, gauge @ (x - nominal) = 0 fixes what gains and parameters share.
+        If given, gauge @ (x - nominal) = 0 fixes the common scale of gains and parameters.
     robust : bool
-        Whether instants that disagree count less (Huber).
+        Whether to use smaller weights for outliers (Huber).
     """
     weights = np.ones(len(given.t))
     problem = _EffortProblem(given, weights)
@@ -250,7 +252,7 @@ def _linearized(
     gauge: Array | None,
     nominal: Array,
 ) -> tuple[Array, Array]:
-    """Return J and residuals of unit variance, for steps relative to `likely` and the gains."""
+    """Return J and residuals with unit variance, for steps relative to `likely` and the gains."""
     rows, residuals = [], []
     for i in problem.joints:
         T = problem.triangles[i]
@@ -309,8 +311,8 @@ def _covariance(
 def autocorrelation_times(e: Array, part: NDArray[np.int64]) -> Array:
     """Return tau (n,), at least 1, of residuals (M, n) in parts of constant rate.
 
-    The sum ends where correlations are lost in noise, at lag W; its own standard deviation, tau
-    sqrt(2 (2 W + 1) / M), is added, so that intervals are rather too wide than too narrow.
+    The sum ends at the lag W at which correlations vanish in noise. Its standard deviation, tau
+    sqrt(2 (2 W + 1) / M), is added, so that intervals are conservative.
 
     >>> rng = np.random.default_rng(0)
     >>> white = rng.normal(size=(20000, 1))

@@ -1,7 +1,7 @@
 # Copyright 2026 The screw_dynamics_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Which gains of efforts are estimated with the base parameters, and what fixes their scale."""
+"""Selection of the effort gains to estimate with the base parameters, and of their scale."""
 
 from __future__ import annotations
 
@@ -28,23 +28,23 @@ from screw_dynamics_ros.core.measurement.identification.dynamics.options import 
 from screw_dynamics_ros.core.measurement.identification.dynamics.unknowns import Unknowns
 from screw_dynamics_ros.core.types import Array
 
-#: How much larger friction and armature may be if the unit of efforts is not known.
+#: Factor of the prior deviations of friction and armature if the unit of efforts is unknown.
 UNKNOWN_UNIT = 10.0
 
-#: Joints, at least, by which gains are compared, and the factor between gains that are alike.
+#: Smallest number of joints to compare gains, and largest factor between similar gains.
 MIN_ALIKE, MAX_ALIKE = 3, 1.25
 
 MAX_UNIT_ROUNDS = 5
-MAX_UNIT_CHANGE = 1.5  # of gains, above which likely sizes are found again
+MAX_UNIT_CHANGE = 1.5  # change of gains above which prior deviations are computed again
 
-#: Ends of names of parameters by which gravity acts.
+#: Suffixes of the parameters on which gravity torques depend.
 MOMENTS = ('/m', '/mx', '/my', '/mz')
 
-GROUPING_TOLERANCE = 1e-9  # singular values of groupings that are zero
+GROUPING_TOLERANCE = 1e-9  # smaller singular values of groupings are zero
 
 
 class EffortProblem:
-    """The base parameters of a robot, and which gains are estimated with them.
+    """The base parameters of a robot, and the gains that are estimated with them.
 
     Attributes
     ----------
@@ -52,11 +52,12 @@ class EffortProblem:
     nominal : (p,) array
         Base parameters of the nominal robot.
     L : (P, P) array
-        Likely size of all parameters (see `Unknowns.deviations`), once `fit` was called.
+        Prior deviations of all parameters (see `Unknowns.deviations`), after `fit`.
     by_nominal_masses : bool
-        Whether nothing but nominal masses fixes the scale of the efforts, once `fit` was called.
+        Whether only nominal masses fix the scale of the efforts, after `fit`.
     common_gain : float
-        The gain of most joints by nominal masses, where all are taken for torques; 1 if unknown.
+        The gain of most joints relative to nominal masses, if all efforts are assumed to be
+        torques; 1 if unknown.
     """
 
     def __init__(
@@ -101,7 +102,7 @@ class EffortProblem:
         fit = self._solve(gains, free)
         if scale != 'auto':
             return fit
-        # A gain of one or minus one that data do not exclude is what drivers have.
+        # Drivers have gains of 1 or -1 unless the data exclude them.
         deviations = np.sqrt(np.diag(fit.covariance))[len(fit.x) :]
         likely = [
             i
@@ -115,9 +116,9 @@ class EffortProblem:
         return self._solve(gains, [i for i in free if i not in likely])
 
     def _unlike(self, reporting: Sequence[int]) -> list[int]:
-        """Return the joints whose gain is certainly not that of most others.
+        """Return the joints whose gain certainly differs from that of most others.
 
-        Gains by each other do not depend on nominal masses, so that smaller factors are certain.
+        Ratios of gains do not depend on nominal masses, so that smaller factors are significant.
         """
         if len(reporting) < MIN_ALIKE:
             return []
@@ -157,7 +158,7 @@ class EffortProblem:
                 self._gauge() if all_free and not self.fitted.known.any() else None,
                 self.options.robust,
             )
-            # What friction is likely, is a share of the efforts in the unit that they have.
+            # The prior deviation of friction is a fraction of the efforts in their unit.
             change = np.abs(np.log(np.abs(fit.gains / gains)))
             gains = fit.gains
             if np.all(change < np.log(MAX_UNIT_CHANGE)):
@@ -165,7 +166,7 @@ class EffortProblem:
         return fit
 
     def _deviations(self, gains: Array, free: Sequence[int]) -> Array:
-        """Return the likely size of all parameters (see `Unknowns.deviations`)."""
+        """Return the prior deviations of all parameters (see `Unknowns.deviations`)."""
         nominal, effort = (
             np.sqrt(np.mean(x**2, axis=0))
             for x in (self.fitted.nominal, self.fitted.effort / gains)
@@ -178,12 +179,11 @@ class EffortProblem:
         return self.unknowns.deviations(torque, speed, acceleration)
 
     def _gauge(self) -> Array:
-        """Return what fixes the scale: nominal first moments, as far as no rotor hides them.
+        """Return the gauge that fixes the scale by the nominal first moments.
 
-        A motion determines parameters up to a common factor. Of first moments that are likely
-        wrong by a covariance C, those with the nominal size have the factor at which
-        h_0^T C^-1 (h - h_0) = 0 with h = N x. N leaves out what is grouped with armature, friction
-        or offset, which no description has.
+        A motion determines parameters up to a common factor. For first moments with the prior
+        covariance C, the factor follows from h_0^T C^-1 (h - h_0) = 0 with h = N x. N excludes
+        parameters that are grouped with armature, friction or offset, which descriptions lack.
         """
         moments = [k for k, name in enumerate(self.names) if name.endswith(MOMENTS)]
         bodies = 10 * len(self.unknowns.bodies)

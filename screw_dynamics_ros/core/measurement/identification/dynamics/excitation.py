@@ -1,17 +1,17 @@
 # Copyright 2026 The screw_dynamics_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-r"""Motions worth recording: they tell the dynamics of a robot best within its limits.
+r"""Exciting motions: optimal motions for the identification of a robot within its limits.
 
-The `FourierSeries` through the joint ranges is sought whose equations determine the parameters
-best. With the columns W of base parameters, friction and offsets, scaled by the noise of efforts
-and the likely size of the parameters, the volume of the confidence ellipsoid is least where
+The optimal `FourierSeries` has equations that determine the parameters best. The columns W of base
+parameters, friction and offsets are scaled by the noise of efforts and the prior deviations of the
+parameters. The volume of the confidence ellipsoid is minimal for the maximum of
 
     log det (W^T W)
 
-is largest (D-optimal design). Any coefficients are feasible: each joint is scaled such that it uses
-as much of its limits of position, velocity and acceleration as they allow; only torques are a
-penalty. The search draws random series and improves the best ones by L-BFGS with differences.
+(D-optimal design). All coefficients are feasible, because each joint is scaled to its limits of
+position, velocity and acceleration; a penalty bounds torques. The search draws random series and
+improves the best ones by L-BFGS with finite differences.
 
 Sources: Swevers et al. 1997 (see `fourier_motion`); Armstrong 1989, *On finding exciting
 trajectories for identification experiments involving systems with nonlinear dynamics*, Int. Journal
@@ -48,18 +48,18 @@ from screw_dynamics_ros.core.measurement.identification.dynamics.unknowns import
 from screw_dynamics_ros.core.measurement.identification.least_squares import RANK_TOLERANCE, Fit
 from screw_dynamics_ros.core.types import Array
 
-MIN_SAMPLES, SAMPLES_PER_HARMONIC = 80, 10  # of a period, while searching
+MIN_SAMPLES, SAMPLES_PER_HARMONIC = 80, 10  # samples of a period during the search
 TORQUE_PENALTY = 1e3  # per squared excess of torque, relative to the limit, at each sample
-CHECKED_SAMPLES = 500  # samples of a period at which torques are checked in the end
-DIFFERENCE_STEP = 1e-6  # of differences
+CHECKED_SAMPLES = 500  # samples of a period for the final check of torques
+DIFFERENCE_STEP = 1e-6  # step of finite differences
 
-#: What an effort tells, by its limit: the noise that is assumed.
+#: Assumed noise of efforts, relative to their limits.
 EFFORT_NOISE = 1e-2
 
 
 @dataclass(frozen=True, eq=False)
 class Excitation:
-    """A motion to be recorded.
+    """A motion to record for identification.
 
     Attributes
     ----------
@@ -68,15 +68,15 @@ class Excitation:
     joint_names : tuple of n str
     condition, random_condition : float
         Condition numbers of the equations, with columns of unit length: of this motion, and the
-        median of random ones within the same limits.
+        median of random motions within the same limits.
     parameters : tuple of str
         Base parameters.
     held : tuple of dict
-        What even this motion does not tell: changes relative to likely ones.
+        Combinations that even this motion does not determine, relative to prior deviations.
     effort : (n,) array
         Largest torques of the nominal robot [N m, N].
     overloaded : tuple of str
-        Joints whose effort limits these exceed.
+        Joints whose effort limits are exceeded.
     """
 
     motion: FourierMotion
@@ -102,36 +102,36 @@ def excite(
     seed: int = 0,
     progress: Callable[[float], object] = lambda share: None,
 ) -> Excitation:
-    """Return a motion that tells the dynamics of a robot.
+    """Return an exciting motion of a robot.
 
-    Self-collisions and obstacles are not checked: run it slowly or in simulation first, and use a
-    smaller `MotionLimits.range` where the robot could touch anything.
+    Self-collisions and obstacles are not checked: run it slowly or in simulation first, and reduce
+    `MotionLimits.range` if the robot could collide.
 
     Parameters
     ----------
     robot : Robot
-        The nominal one, with gravity as it is.
+        The nominal robot with the actual gravity.
     period : float
         Length of the motion [s].
     harmonics : int
         H; the highest frequency is H / period.
     limits : MotionLimits
     model : EffortModel
-        What is to be identified.
+        Parameters to identify.
     restarts : int
-        Random motions that are drawn.
+        Number of random motions.
     improved : int
-        How many of the best are improved.
+        Number of the best ones to improve.
     iterations : int
-        Of each improvement.
+        Largest number of iterations of each improvement.
     seed : int
     progress : callable
-        Gets the share of the search that is done, 0 to 1.
+        Called with the completed fraction of the search, 0 to 1.
 
     Raises
     ------
     ArgumentError
-        Limits that leave no motion, wrong numbers, joints with several freedoms.
+        Limits that allow no motion, invalid numbers, joints with several degrees of freedom.
     UnknownNameError
         No such joint.
     """
@@ -164,7 +164,7 @@ def excite(
 
 
 class _Search:
-    """How well motions tell the base parameters."""
+    """The cost of motions: how well they determine the base parameters."""
 
     def __init__(
         self, robot: DynamicModel, series: FourierSeries, limits: MotionLimits, model: EffortModel
@@ -194,7 +194,7 @@ class _Search:
         self.likely = np.linalg.norm(self.grouping @ self.L, axis=1)
 
     def motion(self, y: Array) -> FourierMotion:
-        """Return the motion of coordinates y (size,): any are within the limits."""
+        """Return the motion of coordinates y (size,); it is always within the limits."""
         rows = y.reshape(len(self.joints), -1)
         a, b = self.series.coefficients(rows[:, 1:])
         unit = FourierMotion(self.series.period, np.zeros(len(rows)), a, b)
@@ -226,7 +226,7 @@ class _Search:
         return A.reshape(-1, len(self.columns)), torques
 
     def torques(self, W: Array, Y: Array, v: Array, a: Array) -> Array:
-        """Return the torques (N, n) of the nominal robot, of its columns and its regressor."""
+        """Return the torques (N, n) of the nominal robot from its columns and regressor."""
         torques = W @ self.unknowns.nominal
         if self.holds:
             torques = torques + self.unknowns.known_torques(Y, v, a, {})
@@ -242,7 +242,7 @@ class _Search:
         return float(s[0] / s[-1]) if s[-1] > 0.0 else np.inf
 
     def cost(self, y: Array) -> float:
-        """Return minus log det of the information, what is likely anyway included."""
+        """Return minus log det of the information, including the prior."""
         A, torques = self.evaluated(y)
         _, logarithm = np.linalg.slogdet(A.T @ A + np.eye(A.shape[1]))
         excess = 0.0
@@ -254,7 +254,7 @@ class _Search:
     def improve(
         self, y: Array, iterations: int, report: Callable[[int], object]
     ) -> tuple[Array, float]:
-        """Return better coordinates and their cost; `report` gets the number of each iteration."""
+        """Return better coordinates and their cost; `report` is called with each iteration."""
         from scipy.optimize import minimize  # slow to import
 
         numbers = itertools.count(1)
@@ -268,7 +268,7 @@ class _Search:
         return np.asarray(found.x), float(found.fun)
 
     def result(self, y: Array, random_condition: float) -> Excitation:
-        """Return the motion of coordinates y, judged."""
+        """Return the motion of coordinates y with its evaluation."""
         fit = self.fit(y)
         names = [self.unknowns.names[k] for k in self.columns]
         q, v, a = self.motion(y).at(np.linspace(0.0, self.series.period, CHECKED_SAMPLES))

@@ -1,19 +1,18 @@
 # Copyright 2026 The screw_dynamics_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-r"""The same zero-phase low-pass for efforts and for the columns of the regressor, decimated.
+r"""Parallel zero-phase low-pass filtering of efforts and regressor columns, with decimation.
 
-Positions are filtered and differentiated; the regressor is built of them; then efforts u and
-columns of W pass through one filter F and are decimated ("parallel filtering")::
+Positions are filtered and differentiated to compute the regressor. Then efforts u and columns of W
+pass through the same filter F and are decimated ("parallel filtering")::
 
     F u = F W(q, v, a) theta + F noise
 
-so that what the filter removes, it removes on both sides. Positions are filtered at a multiple of
-the cutoff only: friction changes within milliseconds where a velocity passes zero, and F removes
-the noise of accelerations, in which W is linear. F is a symmetric FIR filter (a sinc with
-a Kaiser window of beta 10: ripple 1e-5, transition from 1/2 to 3/2 of the cutoff) whose
-delay is taken out; its output exists where it has all its inputs, so nothing is invented beyond the
-ends of a recording.
+so that the filter has the same effect on both sides. The filter of positions has a multiple of this
+cutoff, because friction changes within milliseconds at velocity reversals; F removes the noise of
+accelerations, in which W is linear. F is a symmetric FIR filter (a sinc with a Kaiser window of
+beta 10: ripple 1e-5, transition from 1/2 to 3/2 of the cutoff) with compensated delay. It has
+output only where all its inputs exist, so that nothing is extrapolated at the ends of a recording.
 
 Source: Gautier 1997, *Dynamic identification of robots with power model*, IEEE ICRA; Swevers,
 Verdonck and De Schutter 2007, *Dynamic model identification for industrial robots*, IEEE Control
@@ -34,17 +33,17 @@ from screw_dynamics_ros.core.measurement.identification.dynamics.recording impor
 )
 from screw_dynamics_ros.core.types import Array
 
-KAISER_BETA = 10.0  # of the Kaiser window
-TRANSITION_PRODUCT = 6.4  # length of the window times width of the transition, for that beta
-RATE_PER_CUTOFF = 3.0  # samples kept, per cutoff: nothing beyond 3/2 of the cutoff is left
-POSITION_CUTOFF_FACTOR = 6.0  # filter of positions, by the cutoff, ...
-MAX_POSITION_CUTOFF = 0.3  # ... and at most by the rate of samples
+KAISER_BETA = 10.0  # parameter of the Kaiser window
+TRANSITION_PRODUCT = 6.4  # window length times transition width, for that beta
+RATE_PER_CUTOFF = 3.0  # decimated rate per cutoff: F has no output beyond 3/2 of the cutoff
+POSITION_CUTOFF_FACTOR = 6.0  # cutoff of the position filter relative to the cutoff, ...
+MAX_POSITION_CUTOFF = 0.3  # ... and its largest value relative to the sampling rate
 MIN_GAP_STEPS = 10.0  # time steps without a sample that divide a recording
-MAX_PIECE_S = 20.0  # s, of a piece that is filtered at once
+MAX_PIECE_S = 20.0  # s; longest piece that is filtered at once
 
-BANDWIDTH_SHARE = 0.99  # share of the power of velocities that tells the bandwidth of a motion
-CUTOFF_PER_BANDWIDTH = 5.0  # cutoff by that bandwidth
-MIN_CUTOFF_HZ, MAX_CUTOFF_HZ = 2.0, 10.0  # Hz, of a cutoff that is chosen
+BANDWIDTH_SHARE = 0.99  # fraction of the power of velocities within the bandwidth of a motion
+CUTOFF_PER_BANDWIDTH = 5.0  # cutoff relative to that bandwidth
+MIN_CUTOFF_HZ, MAX_CUTOFF_HZ = 2.0, 10.0  # Hz; range of automatic cutoffs
 
 
 @dataclass(frozen=True, eq=False)
@@ -119,12 +118,12 @@ def kernel(cutoff: float, dt: float) -> Array:
 
 
 def needed_time(cutoff: float) -> float:
-    """Return the shortest time [s] without gaps of which anything is left."""
+    """Return the shortest duration [s] without gaps for which the filter has output."""
     return (1.0 + 1.0 / POSITION_CUTOFF_FACTOR) * TRANSITION_PRODUCT / cutoff
 
 
 def chosen_cutoff(recordings: Sequence[JointRecording]) -> float:
-    """Return a cutoff [Hz] well above the bandwidth of the motion, the mean of joints that move."""
+    """Return a cutoff [Hz] well above the bandwidth of the motion, averaged over moving joints."""
     highest = 0.0
     for recording in recordings:
         for t, q, _, _ in _uniform(recording, 0):
@@ -147,7 +146,7 @@ def _uniform(
 ) -> Iterator[tuple[Array, Array, Array | None, Array]]:
     """Yield t, q, v, tau at a constant rate, divided at gaps and after `MAX_PIECE_S`.
 
-    Divided there, parts share `overlap` samples on either side: what the filter takes.
+    Pieces divided for length overlap by `overlap` samples on either side, for the filter.
     """
     t = recording.t
     dt = float(np.median(np.diff(t)))
@@ -173,7 +172,7 @@ def _uniform(
 
 
 def _interpolated(t: Array, x: Array, at: Array) -> Array:
-    """Return the cubic spline through x (N, n) at other times; columns of NaN stay so."""
+    """Return the cubic spline through x (N, n) at other times; columns of NaN stay NaN."""
     from scipy.interpolate import CubicSpline
 
     result = np.full((len(at), x.shape[1]), np.nan)

@@ -1,7 +1,7 @@
 # Copyright 2026 The screw_dynamics_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Faults of drivers, and what a motion could not tell, in words."""
+"""Findings as text: faults of drivers, and parameters that a motion does not determine."""
 
 from __future__ import annotations
 
@@ -24,19 +24,19 @@ from screw_dynamics_ros.core.measurement.identification.dynamics.unknowns import
 from screw_dynamics_ros.core.tree.multibody_tree import GROUND
 from screw_dynamics_ros.core.types import Array
 
-#: Speed, in units of the smoothing, from which dry friction is at its level.
+#: Speed relative to the smoothing from which dry friction is constant.
 AT_LEVEL = 3.0
 
-#: R2 of held-out efforts below which a joint is not explained.
+#: R2 of held-out efforts below which the model does not explain a joint.
 MIN_R2 = 0.8
 
 #: Relative change of the total mass that is reported.
 MASS_CHANGE = 0.25
 
-#: Factor between efforts and torques of the nominal masses that these are not likely wrong by.
+#: Factor between efforts and nominal torques that errors of nominal masses do not explain.
 COMMON_GAIN = 1.4
 
-#: Offsets above this share of the torques of a joint are faults.
+#: Offsets above this fraction of the torques of a joint are faults.
 LARGE_OFFSET = 0.1
 
 
@@ -179,7 +179,7 @@ def _motion_findings(
 def torque_findings(
     joints: Sequence[str], torques: Torques, moves: NDArray[np.bool_], others: str = 'fitted'
 ) -> Iterator[Finding]:
-    """Yield the joints that move and whose efforts the identified model does not explain.
+    """Yield findings about moving joints whose efforts the identified model does not explain.
 
     By R2 = 1 - mean square of residuals / variance, of instants held out if there are any, else of
     all, which texts call `others`.
@@ -206,9 +206,9 @@ def torque_findings(
 
 
 def payload_findings(names: Sequence[str], fit: EffortFit) -> tuple[Finding, ...]:
-    """Return a finding if the payload that was looked for is smaller than its uncertainty.
+    """Return a finding if the estimated payload is smaller than its uncertainty.
 
-    By its mass; by its other parameters if torques do not depend on the mass alone.
+    The criterion is its mass, or its other parameters if torques do not depend on the mass alone.
     """
     own = [k for k, name in enumerate(names) if name.startswith('payload/')]
     mass = [k for k in own if names[k] == 'payload/m']
@@ -228,7 +228,7 @@ def payload_findings(names: Sequence[str], fit: EffortFit) -> tuple[Finding, ...
 
 
 def common_gain_findings(gain: float) -> Iterator[Finding]:
-    """Yield a finding if all joints report another share of their torques than all of them."""
+    """Yield a finding if all joints report a similar fraction of their torques."""
     if abs(np.log(gain)) > np.log(COMMON_GAIN):
         yield Finding(
             'warning',
@@ -243,7 +243,7 @@ def common_gain_findings(gain: float) -> Iterator[Finding]:
 def mass_findings(
     unknowns: Unknowns, found: RobotDescription, grouping: Array
 ) -> Iterator[Finding]:
-    """Yield findings about the total mass: one that changed much, one that offsets hide."""
+    """Yield findings about the total mass: a large change, or no separation from offsets."""
     frames = unknowns.robot.tree.frames
     described, identified = (
         sum(

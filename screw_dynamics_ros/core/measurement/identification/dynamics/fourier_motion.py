@@ -6,7 +6,7 @@ r"""Periodic motions that start and end at rest: Fourier series.
     q(t) = c + sum_k (a_k sin(k w t) - b_k cos(k w t)) / (k w),     w = 2 pi / T
 
 with sum_k a_k = 0 and sum_k k b_k = 0, so that velocity and acceleration are zero at t = 0 and T.
-Derivatives are exact, the bandwidth is chosen, and several periods can be averaged.
+Derivatives are exact, the bandwidth is known, and several periods can be averaged.
 
 Source: Swevers, Ganseman, Tükel, De Schutter and Van Brussel 1997, *Optimal robot excitation and
 identification*, IEEE Trans. Robotics and Automation 13(5), (6) to (8).
@@ -22,7 +22,7 @@ from screw_dynamics_ros.core.arguments import check_number
 from screw_dynamics_ros.core.errors import ArgumentError
 from screw_dynamics_ros.core.types import Array
 
-MIN_HARMONICS = 2  # harmonics that leave a series at rest at its ends something to do
+MIN_HARMONICS = 2  # fewest harmonics of a nonzero motion that starts and ends at rest
 
 
 @dataclass(frozen=True, eq=False)
@@ -61,7 +61,7 @@ class FourierMotion:
 
 
 class FourierSeries:
-    """The series of H harmonics with a period, as coordinates without constraints.
+    """Unconstrained coordinates of the series with H harmonics and a period.
 
     Attributes
     ----------
@@ -88,5 +88,5 @@ class FourierSeries:
 
 
 def _orthogonal_complement(row: Array) -> Array:
-    """Return an orthonormal basis (H, H - 1) of what is orthogonal to a row."""
+    """Return an orthonormal basis (H, H - 1) of the orthogonal complement of a row."""
     return np.asarray(np.linalg.svd(row[None, :])[2][1:].T)

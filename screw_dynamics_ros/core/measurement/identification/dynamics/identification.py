@@ -4,10 +4,9 @@
 r"""Identification of the dynamics of a robot: bodies, drives and the efforts of its driver.
 
 Torques are linear in the unknowns theta: ten parameters of each body, armature, friction and offset
-of the efforts of each joint (`Unknowns`). What filtered efforts tell (`equations`) are base
-parameters, with intervals (`fit_efforts`); bodies that can exist and agree with them make the
-identified description (`fit_bodies`). Gains of efforts are estimated where a driver does not report
-torques.
+of the efforts of each joint (`Unknowns`). Filtered efforts (`equations`) determine base parameters,
+with intervals (`fit_efforts`). The identified description has physically possible bodies that agree
+with them (`fit_bodies`). Gains of efforts are estimated if a driver does not report torques.
 
 Source: Swevers, Verdonck and De Schutter 2007, IEEE Control Systems Magazine 27(5); Gautier and
 Briot 2014, *Global identification of joint drive gains and dynamic parameters of robots*, ASME J.
@@ -84,26 +83,26 @@ def identify_dynamics(
     tau: ArrayLike,
     options: IdentificationOptions = DEFAULT,
 ) -> DynamicIdentification:
-    """Return the dynamics that agree best with one recording.
+    """Return the dynamics that best fit one recording.
 
     Parameters
     ----------
     robot : Robot
-        The nominal one, with gravity as it is; its drives are the nominal ones.
+        The nominal robot, with the actual gravity and nominal drives.
     t : (N,)
         Times [s], increasing.
     q : (N, n)
         Positions in the order of `joint_names` [rad, m].
     v : (N, n), optional
-        Velocities, to be compared with the derivatives of q; NaN throughout for joints without.
+        Velocities, compared with the derivatives of q; NaN for joints without velocities.
     tau : (N, n)
-        Efforts as reported; NaN throughout for joints without.
+        Efforts as reported; NaN for joints without efforts.
     options : IdentificationOptions
 
     Raises
     ------
     ArgumentError
-        What `recording.checked` refuses, no motion, recordings that are too short or too coarse.
+        As `recording.checked`; no motion; recordings that are too short, or sampled too slowly.
     UnknownNameError
         Joints, links or groups that do not exist.
     """
@@ -117,7 +116,7 @@ def identify_recordings(
     recordings: Sequence[JointRecording],
     options: IdentificationOptions = DEFAULT,
 ) -> DynamicIdentification:
-    """Return the dynamics that agree best with several recordings, with known payloads or without.
+    """Return the dynamics that best fit several recordings, with or without known payloads.
 
     Raises as `identify_dynamics`.
     """
@@ -252,6 +251,6 @@ def _result(
 
 
 def _rows_of(every: EffortEquations, chosen: EffortEquations) -> Array:
-    """Return where the chosen instants stand."""
+    """Return the indices of the chosen instants."""
     keys = {key: k for k, key in enumerate(zip(every.part.tolist(), every.t.tolist()))}
     return np.array([keys[key] for key in zip(chosen.part.tolist(), chosen.t.tolist())], dtype=int)

@@ -1,7 +1,7 @@
 # Copyright 2026 The screw_dynamics_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Drives and description of what was identified."""
+"""Drives and description of the identified robot."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from screw_dynamics_ros.core.types import Array
 
 
 def identified_drive(unknowns: Unknowns, joint: str, values: dict[str, float]) -> Drive:
-    """Return the identified drive of a joint; what was not estimated is as it was."""
+    """Return the identified drive of a joint; other values are nominal."""
     nominal = unknowns.robot.drives[joint]
     if f'{joint}/armature' in values:
         nominal = replace(
@@ -51,14 +51,14 @@ def identified_bodies(
 ) -> tuple[RigidBody | None, RigidBody | None, RobotDescription]:
     """Return payload and load, if estimated, and the description with bodies and friction.
 
-    Links that do not move keep their inertias, or the nearest ones that can exist.
+    Links that do not move keep their inertias, or the nearest physically possible ones.
     """
     found = {name: inertia_of(theta[place]) for name, place in unknowns.bodies.items()}
     payload = found.pop('payload', None) if unknowns.model.payload_link else None
     load = None if unknowns.load is None else found.pop('load')
     nominal = unknowns.robot.description
     frames = unknowns.robot.tree.frames
-    for link in nominal.links:  # of those that do not move, no torque tells anything
+    for link in nominal.links:  # torques do not depend on links that do not move
         if frames[link.name].body != GROUND or link.inertia is None:
             continue
         if inertia_fault(link.inertia) is not None:
@@ -81,7 +81,7 @@ def identified_bodies(
 
 
 def _with_friction(joint: Joint, drives: dict[str, Drive], unknowns: Unknowns) -> Joint:
-    """Return a joint with the friction found; that of mimic joints is in the joint they follow."""
+    """Return a joint with identified friction; the leader includes that of its mimic joints."""
     if joint.name in drives:
         drive = drives[joint.name]
         return replace(joint, damping=drive.damping, friction=drive.coulomb)

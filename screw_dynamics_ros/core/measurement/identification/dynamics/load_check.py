@@ -1,7 +1,7 @@
 # Copyright 2026 The screw_dynamics_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Whether recordings with a known load and those without agree."""
+"""Check whether recordings with and without a known load agree."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from screw_dynamics_ros.core.measurement.identification.dynamics.effort_fit impo
 )
 from screw_dynamics_ros.core.measurement.identification.dynamics.effort_problem import EffortProblem
 
-#: Residuals of one model for all recordings, by those of a model for each kind, are larger by this
-#: share, and by so many standard deviations, where recordings disagree.
+#: Recordings disagree if the residuals of one model for all, relative to those of separate models,
+#: exceed this factor and this number of standard deviations.
 MIN_DISAGREEMENT, SIGNIFICANT_SIGMAS = 0.2, 3.0
 
 
 def load_findings(problem: EffortProblem, fit: EffortFit) -> Iterator[Finding]:
-    """Yield a finding if loaded and unloaded recordings, each alone, are explained better."""
+    """Yield a finding if separate models explain loaded and unloaded recordings better."""
     given = problem.fitted
     kinds = [given.rows(given.loaded == kind) for kind in (False, True)]
     joints = max(int(np.isfinite(fit.noise).sum()), 1)
@@ -36,7 +36,7 @@ def load_findings(problem: EffortProblem, fit: EffortFit) -> Iterator[Finding]:
         together += np.sum(e**2, axis=0)
         apart += len(kind.t) * alone.noise**2
     ratio = np.sqrt(together / np.maximum(apart, 1e-300))
-    # The standard deviation of a rms of N independent numbers is 1 / sqrt(2 N) of it.
+    # The relative standard deviation of the RMS of N independent numbers is 1 / sqrt(2 N).
     limit = np.maximum(
         MIN_DISAGREEMENT, SIGNIFICANT_SIGMAS * np.sqrt(fit.correlation / (2.0 * min(counts)))
     )

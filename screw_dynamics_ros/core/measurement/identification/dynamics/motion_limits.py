@@ -1,7 +1,7 @@
 # Copyright 2026 The screw_dynamics_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Limits of motions that are designed for identification."""
+"""Limits of motions for identification."""
 
 from __future__ import annotations
 
@@ -19,30 +19,30 @@ from screw_dynamics_ros.core.types import Array
 #: For joints without limits: half range [rad, m], speed [rad/s, m/s].
 FREE_RANGE, FREE_SPEED = np.pi, 1.0
 
-#: Accelerations that are allowed if no limit is given: full speed within this time [s].
+#: Default limit of accelerations: full speed within this time [s].
 FULL_SPEED_TIME_S = 0.5
 
-#: Share of the limits that is used.
+#: Used fraction of the limits.
 LIMIT_SHARE = 0.95
 
 
 @dataclass(frozen=True)
 class MotionLimits:
-    """How far, how fast.
+    """Limits of a motion.
 
     Attributes
     ----------
     range : float
-        Share of the joint ranges that is used, about their middles, 0 to 1.
+        Used fraction of the joint ranges, about their centers, 0 to 1.
     speed : float
-        Share of the velocity limits, 0 to 1.
+        Used fraction of the velocity limits, 0 to 1.
     acceleration : float, optional
-        Largest acceleration of each joint [rad/s^2, m/s^2]; full speed within half a second if not
-        given.
+        Largest acceleration of each joint [rad/s^2, m/s^2]; by default full speed within half a
+        second.
     effort : bool
         Whether efforts of the nominal robot must stay within their limits.
     joints : collection of str, optional
-        Those that move; all if not given. Others stand still in the middle of their ranges.
+        Moving joints; all by default. The others are at rest at the centers of their ranges.
     """
 
     range: float = 1.0
@@ -72,7 +72,7 @@ def moving_joints(robot: DynamicModel, limits: MotionLimits) -> NDArray[np.bool_
 
 
 def bounds(robot: DynamicModel, limits: MotionLimits) -> tuple[Array, Array, Array, Array]:
-    """Return middles, half ranges, speeds and accelerations (n,)."""
+    """Return centers, half ranges, speeds and accelerations (n,)."""
     for name in ('range', 'speed'):
         value = getattr(limits, name)
         check_number(name, value, positive=True)
@@ -86,7 +86,7 @@ def bounds(robot: DynamicModel, limits: MotionLimits) -> tuple[Array, Array, Arr
         middle = np.where(bounded, (lower + upper) / 2, np.clip(0.0, lower, upper))
         half = np.where(bounded, (upper - lower) / 2, FREE_RANGE)
     half = LIMIT_SHARE * limits.range * np.minimum(half, FREE_RANGE)
-    # A joint with a limit on one side only stays on the right one.
+    # A joint with one limit only stays on the allowed side.
     one_sided = ~bounded & (np.isfinite(lower) | np.isfinite(upper))
     middle = middle + np.where(one_sided, np.where(np.isfinite(lower), half, -half), 0.0)
     velocity = robot.limits.velocity

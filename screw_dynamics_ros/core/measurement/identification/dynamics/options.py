@@ -1,7 +1,7 @@
 # Copyright 2026 The screw_dynamics_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""How recordings are evaluated."""
+"""Options of the identification from recordings."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from screw_dynamics_ros.core.measurement.identification.dynamics.unknowns import
 
 @dataclass(frozen=True)
 class IdentificationOptions:
-    """How recordings are evaluated.
+    """Options of the identification from recordings.
 
     Attributes
     ----------
@@ -26,14 +26,14 @@ class IdentificationOptions:
         Joints whose effort scale is estimated; 'auto': those whose efforts disagree with the
         nominal model by more than a factor of two, or with most other joints by more than 1.25.
     cutoff : float, optional
-        Of the filter [Hz]; from the bandwidth of the motion if not given.
+        Cutoff of the filter [Hz]; by default from the bandwidth of the motion.
     held_out : float
-        Share of the recordings kept for validation, in blocks, 0 to 0.5.
+        Fraction of the recordings kept for validation, in blocks, 0 to 0.5.
     robust : bool
-        Whether instants that disagree (contacts) count less.
+        Whether to use smaller weights for outliers (contacts).
     measured_velocities : bool
-        Whether velocities are those recorded. Derivatives of positions, the default, are not late
-        and mostly less noisy.
+        Whether to use the recorded velocities. Derivatives of positions, the default, have no delay
+        and usually less noise.
     """
 
     model: EffortModel = field(default_factory=EffortModel)
@@ -45,7 +45,7 @@ class IdentificationOptions:
 
 
 def check_options(options: IdentificationOptions, robot: DynamicModel) -> None:
-    """Raise ArgumentError or UnknownNameError for options that a robot cannot have."""
+    """Raise ArgumentError or UnknownNameError for options that are invalid for a robot."""
     if options.cutoff is not None:
         check_number('cutoff', options.cutoff, positive=True)
     check_number('held_out', options.held_out)

@@ -1,16 +1,16 @@
 # Copyright 2026 The screw_dynamics_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-r"""Bodies that can exist and agree with the base parameters that efforts tell.
+r"""Physically possible bodies that agree with the base parameters identified from efforts.
 
     minimize  1/2 |R G theta - z|^2 + 1/2 |L^-1 (theta - nominal)|^2
               - mu (sum log det Sigma_b(theta) + sum log d(theta))
 
-over all parameters theta. R, z are the rows that all equations come to (`EffortFit.information`), G
-groups the parameters, and L is their likely size: what data do not tell stays near the nominal
-robot; what they tell is not moved by it, as R is larger by orders of magnitude there. Logarithms
-keep the pseudo-inertias Sigma_b positive definite and the armatures and frictions d positive. The
-problem is convex, so Newton's method with a falling mu finds the one minimum.
+over all parameters theta. R, z are the reduced equations (`EffortFit.information`), G groups the
+parameters, and L has their prior deviations. Parameters that the data do not determine stay near
+the nominal robot; the others are hardly affected, because R is larger by orders of magnitude.
+Logarithms keep the pseudo-inertias Sigma_b positive definite and the armatures and frictions d
+positive. The problem is convex, so Newton's method with decreasing mu finds the unique minimum.
 
 Sources: Wensing, Kim and Slotine 2018, *Linear matrix inequalities for physically consistent
 inertial parameter identification*, IEEE RA-L 3(1); Boyd and Vandenberghe 2004, *Convex
@@ -31,19 +31,19 @@ from screw_dynamics_ros.core.measurement.identification.dynamics.pseudo_inertia 
 from screw_dynamics_ros.core.measurement.identification.dynamics.unknowns import Unknowns
 from screw_dynamics_ros.core.types import Array
 
-#: Mu; the last one moves unidentified parameters by a thousandth.
+#: Values of mu; the last one changes unidentified parameters by a thousandth.
 BARRIER_WEIGHTS = (1.0, 1e-2, 1e-4, 1e-6)
-MAX_NEWTON_STEPS = 100  # of Newton, for each mu
-NEWTON_DECREMENT = 1e-9  # half the squared Newton decrement at which it has converged
+MAX_NEWTON_STEPS = 100  # Newton steps for each mu
+NEWTON_DECREMENT = 1e-9  # half the squared Newton decrement at convergence
 MIN_STEP = 1e-10
-ZERO_SHARE = 1e-4  # armature and friction, by their likely size, that are taken for zero
-START_SHARE = 1e-3  # armature and friction to start with, by their likely size
+ZERO_SHARE = 1e-4  # armature and friction below this, relative to the prior, are set to zero
+START_SHARE = 1e-3  # initial armature and friction relative to the prior
 
 
 def fit_bodies(
     unknowns: Unknowns, grouping: Array, information: tuple[Array, Array], L: Array
 ) -> tuple[Array, bool]:
-    """Return theta (P,) of bodies that can exist, and whether the iteration has converged.
+    """Return theta (P,) of physically possible bodies, and whether the iteration has converged.
 
     Parameters
     ----------
@@ -68,8 +68,8 @@ def fit_bodies(
 class _PhysicalProblem:
     """The function of y, theta = nominal + L y.
 
-    L has a block for each body and is diagonal beyond, and so are the second derivatives of the
-    barrier.
+    L and the second derivatives of the barrier are block diagonal: a block for each body, and
+    diagonal elements for the other parameters.
     """
 
     def __init__(self, unknowns: Unknowns, A: Array, z: Array, L: Array) -> None:
@@ -98,7 +98,7 @@ class _PhysicalProblem:
         return np.asarray(self.nominal + self.L @ y)
 
     def value(self, y: Array, mu: float) -> float:
-        """Return the function, infinite where bodies cannot exist."""
+        """Return the function, infinite for physically impossible bodies."""
         theta = self.theta(y)
         d = theta[self.positive]
         if (d <= 0.0).any():
@@ -130,13 +130,13 @@ class _PhysicalProblem:
         return gradient, hessian
 
     def minimum(self, y: Array, mu: float) -> tuple[Array, bool]:
-        """Return where the function is least, by Newton steps with backtracking from y."""
+        """Return the minimum, by Newton steps with backtracking from y, and the convergence."""
         value = self.value(y, mu)
         for _ in range(MAX_NEWTON_STEPS):
             try:
                 gradient, hessian = self.derivatives(y, mu)
                 step = -np.linalg.solve(hessian, gradient)
-            except np.linalg.LinAlgError:  # bodies on the border of what can exist
+            except np.linalg.LinAlgError:  # bodies at the boundary of the physically possible
                 return y, False
             decrement = -float(gradient @ step)
             if decrement < 2.0 * NEWTON_DECREMENT:

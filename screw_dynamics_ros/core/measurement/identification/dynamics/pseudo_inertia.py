@@ -1,15 +1,15 @@
 # Copyright 2026 The screw_dynamics_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-r"""Mass distributions that some body can have: pseudo-inertias.
+r"""Physically possible mass distributions: pseudo-inertias.
 
 A body with mass m, first moment h = m c and inertia I about the origin has the pseudo-inertia
 
     Sigma = [[1/2 tr(I) 1 - I, h], [h^T, m]],
 
-the second moments of (r, 1) over its mass. It is physical if and only if Sigma is positive definite
-(positive mass and moments, triangle inequality). Differences of bodies are measured as
-|L^-1 (Sigma - Sigma_0) L^-T| with Sigma_0 = L L^T, the same in every frame.
+the second moments of (r, 1) over its mass. It is physically possible if and only if Sigma is
+positive definite (positive mass and moments, triangle inequality). The difference of bodies is
+measured by |L^-1 (Sigma - Sigma_0) L^-T| with Sigma_0 = L L^T, which is the same in every frame.
 
 Sources: Wensing, Kim and Slotine 2018, *Linear matrix inequalities for physically consistent
 inertial parameter identification*, IEEE RA-L 3(1); Lee, Wensing and Park 2020, *Geometric robot
@@ -28,10 +28,10 @@ from screw_dynamics_ros.core.types import Array
 _ENTRIES = {'Ixx': (0, 0), 'Ixy': (0, 1), 'Iyy': (1, 1), 'Ixz': (0, 2), 'Iyz': (1, 2)}
 _ENTRIES |= {'Izz': (2, 2)}
 
-#: Radius of gyration [m] that a nominal body has at least in each direction.
+#: Smallest radius of gyration [m] of a nominal body in each direction.
 MIN_RADIUS = 1e-3
 
-#: The same, for the size of a body as a measure of how wrong its nominal parameters may be.
+#: The same for the metric of prior deviations.
 TYPICAL_RADIUS = 0.05
 
 
@@ -84,7 +84,7 @@ def inertia_of(parameters: Array) -> Inertia:
 
 
 def physical(parameters: Array, radius: float = MIN_RADIUS) -> Array:
-    """Return Sigma (4, 4) nearby, of a body with at least that radius of gyration everywhere."""
+    """Return the nearest Sigma (4, 4) with at least this radius of gyration in all directions."""
     Sigma = pseudo_inertia(parameters)
     m = max(float(parameters[0]), 1e-6)
     com = parameters[1:4] / m
@@ -98,7 +98,8 @@ def physical(parameters: Array, radius: float = MIN_RADIUS) -> Array:
 def metric(parameters: Array) -> Array:
     """Return D (16, 10): |D (phi - phi_0)| is the relative difference from a nominal body.
 
-    1 is a body twice as heavy, or one displaced by its radius of gyration (or `TYPICAL_RADIUS`).
+    1 corresponds to doubled mass, or a displacement by the radius of gyration (or
+    `TYPICAL_RADIUS`).
     """
     L = np.linalg.cholesky(physical(parameters, TYPICAL_RADIUS))
     inverse = np.linalg.inv(L)

@@ -20,22 +20,22 @@ from screw_dynamics_ros.core.errors import ArgumentError
 from screw_dynamics_ros.core.tree.multibody_tree import JointLimits, Tree
 from screw_dynamics_ros.core.types import Array
 
-#: A joint has moved if its range is larger than this [rad, m].
+#: A joint has moved if its range is larger [rad, m].
 MIN_RANGE = 1e-3
 
-#: Samples further apart than this [s] are not those of joint states.
+#: Largest plausible time between joint states [s].
 MAX_STEP_S = 1.0
 
 
 class DynamicModel(Protocol):
-    """What identification needs of a robot on a fixed base; a `Robot` is one."""
+    """Interface of a robot on a fixed base for identification, implemented by `Robot`."""
 
     description: RobotDescription
     tree: Tree
 
     @property
     def joint_names(self) -> tuple[str, ...]:
-        """Joints with coordinates of their own."""
+        """Independent joints."""
 
     @property
     def link_names(self) -> tuple[str, ...]:
@@ -68,7 +68,7 @@ class KnownLoad:
     Attributes
     ----------
     link : str
-        That carries it.
+        The link that carries it.
     mass : float
         [kg]
     com : tuple of 3 float, optional
@@ -91,12 +91,12 @@ class JointRecording:
     q : (N, n) array
         Positions in the order of `Robot.joint_names` [rad, m].
     v : (N, n) array, optional
-        Velocities [rad/s, m/s]; NaN throughout for joints without.
+        Velocities [rad/s, m/s]; NaN for joints without velocities.
     tau : (N, n) array
-        Efforts as the driver reports them. A joint with NaN or zeros throughout reports none: its
-        equation is left out.
+        Efforts as the driver reports them. The equation of a joint with only NaN or zeros is
+        omitted.
     payloads : {link: RigidBody}
-        Known bodies that links carried meanwhile.
+        Known bodies carried by links during the recording.
     load : KnownLoad, optional
         What was carried, too, and is known in part; the same one in all recordings that have one.
     absent : collection of str
@@ -221,7 +221,7 @@ def _samples(
 
 
 def _leave_out_zeros(tau: Array) -> None:
-    """Set efforts that are zero throughout to NaN: drivers fill in what they do not measure."""
+    """Set efforts that are always zero to NaN: drivers report zeros for unmeasured efforts."""
     tau[:, ~tau.any(axis=0)] = np.nan
     if np.isnan(tau).all():
         raise ArgumentError(

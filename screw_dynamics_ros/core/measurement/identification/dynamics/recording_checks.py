@@ -1,7 +1,7 @@
 # Copyright 2026 The screw_dynamics_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Faults of recordings that are found before the fit: spikes, wrong units, wrong velocities."""
+"""Faults of recordings, detected before the fit: spikes, wrong units, wrong velocities."""
 
 from __future__ import annotations
 
@@ -21,25 +21,25 @@ from screw_dynamics_ros.core.measurement.identification.dynamics.recording impor
 )
 from screw_dynamics_ros.core.types import Array
 
-MEDIAN_LENGTH = 5  # samples of the median that single spikes are compared with
-SPIKE_SIGMAS = 20.0  # of the differences from that median
-SPIKE_SHARE = 0.5  # of the range of that median
-MAX_SPIKE_SHARE = 0.01  # of all samples; more of them are not single
-MIN_EFFORT_SHARE = 0.01  # of the largest range of efforts
+MEDIAN_LENGTH = 5  # samples of the running median for the detection of spikes
+SPIKE_SIGMAS = 20.0  # threshold in standard deviations of the differences from that median
+SPIKE_SHARE = 0.5  # threshold relative to the range of that median
+MAX_SPIKE_SHARE = 0.01  # fraction of samples; more of them are not spikes
+MIN_EFFORT_SHARE = 0.01  # smallest relevant range of efforts, relative to the largest range
 
-LIMIT_TOLERANCE = 0.2  # by which positions may exceed limits, relative to their range
+LIMIT_TOLERANCE = 0.2  # accepted excess of position limits, relative to their range
 
-VELOCITY_WINDOW_S = 0.1  # s, over which velocities are averaged
-#: How much velocities may differ from the derivatives of positions, relative to their size, ...
+VELOCITY_WINDOW_S = 0.1  # s; window for averaging velocities
+#: Accepted differences of velocities from the derivatives of positions, relative ...
 VELOCITY_MISMATCH = 0.3
-#: ... and anyhow [rad/s, m/s].
+#: ... and absolute [rad/s, m/s].
 VELOCITY_NOISE = 0.02
 
 
 def inspected(
     recordings: Sequence[JointRecording], robot: DynamicModel, measured_velocities: bool
 ) -> tuple[list[JointRecording], list[Finding]]:
-    """Return checked recordings without samples that are spikes, and what was found.
+    """Return checked recordings without spikes, and the findings.
 
     Raises ArgumentError for wrong velocities if these are used.
     """
@@ -57,7 +57,7 @@ def inspected(
 def without_spikes(
     recording: JointRecording, names: Sequence[str]
 ) -> tuple[JointRecording, list[Finding]]:
-    """Return a recording without samples in which single positions or efforts are far off."""
+    """Return a recording without samples with single outliers of positions or efforts."""
     tau = np.nan_to_num(recording.tau)
     findings, wrong = [], np.zeros(len(recording.t), dtype=bool)
     for what, x, floor in (
@@ -91,12 +91,12 @@ def without_spikes(
 
 
 def _spikes(x: Array, floor: float) -> Iterator[NDArray[np.bool_]]:
-    """Yield which samples (N,) of each column of (N, n) are single spikes."""
+    """Yield masks (N,) of single spikes in each column of x (N, n)."""
     from scipy.ndimage import median_filter  # slow to import
 
     smooth = median_filter(x, size=(MEDIAN_LENGTH, 1), mode='nearest')
     difference = np.abs(x - smooth)
-    sigma = np.median(difference, axis=0) / 0.6745  # of normal noise
+    sigma = np.median(difference, axis=0) / 0.6745  # for normal noise
     least = np.maximum(np.maximum(SPIKE_SIGMAS * sigma, SPIKE_SHARE * _range(smooth)), floor)
     for rows in (difference > least).T:
         yield rows & bool(rows.mean() <= MAX_SPIKE_SHARE)
@@ -109,7 +109,7 @@ def _range(x: Array) -> Array:
 def position_findings(
     recordings: Sequence[JointRecording], robot: DynamicModel
 ) -> Iterator[Finding]:
-    """Yield findings about positions beyond the limits of the joints, by the likely unit."""
+    """Yield findings about positions beyond the joint limits, with the likely unit."""
     kinds = {joint.name: joint.kind for joint in robot.description.joints}
     turns = np.array([kinds[name].turns for name in robot.joint_names])
     low = np.min([each.q.min(axis=0) for each in recordings], axis=0)
@@ -167,7 +167,7 @@ def velocity_findings(
 
 
 def _mean_velocities(recording: JointRecording, v: Array) -> tuple[Array, Array]:
-    """Return mean velocities (M, n) over windows without gaps: of positions, and recorded ones."""
+    """Return mean velocities (M, n) of windows without gaps, from positions and as recorded."""
     t = recording.t[:, None]
     step = float(np.median(np.diff(recording.t)))
     n = min(max(round(VELOCITY_WINDOW_S / step), 1), len(t) - 1)

@@ -1,7 +1,7 @@
 # Copyright 2026 The screw_dynamics_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""What recordings tell about the dynamics of a robot."""
+"""Results of the identification of the dynamics of a robot."""
 
 from __future__ import annotations
 
@@ -32,10 +32,10 @@ class Torques:
     held_out : (M,) array of bool
         Whether these instants were kept for validation.
     measured, identified, nominal : (M, n) arrays
-        Reported efforts as torques (scale and offset applied), and those of the two models. NaN
-        where no effort is reported, or its scale is not determined.
+        Reported efforts as torques (scale and offset applied), and torques of the two models. NaN
+        if no effort is reported, or its scale is undetermined.
     reported : (M, n) array
-        The same with the scale only: what the nominal model is compared with.
+        Reported efforts with the scale only, for comparison with the nominal model.
     """
 
     t: Array
@@ -49,56 +49,55 @@ class Torques:
 
 @dataclass(frozen=True, eq=False)
 class DynamicIdentification:
-    """The dynamics of a robot that agree best with recordings, and how well they are known.
+    """The dynamics of a robot that best fit recordings, with confidence intervals.
 
     Attributes
     ----------
     description : RobotDescription
-        The identified one: inertias that can exist, friction of the joints.
+        The identified description: physically possible inertias, friction of the joints.
     drives : {joint: Drive}
-        Armature and friction; the nominal ones where the scale of efforts is not determined.
+        Armature and friction; nominal values if the scale of efforts is undetermined.
     payload : RigidBody or None
-        The payload found, in the frame of its link, where one was looked for.
+        The estimated payload, in the frame of its link; None if it is not estimated.
     load : RigidBody or None
         The load of known mass, in the frame of its link.
     joint_names : tuple of n str
     effort_scale, effort_offset : (n,) arrays
-        torque = scale * reported effort + offset, as the nodes have it [N m, N per unit; N m, N];
-        NaN where the scale is not determined.
+        torque = scale * reported effort + offset, as in the nodes [N m, N per unit; N m, N]; NaN if
+        the scale is undetermined.
     scale_deviation : (n,) array
-        Standard deviation of the scale; 0 where it was not estimated, infinite where it is not
-        determined.
+        Standard deviation of the scale; 0 if it was not estimated, infinite if it is undetermined.
     scale_freedom : (n,) array
         Degrees of freedom of its variance.
     parameters : tuple of p str
-        Base parameters: 'link/mx', which stands for `groups[...]`, 'joint/damping' and so on.
+        Base parameters: 'link/mx', which represents `groups[...]`, 'joint/damping' and so on.
     groups : tuple of dict
-        What each of them is: {parameter: coefficient}.
+        Definition of each base parameter: {parameter: coefficient}.
     units : tuple of str
     nominal, values, deviations : (p,) arrays
-        Nominal values, those the efforts tell, and standard deviations. Where data do not decide
-        they hold what is likely.
+        Nominal values, values identified from efforts, and standard deviations; prior values for
+        undetermined parameters.
     identified : (p,) array of bool
         Whether the data determine them.
     physical : (p,) array
-        Values of the identified description and drives: of bodies that can exist.
+        Values of the identified description and drives, whose bodies are physically possible.
     held : tuple of dict
-        What this motion does not tell: changes {parameter: relative to what is likely}.
+        Undetermined combinations {parameter: coefficient relative to its prior deviation}.
     degrees_of_freedom : (p,) array
-        Of the variances `deviations`**2: effective numbers of clusters less one (`jackknife`).
+        Of the variances `deviations`**2: effective number of clusters minus one (`jackknife`).
     checks : tuple of EffortCheck
-        Efforts of each joint against the nominal model.
+        Comparison of the efforts of each joint with the nominal model.
     findings : tuple of Finding
-        Faults of the driver, and what the motion could not tell.
+        Faults of the driver, and parameters that the motion does not determine.
     torques : Torques
     effort_delay : EffortDelay
-        Of efforts behind positions; where it is certain they are shifted by it.
+        Delay of efforts relative to positions; efforts are shifted by it if it is significant.
     noise, correlation : (n,) arrays
         Residuals in fitted instants [reported units], and their autocorrelation time [instants].
     condition : float
-        Of the equations, parameters scaled by their likely size.
+        Condition number of the equations, with parameters scaled by their prior deviations.
     cutoff : float
-        Of the filter [Hz].
+        Cutoff of the filter [Hz].
     success : bool
         Whether the bodies have converged.
     """
@@ -133,9 +132,9 @@ class DynamicIdentification:
     success: bool
 
     def intervals(self, probability: float = 0.95) -> Array:
-        """Return confidence intervals (p, 2) of `values`, each parameter by itself (Student's t).
+        """Return individual confidence intervals (p, 2) of `values` (Student's t).
 
-        Those of parameters that are not `identified` hold as far as nominal values are likely.
+        Those of parameters that are not `identified` depend on the prior of nominal values.
         """
         half = self.deviations * quantiles(probability, self.degrees_of_freedom)
         return np.stack([self.values - half, self.values + half], axis=1)
@@ -153,8 +152,8 @@ class DynamicIdentification:
     def errors(self, held_out: bool = True) -> tuple[Array, Array, Array]:
         """Return root mean squares (n,): torque, error of the identified and the nominal model.
 
-        Over the instants held out, or over those fitted [N m, N]. The nominal model is compared
-        with efforts of the right scale and without offset.
+        For the held-out or the fitted instants [N m, N]. The nominal model is compared with efforts
+        with the correct scale and without offset.
         """
         rows = self.torques.held_out == held_out
         measured = self.torques.measured[rows]
@@ -166,7 +165,7 @@ class DynamicIdentification:
 
 
 def quantiles(probability: float, freedom: Array) -> Array:
-    """Return how many standard deviations two-sided intervals have on each side (Student's t).
+    """Return the half widths of two-sided intervals in standard deviations (Student's t).
 
     >>> quantiles(0.95, np.array([5.0, 1e6])).round(2)
     array([2.57, 1.96])

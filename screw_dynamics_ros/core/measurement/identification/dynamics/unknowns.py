@@ -1,7 +1,7 @@
 # Copyright 2026 The screw_dynamics_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""The unknowns of the dynamics, by name, and the columns in which torques are linear in them."""
+"""The unknowns of the dynamics, by name, and the columns of torques, which are linear in them."""
 
 from __future__ import annotations
 
@@ -30,21 +30,21 @@ from screw_dynamics_ros.core.measurement.identification.dynamics.recording impor
 from screw_dynamics_ros.core.tree.multibody_tree import GROUND
 from screw_dynamics_ros.core.types import Array
 
-#: What may be estimated.
+#: Groups of parameters that can be estimated.
 GROUPS = ('inertia', 'armature', 'friction', 'offset')
 
-#: Relative difference from nominal bodies that is taken for likely.
+#: Prior relative deviation of bodies from the nominal ones.
 LIKELY_DIFFERENCE = 0.5
 
-#: A payload of which nothing is known: mass [kg], radius [m], and its relative difference.
+#: Prior of an unknown payload: mass [kg], radius [m], and its relative deviation.
 UNKNOWN_MASS, UNKNOWN_RADIUS, UNKNOWN_DIFFERENCE = 1.0, 0.1, 10.0
 
-#: The same relative difference of a load of known mass.
+#: Prior relative deviation of a load of known mass.
 LOAD_DIFFERENCE = 3.0
 
-KNOWN_SHARE = 1e-6  # of a parameter of a load, by which a known one is taken to be wrong
+KNOWN_SHARE = 1e-6  # relative prior deviation of a known parameter of a load
 
-#: Columns below this share of the largest one are zero.
+#: Columns below this fraction of the largest one are zero.
 COLUMN_TOLERANCE = 1e-9
 
 #: Units of joint parameters: revolute, prismatic.
@@ -59,19 +59,19 @@ JOINT_UNITS = {
 
 @dataclass(frozen=True)
 class EffortModel:
-    """Which terms the torques have, besides the inertias of the description.
+    """The estimated terms of the torques.
 
     Attributes
     ----------
     estimate : collection of str
-        Of `GROUPS`.
+        Names in `GROUPS`.
     payload_link : str
         If not empty, an unknown body on that link is estimated, and the inertias of the links are
-        held: together they cannot be separated.
+        held, because they cannot be separated.
     stribeck_speed : float or None
-        With it, friction has a part `stribeck` (breakaway less Coulomb) that falls with speed.
+        With it, friction has a term `stribeck` (breakaway minus Coulomb) that decays with speed.
     smoothing : float
-        Of dry friction, as in `Drive` [rad/s, m/s].
+        Smoothing of dry friction, as in `Drive` [rad/s, m/s].
     """
 
     estimate: Collection[str] = GROUPS
@@ -87,11 +87,11 @@ class Unknowns:
     ----------
     names : tuple of P str
         'link/mx' and the other `PARAMETERS` of each body, then 'joint/armature', '/damping',
-        '/coulomb', '/stribeck', '/offset'. The offset is what is added to scaled efforts: effort
-        + offset = torque.
+        '/coulomb', '/stribeck', '/offset'. The offset is added to scaled efforts: effort + offset =
+        torque.
     nominal : (P,) array
     bodies : {name: slice}
-        Where the ten parameters of each estimated body stand; 'payload' and 'load' are such ones.
+        Indices of the ten parameters of each estimated body, including 'payload' and 'load'.
     """
 
     def __init__(
@@ -154,7 +154,7 @@ class Unknowns:
         return parameters_of(np.diag(size))
 
     def _known_of_load(self) -> int:
-        """Return how many of the first parameters of the load are known."""
+        """Return the number of known parameters of the load, which come first."""
         return 0 if self.load is None else 1 if self.load.com is None else 4
 
     def _nominal_drives(self, kind: str) -> Array:
@@ -186,7 +186,7 @@ class Unknowns:
         v, a : (N, n) arrays
         loaded : bool
         chosen : (p,) array of int, optional
-            The columns that are needed, increasing: W has shape (N, n, p).
+            Indices of required columns, increasing: W has shape (N, n, p).
         """
         every = np.arange(len(self.names)) if chosen is None else chosen
         bodies = 10 * len(self.bodies)
@@ -206,7 +206,7 @@ class Unknowns:
         return W
 
     def _drive_factors(self, kind: str, v: Array, a: Array) -> Array:
-        """Return what the parameters of one kind are multiplied by, (N, n), each at its joint."""
+        """Return the factors (N, n) of the drive parameters of one kind."""
         if kind == 'armature':
             return a
         if kind == 'damping':
@@ -230,10 +230,10 @@ class Unknowns:
         payloads: Mapping[str, RigidBody],
         loaded: bool = False,
     ) -> Array:
-        """Return the torques (N, n) of what is not estimated: held bodies, known payloads, drives.
+        """Return the torques (N, n) of terms that are not estimated: bodies, payloads, drives.
 
-        Of a load what is known of it is included. Arguments as of `columns`.
-        A rotor's spin (`Drive.rotor_axis`) is not in it.
+        The known part of a load is included, the spin of rotors (`Drive.rotor_axis`) is not.
+        Arguments as in `columns`.
         """
         torques = Y @ self._with_loads(self._held, payloads, loaded)
         if 'armature' not in self.kinds:
@@ -245,17 +245,17 @@ class Unknowns:
     def rigid_torques(
         self, Y: Array, payloads: Mapping[str, RigidBody], loaded: bool = False
     ) -> Array:
-        """Return the torques (N, n) of the nominal bodies and known payloads alone."""
+        """Return the torques (N, n) of the nominal bodies and known payloads only."""
         return np.asarray(Y @ self._with_loads(self._phi.ravel(), payloads, loaded))
 
     def nominal_torques(self, rigid: Array, v: Array, a: Array) -> Array:
-        """Return the torques (N, n) of the nominal robot, of those of its bodies."""
+        """Return the torques (N, n) of the nominal robot, given those of its bodies."""
         return np.asarray(rigid + self._nominal_drives('armature') * a + self.friction(v))
 
     def _with_loads(
         self, parameters: Array, payloads: Mapping[str, RigidBody], loaded: bool
     ) -> Array:
-        """Return parameters (10 n_links,) with those of payloads, and what is known of a load."""
+        """Return parameters (10 n_links,) with payloads and the known part of a load added."""
         result = parameters.copy()
         links = tuple(self.robot.tree.frames)
         for link, payload in payloads.items():
@@ -276,9 +276,9 @@ class Unknowns:
         return np.stack([drive.friction(x) for drive, x in zip(self._drives, v.T)], axis=1)
 
     def deviations(self, torque: Array, v: Array, a: Array) -> Array:
-        """Return L (P, P): theta - nominal = L z has a likely size for z of unit variance.
+        """Return L (P, P), the prior deviations: theta - nominal = L z with z of unit variance.
 
-        Bodies by their metric; joint parameters such that each could make the whole torque.
+        Bodies are scaled by their metric; each joint parameter could cause the whole torque.
 
         Parameters
         ----------
@@ -316,8 +316,8 @@ class Unknowns:
     ) -> tuple[Array, Array]:
         """Return independent columns and their grouping G (p, P): W = W[:, columns] G.
 
-        For any motion of the joints that move, seen in the torques of those that are measured,
-        with the load, without it, or both.
+        For any motion of the moving joints, and torques of the measured joints, with the load,
+        without it, or both.
         """
         n, count = len(moves), len(self.names)
         samples = 2 * -(-count // max(int(measured.sum()), 1)) + 10
@@ -327,7 +327,7 @@ class Unknowns:
         Y = self.regressor(q, v, a)
         W = np.concatenate([self.columns(Y, v, a, each)[:, measured] for each in loaded])
         W = W.reshape(-1, count)
-        # Rounding of what is zero would count as a column.
+        # Rounding errors must not become columns.
         sizes = np.linalg.norm(W, axis=0)
         W[:, sizes < COLUMN_TOLERANCE * sizes.max(initial=0.0)] = 0.0
         return independent_columns(W)
