@@ -213,7 +213,7 @@ def robot_description(value: Values, name: str) -> list[dict[str, Any]]:
 
 
 def viewers(value: Values) -> list[Any]:
-    """Return the processes that show the robot, as the arguments `VIEWERS` ask for.
+    """Return the processes that show the robot, as requested by the arguments `VIEWERS`.
 
     Raises `ArgumentError` for a program that is not installed.
     """
@@ -221,7 +221,7 @@ def viewers(value: Values) -> list[Any]:
 
 
 def visualizers(value: Values) -> list[Any]:
-    """Return the nodes that start the programs of `VISUALIZERS` which the arguments ask for."""
+    """Return the nodes that start the requested programs of `VISUALIZERS`."""
     names = [name for name in VISUALIZERS if value[name] == 'true']
     for name in names:
         package, executable = VISUALIZERS[name]
@@ -242,7 +242,7 @@ def visualizers(value: Values) -> list[Any]:
 
 
 def view(value: Values) -> list[Any]:
-    """Return the process that serves the page of a robot, if the arguments ask for it."""
+    """Return the process of the browser view, if the arguments request it."""
     if value['view'] != 'true':
         return []
     check.program('view', 'true', 'viser' if find_spec('viser') else None, 'viser')

@@ -67,6 +67,32 @@ CODE_PHRASES = {
     r'how (?:long|many|much|far)': 'time, number, amount, distance',
 }
 CODE = ('screw_dynamics_ros/nodes/**/*.py', 'screw_dynamics_ros/cli/**/*.py')
+# In the libraries below; `usable` is the name of a mask there.
+LIBRARY_PHRASES = {
+    **{phrase: better for phrase, better in CODE_PHRASES.items() if phrase != 'usable'},
+    r'(?:take|taken|takes) for': 'treated as, interpreted as, mistaken for',
+    r'put down to': 'attributed to',
+    r'one (?:after|below) the other': 'in order, concatenated, stacked',
+    r'(?:go|goes) with': 'corresponds to, matches',
+    r'belongs? together': 'is consistent',
+    r'brings?': 'has, provides, moves',
+    r'gives? way': 'leaves, yields',
+    r'(?:is|are) said': 'reported',
+    r'(?:feel|feels|bear|bears)': 'supports, is loaded by',
+    r'(?:counts? as|(?:does|do) not count)': 'is, is included, is ignored',
+    r'turns? about': 'rotates about',
+}
+LIBRARIES = tuple(
+    f'screw_dynamics_ros/{folder}/**/*.py'
+    for folder in (
+        'ros',
+        'core/compile',
+        'core/dynamics',
+        'core/lie',
+        'core/measurement',
+        'core/textbook',
+    )
+)
 PAGES = ('*.md', '*.rst', 'doc/**/*.md', 'package.xml', 'screw_dynamics_msgs/**/*.[ms][sr][gv]')
 SOURCES = ('benchmarks', 'examples', 'launch', 'screw_dynamics_ros', 'studies', 'test', 'tools')
 FILES = (
@@ -116,8 +142,8 @@ def prose(page: Path) -> Iterator[tuple[int, str]]:
 
 @pytest.mark.parametrize(
     ('globs', 'phrases'),
-    [(FILES, PHRASES), (PAGES, PAGE_PHRASES), (CODE, CODE_PHRASES)],
-    ids=['files', 'pages', 'code'],
+    [(FILES, PHRASES), (PAGES, PAGE_PHRASES), (CODE, CODE_PHRASES), (LIBRARIES, LIBRARY_PHRASES)],
+    ids=['files', 'pages', 'code', 'libraries'],
 )
 def test_standard_terms(globs, phrases):
     found = [

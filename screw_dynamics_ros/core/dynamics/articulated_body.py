@@ -76,7 +76,7 @@ class ArticulatedBodies:
     c : (6,) arrays
         Acceleration added by the joint: centripetal and Coriolis terms, prescribed motion.
     P, beta : (6, 6) and (6,) arrays
-        Articulated inertia and bias wrench of the body, before elimination of its own joint.
+        Articulated inertia and bias wrench of the body, before elimination of its joint.
     X : (6, k) arrays
         Screws of the free directions of the joint.
     free : lists of k int

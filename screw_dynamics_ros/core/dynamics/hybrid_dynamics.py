@@ -74,7 +74,7 @@ def marks(tree: Tree, prescribed: ArrayLike) -> str:
         for name in names:
             if name not in tree.coordinates:
                 raise UnknownNameError(
-                    f'prescribed: no joint named {name!r} with coordinates of its own; '
+                    f'prescribed: no joint named {name!r} with independent coordinates; '
                     f'there are {", ".join(tree.joint_names)}'
                 )
             mask[tree.coordinates[name][1]] = True

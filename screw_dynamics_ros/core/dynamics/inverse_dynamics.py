@@ -3,7 +3,7 @@
 
 """Recursive Newton-Euler inverse dynamics on a tree.
 
-The hybrid form of the recursion, with every vector resolved in the frame of its own body. It needs
+The hybrid form of the recursion, with every vector resolved in the frame of its body. It needs
 no linear velocity: the state of a body is its angular velocity omega, its angular acceleration
 (through Omega = omega'~ + omega~ omega~) and the acceleration of its origin. From the root to the
 tips, with (R, r) = C_p,i and the joint screw X_i = (xi, eta),

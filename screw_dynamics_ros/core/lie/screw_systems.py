@@ -64,7 +64,7 @@ def reciprocal_wrenches(
 
     Source: Bruyninckx 2010 (4.25) (B-077).
 
-    >>> scara = np.eye(6)[:, [2, 3, 4, 5]]  # turns about z and translates
+    >>> scara = np.eye(6)[:, [2, 3, 4, 5]]  # rotates about z and translates
     >>> reciprocal_wrenches(scara).round(6).any(axis=1)  # supports moments about x and y
     array([ True,  True, False, False, False, False])
     """

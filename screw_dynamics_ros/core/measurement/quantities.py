@@ -30,7 +30,7 @@ WRENCH_ROWS = ('fx', 'fy', 'fz', 'mx', 'my', 'mz')
 #: Messages of two vectors.
 SCREWS = ('twist', 'wrench')
 
-#: In place of labels: the joints with one coordinate, the velocities that are free.
+#: Placeholders of labels: joints with one coordinate, independent velocities.
 JOINTS, VELOCITIES = 'joints', 'velocities'
 
 

@@ -1,11 +1,11 @@
 # Copyright 2026 The screw_dynamics_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""The motion that a reference asks for, and the torques for it; all functions can be recorded.
+"""The motion of a reference, and its torques; all functions can be recorded.
 
 A reference is a vector (4 n,) for the n joints with one coordinate, four rows: 1 for the joints it
 names and 0 for others, then positions, rates and accelerations. `shares` (5,) is 1 for each of
-`effort_terms.TERMS` that the robot does not add by itself, 0 for others.
+`effort_terms.TERMS` that the robot does not compensate itself, 0 for others.
 
 >>> reference = np.array([0.0, 1.0, 0.0, 0.7, 0.0, 2.0, 0.0, 3.0])  # of the second of two joints
 >>> replaced(np.array([0.1, 0.2]), reference, Q, (0, 1))
@@ -38,7 +38,7 @@ def rows(reference: Array) -> Array:
 
 
 def replaced(measured: Array, reference: Array, row: int, places: tuple[int, ...]) -> Array:
-    """Return a vector with a row of the reference in some places, where that is given."""
+    """Return a vector with a row of the reference at some indices, for joints with a reference."""
     given, where = rows(reference)[GIVEN], list(places)
     result = measured.copy()
     result[where] = given * rows(reference)[row] + (1.0 - given) * measured[where]
@@ -46,7 +46,7 @@ def replaced(measured: Array, reference: Array, row: int, places: tuple[int, ...
 
 
 def reference_acceleration(reference: Array, places: tuple[int, ...], size: int) -> Array:
-    """Return the acceleration of the reference, (size,), zero where it gives none."""
+    """Return the acceleration of the reference, (size,), zero for joints without a reference."""
     result = np.zeros(size, dtype=reference.dtype)
     result[list(places)] = rows(reference)[A]
     return result
@@ -58,18 +58,18 @@ def torques_of_named(torques: Array, reference: Array) -> Array:
 
 
 def acceleration_less_compensated(a: Array, shares: Array) -> Array:
-    """Return an acceleration, or zero where the robot adds inertial torques by itself."""
+    """Return an acceleration, or zero if the robot itself adds inertial torques."""
     return shares[INERTIA] * a
 
 
 def feedforward_torques(
     rigid: Array, payload: Array, friction: Array, gravity: Array, coriolis: Array, shares: Array
 ) -> Array:
-    """Return feedforward (n,): torques of the followed motion, less what the robot adds."""
+    """Return feedforward (n,): torques of the followed motion minus those added by the robot."""
     needed = rigid + shares[PAYLOAD] * payload + shares[FRICTION] * friction
     return feedforward(needed, (gravity, coriolis), shares[[GRAVITY, CORIOLIS]])
 
 
 def weight_torques(gravity: Array, carried: Array, shares: Array) -> Array:
-    """Return the torques (n,) that carry robot and payload, less what the robot adds."""
+    """Return the torques (n,) that support robot and payload, minus those added by the robot."""
     return shares[GRAVITY] * gravity + shares[PAYLOAD] * carried

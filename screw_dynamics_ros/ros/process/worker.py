@@ -61,7 +61,7 @@ class FunctionError(WorkerError):
 
 
 class Worker:
-    """Calls functions in another process, one after the other.
+    """Calls functions in another process, in order.
 
     Parameters
     ----------

@@ -29,7 +29,7 @@ from screw_dynamics_ros.ros.recordings.tables import TABLES, Table
 
 BLOCK_SIZE = 8192  # messages
 SUFFIXES = ('.mcap', '.db3', ROS_1, *TABLES)  # of recordings that are files
-METADATA = 'metadata.yaml'  # in those that are folders
+METADATA = 'metadata.yaml'  # in recordings that are folders
 
 
 class Block(NamedTuple):

@@ -132,7 +132,7 @@ def test_faults_of_the_driver_are_named(tmp_path, states, capsys):
     run = saved(tmp_path, states, tau=states['tau'] / [12.0, -1.0])
     assert main([run, '--urdf', str(PLANAR), *DOWN, '-o', str(tmp_path / 'out')]) == WRITTEN
     out = capsys.readouterr().out
-    assert 'joint joint1: efforts are no torques' in out
+    assert 'joint joint1: efforts are not torques' in out
     assert 'joint joint2: efforts have the other sign' in out
     text = (tmp_path / 'out' / 'drives.yaml').read_text()
     scale = yaml.safe_load(text)['/**']['ros__parameters']['effort_scale']

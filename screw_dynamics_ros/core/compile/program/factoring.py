@@ -7,7 +7,7 @@ Recursions multiply matrices one by one; a factor that is common to several term
 visible only after expanding the products. Two kinds of factors matter:
 
 * elements of inertias and positions, as in (Omega_zz - Omega_yy) theta_yz;
-* sines and cosines of joint angles. The rotation R = B exp(X q) of a body whose B turns about one
+* sines and cosines of joint angles. The rotation R = B exp(X q) of a body whose B rotates about one
   axis has elements such as s = sin(alpha) sin(q). In
 
       R^T w = (c x + s (c_a y + s_a z),  -s x + c (c_a y + s_a z),  -s_a y + c_a z)

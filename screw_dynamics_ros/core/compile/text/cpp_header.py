@@ -16,7 +16,7 @@ struct HasData : std::false_type {};
 template <class Array>
 struct HasData<Array, std::void_t<decltype(std::declval<Array &>().data())>> : std::true_type {};
 
-// What is known of an array while compiling: -1 where a size is not.
+// Layout of an array at compile time; a size of -1 is unknown.
 template <class Array, class = void>
 struct Layout {
   static constexpr std::ptrdiff_t size = -1;

@@ -285,7 +285,7 @@ def _check_names(table: LinkTable) -> None:
         if names.count(name) > 1:
             raise ArgumentError(
                 f'the table calls a joint {name!r}, the name of another joint or of an end of the '
-                'chain; give names that tell the parameters apart'
+                'chain; give unique names'
             )
 
 
@@ -297,5 +297,5 @@ def _message(
 ) -> str:
     parts = [progress(converged, iterations, tolerance)]
     if combinations:
-        parts.append('these poses do not tell ' + ', '.join(map(described, combinations)))
+        parts.append('these poses do not determine ' + ', '.join(map(described, combinations)))
     return '; '.join(parts)

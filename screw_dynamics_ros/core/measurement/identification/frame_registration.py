@@ -39,7 +39,7 @@ def register_frames(T: Array, measured: Array) -> tuple[Array, Array]:
     # vec(R_base) and vec(R_target^T), up to a common sign, which the determinants fix.
     if s[0] - s[1] < DEGENERACY_TOLERANCE * s[0]:
         raise ArgumentError(
-            'the measured poses do not tell base and target apart: turn the link about at least '
+            'the measured poses do not separate base and target: rotate the link about at least '
             'two different axes, or give the pose of one of them'
         )
     base, target = U[:, 0].reshape(3, 3), V_T[0].reshape(3, 3).T
@@ -51,8 +51,8 @@ def register_frames(T: Array, measured: Array) -> tuple[Array, Array]:
     x, _, rank, _ = np.linalg.lstsq(A, b.ravel(), rcond=DEGENERACY_TOLERANCE)
     if rank < 6:
         raise ArgumentError(
-            'the measured poses do not tell the positions of base and target; turn the link about '
-            'at least two different axes'
+            'the measured poses do not determine the positions of base and target; rotate the link '
+            'about at least two different axes'
         )
     return se3.pose(base, x[3:]), se3.pose(target, x[:3])
 
@@ -76,8 +76,8 @@ def register_points(points: Array, measured: Array) -> Array:
     U, s, V_T = np.linalg.svd(K)
     if s[1] <= DEGENERACY_TOLERANCE * s[0]:
         raise ArgumentError(
-            'the measured points are on one line, which does not tell the pose of the base; spread '
-            'them, or give that pose'
+            'the measured points are on one line, which does not determine the pose of the base; '
+            'distribute them, or give that pose'
         )
     R = U @ np.diag([1.0, 1.0, np.linalg.det(U @ V_T)]) @ V_T
     return se3.pose(R, seen - R @ center)

@@ -381,7 +381,7 @@ def _message(
     if combinations:
         held = ', '.join(next(iter(combination)) for combination in combinations)
         parts.append(
-            f'held at their nominal values: {held}, because these {kind} do not tell '
+            f'held at their nominal values: {held}, because these {kind} do not determine '
             + ', nor '.join(map(described, combinations))
         )
     return '; '.join(parts)

@@ -114,7 +114,7 @@ class WeightedProblem:
         self.free = [k for i, k in enumerate(free) if i not in pivots]
         if not self.free:
             raise ArgumentError(
-                f'these {self.measured.kind} tell nothing about {", ".join(names)}; move the joints'
+                f'these {self.measured.kind} do not depend on {", ".join(names)}; move the joints'
             )
         return tuple(
             {names[p]: combination[names[p]]} | combination for p, combination in zip(pivots, found)

@@ -56,7 +56,7 @@ def articulated_torques(
     Raises
     ------
     ArgumentError
-        The robot has mimic joints, whose torques are not known individually.
+        The robot has mimic joints, whose individual torques are unknown.
     """
     if tree.has_mimic:
         raise ArgumentError(

@@ -124,7 +124,7 @@ def mobility(links: int, freedoms: Iterable[int], *, planar: bool = False) -> in
     f = list(freedoms)
     space = 3 if planar else 6
     if links < 1:
-        raise ArgumentError(f'mobility: {links} links; the ground counts as one')
+        raise ArgumentError(f'mobility: {links} links; the ground is one of them')
     for i, freedom in enumerate(f):
         if not 1 <= freedom <= space:
             raise ArgumentError(

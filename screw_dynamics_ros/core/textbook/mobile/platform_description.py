@@ -114,7 +114,7 @@ def on_planar_joint(
         Joint(joint, 'planar', odom, description.root, C, np.array([0.0, 0.0, 1.0])),
     )
     if scalar:
-        end = f'{joint}_end'  # temporary: `parts` refuses the name of its own root
+        end = f'{joint}_end'  # temporary: `parts` refuses the name of its root
         links, joints = joint_pairs.planar().parts(joint, odom, end, C)
         joints = (*joints[:-1], replace(joints[-1], child=description.root))
     return RobotDescription.from_parts(

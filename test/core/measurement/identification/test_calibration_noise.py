@@ -186,7 +186,7 @@ def test_what_calibration_refuses():
             calibrate_robot(nominal, *arguments, **options)
     still = read_urdf(one_joint('<axis xyz="0 0 1"/>', 'continuous'))
     points = MeasuredPoints(np.zeros((4, 3)), 1e-4)
-    with pytest.raises(ArgumentError, match=r'tell nothing about j\.offset'):
+    with pytest.raises(ArgumentError, match=r'do not depend on j\.offset'):
         calibrate_robot(still, 'b', np.zeros((4, 1)), points, estimate=('offsets',))
     planar = read_urdf(one_joint('<axis xyz="0 0 1"/>', 'planar'))
     with pytest.raises(ArgumentError, match="joint 'j' on the way to link 'b' is planar"):

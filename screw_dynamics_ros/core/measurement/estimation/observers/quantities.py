@@ -159,7 +159,7 @@ def of_late_efforts(
 
 
 def concatenated(*arrays: Array) -> Array:
-    """Return vectors one after the other."""
+    """Return concatenated vectors."""
     return np.concatenate(arrays)
 
 

@@ -57,8 +57,8 @@ def all_findings(
     scale = Finding(
         'warning',
         'efforts',
-        'the scale of no joint is known: motions tell ratios only, and the nominal masses fix the '
-        'rest; scales, inertias and friction share the relative error of these masses',
+        'the scale of no joint is known: motions determine ratios only, and the nominal masses fix '
+        'the scale; scales, inertias and friction have the relative error of these masses',
         'name a joint whose scale is known, or add a recording with a known payload',
     )
     return (
@@ -130,7 +130,7 @@ def _effort_findings(checks: tuple[EffortCheck, ...], fit: EffortFit) -> Iterato
             yield Finding(
                 'warning',
                 subject,
-                'efforts are no torques (currents, or a gear ratio is missing): '
+                'efforts are not torques (currents, or a gear ratio is missing): '
                 f'{abs(scale):.4g} +- {error:.2g} N m or N per unit'
                 if identified
                 else 'the scale of its efforts cannot be separated from the inertia that it moves',
@@ -143,7 +143,7 @@ def _effort_findings(checks: tuple[EffortCheck, ...], fit: EffortFit) -> Iterato
                 'warning',
                 subject,
                 f'efforts are {check.gain:.3g} times the nominal torques: the masses that it moves '
-                'are others than in the description, or they are no torques',
+                'differ from the description, or the efforts are not torques',
                 'compare the identified bodies with the robot, or estimate its scale too',
             )
 

@@ -49,5 +49,5 @@ def load_findings(problem: EffortProblem, fit: EffortFit) -> Iterator[Finding]:
             'recordings with the load and without disagree: with one model for both, residuals '
             f'are larger than with one for each ({", ".join(worse)})',
             'give the mass of the load alone (--known-payload LINK KG) if its center of mass is '
-            'not certain; check link and mass; record both one after the other',
+            'not certain; check link and mass; record both in direct succession',
         )

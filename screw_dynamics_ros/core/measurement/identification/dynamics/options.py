@@ -21,7 +21,7 @@ class IdentificationOptions:
     Attributes
     ----------
     model : EffortModel
-        What is estimated.
+        Estimated terms.
     scale : 'auto', 'known' or sequence of str
         Joints whose effort scale is estimated; 'auto': those whose efforts disagree with the
         nominal model by more than a factor of two, or with most other joints by more than 1.25.

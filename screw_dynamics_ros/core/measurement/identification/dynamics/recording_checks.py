@@ -78,7 +78,7 @@ def without_spikes(
                     f'joint {names[i]}',
                     f'{some} far from the samples before and after, {x[k, i]:.4g} at '
                     f'{recording.t[k]:.6g} s where others are within {low:.4g} and {high:.4g}; '
-                    'left out',
+                    'skipped',
                     'look for the cause in the driver',
                 )
             )

@@ -351,7 +351,7 @@ def _check(robot: DynamicModel, model: EffortModel, load: KnownLoad | None) -> N
         )
     if model.payload_link and robot.tree.frames[model.payload_link].body == GROUND:
         raise ArgumentError(
-            f'payload_link: {model.payload_link!r} does not move, no torque tells its payload'
+            f'payload_link: {model.payload_link!r} does not move, so no torque depends on a payload'
         )
     if load is not None and load.link not in robot.tree.frames:
         raise UnknownNameError(

@@ -170,7 +170,7 @@ def test_a_joint_that_reports_currents(nominal, truth, motion, scale):
     low, high = result.scale_intervals()[1]
     assert low < 12.0 < high
     assert high - low < 0.5
-    assert ['are no torques' in str(finding) for finding in result.findings] == [True]
+    assert ['are not torques' in str(finding) for finding in result.findings] == [True]
     assert result.effort_scale[0] == 1.0
 
 

@@ -158,7 +158,7 @@ def test_a_share_of_the_torque_of_one_joint(arm, torques, joint, gain):
     gains[joint] = gain
     result = identify_recordings(arm, [replace(torques, tau=torques.tau * gains)], OPTIONS)
     assert result.effort_scale == pytest.approx(1.0 / gains, rel=0.05)
-    assert 'are no torques' in str(result.findings[0])
+    assert 'are not torques' in str(result.findings[0])
     assert len(result.findings) == 1
 
 
