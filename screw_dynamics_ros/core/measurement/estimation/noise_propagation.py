@@ -15,7 +15,7 @@ value. Examples are the mean of two samples, and the mean of two such means:
 >>> half = np.array([0.0, 0.5, 0.5])
 >>> stationary([half]).diagonal()
 array([1. , 0.5])
->>> propagated(stationary([half, half]), [half, half]).diagonal()  # (1 + 2 + 1) / 4
+>>> np.diagonal(propagated(stationary([half, half]).tolist(), [half, half]))  # (1 + 2 + 1) / 4
 array([1.   , 0.5  , 0.375])
 
 Source: Gelb, Applied Optimal Estimation, 4.1 (covariance propagation).
@@ -29,18 +29,20 @@ import numpy as np
 
 from screw_dynamics_ros.core.types import Array
 
+StageWeights = Sequence[float]  # e, w0 and w1
 
-def torque_stage(decay: float) -> Array:
+
+def torque_stage(decay: float) -> StageWeights:
     """Return the stage (e, w0, w1) of the observers `filtered` and `momentum` for efforts."""
-    return np.array([decay, 0.5 * (1.0 - decay), 0.5 * (1.0 - decay)])
+    return decay, 0.5 * (1.0 - decay), 0.5 * (1.0 - decay)
 
 
-def momentum_stage(decay: float, rate: float) -> Array:
+def momentum_stage(decay: float, rate: float) -> StageWeights:
     """Return the stage for momenta [1/s], M times the errors of velocities; rate is 1 / h."""
-    return np.array([decay, -(1.0 - decay) * rate, (1.0 - decay) * rate])
+    return decay, -(1.0 - decay) * rate, (1.0 - decay) * rate
 
 
-def transition(stages: Sequence[Array]) -> tuple[Array, Array]:
+def transition(stages: Sequence[StageWeights]) -> tuple[Array, Array]:
     """Return A (k + 1, k + 1) and b (k + 1,) of (1) for stages (e, w0, w1)."""
     A, b = np.zeros((len(stages) + 1, len(stages) + 1)), np.zeros(len(stages) + 1)
     b[0] = 1.0
@@ -51,14 +53,26 @@ def transition(stages: Sequence[Array]) -> tuple[Array, Array]:
     return A, b
 
 
-def propagated(P: Array, stages: Sequence[Array]) -> Array:
-    """Return P+ of (1), (k + 1, k + 1): variances of the noise and after each stage."""
-    A, b = transition(stages)
-    after: Array = A @ P @ A.T + np.outer(b, b)
+def propagated(P: Sequence[Sequence[float]], stages: Sequence[StageWeights]) -> list[list[float]]:
+    """Return P+ of (1), (k + 1, k + 1): variances of the noise and after each stage.
+
+    Row by row as in `transition`, with Python floats, which are faster for few stages.
+    """
+    rows, b = [[0.0] * len(P)], [1.0]  # A P and b
+    for k, (e, w0, w1) in enumerate(stages, 1):
+        rows.append([w1 * x + w0 * y + e * z for x, y, z in zip(rows[-1], P[k - 1], P[k])])
+        b.append(w1 * b[-1])
+    after = []
+    for row, own in zip(rows, b):
+        x, elements = 0.0, [own]
+        for k, (e, w0, w1) in enumerate(stages, 1):
+            x = w1 * x + w0 * row[k - 1] + e * row[k]
+            elements.append(x + own * b[k])
+        after.append(elements)
     return after
 
 
-def stationary(stages: Sequence[Array]) -> Array:
+def stationary(stages: Sequence[StageWeights]) -> Array:
     """Return the limit P (k + 1, k + 1) of (1) with equal steps; every e must be below 1."""
     A, b = transition(stages)
     n = len(b)
@@ -73,17 +87,17 @@ class NoiseVariance:
     """
 
     def __init__(self) -> None:
-        self._P = np.zeros((1, 1))
+        self._P = [[1.0]]
         self._last = -2  # not the number of a sample
 
-    def take(self, stages: Sequence[Array], number: int) -> float:
+    def take(self, stages: Sequence[StageWeights], number: int) -> float:
         """Return the variance after the last stage for the sample with this number."""
         if not stages:
             return 1.0
         follows = number == self._last + 1 and len(self._P) == len(stages) + 1
-        self._P = propagated(self._P, stages) if follows else stationary(stages)
+        self._P = propagated(self._P, stages) if follows else stationary(stages).tolist()
         self._last = number
-        return float(self._P[-1, -1])
+        return self._P[-1][-1]
 
 
 class TorqueNoise:
@@ -97,8 +111,8 @@ class TorqueNoise:
 
     def covariance(
         self,
-        stages: tuple[Sequence[Array], Sequence[Array]],
-        behind: Sequence[Array],
+        stages: tuple[Sequence[StageWeights], Sequence[StageWeights]],
+        behind: Sequence[StageWeights],
         deviations: tuple[Array, Array],
         M: Array | None,
         number: int,
@@ -109,7 +123,7 @@ class TorqueNoise:
         ----------
         stages : tuple
             Stages of the observer for efforts, and for momenta: `Observer.noise`.
-        behind : sequence of (3,) arrays
+        behind : sequence of (e, w0, w1)
             Filters after the observer.
         deviations : tuple of (n,) arrays
             Standard deviations of efforts [N m, N] and of velocities [rad/s, m/s].

@@ -34,7 +34,7 @@ Golub and Van Loan, Matrix Computations, 4th edition, 5.5.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
@@ -66,6 +66,7 @@ class WrenchObservability:
     directions: Array
     torques: Array
     scale: Array
+    _estimators: dict[float, Array] = field(default_factory=dict, repr=False)
 
     @property
     def condition(self) -> float:
@@ -80,11 +81,13 @@ class WrenchObservability:
         return shares
 
     def estimator(self, damping: float = 0.0) -> Array:
-        """Return G of (2), (6, n), moments first [1/m and 1]; damping [m]."""
-        s = self.singular_values[: self.rank]
-        gains = s / (s * s + damping * damping)
-        G: Array = self.scale[:, None] * (self.directions * gains) @ self.torques.T
-        return G
+        """Return G of (2), (6, n), moments first [1/m and 1]; damping [m]. Computed once."""
+        if damping not in self._estimators:
+            s = self.singular_values[: self.rank]
+            gains = s / (s * s + damping * damping)
+            G = self.scale[:, None] * (self.directions * gains) @ self.torques.T
+            self._estimators[damping] = G
+        return self._estimators[damping]
 
     def wrench(self, torques: Array, damping: float = 0.0) -> Array:
         """Return the reduced wrench (6,), moment first, for external torques (n,)."""

@@ -106,7 +106,7 @@ class ObservableWrench:
         numbers[12:15] = seen.rank, seen.condition, self.is_near_singular
         moves = self._model.results[self._contact.jacobian].any(axis=0)
         of_model = np.where(moves, self._covariance.of_model[self._places], 0.0)
-        variances = seen.covariance(np.diag(of_model), self._parameters['damping']).diagonal()
+        variances = np.square(seen.estimator(self._parameters['damping'])) @ of_model
         numbers[15:] = swap_linear_angular(np.sqrt(variances))
         return bool(np.isfinite(seen.singular_values[0]))
 

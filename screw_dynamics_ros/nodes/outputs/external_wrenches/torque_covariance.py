@@ -38,6 +38,8 @@ class TorqueCovariance:
         Filters of the torques.
     residuals : callable
         Returns the variances (n,) of the offset, None if they are unknown.
+    before : TorqueCovariance, optional
+        The covariance before the last filter: it is the same while this filter is off.
     """
 
     def __init__(
@@ -49,11 +51,13 @@ class TorqueCovariance:
         observation: Observation,
         filters: Sequence[LowPassSteps],
         residuals: Callable[[], Array | None],
+        before: TorqueCovariance | None = None,
     ) -> None:
         self._model, self._mapper, self._parameters = model, mapper, parameters
         self._observer, self._observation, self._filters = observer, observation, filters
-        self._residuals = residuals
+        self._residuals, self._before = residuals, before
         self._noise = TorqueNoise()
+        self._now, self._now_at = np.zeros(0), -1  # number of the state it belongs to
 
     def fill(self, numbers: Array) -> bool:
         """Write the covariance row by row, (n^2,); always valid."""
@@ -61,12 +65,20 @@ class TorqueCovariance:
         return True
 
     def now(self) -> Array:
-        """Return the covariance (n, n); call it only if the torques are valid."""
-        variances = np.nan_to_num(self.of_model)
-        residuals = self._residuals()
-        if residuals is not None:
-            variances += residuals
-        return self._of_noise() + np.diag(variances)
+        """Return the covariance (n, n), not to be changed; call it only if the torques are valid.
+
+        It is computed once for each state.
+        """
+        if self._before is not None and not self._filters[-1].cutoff:
+            return self._before.now()
+        if self._now_at != self._mapper.accepted:
+            self._now, self._now_at = self._of_noise(), self._mapper.accepted
+            diagonal = np.einsum('ii->i', self._now)  # a view
+            diagonal += self._observer.known_model_variances
+            residuals = self._residuals()
+            if residuals is not None:
+                diagonal += residuals
+        return self._now
 
     @property
     def of_model(self) -> Array:
@@ -78,10 +90,10 @@ class TorqueCovariance:
         observed, results = self._observation, self._model.results
         if observed.covariance is not None:
             n = len(self._model.joints)
-            return results[observed.covariance].reshape(n, n)
+            return results[observed.covariance].reshape(n, n).copy()
         return self._noise.covariance(
             self._observer.noise_stages,
-            [steps.weights for steps in self._filters if steps.cutoff],
+            [steps.weights.tolist() for steps in self._filters if steps.cutoff],
             self._observer.noise_deviations,
             None if observed.inertia is None else results[observed.inertia],
             self._mapper.accepted,

@@ -13,6 +13,7 @@ import numpy as np
 
 from screw_dynamics_ros.core import ArgumentError, Robot, ScrewDynamicsError
 from screw_dynamics_ros.core.measurement.estimation.delay_line import DelayLine
+from screw_dynamics_ros.core.measurement.estimation.noise_propagation import StageWeights
 from screw_dynamics_ros.core.measurement.estimation.observers.parameters import (
     DEFAULTS,
     JOINTS,
@@ -128,15 +129,19 @@ class TorqueObserver:
         Standard deviations of efforts [N m, N] and velocities [rad/s, m/s] between two states.
     model_variances : (n,) array
         Variances of external torques due to model errors; NaN if they are unknown.
+    known_model_variances : (n,) array
+        The same, 0 if they are unknown.
     """
 
     noise_deviations: tuple[Array, Array]
     model_variances: Array
+    known_model_variances: Array
 
     def __init__(self, parameters: Parameters) -> None:
         self._parameters = parameters
         self._plan: ObserverPlan | None = None
         self._pending = False  # whether the last step has not been adopted
+        self._settled: bool | None = None  # None: not known for the current state
 
     def plan(self, robot: Robot) -> ObserverPlan:
         """Return the configured observer for a robot, or the static one with a refusal."""
@@ -157,7 +162,7 @@ class TorqueObserver:
     def bind(self, model: RunningModel, mapper: JointStateMapper, plan: ObserverPlan) -> None:
         """Adopt a new model."""
         self._model, self._mapper, self._plan = model, mapper, plan
-        self._pending = False
+        self._pending, self._settled = False, None
         self.update_parameters()
 
     def update_parameters(self) -> None:
@@ -165,6 +170,7 @@ class TorqueObserver:
         plan, value = self._plan, self._parameters
         if plan is None:
             return
+        self._settled = None
         plan.steps.time_constants[:] = value['observer_time_constant']
         plan.line.delay = round(1e9 * value['effort_delay'])
         values = [self._of_joints(name) for name in plan.observation.observer.parameters]
@@ -175,6 +181,7 @@ class TorqueObserver:
             self._of_joints('observer_velocity_deviation'),
         )
         self.model_variances = self._of_joints('observer_model_deviation') ** 2
+        self.known_model_variances = np.nan_to_num(self.model_variances)
 
     def _of_joints(self, name: str) -> Array:
         """Return the value of a parameter for each joint of the model (n,), NaN if unknown."""
@@ -183,14 +190,18 @@ class TorqueObserver:
     @property
     def is_settled(self) -> bool:
         """Whether the external torques are valid."""
-        plan = self._plan
-        if plan is None or plan.refusal:
-            return False
-        observer = plan.observation.observer
-        return plan.line.is_ready and observer.is_settled(plan.steps, not self._pending)
+        if self._settled is None:  # several topics ask for each state
+            plan = self._plan
+            self._settled = (
+                plan is not None
+                and not plan.refusal
+                and plan.line.is_ready
+                and plan.observation.observer.is_settled(plan.steps, not self._pending)
+            )
+        return self._settled
 
     @property
-    def noise_stages(self) -> tuple[list[Array], list[Array]]:
+    def noise_stages(self) -> tuple[list[StageWeights], list[StageWeights]]:
         """Propagation of the noise of efforts and of momenta in the current step.
 
         See `Observer.noise`.
@@ -198,7 +209,7 @@ class TorqueObserver:
         plan = self._plan
         if plan is None:
             return [], []
-        decay, rate = plan.steps.numbers[[0, -3]].tolist()
+        decay, rate = float(plan.steps.numbers[0]), float(plan.steps.numbers[-3])
         return plan.observation.observer.noise(decay, rate)
 
     def stage(self) -> Stage:
@@ -207,7 +218,7 @@ class TorqueObserver:
 
     def _advance(self) -> None:
         """Advance the observer to the current state, before the kernel is evaluated."""
-        plan = self._plan
+        plan, self._settled = self._plan, None
         if plan is None:
             return
         mapper, steps, line = self._mapper, plan.steps, plan.line
@@ -229,7 +240,7 @@ class TorqueObserver:
 
     def _keep_state(self) -> None:
         """Adopt the new states of the observer and the delay line, if they are finite."""
-        plan = self._plan
+        plan, self._settled = self._plan, None
         if plan is not None and plan.observation.model is not None and self._mapper.has_velocity:
             plan.line.keep(self._model.results[plan.observation.model])
         if plan is None or plan.observation.state is None or not self._pending:

@@ -160,7 +160,7 @@ class WrenchEstimator:
                 self._publishers,
                 lambda: self._observer.is_settled,
             )
-            contacts = self._location.bind(model, plan, topics.covariance(plan, 0))
+            contacts = self._location.bind(model, plan, topics.torque_covariance)
             self._channels = [*topics.channels, *flags, *contacts]
         self._channels += self._markers.bind(self._pictures(), self._parameters['marker_rate'])
         return self._channels

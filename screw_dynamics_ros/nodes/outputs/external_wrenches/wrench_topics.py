@@ -58,6 +58,8 @@ class WrenchTopics:
     Attributes
     ----------
     channels : list of Channel
+    torque_covariance : TorqueCovariance
+        Of the filtered external torques.
     """
 
     def __init__(
@@ -77,6 +79,7 @@ class WrenchTopics:
         self.channels: list[Channel] = []
         self._checks: list[FiniteCheck] = []
         self._wrenches: dict[str, ObservableWrench] = {}
+        self.torque_covariance = self._covariance(plan, 0)
         self._add_torques(plan)
         samples = random_samples(model)
         for number, link in enumerate(plan.contacts, 1):
@@ -105,8 +108,9 @@ class WrenchTopics:
         kind, template = message_of('external_torque', joints, joints)
         self._add(kind, '~/external_torque', template, plan.torque)
         kind, template = message_of('external_torque_covariance', joints, joints)
-        covariance = self.covariance(plan, 0)
-        self._add_computed(kind, '~/external_torque_covariance', template, covariance.fill)
+        self._add_computed(
+            kind, '~/external_torque_covariance', template, self.torque_covariance.fill
+        )
         efforts = templates.joint_efforts(joints)
         self._add_computed(
             JointState, '~/residual', efforts, self._tare.fill_offset, of_positions=True
@@ -130,7 +134,7 @@ class WrenchTopics:
             self._mapper,
             contact,
             plan.filters.signals[0].value,
-            self.covariance(plan, number),
+            self._covariance(plan, number, self.torque_covariance),
             parameters,
             plan.filters.parameters[BANDS],
             freedoms(np.array([sample[contact.jacobian] for sample in samples])),
@@ -155,7 +159,9 @@ class WrenchTopics:
             of_positions=True,
         )
 
-    def covariance(self, plan: WrenchPlan, number: int) -> TorqueCovariance:
+    def _covariance(
+        self, plan: WrenchPlan, number: int, before: TorqueCovariance | None = None
+    ) -> TorqueCovariance:
         """Return the covariance of torques after the filters of signals 0 and `number`."""
         return TorqueCovariance(
             self._model,
@@ -165,6 +171,7 @@ class WrenchTopics:
             plan.observer.observation,
             [plan.filters.steps[k] for k in sorted({0, number})],
             self._tare.residuals.variances,
+            before,
         )
 
     def _add(

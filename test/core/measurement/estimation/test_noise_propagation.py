@@ -36,7 +36,7 @@ def test_the_momentum_observer_and_two_filters_at_irregular_steps():
     zero, one = np.zeros(RUNS), np.ones(RUNS)
     for noisy in ('torque', 'momentum'):
         state, first, second = np.zeros(3 * RUNS), np.zeros(2 * RUNS), np.zeros(2 * RUNS)
-        P = np.zeros((4, 4))
+        P = np.zeros((4, 4)).tolist()
         for k, h in enumerate(steps):
             decay, rate = (1.0, 0.0) if k == 0 else (np.exp(-h / T), 1.0 / h)
             sample = rng.normal(size=RUNS)
@@ -56,7 +56,10 @@ def test_stationary_is_the_solution_of_the_discrete_lyapunov_equation():
     A, b = transition(stages)
     P = stationary(stages)
     np.testing.assert_allclose(P, solve_discrete_lyapunov(A, np.outer(b, b)), rtol=1e-10)
-    np.testing.assert_allclose(propagated(P, stages), P, rtol=1e-12)
+    np.testing.assert_allclose(
+        propagated(P.tolist(), stages), A @ P @ A.T + np.outer(b, b), rtol=1e-12
+    )
+    np.testing.assert_allclose(propagated(P.tolist(), stages), P, rtol=1e-12)
     e, w0, w1 = stages[2]  # the closed form of one stage
     closed = (w0**2 + w1**2 + 2.0 * e * w0 * w1) / (1.0 - e**2)
     assert stationary([DIRECT, stages[2]])[-1, -1] == pytest.approx(closed, rel=1e-12)
@@ -66,7 +69,7 @@ def test_what_is_not_followed_starts_stationary():
     fast, slow = [DIRECT, weights(50.0, 0.002)], [DIRECT, weights(1.0, 0.002)]
     variance = NoiseVariance()
     assert variance.take(fast, 7) == stationary(fast)[-1, -1]
-    after = propagated(stationary(fast), slow)[-1, -1]
+    after = propagated(stationary(fast).tolist(), slow)[-1][-1]
     assert variance.take(slow, 8) == after
     assert after > 3.0 * stationary(slow)[-1, -1]
     assert variance.take(slow, 10) == stationary(slow)[-1, -1]  # one was missed

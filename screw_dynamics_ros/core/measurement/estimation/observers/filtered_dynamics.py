@@ -31,6 +31,7 @@ from collections.abc import Mapping
 import numpy as np
 
 from screw_dynamics_ros.core.measurement.estimation.noise_propagation import (
+    StageWeights,
     momentum_stage,
     torque_stage,
 )
@@ -61,7 +62,7 @@ class FilteredDynamics(FirstOrderObserver):
         torques: Array = inertial + rest
         return torques
 
-    def noise(self, decay: float, rate: float) -> tuple[list[Array], list[Array]]:
+    def noise(self, decay: float, rate: float) -> tuple[list[StageWeights], list[StageWeights]]:
         """Return the filtered stages: mean of two efforts, and M times the change of velocities."""
         return [torque_stage(decay)], [momentum_stage(decay, rate)]
 

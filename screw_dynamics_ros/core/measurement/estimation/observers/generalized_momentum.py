@@ -38,6 +38,7 @@ from collections.abc import Mapping
 import numpy as np
 
 from screw_dynamics_ros.core.measurement.estimation.noise_propagation import (
+    StageWeights,
     momentum_stage,
     torque_stage,
 )
@@ -64,7 +65,7 @@ class GeneralizedMomentum(FirstOrderObserver):
         """Return r (..., n)."""
         return state[..., 2 * n :]
 
-    def noise(self, decay: float, rate: float) -> tuple[list[Array], list[Array]]:
+    def noise(self, decay: float, rate: float) -> tuple[list[StageWeights], list[StageWeights]]:
         """Return the filtered stages: mean of two efforts, and change of momenta."""
         return [torque_stage(decay)], [momentum_stage(decay, rate)]
 

@@ -17,6 +17,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from screw_dynamics_ros.core.measurement.estimation.noise_propagation import StageWeights
 from screw_dynamics_ros.core.measurement.estimation.observers.steps import (
     SETTLING_TIME_CONSTANTS,
     ObserverSteps,
@@ -126,7 +127,7 @@ class Observer(ABC):
         """Whether the current torques are valid; `is_kept` is true if the state is finite."""
         return steps.age >= self.settling_time(steps.longest_time_constant)
 
-    def noise(self, decay: float, rate: float) -> tuple[list[Array], list[Array]]:
+    def noise(self, decay: float, rate: float) -> tuple[list[StageWeights], list[StageWeights]]:
         """Return the stages of a step for noise of efforts and of momenta (`noise_propagation`).
 
         Both are empty if noise of efforts is unchanged, or if the observer estimates a covariance.
