@@ -98,7 +98,7 @@ class JointRecording:
     payloads : {link: RigidBody}
         Known bodies carried by links during the recording.
     load : KnownLoad, optional
-        What was carried, too, and is known in part; the same one in all recordings that have one.
+        A partially known load; it must be the same in all recordings with a load.
     absent : collection of str
         Joints that were not recorded, and are assumed at rest.
     """
