@@ -90,8 +90,7 @@ def write(contents: dict[str, bytes], folder: Path) -> None:
             print(f'written: {path}')
     except OSError as error:
         raise UnusableError(
-            f'argument --folder: cannot write {path}: {error.strerror}; name a '
-            'folder that can be written'
+            f'argument --folder: cannot write {path}: {error.strerror}; choose a writable folder'
         ) from None
 
 

@@ -1,7 +1,7 @@
 # Copyright 2026 The screw_dynamics_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""`identify --check`: a model, URDF and drives, beside a recording; nothing is fitted."""
+"""Report of `identify --check`: comparison of a model with recordings, without a fit."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ HEAD = ('joint', 'R2', 'torque', 'residual', 'mean')
 
 
 def lines(check: ModelCheck, notes: Sequence[str]) -> Iterator[str]:
-    """Yield the report on the terminal."""
+    """Yield the lines of the report."""
     yield (
-        f'robot {check.description.name}: {len(check.torques.t)} instants below '
-        f'{check.cutoff:.3g} Hz, nothing fitted'
+        f'robot {check.description.name}: {len(check.torques.t)} samples below '
+        f'{check.cutoff:.3g} Hz, not fitted'
     )
     for note in notes:
         yield f'note    {note}'
@@ -29,19 +29,19 @@ def lines(check: ModelCheck, notes: Sequence[str]) -> Iterator[str]:
 
 
 def table(check: ModelCheck) -> Iterator[str]:
-    """Yield R2 and root mean squares of each joint with efforts."""
-    yield '  root mean squares of torques and residuals, mean of residuals [N m, N]'
+    """Yield R2, root mean squares and offset of each joint with efforts."""
+    yield '  RMS of torques and residuals, mean of residuals [N m, N]'
     width = max(map(len, (*check.joint_names, HEAD[0])))
     yield f'  {HEAD[0]:<{width}}' + ''.join(f'{name:>12}' for name in HEAD[1:])
     numbers = np.stack([check.R2, check.torque, check.residual, check.offset], axis=1)
     for name, row, moves in zip(check.joint_names, numbers, check.moves):
         if np.isfinite(row[1]):
-            shown = f'{row[0]:12.4f}' if moves else f'{"still":>12}'
+            shown = f'{row[0]:12.4f}' if moves else f'{"at rest":>12}'
             yield f'  {name:<{width}}' + shown + ''.join(f'{x:12.4g}' for x in row[1:])
 
 
 def page(check: ModelCheck, notes: Sequence[str], picture: str) -> str:
-    """Return the report as a page of Markdown."""
+    """Return the report as Markdown."""
     head, *_ = lines(check, ())
     parts = [f'# Check of {check.description.name}', head]
     listed = [*(f'* {note}' for note in notes), *(f'* **{each}**' for each in check.findings)]

@@ -58,7 +58,7 @@ from screw_dynamics_ros.ros.recordings.recording import read_recording
 WRITTEN, REFUSED, UNEXPLAINED, BROKEN = 0, 1, 2, 3
 EXIT_STATUS = (
     f'exit status: {WRITTEN} identified, {REFUSED} the description or the recordings were refused, '
-    f'{UNEXPLAINED} with --check: efforts of a joint that moves are not explained (R2 below 0.8), '
+    f'{UNEXPLAINED} with --check: efforts of a joint that moves are poorly modeled (R2 below 0.8), '
     f'{BROKEN} a file cannot be read or written, {INTERRUPTED} it was interrupted'
 )
 URDF, PARAMETERS, REPORT, PICTURE = (
@@ -98,7 +98,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def identify_tool(options: argparse.Namespace) -> int:
-    """Print the tool beyond a force-torque sensor and write it; return the exit status."""
+    """Print and write the tool on a force-torque sensor; return the exit status."""
     found = tool.identified_tool(options)
     print('\n'.join(tool.lines(found)))
     if options.output is not None:
@@ -107,7 +107,7 @@ def identify_tool(options: argparse.Namespace) -> int:
 
 
 class Recorded(NamedTuple):
-    """The URDF, the nominal robot with scales of its efforts, and its recordings."""
+    """The URDF, the nominal robot, its recordings, and notes on omitted data."""
 
     text: str
     known: KnownRobot
@@ -116,7 +116,7 @@ class Recorded(NamedTuple):
 
 
 def recorded(options: argparse.Namespace, progress: Callable[..., object]) -> Recorded:
-    """Return the recordings, with notes on omitted data."""
+    """Return the robot and its recordings; raises `ScrewDynamicsError`, `UnusableError`."""
     paths = [*options.recordings, *options.loaded]
     states = []
     for done, path in enumerate(paths):
@@ -146,7 +146,7 @@ def recorded(options: argparse.Namespace, progress: Callable[..., object]) -> Re
 
 
 def judge(options: argparse.Namespace) -> int:
-    """Print how well the model explains the recordings; return the exit status."""
+    """Print and write the comparison of model and recordings; return the exit status."""
     with progress_bar('identify') as progress:
         given = recorded(options, progress)
         found = check_model(
@@ -236,17 +236,17 @@ def write_files(
     name: str,
     contents_of: Callable[[str], dict[str, str]],
 ) -> None:
-    """Write a picture and files; raises `UnusableError`.
+    """Write a picture and text files; raises `UnusableError`.
 
     Parameters
     ----------
     folder : Path
     draw : callable
-        Draws to a path.
+        Writes the picture to a path.
     name : str
-        Of the picture.
+        File name of the picture.
     contents_of : callable
-        Returns texts by name, given the name of the picture, '' if there is none.
+        Returns texts by file name, given the name of the picture ('' without one).
     """
     try:
         folder.mkdir(parents=True, exist_ok=True)
@@ -261,8 +261,8 @@ def write_files(
             write_whole(folder / each, content.encode())
     except OSError as error:
         raise UnusableError(
-            f'argument --output: cannot write to {folder}: {error.strerror}; name a folder that '
-            'can be written'
+            f'argument --output: cannot write to {folder}: {error.strerror}; choose a '
+            'writable folder'
         ) from None
     print(f'written: {", ".join(filter(None, (*contents, drawn)))} in {folder}')
 
@@ -306,12 +306,12 @@ def parse(arguments: Sequence[str]) -> argparse.Namespace:
     add(
         '--check',
         action='store_true',
-        help='compare the model, URDF and --drives, with the recordings; nothing is fitted',
+        help='compare the model (URDF, --drives) with the recordings, without a fit',
     )
     add(
         '--sensor',
         metavar='TOPIC',
-        help='estimate the tool beyond the force-torque sensor of this topic instead '
+        help='estimate the tool on the force-torque sensor of this topic instead '
         '(geometry_msgs/WrenchStamped; /wrench of a table)',
     )
     add('--sensor-frame', default='', metavar='LINK', help='link of the sensor (default: recorded)')

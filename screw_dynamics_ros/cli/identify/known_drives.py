@@ -26,7 +26,7 @@ Calibration = tuple[Array | None, Array | None]
 
 
 class KnownRobot(NamedTuple):
-    """The nominal robot, calibration of its efforts, payload, delay of efforts [s], and notes."""
+    """The nominal robot, scales and offsets of efforts, payloads, delay of efforts [s], notes."""
 
     robot: Robot
     calibration: Calibration

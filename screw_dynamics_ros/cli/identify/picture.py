@@ -30,7 +30,7 @@ RESOLUTION = 90  # dots per inch
 MAX_JOINTS = 12
 
 
-#: A fit with its parameters, or a model beside a recording.
+#: An identified model, or a given model that is compared with recordings.
 Result = DynamicIdentification | ModelCheck
 
 

@@ -34,7 +34,7 @@ def lines(result: DynamicIdentification, notes: Sequence[str] = ()) -> Iterator[
 
 
 def page(result: DynamicIdentification, notes: Sequence[str], picture: str) -> str:
-    """Return the report as a page of Markdown."""
+    """Return the report as Markdown."""
     parts = [f'# Identification of {result.description.name}', heading(result)]
     listed = [*(f'* {note}' for note in notes), *(f'* **{each}**' for each in result.findings)]
     if listed:
@@ -101,9 +101,9 @@ def delay(result: DynamicIdentification) -> Iterator[str]:
     found = result.effort_delay
     if np.isfinite(found.deviation):
         yield (
-            f'  efforts later than positions by {1e3 * found.value:.3g} +- '
+            f'  delay of efforts relative to positions: {1e3 * found.value:.3g} +- '
             f'{1e3 * found.half_width():.2g} ms (95 %)'
-            + (': shifted' if found.is_certain else ': not shifted')
+            + (', compensated' if found.is_certain else ', not compensated')
         )
 
 

@@ -92,7 +92,7 @@ class RobotParameters:
 
     @property
     def payloads(self) -> dict[str, RigidBody]:
-        """The payload by its link, if there is one; raises `InertiaError` if it is no body."""
+        """The payload by its link, empty without one; raises `InertiaError` if it is invalid."""
         link, mass = self.values.get('payload_link'), self.values.get('payload_mass')
         if not (link and mass):
             return {}

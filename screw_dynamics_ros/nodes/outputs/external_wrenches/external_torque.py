@@ -41,7 +41,7 @@ def external_torque(robot: Robot) -> Formula:
 
 
 def observation(robot: Robot, name: str) -> Observation:
-    """Return the formulas of an observer of delayed efforts.
+    """Return the formulas of an observer, for efforts with a delay.
 
     Their parameters are 'effort_shares', 'measured', 'offset', 'effort_delay' and those of
     `quantities.observation`.

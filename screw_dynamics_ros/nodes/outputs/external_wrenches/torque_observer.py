@@ -89,7 +89,7 @@ class ObserverPlan:
         Reason why `observation` is not the configured observer; empty if it is.
     steps : ObserverSteps
     line : DelayLine
-        The past of the model, for delayed efforts.
+        Model torques of past states, for delayed efforts.
     state, values : arrays
         State of the observer, and values of its parameters, a row (n,) each.
     """

@@ -48,7 +48,7 @@ class ObserverParameters:
     )
     observer_joints: tuple[str, ...] = parameter(
         (),
-        'Joints for which the lists of deviations have a number each; others have the default.',
+        'Joints of the elements in the lists of deviations; other joints use the default.',
         rule='joints of the robot',
     )
     observer_velocity_deviation: tuple[float, ...] = parameter(
@@ -67,28 +67,28 @@ class ObserverParameters:
     )
     observer_model_deviation: tuple[float, ...] = parameter(
         (),
-        'Standard deviation of the external torques of unloaded motion by errors of the model, '
-        'which no filter lessens: part of all covariances [N m, N]. Empty: not known.',
+        'Standard deviation of external torques by model errors in unloaded motion, which filters '
+        'do not reduce; added to all covariances [N m, N]. Empty: unknown.',
         minimum=0.0,
         rule=f'empty, {ONE_OR_EACH}',
     )
     effort_delay: float = parameter(
         0.0,
-        'Time by which efforts are later than positions and velocities of the same stamp [s]: '
-        'external torques are those of this time before.',
+        'Delay of efforts relative to positions and velocities of the same stamp [s]; external '
+        'torques have the same delay.',
         minimum=0.0,
         maximum=1.0,
     )
     observer_torque_change: float = parameter(
         20.0,
         'Standard deviation of the change of an external torque within a second, for {observers}: '
-        'the larger, the faster and the noisier [N m, N].',
+        'larger values follow faster, with more noise [N m, N].',
         minimum=1e-6,
     )
     observer_torque_rate: float = parameter(
         1000.0,
-        'Largest rate of change of an external torque that is followed, for {observers}: the '
-        'larger, the faster and the noisier [N m/s, N/s].',
+        'Largest rate of change of an external torque that is followed, for {observers}: larger '
+        'values follow faster, with more noise [N m/s, N/s].',
         minimum=1e-3,
     )
 
