@@ -19,8 +19,8 @@ from std_msgs.msg import String
 from screw_dynamics_ros.core import ScrewDynamicsError, UnknownNameError
 from screw_dynamics_ros.nodes.hosting.host import ModelHost
 from screw_dynamics_ros.nodes.hosting.node_process import OutputGroupFactory
-from screw_dynamics_ros.ros.recordings.recording import WRENCH
 from screw_dynamics_ros.ros.recordings.sources import RecordingError
+from screw_dynamics_ros.ros.recordings.stamped import WRENCH
 from screw_dynamics_ros.ros.recordings.storage import RecordingReader
 from screw_dynamics_ros.ros.status import Level
 from screw_dynamics_ros.ros.topics.channel import Channel

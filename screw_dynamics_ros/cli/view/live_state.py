@@ -26,6 +26,7 @@ from screw_dynamics_ros.cli.view.state import (
     DiagnosticLine,
     LinkWrench,
     ViewState,
+    localized_contacts,
 )
 from screw_dynamics_ros.core import Robot
 from screw_dynamics_ros.core.description.urdf import read_urdf
@@ -214,7 +215,7 @@ class LiveState:
             stamp,
             self._torques(q, v, values),
             tuple(self._wrenches(values)),
-            tuple(self._contacts(values)),
+            self._contacts(values),
             lines,
         )
 
@@ -237,17 +238,11 @@ class LiveState:
             if topic.startswith(WRENCH) and (token := topic.removeprefix(WRENCH)) in links
         ]
 
-    def _contacts(self, values: Mapping[str, Any]) -> list[ContactForce]:
-        """Return the contact, if point and force are in the frame of the same link."""
+    def _contacts(self, values: Mapping[str, Any]) -> tuple[ContactForce, ...]:
         if not {CONTACT_POINT, CONTACT_FORCE} <= values.keys():
-            return []
-        (frame, point), (other, wrench) = values[CONTACT_POINT], values[CONTACT_FORCE]
-        if frame != other:
-            return []
-        names = [name for name in self.shown.robot.link_names if frame.endswith(name)]
-        if not names:
-            return []
-        return [ContactForce(max(names, key=len), point, wrench[3:])]  # frame_prefix is unknown
+            return ()
+        links = self.shown.robot.link_names
+        return localized_contacts(links, values[CONTACT_POINT], values[CONTACT_FORCE])
 
     def _lines(self, now: int) -> tuple[DiagnosticLine, ...]:
         lines = []

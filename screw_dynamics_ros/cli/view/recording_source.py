@@ -23,7 +23,13 @@ from screw_dynamics_ros.cli.annotate.request import Request
 from screw_dynamics_ros.cli.view.mesh_files import installed_mesh, local_mesh
 from screw_dynamics_ros.cli.view.payload_controls import add_payload_controls
 from screw_dynamics_ros.cli.view.playback import Playback, PlaybackControls
-from screw_dynamics_ros.cli.view.state import DiagnosticLine, LinkWrench, ViewState
+from screw_dynamics_ros.cli.view.state import (
+    ContactForce,
+    DiagnosticLine,
+    LinkWrench,
+    ViewState,
+    localized_contacts,
+)
 from screw_dynamics_ros.core import Robot
 from screw_dynamics_ros.core.description.rigid_body import RigidBody
 from screw_dynamics_ros.core.description.urdf import read_urdf
@@ -39,11 +45,16 @@ from screw_dynamics_ros.ros.names import topic_tokens
 from screw_dynamics_ros.ros.recordings.coverage import refusals
 from screw_dynamics_ros.ros.recordings.recording import (
     JOINT_STATE,
-    WRENCH,
     read_recording,
-    read_wrenches,
 )
 from screw_dynamics_ros.ros.recordings.sources import RecordingError
+from screw_dynamics_ros.ros.recordings.stamped import (
+    ARRAY,
+    POSE,
+    WRENCH,
+    read_arrays,
+    read_stamped,
+)
 from screw_dynamics_ros.ros.recordings.storage import RecordingReader
 
 #: Computed outputs, and their names in the bars.
@@ -55,30 +66,54 @@ OUTPUTS = {
     'payload': 'payload',
     'external_torque': 'external',
 }
-NODE_OF = {'external_torque': 'wrench_estimator'}  # other outputs: dynamics
+ESTIMATOR = 'wrench_estimator'
+NODE_OF = {'external_torque': ESTIMATOR}  # other outputs: dynamics
+MOMENT_FIRST = [3, 4, 5, 0, 1, 2]  # of the numbers of messages, which begin with the force
+#: The numbers of messages that are shown: of a wrench, a covariance (6, 6), a point.
+SHOWN_NUMBERS = {
+    WRENCH: MOMENT_FIRST,
+    ARRAY: [6 * row + column for row in MOMENT_FIRST for column in MOMENT_FIRST],
+    POSE: [0, 1, 2],
+}
 BLOCK = 1024  # states computed at once
 TIMEOUT = NANOSECONDS // 2  # ns; values older than this are not shown
 
 
 class RecordedOutput(NamedTuple):
-    """A recorded topic: stamps (N,) in ascending order [ns], and values (N, k)."""
+    """A recorded topic.
+
+    Attributes
+    ----------
+    t : (N,) array of int
+        Stamps in ascending order [ns].
+    values : (N, k) array
+    frames : (N,) array of str
+    """
 
     t: NDArray[np.int64]
     values: Array
+    frames: NDArray[np.object_]
 
     @classmethod
-    def of(cls, t: NDArray[np.int64], values: Array) -> RecordedOutput:
+    def of(
+        cls, t: NDArray[np.int64], values: Array, frames: NDArray[np.object_] | None = None
+    ) -> RecordedOutput:
         """Return the messages sorted by stamp."""
         order = np.argsort(t, kind='stable')
-        return cls(t[order], values[order])
+        names = np.full(len(t), '', dtype=object) if frames is None else frames
+        return cls(t[order], values[order], names[order])
 
     def at(self, stamp: int) -> Array | None:
         """Return the latest values at or shortly before a stamp [ns], or None."""
+        found = self.framed(stamp)
+        return None if found is None else found[1]
+
+    def framed(self, stamp: int) -> tuple[str, Array] | None:
+        """Return frame and values of the same message."""
         k = int(np.searchsorted(self.t, stamp, side='right')) - 1
         if k < 0 or stamp - self.t[k] > TIMEOUT or not np.isfinite(self.values[k]).all():
             return None
-        found: Array = self.values[k]
-        return found
+        return str(self.frames[k]), self.values[k]
 
 
 class RecordingSource:
@@ -127,7 +162,14 @@ class RecordingSource:
         if not len(states.stamps):
             raise RecordingError(f'{path}: no valid state of the robot: {refusals(mapper)}')
         self._recorded = recorded_torques(path, types, start, ScalarJoints(self.robot))
-        self._wrenches = recorded_wrenches(path, types, start, self.robot)
+        self._wrenches = recorded_of_links(path, types, f'{start}{ESTIMATOR}/wrench', self.robot)
+        self._covariances = recorded_of_links(
+            path, types, f'{start}{ESTIMATOR}/wrench_covariance', self.robot
+        )
+        self._contact = [
+            recorded_numbers(path, types, f'{start}{ESTIMATOR}/{name}')
+            for name in ('contact_point', 'contact_force')
+        ]
         self._annotator = self._annotator_with({})
         self._block: tuple[int, dict[str, Array]] | None = None
         self._motion = whole_motion(self._annotator, states)
@@ -170,8 +212,22 @@ class RecordingSource:
             recorded = self._wrenches.get(link)
             value = recorded.at(stamp) if recorded is not None else computed.get(f'wrench/{link}')
             if value is not None and np.isfinite(value).all():
-                wrenches.append(LinkWrench(link, value))
-        return ViewState(q, v, stamp / NANOSECONDS, torques, tuple(wrenches))
+                covariance = self._covariance(link, int(self._times[k]))
+                wrenches.append(LinkWrench(link, value, covariance=covariance))
+        contacts = self._contacts(stamp)
+        return ViewState(q, v, stamp / NANOSECONDS, torques, tuple(wrenches), contacts)
+
+    def _covariance(self, link: str, received: int) -> Array | None:
+        """Return the covariance (6, 6) of (moment, force); its message has no stamp."""
+        recorded = self._covariances.get(link)
+        values = None if recorded is None else recorded.at(received)
+        return None if values is None else values.reshape(6, 6)
+
+    def _contacts(self, stamp: int) -> tuple[ContactForce, ...]:
+        point, force = (each.framed(stamp) if each is not None else None for each in self._contact)
+        if point is None or force is None:
+            return ()
+        return localized_contacts(self.robot.link_names, point, force)
 
     def _computed(self, k: int) -> dict[str, Array]:
         """Return the outputs of a state; blocks of states are computed at once and cached."""
@@ -195,7 +251,8 @@ class RecordingSource:
         annotator = self._annotator_with({link: payload} if payload else {})
         with self._lock:
             self._annotator, self._block, self._shown = annotator, None, None
-            self._recorded, self._wrenches = {}, {}
+            self._recorded, self._wrenches, self._covariances = {}, {}, {}
+            self._contact = [None, None]
 
     def _annotator_with(self, payloads: Mapping[str, RigidBody]) -> Annotator:
         return Annotator(self.robot, (*OUTPUTS, 'wrench'), leaf_links(self.robot), payloads)
@@ -231,17 +288,28 @@ def recorded_torques(
     return found
 
 
-def recorded_wrenches(
+def recorded_of_links(
     path: Path, types: dict[str, str], start: str, robot: Robot
 ) -> dict[str, RecordedOutput]:
-    """Return the recorded wrenches (N, 6) of nodes, by link."""
-    found = {}
-    for link, token in topic_tokens(robot.link_names).items():
-        topic = f'{start}wrench_estimator/wrench/{token}'
-        if types.get(topic) == WRENCH:
-            try:
-                wrenches = read_wrenches(path, topic)
-            except (RecordingError, UnknownNameError):
-                continue
-            found[link] = RecordedOutput.of(wrenches.t, wrenches.wrenches)
-    return found
+    """Return the recorded wrenches (N, 6) or covariances (N, 36) of nodes, by link."""
+    found = {
+        link: recorded_numbers(path, types, f'{start}/{token}')
+        for link, token in topic_tokens(robot.link_names).items()
+    }
+    return {link: output for link, output in found.items() if output is not None}
+
+
+def recorded_numbers(path: Path, types: dict[str, str], topic: str) -> RecordedOutput | None:
+    """Return a topic with one of the types of `SHOWN_NUMBERS`, None without a valid message."""
+    kind = types.get(topic, '')
+    shown = SHOWN_NUMBERS.get(kind)
+    if shown is None:
+        return None
+    try:
+        if kind == ARRAY:
+            read = read_arrays(path, topic, len(shown))
+        else:
+            read = read_stamped(path, topic, kind, len(shown))
+    except (RecordingError, UnknownNameError):
+        return None
+    return RecordedOutput.of(read.t, read.values[:, shown], read.frames)

@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal, Protocol
@@ -52,6 +52,20 @@ class ContactForce:
     link: str
     point: Array
     force: Array
+
+
+def localized_contacts(
+    links: Sequence[str], point: tuple[str, Array], wrench: tuple[str, Array]
+) -> tuple[ContactForce, ...]:
+    """Return the contact with a point (3,) and a wrench (6,), if both are in the frame of a link.
+
+    The frame of a link is its name after a prefix, which is not known.
+    """
+    frame, position = point
+    names = [name for name in links if frame.endswith(name)]
+    if frame != wrench[0] or not names:
+        return ()
+    return (ContactForce(max(names, key=len), position, wrench[1][3:]),)
 
 
 @dataclass(frozen=True)

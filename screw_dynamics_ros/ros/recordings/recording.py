@@ -19,22 +19,18 @@ from numpy.typing import NDArray
 
 from screw_dynamics_ros.core.types import Array
 from screw_dynamics_ros.ros.joint_states.contents import JointStateLayout
-from screw_dynamics_ros.ros.joint_states.layouts import LITTLE_ENDIAN
 from screw_dynamics_ros.ros.joint_states.policies import Reason
-from screw_dynamics_ros.ros.messages.cdr import PLAIN, STAMP_OFFSET, align
+from screw_dynamics_ros.ros.messages.cdr import PLAIN, STAMP_OFFSET
 from screw_dynamics_ros.ros.recordings.coverage import rename_joints
 from screw_dynamics_ros.ros.recordings.sources import RecordingError
 from screw_dynamics_ros.ros.recordings.stacks import (
     JointStateStack,
-    doubles,
     joint_state_stacks,
-    rows_of,
-    stamps_of,
 )
+from screw_dynamics_ros.ros.recordings.stamped import WRENCH, read_stamped
 from screw_dynamics_ros.ros.recordings.storage import Block, RecordingReader
 
 JOINT_STATE, STRING = 'sensor_msgs/msg/JointState', 'std_msgs/msg/String'
-WRENCH = 'geometry_msgs/msg/WrenchStamped'
 
 
 @dataclass(frozen=True)
@@ -202,37 +198,8 @@ def read_wrenches(path: Path | str, topic: str) -> RecordedWrenches:
     UnknownNameError
         The topic is not recorded, or is of another type.
     """
-    frame, parts = None, []
-    with RecordingReader(path) as reader:
-        reader.check(topic, WRENCH)
-        for block in reader.blocks(topic):
-            data = block.message(0)
-            here, start = wrench_layout(data, topic)
-            frame = here if frame is None else frame
-            alike = (block.sizes == len(data)).all()
-            rows = rows_of(block, np.arange(len(block.sizes)), len(data)) if alike else None
-            if rows is None or here != frame or not (rows[:, 12:start] == rows[0, 12:start]).all():
-                raise RecordingError(f'{path}: topic {topic!r} has wrenches of several frames')
-            stamps, valid = stamps_of(rows)
-            numbers = doubles(rows, start, 6)[:, [3, 4, 5, 0, 1, 2]]
-            stamps = np.where(stamps == 0, block.received, stamps)
-            parts.append((stamps[valid], block.received[valid], numbers[valid]))
-    if frame is None:
-        raise RecordingError(f'{path}: topic {topic!r} has no messages')
-    t, received, wrenches = (np.concatenate(each) for each in zip(*parts))
-    return RecordedWrenches(frame, t, received, wrenches)
-
-
-def wrench_layout(data: bytes, topic: str) -> tuple[str, int]:
-    """Return header.frame_id of a serialized WrenchStamped, and the offset of its numbers."""
-    try:
-        if data[:2] != LITTLE_ENDIAN:
-            raise ValueError('not plain CDR, little endian')
-        (size,) = PLAIN[LITTLE_ENDIAN].unpack_from(data, STAMP_OFFSET + 8)
-        end = STAMP_OFFSET + 12 + size
-        start = align(end, 8)
-        if start + 48 > len(data):
-            raise ValueError('truncated')
-        return data[STAMP_OFFSET + 12 : end].removesuffix(b'\0').decode(), start
-    except (ValueError, struct.error) as error:
-        raise RecordingError(f'topic {topic!r}: a wrench cannot be read: {error}') from None
+    read = read_stamped(path, topic, WRENCH, 6)
+    if (read.frames != read.frames[:1]).any():
+        raise RecordingError(f'{path}: topic {topic!r} has wrenches of several frames')
+    wrenches = read.values[:, [3, 4, 5, 0, 1, 2]]
+    return RecordedWrenches(next(iter(read.frames), ''), read.t, read.received, wrenches)

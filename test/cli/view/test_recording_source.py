@@ -14,7 +14,19 @@ from screw_dynamics_ros.cli.view.recording_source import RecordingSource
 from screw_dynamics_ros.core import Robot, ScrewDynamicsError
 from screw_dynamics_ros.core.description.rigid_body import RigidBody
 from screw_dynamics_ros.core.measurement.annotation import annotate_arrays
-from support.recordings import JOINT_STATE, STRING, WRENCH, joint_state, string, wrench, writing
+from screw_dynamics_ros.ros.recordings.stamped import ARRAY, POSE
+from support.recordings import (
+    JOINT_STATE,
+    STRING,
+    WRENCH,
+    header,
+    joint_state,
+    message,
+    serialized,
+    string,
+    wrench,
+    writing,
+)
 from support.robots import urdf_path
 
 URDF = urdf_path('planar_2r')
@@ -114,6 +126,73 @@ def test_what_is_recorded_is_shown(motion, tmp_path):
     state = at(source, motion, 7)
     assert state.torques['gravity'][1] != 7.0
     assert state.torques['payload'].any()
+
+
+def array(numbers, labels=()):
+    """Return a serialized std_msgs/Float64MultiArray."""
+    dimensions = [
+        message('std_msgs/msg/MultiArrayDimension', label=label, size=6, stride=6)
+        for label in labels
+    ]
+    layout = message('std_msgs/msg/MultiArrayLayout', dim=dimensions, data_offset=0)
+    return serialized(ARRAY, message(ARRAY, layout=layout, data=numbers.ravel()))
+
+
+def contact_point(t, frame, point):
+    kinds = {'x': 0.0, 'y': 0.0, 'z': 0.0, 'w': 1.0}
+    pose = message(
+        'geometry_msgs/msg/Pose',
+        position=message('geometry_msgs/msg/Point', **dict(zip('xyz', map(float, point)))),
+        orientation=message('geometry_msgs/msg/Quaternion', **kinds),
+    )
+    whole = message('geometry_msgs/msg/PoseWithCovariance', pose=pose, covariance=np.zeros(36))
+    return serialized(POSE, message(POSE, header=header(t, frame), pose=whole))
+
+
+@pytest.mark.parametrize('labels', [(), ('row', 'column')])
+def test_covariances_and_contacts_are_shown(motion, tmp_path, labels):
+    """(moment, force) of (force, moment); the contact moves from link to link."""
+    numbers = np.arange(36.0).reshape(6, 6)
+
+    def of_contact(make):
+        return lambda t, k: make(t, f'left_link{1 + k % 2}')
+
+    places = 'wrench_estimator/'
+    source = RecordingSource(
+        write(
+            tmp_path / 'run',
+            motion,
+            **{
+                f'/{places}wrench/{TIP}': (
+                    WRENCH,
+                    lambda t, k: wrench(t, TIP, (1, 2, 3), (4, 5, 6)),
+                ),
+                f'/{places}wrench_covariance/{TIP}': (ARRAY, lambda t, k: array(numbers, labels)),
+                f'/{places}contact_point': (
+                    POSE,
+                    of_contact(lambda t, frame: contact_point(t, frame, (0.1, 0.2, 0.3))),
+                ),
+                f'/{places}contact_force': (
+                    WRENCH,
+                    of_contact(lambda t, frame: wrench(t, frame, (7, 8, 9), (0, 0, 0))),
+                ),
+            },
+        )
+    )
+    for k in (4, 7):
+        state = at(source, motion, k)
+        (shown,) = state.wrenches
+        # moments are the last three rows and columns of the message
+        np.testing.assert_array_equal(shown.covariance[:3, :3], numbers[3:, 3:])
+        np.testing.assert_array_equal(shown.covariance[:3, 3:], numbers[3:, :3])
+        (contact,) = state.contacts
+        assert contact.link == f'link{1 + k % 2}'
+        np.testing.assert_array_equal(contact.point, [0.1, 0.2, 0.3])
+        np.testing.assert_array_equal(contact.force, [7.0, 8.0, 9.0])
+    source.carry('link2', RigidBody(1.0, np.zeros(3), np.zeros((3, 3))))
+    state = at(source, motion, 7)
+    assert not state.contacts
+    assert all(each.covariance is None for each in state.wrenches)
 
 
 def test_a_description_is_needed(motion, tmp_path):
