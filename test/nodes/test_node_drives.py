@@ -335,6 +335,51 @@ def test_tare_in_motion_counts_friction(client, robot, pushed):
     assert client.set_parameter('wrench_estimator', 'tare_velocity_limit', 0.05).successful
 
 
+def test_coupled_motors_and_friction_by_load(start, connect):
+    """Motor 2 pulls joint 1, too, by half of its torque; gear 1 loses a fifth of what it moves."""
+    planar = urdf_path('planar_2r').read_text()
+    robot = Robot.from_urdf(planar)
+    given = parameters(
+        {
+            'joint1': {'load_friction': 0.2, 'coulomb': 0.3},
+            'joint2': {'coupled_joints': "['joint1']", 'coupling_ratios': '[0.5]'},
+        }
+    )
+    direct = {'nodes': "['dynamics', 'wrench_estimator']", **DIRECT, 'max_delay': 0.0}
+    start('bringup', {**given, **direct}, ['-r', '__ns:=/coupled'])
+    client = connect('coupled')
+    assert client.set_parameter('wrench_estimator', 'damping', 0.0).successful
+    client.describe(planar)
+    client.subscribe(JointState, EXTERNAL, FEEDFORWARD)
+    q, push = np.array([0.4, -0.3]), np.array([3.0, -1.0])
+
+    def driven(v, moved):
+        """Return the torques of joints that move them by some torques."""
+        lost = (0.3 + 0.2 * abs(moved[0])) * v[0] / np.hypot(v[0], 0.01)
+        return np.array([moved[0] + lost, moved[1]])
+
+    for sign in (1.0, -1.0):
+        v = sign * np.array([0.5, 0.2])
+        needed = driven(v, robot.gravity_torques(q) + robot.coriolis_torques(q, v) - push)
+        motors = [needed[0] - 0.5 * needed[1], needed[1]]
+        _, message = client.ask(EXTERNAL, robot.joint_names, q, v, motors)
+        np.testing.assert_allclose(message.effort, push, atol=1e-9)
+
+    v, a = np.array([-0.5, 0.2]), np.array([1.0, -2.0])
+    assert client.set_parameter('dynamics', 'reference_timeout', 0.0).successful
+    point = JointTrajectoryPoint(positions=[*q], velocities=[*v], accelerations=[*a])
+    client.publisher(JointTrajectory, 'dynamics/reference').publish(
+        JointTrajectory(joint_names=robot.joint_names, points=[point])
+    )
+    expected = driven(v, robot.inverse_dynamics(q, v, a))
+
+    def follows():
+        found = efforts(client, robot, (q, v), FEEDFORWARD)[0]
+        return np.allclose(found, expected, **TOLERANCE)
+
+    client.wait(follows, what='the reference')
+
+
 # --- what is refused -----------------------------------------------------------------------------
 
 

@@ -51,6 +51,24 @@ def bench(make, robot):
     )
 
 
+def test_efforts_are_those_of_coupled_motors(make, robot):
+    """Motor 7 turns with joint 6: motor 6 gives what is left of the torque of joint 6."""
+    _, q, _, tau = make(
+        motion_amplitude=0.0,
+        initial_joints=list(robot.joint_names),
+        initial_positions=[0.3, 0.5, 0.2, -1.57, 0.4, 1.2, 0.7, 0.02],
+        **{
+            'drive_joints': ['panda_joint7'],
+            'drives.panda_joint7.coupled_joints': ['panda_joint6'],
+            'drives.panda_joint7.coupling_ratios': [-1.0],
+        },
+    ).states(5)
+    expected = robot.gravity_torques(q)
+    expected[:, 5] += expected[:, 6]
+    assert np.abs(expected[:, 6]).max() > 1e-3
+    np.testing.assert_allclose(tau, expected, atol=1e-5)
+
+
 def test_it_begins_at_home_and_stays_there(make, robot):
     """With the elbow and the fingers on their stops."""
     _, q, v, tau = make(motion_amplitude=0.0).states(30)

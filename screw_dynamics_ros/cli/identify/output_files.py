@@ -8,6 +8,7 @@ from __future__ import annotations
 import numpy as np
 import yaml
 
+from screw_dynamics_ros.core.description.drives import NO_DRIVE, Drive
 from screw_dynamics_ros.core.description.rigid_body import RigidBody
 from screw_dynamics_ros.core.description.urdf_inertias import with_dynamics
 from screw_dynamics_ros.core.measurement.identification.dynamics import DynamicIdentification
@@ -17,6 +18,9 @@ HEADER = """\
 # URDF: ros2 launch screw_dynamics_ros bringup.launch.py params_file:=THIS_FILE
 """
 DIGITS = 9
+
+#: Parameters that each drive has.
+USUAL = ('armature', 'damping', 'coulomb', 'smoothing')
 
 
 def identified_urdf(text: str, result: DynamicIdentification) -> str:
@@ -37,22 +41,9 @@ def parameter_file(result: DynamicIdentification, payload_link: str = '') -> str
 
     Joints whose scale is not determined are omitted.
     """
-    drives: dict[str, dict[str, float]] = {}
     scaled = np.isfinite(result.effort_scale).tolist()
     joints = [joint for joint, known in zip(result.joint_names, scaled) if known]
-    for joint in joints:
-        drive = result.drives[joint]
-        values = {
-            'armature': drive.armature,
-            'damping': drive.damping,
-            'coulomb': drive.coulomb,
-            'smoothing': drive.smoothing,
-        }
-        if drive.rotor_inertia:
-            values |= {'rotor_inertia': drive.rotor_inertia, 'gear_ratio': drive.gear_ratio}
-        if drive.breakaway is not None:
-            values |= {'breakaway': drive.breakaway, 'stribeck_speed': drive.stribeck_speed}
-        drives[joint] = {name: _rounded(x) for name, x in values.items()}
+    drives = {joint: drive_parameters(result.drives[joint]) for joint in joints}
     parameters: dict[str, object] = {
         'drive_joints': list(drives),
         'drives': drives,
@@ -70,6 +61,20 @@ def parameter_file(result: DynamicIdentification, payload_link: str = '') -> str
     content = {'/**': {'ros__parameters': parameters}}
     body = yaml.safe_dump(content, sort_keys=False, default_flow_style=None, width=100)
     return HEADER.format(robot=result.description.name) + body
+
+
+def drive_parameters(drive: Drive) -> dict[str, object]:
+    """Return the parameters of a drive, besides the usual ones those that are not the default."""
+    found: dict[str, object] = {}
+    for name, default in vars(NO_DRIVE).items():
+        value = getattr(drive, name)
+        if value is None or (value == default and name not in USUAL):
+            continue
+        if isinstance(value, tuple):
+            found[name] = [_rounded(x) if isinstance(x, float) else x for x in value]
+        else:
+            found[name] = _rounded(value) if isinstance(value, float) else value
+    return found
 
 
 def _payload(link: str, body: RigidBody) -> dict[str, object]:

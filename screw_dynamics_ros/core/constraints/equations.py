@@ -32,7 +32,8 @@ import numpy as np
 
 from screw_dynamics_ros.core.constraints.motion_constraint import Structure
 from screw_dynamics_ros.core.dynamics import articulated_body, massless_joints
-from screw_dynamics_ros.core.dynamics.inverse_dynamics import inverse_dynamics, joint_motion
+from screw_dynamics_ros.core.dynamics.drive_forces import moving_torques
+from screw_dynamics_ros.core.dynamics.inverse_dynamics import joint_motion, newton_euler_torques
 from screw_dynamics_ros.core.dynamics.mass_matrix import mass_matrix
 from screw_dynamics_ros.core.kinematics.poe import relative_pose
 from screw_dynamics_ros.core.kinematics.pose_error import pose_error
@@ -238,7 +239,7 @@ def constraint_equations(
     """
     bodies = motion(tree, q, v)
     rows = [row(tree, bodies, s, p) for s, p in zip(structures, parameters)]
-    method = dense if tree.has_mimic else recursive
+    method = dense if tree.is_coupled else recursive
     return (
         *method(tree, q, v, tau, gravity, bodies, rows),
         np.concatenate([r.rate for r in rows]),
@@ -310,12 +311,13 @@ def dense(
         if body.parent != GROUND:
             relative = relative_pose(body, q)
             E[body.parent] = E[body.parent] + columns(screws.transform_wrench, relative, E[i])
-    h = inverse_dynamics(tree, q, v, np.zeros(tree.nv), gravity)
+    h = newton_euler_torques(tree, q, v, np.zeros(tree.nv), gravity)
+    moving = moving_torques(tree, q, v, tau)
     M = mass_matrix(tree, q)
     for joint, (_, place) in tree.coordinates.items():
         massless_joints.check_moves_mass(M[place, place], joint)
     M = massless_joints.resisted(tree, M, range(tree.nv))
-    solution = solve_positive_definite(M, np.column_stack([tau - h, J.T]))
+    solution = solve_positive_definite(M, np.column_stack([moving - h, J.T]))
     a_free, K = solution[:, 0], solution[:, 1:]
     mobility = greatest_mobility(tree, state, rows, M.diagonal())
     return a_free, K, symmetric(J @ K), rates(rows, state.dV) + J @ a_free, mobility

@@ -1,16 +1,18 @@
 # Copyright 2026 The screw_dynamics_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Drives of joints: rotor with gear, springs and friction.
+"""Drives of joints: rotor with gear, coupled motors, springs and friction.
 
 A rotor of inertia J that rotates G times as fast as its joint has the reflected inertia G^2 J. This
 is sufficient if the gear ratio is large; in general the rotor also has the angular momentum J G q'
 along an axis of the link it is mounted on, so that the angular acceleration of that link causes a
 joint torque, and the link is subject to a gyroscopic moment. With `rotor_axis` these are exact.
 
-Sources: Bruyninckx 2010, section 6.2.6, which leaves the axis of the rotor open (C-054); friction
-as in Armstrong-Helouvry, Dupont and Canudas de Wit, Automatica 30 (1994), with the Stribeck curve
-of Hess and Soom (1990).
+Sources: Bruyninckx 2010, section 6.2.6, which leaves the axis of the rotor open
+(C-054); friction as in Armstrong-Helouvry, Dupont and Canudas de Wit, Automatica 30 (1994), with
+the Stribeck curve of Hess and Soom (1990), and proportional to the load as in Hamon, Gautier and
+Garrec, Dynamic identification of robots with a dry friction model depending on load and velocity
+(IROS 2010).
 """
 
 from __future__ import annotations
@@ -24,6 +26,10 @@ import numpy as np
 
 from screw_dynamics_ros.core.arguments import is_number
 from screw_dynamics_ros.core.description.joint_types import scalar_types
+from screw_dynamics_ros.core.description.motor_coupling import (
+    check_coupled_joints,
+    check_motors_move_joints,
+)
 from screw_dynamics_ros.core.errors import ArgumentError, DescriptionError, UnknownNameError
 from screw_dynamics_ros.core.reproducible import product, unit
 
@@ -31,6 +37,17 @@ if TYPE_CHECKING:
     from screw_dynamics_ros.core.description.robot_description import Joint, RobotDescription
 
 Vector = tuple[float, float, float]
+
+NOT_NEGATIVE = (
+    'rotor_inertia',
+    'armature',
+    'damping',
+    'coulomb',
+    'motor_damping',
+    'motor_coulomb',
+    'load_friction',
+    'spring_stiffness',
+)
 
 #: Pivots of a counterbalance.
 PIVOTS = ('counterbalance_on_parent', 'counterbalance_on_child')
@@ -71,6 +88,15 @@ class Drive:
     carrier : str, optional
         Link on which the motor is mounted, by default the joint's parent. Its inertia in the
         description includes the motor with locked rotor, as exported by CAD programs.
+    coupled_joints, coupling_ratios : tuple of str, tuple of float
+        Other joints that turn the motor, and how much of their displacement each adds to that of
+        the joint itself. The rotor, then without `rotor_axis`, turns with the motor.
+    motor_damping, motor_coulomb : float
+        Friction of a coupled motor, at its rate in units of the joint; other friction is that of
+        the joint [N m s/rad, N m].
+    load_friction : float
+        Dry friction per transmitted torque mu, less than 1: mu |L| joins the Coulomb friction. L is
+        the torque of the joint without friction, that of its rotor and its springs included.
     spring_stiffness, spring_position : float
         Of a spring along the joint [N m/rad, rad] ([N/m, m]): stiffness, and position at rest.
     counterbalance_on_parent, counterbalance_on_child : (float, float, float), optional
@@ -104,6 +130,11 @@ class Drive:
     smoothing: float = 0.01
     rotor_axis: Vector | None = None
     carrier: str | None = None
+    coupled_joints: tuple[str, ...] = ()
+    coupling_ratios: tuple[float, ...] = ()
+    motor_damping: float = 0.0
+    motor_coulomb: float = 0.0
+    load_friction: float = 0.0
     spring_stiffness: float = 0.0
     spring_position: float = 0.0
     counterbalance_on_parent: Vector | None = None
@@ -116,11 +147,16 @@ class Drive:
             value = getattr(self, field.name)
             if field.type == 'float' and not (is_number(value) and math.isfinite(value)):
                 raise ArgumentError(f'Drive: {field.name} is {value!r}; give a finite number')
-        for name in ('rotor_inertia', 'armature', 'damping', 'coulomb', 'spring_stiffness'):
+        for name in NOT_NEGATIVE:
             if getattr(self, name) < 0.0:
                 raise ArgumentError(
                     f'Drive: {name} is {getattr(self, name)}; it must not be negative'
                 )
+        if self.load_friction >= 1.0:
+            raise ArgumentError(
+                f'Drive: load_friction is {self.load_friction}; a gear whose friction is as large '
+                'as its load never moves it, so give less than 1'
+            )
         for name in ('stribeck_speed', 'smoothing'):
             if getattr(self, name) <= 0.0:
                 raise ArgumentError(f'Drive: {name} is {getattr(self, name)}; it must be positive')
@@ -140,7 +176,34 @@ class Drive:
                 f'Drive: carrier is {self.carrier!r} but there is no rotor_axis; the carrier '
                 'matters for the spin of the rotor only, so give its axis too'
             )
+        self._check_coupling()
         self._check_counterbalance()
+
+    def _check_coupling(self) -> None:
+        """Refuse ratios that are not numbers, and what only a coupled motor has."""
+        names, ratios = tuple(self.coupled_joints), tuple(self.coupling_ratios)
+        if len(names) != len(ratios) or len(set(names)) < len(names):
+            raise ArgumentError(
+                f'Drive: {len(ratios)} coupling_ratios for the coupled_joints '
+                f'{", ".join(map(str, names)) or "(none)"}; give one for each, and each joint once'
+            )
+        for joint, ratio in zip(names, ratios):
+            if not (is_number(ratio) and math.isfinite(ratio) and ratio):
+                raise ArgumentError(
+                    f'Drive: the coupling_ratio of {joint!r} is {ratio!r}; give a finite number '
+                    'that is not 0'
+                )
+        object.__setattr__(self, 'coupled_joints', names)
+        object.__setattr__(self, 'coupling_ratios', ratios)
+        if ratios and self.rotor_axis is not None:
+            raise ArgumentError(
+                'Drive: a motor with coupled_joints has no rotor_axis; leave it out'
+            )
+        if not ratios and (self.motor_damping or self.motor_coulomb):
+            raise ArgumentError(
+                'Drive: motor_damping and motor_coulomb are those of a motor with '
+                'coupled_joints; without them give damping and coulomb'
+            )
 
     def _check_counterbalance(self) -> None:
         """Refuse a counterbalance without two pivots, or pivots without a spring."""
@@ -163,10 +226,21 @@ class Drive:
     def reflected_inertia(self) -> float:
         """Reflected inertia d at the joint, without that of moved bodies [kg m^2] ([kg]).
 
-        With a `rotor_axis` the rotor is such a body, and d is the armature alone.
+        With a `rotor_axis` the rotor is such a body, with `coupled_joints` it turns with several
+        joints; d is the armature alone then.
         """
-        reflected = self.gear_ratio**2 * self.rotor_inertia if self.rotor_axis is None else 0.0
-        return reflected + self.armature
+        moves_alone = self.rotor_axis is None and not self.coupled_joints
+        return self.armature + (self.motor_inertia if moves_alone else 0.0)
+
+    @property
+    def ratios(self) -> dict[str, float]:
+        """Ratios of the coupled joints by name."""
+        return dict(zip(self.coupled_joints, self.coupling_ratios))
+
+    @property
+    def motor_inertia(self) -> float:
+        """G^2 J, the inertia of the rotor in units of the joint [kg m^2] ([kg])."""
+        return self.gear_ratio**2 * self.rotor_inertia
 
     @property
     def has_spring(self) -> bool:
@@ -188,6 +262,10 @@ class Drive:
         if above:
             level = level + above / (1.0 + squared / self.stribeck_speed**2)
         return viscous + level * (rate / np.sqrt(squared + self.smoothing**2))
+
+    def load_share(self, rate: Any) -> Any:
+        """Return mu with the smooth sign of a joint rate: friction per transmitted torque |L|."""
+        return self.load_friction * (rate / np.sqrt(rate * rate + self.smoothing**2))
 
     def friction_slope(self, rate: Any) -> Any:
         """Return the derivative of `friction` with respect to the rate [N m s/rad] ([N s/m])."""
@@ -244,6 +322,7 @@ def drive_of(joint: str, values: Mapping[str, Any], described: Drive) -> Drive:
         given[name] = given.get(name) or getattr(described, name)
     for name in ('breakaway', 'carrier'):
         given[name] = given.get(name) or None
+    given['coupled_joints'] = tuple(each for each in given.get('coupled_joints', ()) if each)
     acts = given.get('counterbalance_preload') or given.get('counterbalance_stiffness')
     for name in ('rotor_axis', *PIVOTS):
         vector = given.get(name, ())
@@ -269,8 +348,9 @@ def drives_of(
     Raises
     ------
     ArgumentError
-        If a value is not a `Drive`, a joint does not have one degree of freedom, or the pivots of a
-        counterbalance meet in some position, or give it no lever.
+        If a value is not a `Drive`, a joint does not have one degree of freedom, the pivots of a
+        counterbalance meet in some position, or give it no lever, or coupled motors do not
+        determine their joints.
     DescriptionError
         Friction in the description is negative or not finite.
     UnknownNameError
@@ -298,6 +378,14 @@ def drives_of(
                 f'the links are {", ".join(links)}'
             )
         _check_pivots(joints[name], drive)
+        check_coupled_joints(name, drive, joints)
+        followed = {other.mimic.joint for other in description.joints if other.mimic is not None}
+        if drive.load_friction and (joints[name].mimic is not None or name in followed):
+            raise ArgumentError(
+                f'drives: {name!r} mimics a joint or is mimicked, and has a load_friction: how '
+                'mimic joints share a torque is not determined; leave load_friction out'
+            )
+    check_motors_move_joints(given or {})
     driven = {name: joint for name, joint in joints.items() if joint.kind.is_scalar}
     return {name: (given or {}).get(name) or _described(joint) for name, joint in driven.items()}
 

@@ -30,7 +30,7 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from screw_dynamics_ros.core.dynamics.drive_forces import friction_torques, spring_torques
+from screw_dynamics_ros.core.dynamics.drive_forces import spring_torques, transmitted_torques
 from screw_dynamics_ros.core.dynamics.forward_dynamics import forward_dynamics
 from screw_dynamics_ros.core.dynamics.inverse_dynamics import applied_wrenches
 from screw_dynamics_ros.core.dynamics.mass_matrix import reflected_inertias
@@ -63,8 +63,8 @@ def momentum_dynamics(
         As in `forward_dynamics`.
     """
     v = forward_dynamics(tree, q, np.zeros(tree.nv), p + spring_torques(tree, q), np.zeros(3))
-    rate = momenta_and_rates(tree, q, v, gravity, wrenches)[1] + tau
-    return v, rate - friction_torques(tree, v) if tree.with_friction else rate
+    rate = momenta_and_rates(tree, q, v, gravity, wrenches)[1]
+    return v, rate + (transmitted_torques(tree, v, tau) if tree.with_friction else tau)
 
 
 def momenta_and_rates(

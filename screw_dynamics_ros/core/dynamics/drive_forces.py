@@ -5,13 +5,17 @@
 
 The torques of drives are
 
-    tau = Q + s(q) + f(v),
+    tau = L + f(v) + mu |L| sign(v),    L = Q + s(q),
 
-with the torques Q of the Newton-Euler equations, s = dU/dq that balance springs, and f that
-overcome friction. A spring along a joint has U = k (q - q_0)^2 / 2. A counterbalance pulls its two
-pivots together with the force F = F_0 + k l, where l is their distance. With the vector rho from
-the pivot on the body to that on the predecessor, in body axes, and the derivative
-x = xi x b + eta of the former,
+with the torques Q of the Newton-Euler equations, s = dU/dq that balance springs, and the friction
+f(v) and a share mu of the transmitted torque L. With u = tau - f(v) and g = mu sign(v) between -1
+and 1, L has the sign of u, so that
+
+    L = (u - g |u|) / (1 - g^2).
+
+A spring along a joint has U = k (q - q_0)^2 / 2. A counterbalance pulls its two pivots together
+with the force F = F_0 + k l, where l is their distance. With the vector rho from the pivot on the
+body to that on the predecessor, in body axes, and the derivative x = xi x b + eta of the former,
 
     l l' = rho . x,    s = F l' = k l l' + F_0 (l l') / l.
 
@@ -34,6 +38,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from screw_dynamics_ros.core.errors import ArgumentError
 from screw_dynamics_ros.core.kinematics.poe import joint_coordinate, relative_pose
 from screw_dynamics_ros.core.linear import cross, zeros
 from screw_dynamics_ros.core.tree.multibody_tree import Body, Tree
@@ -45,15 +50,14 @@ def driving_torques(tree: Tree, q: Array, v: Array, Q: Array) -> Array:
 
     They include springs, and friction if the tree has it.
     """
-    total = Q + spring_torques(tree, q)
-    return total + friction_torques(tree, v) if tree.with_friction else total
+    L = Q + spring_torques(tree, q)
+    return L + friction_under_load(tree, v, L) if tree.with_friction else L
 
 
 def moving_torques(tree: Tree, q: Array, v: Array, tau: Array) -> Array:
     """Return the Newton-Euler torques Q (nv,): the inverse of `driving_torques`."""
-    if tree.with_friction:
-        tau = tau - friction_torques(tree, v)
-    return tau - spring_torques(tree, q)
+    L = transmitted_torques(tree, v, tau) if tree.with_friction else tau
+    return L - spring_torques(tree, q)
 
 
 # --- springs --------------------------------------------------------------------------------------
@@ -158,25 +162,66 @@ def friction_torques(tree: Tree, v: Array) -> Array:
         if body.dof == 1:
             own = body.drive.friction(body.multiplier * v[body.v])
             f[body.v] = f[body.v] + body.multiplier * own
+    for motor in tree.motors:
+        f = f + motor.row * motor.friction.friction(motor.row @ v)
     return f
 
 
+def friction_under_load(tree: Tree, v: Array, tau: Array) -> Array:
+    """Return the friction (nv,) of drives that transmit the torques `tau` (nv,) [N m, N]."""
+    f = friction_torques(tree, v)
+    for body in tree.bodies:
+        if body.drive.load_friction:
+            f[body.v] = f[body.v] + body.drive.load_share(v[body.v]) * size(tau[body.v])
+    return f
+
+
+def transmitted_torques(tree: Tree, v: Array, tau: Array) -> Array:
+    """Return what friction leaves of the torques `tau` (nv,) of drives: `tau` less friction."""
+    L = tau - friction_torques(tree, v)
+    for body in tree.bodies:
+        if body.drive.load_friction:
+            u, g = L[body.v], body.drive.load_share(v[body.v])
+            L[body.v] = (u - g * size(u)) / (1.0 - g * g)
+    return L
+
+
+def size(x: Array) -> Array:
+    """Return |x|, which can be recorded."""
+    return np.sqrt(x * x)
+
+
+def refuse_load_friction(tree: Tree, what: str) -> None:
+    """Raise `ArgumentError` if the friction in the equations of motion depends on load."""
+    if tree.with_friction and tree.has_load_friction:
+        raise ArgumentError(
+            f'{what}: not implemented where friction depends on load; use a robot with '
+            'friction=False, or drives without load_friction'
+        )
+
+
 def friction_slopes(tree: Tree, v: Array) -> Array:
-    """Return df/dv, the diagonal (nv, nv) of the derivatives of `friction_torques`."""
+    """Return df/dv, (nv, nv): diagonal, but for motors that turn with several joints."""
     slopes = zeros((tree.nv, tree.nv), v)
     for body in tree.bodies:
         if body.dof == 1:
             own = body.drive.friction_slope(body.multiplier * v[body.v])
             slopes[body.v, body.v] = slopes[body.v, body.v] + body.multiplier**2 * own
+    for motor in tree.motors:
+        slope = motor.friction.friction_slope(motor.row @ v)
+        slopes = slopes + slope * np.outer(motor.row, motor.row)
     return slopes
 
 
 def friction_curvatures(tree: Tree, v: Array) -> Array:
-    """Return d2f/dv2, (nv, nv, nv): derivatives of `friction_slopes`, zero off the diagonal."""
+    """Return d2f/dv2, (nv, nv, nv): the derivatives of `friction_slopes`."""
     curvatures = zeros((tree.nv,) * 3, v)
     for body in tree.bodies:
         if body.dof == 1:
             own = body.drive.friction_curvature(body.multiplier * v[body.v])
             at = (body.v,) * 3
             curvatures[at] = curvatures[at] + body.multiplier**3 * own
+    for motor in tree.motors:
+        curvature = motor.friction.friction_curvature(motor.row @ v)
+        curvatures = curvatures + curvature * np.einsum('i,j,k->ijk', *3 * [motor.row])
     return curvatures

@@ -49,6 +49,8 @@ def kinetic_energy(tree: Tree, q: Array, v: Array) -> Array:
         omega, u = V_i[:3], V_i[3:]
         T = T + 0.5 * (omega @ (body.I @ omega) + body.m * (u @ u)) + u @ (hat(omega) @ body.h)
         T = T + 0.5 * body.drive.reflected_inertia * (rate @ rate)
+    for motor in tree.motors:
+        T = T + 0.5 * motor.inertia * (motor.row @ v) ** 2
     return np.asarray(T)
 
 

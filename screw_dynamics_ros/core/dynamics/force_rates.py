@@ -96,7 +96,8 @@ def inverse_dynamics_rates(
     like = zeros(tree.nv, q, v, a, jerk, snap, gravity)
     stiffness, bend = spring_slopes(tree, q), spring_curvatures(tree, q)
     springs = spring_torques(tree, q), stiffness @ v, stiffness @ a + (bend @ v) @ v
-    Q = [like + own for own in springs[:orders]]
+    rotors = [tree.coupled_inertias @ each for each in (a, jerk, snap)]
+    Q = [like + own + rotor for own, rotor in zip(springs, rotors)][:orders]
     for i in reversed(range(len(tree.bodies))):
         body, X = tree.bodies[i], [x.T for x in motions[i].X]
         for k in range(orders):

@@ -59,7 +59,7 @@ def hybrid_dynamics(
     of `a` and `tau` are ignored, and computed in the results.
     """
     given = [mark == '1' for mark in prescribed]
-    method = composite_inertia if tree.has_mimic else articulated_bodies
+    method = composite_inertia if tree.is_coupled else articulated_bodies
     return method(tree, q, v, a, tau, gravity, given, wrenches)
 
 

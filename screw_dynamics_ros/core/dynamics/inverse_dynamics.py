@@ -93,6 +93,8 @@ def newton_euler_torques(
         for i, (body, s) in enumerate(zip(tree.bodies, motions))
     }
     Q = zeros(tree.nv, *W.values())
+    if tree.motors:
+        Q = Q + tree.coupled_inertias @ a
     for i in reversed(range(len(tree.bodies))):
         body = tree.bodies[i]
         felt = body.drive.reflected_inertia * (body.multiplier * a[body.v])

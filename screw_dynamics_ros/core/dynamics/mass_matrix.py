@@ -64,8 +64,11 @@ def mass_matrix(tree: Tree, q: Array) -> Array:
 
 
 def reflected_inertias(tree: Tree) -> Array:
-    """Return the diagonal matrix (nv, nv) of the reflected inertias of drives (C-054)."""
-    d = np.zeros((tree.nv, tree.nv))
+    """Return the matrix (nv, nv) of the reflected inertias of drives (C-054).
+
+    Diagonal, but for motors that turn with several joints.
+    """
+    d = tree.coupled_inertias.copy()
     for body in tree.bodies:
         d[body.v, body.v] += body.multiplier**2 * body.drive.reflected_inertia * np.eye(body.dof)
     return d

@@ -30,6 +30,7 @@ import numpy as np
 from screw_dynamics_ros.core.dynamics.drive_forces import (
     friction_slopes,
     friction_torques,
+    refuse_load_friction,
     spring_slopes,
 )
 from screw_dynamics_ros.core.dynamics.inverse_dynamics import applied_wrenches, inverse_dynamics
@@ -74,6 +75,7 @@ def inverse_dynamics_derivatives(
     Derivatives with respect to q are along the velocities v: for a free body, whose configuration
     is not a vector, along its body-fixed twist.
     """
+    refuse_load_friction(tree, 'derivatives of inverse dynamics')
     motions, dPsi, W = motions_and_wrenches(tree, q, v, a, gravity, wrenches)
     dQ_dq, dQ_dv, mass = (zeros((tree.nv, tree.nv), *W.values()) for _ in range(3))
     mass = mass + reflected_inertias(tree)

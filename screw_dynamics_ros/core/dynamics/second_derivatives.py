@@ -62,7 +62,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from screw_dynamics_ros.core.dynamics.drive_forces import friction_curvatures, spring_curvatures
+from screw_dynamics_ros.core.dynamics.drive_forces import (
+    friction_curvatures,
+    refuse_load_friction,
+    spring_curvatures,
+)
 from screw_dynamics_ros.core.dynamics.partial_derivatives import motions_and_wrenches
 from screw_dynamics_ros.core.dynamics.spatial_inertia import (
     RigidInertia,
@@ -111,6 +115,7 @@ def inverse_dynamics_second_derivatives(
 
     For all other pairs d2Q_dqdq is symmetric in j and k.
     """
+    refuse_load_friction(tree, 'derivatives of inverse dynamics')
     motions, dPsi, W = motions_and_wrenches(tree, q, v, a, gravity, wrenches)
     columns = Columns.of(tree, motions, dPsi)
     shape = (len(columns.v),) * 3

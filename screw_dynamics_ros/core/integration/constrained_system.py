@@ -26,8 +26,10 @@ from typing import Any, Protocol, runtime_checkable
 import numpy as np
 from numpy.typing import ArrayLike
 
+from screw_dynamics_ros.core.dynamics.drive_forces import refuse_load_friction
 from screw_dynamics_ros.core.errors import ArgumentError
 from screw_dynamics_ros.core.integration.integrator import DynamicSystem
+from screw_dynamics_ros.core.tree.multibody_tree import Tree
 from screw_dynamics_ros.core.types import Array
 
 
@@ -68,6 +70,10 @@ class VariableMass(Protocol):
 class RobotDynamics(DynamicSystem, Protocol):
     """What `UnconstrainedSystem` asks of a robot: a `Robot` has it."""
 
+    @property
+    def tree(self) -> Tree:
+        """The bodies, with their drives."""
+
     def mass_matrix(self, q: ArrayLike) -> Array:
         """Return M (nv, nv)."""
 
@@ -104,6 +110,7 @@ class UnconstrainedSystem:
     """
 
     def __init__(self, robot: RobotDynamics) -> None:
+        refuse_load_friction(robot.tree, 'a robot as a constrained system')
         self._robot = robot
         self.nq, self.nv, self.free_bodies = robot.nq, robot.nv, robot.free_bodies
         self.forward_dynamics, self.mass_matrix = robot.forward_dynamics, robot.mass_matrix

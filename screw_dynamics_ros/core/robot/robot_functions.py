@@ -17,7 +17,11 @@ from screw_dynamics_ros.core.arms.inverse.force import inverse_force
 from screw_dynamics_ros.core.description.rigid_body import RigidBody
 from screw_dynamics_ros.core.dynamics.canonical_momentum import momenta_and_rates
 from screw_dynamics_ros.core.dynamics.coriolis import coriolis_matrix
-from screw_dynamics_ros.core.dynamics.drive_forces import friction_torques
+from screw_dynamics_ros.core.dynamics.drive_forces import (
+    friction_torques,
+    friction_under_load,
+    transmitted_torques,
+)
 from screw_dynamics_ros.core.dynamics.energy import center_of_mass, kinetic_energy, potential_energy
 from screw_dynamics_ros.core.dynamics.force_rates import inverse_dynamics_rates
 from screw_dynamics_ros.core.dynamics.forward_dynamics import forward_dynamics
@@ -190,7 +194,18 @@ class RobotFunctions(FunctionEvaluator):
 
     @compiled(friction_torques, 'v')
     def friction_torques(self, v: ArrayLike) -> Array:
-        """Return f(v), (nv,): the joint torques that compensate friction [N m, N] (see `Drive`)."""
+        """Return f(v), (nv,): the joint torques that compensate friction [N m, N] (see `Drive`).
+
+        Without what depends on load, see `friction_under_load`.
+        """
+
+    @compiled(friction_under_load, 'v', 'tau')
+    def friction_under_load(self, v: ArrayLike, tau: ArrayLike) -> Array:
+        """Return `friction_torques`, and that of drives that transmit the torques tau, (nv,)."""
+
+    @compiled(transmitted_torques, 'v', 'tau')
+    def transmitted_torques(self, v: ArrayLike, tau: ArrayLike) -> Array:
+        """Return what friction leaves of the drive torques tau, (nv,) [N m, N] (see `Drive`)."""
 
     @compiled(drive_torques, 'q', 'v', 'a', 'gravity')
     def drive_torques(self, q: ArrayLike, v: ArrayLike, a: ArrayLike) -> Array:

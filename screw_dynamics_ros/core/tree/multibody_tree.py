@@ -114,6 +114,27 @@ class Body:
 
 
 @dataclass(frozen=True)
+class CoupledMotor:
+    """A motor that turns with several joints (`Drive.coupled_joints`).
+
+    Attributes
+    ----------
+    joint : str
+    row : (nv,) array
+        Its rate is row @ v, in units of its joint.
+    inertia : float
+        Of its rotor, in these units [kg m^2] ([kg]).
+    friction : Drive
+        With the friction at that rate.
+    """
+
+    joint: str
+    row: Array
+    inertia: float
+    friction: Drive
+
+
+@dataclass(frozen=True)
 class Frame:
     """The frame of a link: fixed at configuration S in the frame of moving body `body`.
 
@@ -176,6 +197,7 @@ class Tree:
         base).
     moving_joints : tuple of MovingJoint
         Every joint that is not fixed, mimic joints included, in the order of the description.
+    motors : tuple of CoupledMotor
     with_friction : bool
         Whether the equations of motion have the friction of the drives in them.
     """
@@ -190,6 +212,7 @@ class Tree:
     fixed_mass: float
     fixed_moment: Array
     moving_joints: tuple[MovingJoint, ...]
+    motors: tuple[CoupledMotor, ...] = ()
     with_friction: bool = False
 
     @property
@@ -213,9 +236,23 @@ class Tree:
         return self.fixed_mass + sum(body.m for body in self.bodies)
 
     @property
-    def has_mimic(self) -> bool:
-        """Whether two bodies share a coordinate."""
-        return len({body.v.start for body in self.bodies}) < len(self.bodies)
+    def is_coupled(self) -> bool:
+        """Whether two bodies share a coordinate, or a motor turns with several joints."""
+        shared = len({body.v.start for body in self.bodies}) < len(self.bodies)
+        return shared or bool(self.motors)
+
+    @property
+    def has_load_friction(self) -> bool:
+        """Whether the friction of a drive depends on the torque that it transmits."""
+        return any(body.drive.load_friction for body in self.bodies)
+
+    @cached_property
+    def coupled_inertias(self) -> Array:
+        """C^T J C, (nv, nv), of the rotors that turn with several joints."""
+        inertias = np.zeros((self.nv, self.nv))
+        for motor in self.motors:
+            inertias = inertias + motor.inertia * np.outer(motor.row, motor.row)
+        return inertias
 
     @cached_property
     def digest(self) -> str:
@@ -375,8 +412,26 @@ def build_tree(
             for joint in description.joints
             if not joint.kind.is_fixed
         ),
+        motors=tuple(
+            coupled_motor(joint, drive, coordinates, nv)
+            for joint, drive in driven.items()
+            if drive.coupled_joints
+        ),
         with_friction=drives is not None if friction is None else friction,
     )
+
+
+def coupled_motor(
+    joint: str, drive: Drive, coordinates: Mapping[str, tuple[slice, slice]], nv: int
+) -> CoupledMotor:
+    """Return the motor of a joint that other joints turn as well."""
+    row = np.zeros(nv)
+    for name, ratio in ((joint, 1.0), *drive.ratios.items()):
+        row[coordinates[name][1]] = ratio
+    friction = Drive(
+        damping=drive.motor_damping, coulomb=drive.motor_coulomb, smoothing=drive.smoothing
+    )
+    return CoupledMotor(joint, row, drive.motor_inertia, friction)
 
 
 def add_rotor(bodies: list[Body], frames: dict[str, Frame], joint: Joint) -> None:

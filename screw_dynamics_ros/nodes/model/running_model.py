@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from screw_dynamics_ros.core import FusedKernel, Robot
+from screw_dynamics_ros.core import ArgumentError, FusedKernel, Robot
 from screw_dynamics_ros.core.robot.actuated_robot import elements
 from screw_dynamics_ros.core.robot.functions import Output
 from screw_dynamics_ros.core.robot.fused_kernel import INERTIA_CHANGES, Formula
@@ -22,7 +22,9 @@ from screw_dynamics_ros.nodes.model.closed_loops import (
     LoopCompletion,
     RobotWithLoops,
 )
+from screw_dynamics_ros.nodes.model.coupled_motors import CoupledMotors
 from screw_dynamics_ros.nodes.model.scalar_joints import ScalarJoints, coordinates, scalar_joints
+from screw_dynamics_ros.ros.joint_states.completion import Completion
 from screw_dynamics_ros.ros.joint_states.mapper import JointStateMapper
 
 
@@ -161,7 +163,19 @@ def sum_of_all(*arrays: Array) -> Array:
 
 
 def joint_state_mapper(robot: Robot, **settings: Any) -> JointStateMapper:
-    """Return a mapper for the `scalar_joints` of a robot; settings as for `JointStateMapper`."""
+    """Return a mapper for the `scalar_joints` of a robot; settings as for `JointStateMapper`.
+
+    Efforts of coupled motors become torques of joints. Raises `ArgumentError` for them and for
+    friction that depends on load in a mechanism with loops.
+    """
+    completion: Completion | None = CoupledMotors(robot) if robot.tree.motors else None
+    if isinstance(robot, RobotWithLoops):
+        if completion is not None or robot.tree.has_load_friction:
+            raise ArgumentError(
+                'drives with coupled_joints or load_friction are implemented for trees only: leave '
+                'them or loop_closures out'
+            )
+        completion = LoopCompletion(robot)
     joints = robot.description.joints
     names = [joint.name for joint in joints]
     if isinstance(robot, RobotWithLoops):
@@ -170,7 +184,7 @@ def joint_state_mapper(robot: Robot, **settings: Any) -> JointStateMapper:
         actuated(robot).sensed,
         continuous={joint.name for joint in joints if joint.kind.is_periodic},
         known=set(names),
-        completion=LoopCompletion(robot) if isinstance(robot, RobotWithLoops) else None,
+        completion=completion,
         **settings,
     )
 

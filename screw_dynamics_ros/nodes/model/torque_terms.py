@@ -10,6 +10,7 @@ followed motion: the reference for the joints it names, the measured state for t
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -29,6 +30,7 @@ from screw_dynamics_ros.core.measurement.reference_torques import (
 )
 from screw_dynamics_ros.core.robot.actuated_robot import REST, Source
 from screw_dynamics_ros.core.robot.fused_kernel import Formula
+from screw_dynamics_ros.core.types import Array
 from screw_dynamics_ros.nodes.model.actuated import actuated
 from screw_dynamics_ros.nodes.model.running_model import of_joints
 from screw_dynamics_ros.nodes.model.scalar_joints import coordinates, scalar_joints
@@ -84,31 +86,40 @@ def torque_terms(robot: Robot) -> TorqueTerms:
     if not motors.has_loops:
         moved |= {'q': followed('q', Q, places_q), 'v': rates}
     inertia = inertial_torques(motors.rates_along(asked))
-    friction = Formula(
-        'friction of the reference',
-        (
-            of_motors(robot.substitute('friction_torques', v=motors.rates_along(rates))),
-            'reference',
-        ),
-        torques_of_named,
-    )
     gravity = of_motors('gravity_torques')
     coriolis = of_motors(motors.coriolis_torques_of_all())
-    rigid, payload = (
-        of_motors(robot.substitute(name, **moved))
-        for name in ('inverse_dynamics', 'payload_torques')
+    loads = [robot.substitute(name, **moved) for name in ('inverse_dynamics', 'payload_torques')]
+    rigid, payload = map(of_motors, loads)
+    of_reference = friction_source(robot, motors.rates_along(rates), loads)
+    friction = Formula(
+        'friction of the reference', (of_motors(of_reference), 'reference'), torques_of_named
     )
     every = rigid, payload, friction, gravity, coriolis, 'shares'
-    carried = of_motors(robot.substitute('payload_torques', v=REST, a=REST))
+    at_rest = robot.substitute('payload_torques', v=REST, a=REST)
+    carried = of_motors(at_rest)
+    measured = friction_source(robot, 'v', ['gravity_torques', 'coriolis_torques', at_rest])
     return TorqueTerms(
         gravity,
         coriolis,
-        of_motors('friction_torques'),
+        of_motors(measured),
         of_motors(inertia),
         payload,
         Formula('weight', (gravity, carried, 'shares'), weight_torques),
         Formula('feedforward', every, feedforward_torques),
     )
+
+
+def friction_source(robot: Robot, v: Source, loads: Sequence[Source]) -> Source:
+    """Return the friction (nv,) at rates v of drives that transmit the sum of `loads` (nv,)."""
+    if not robot.tree.has_load_friction:
+        return 'friction_torques' if v == 'v' else robot.substitute('friction_torques', v=v)
+    load = Formula('transmitted torques', tuple(loads), sum_of_torques)
+    return robot.substitute('friction_under_load', v=v, tau=load)
+
+
+def sum_of_torques(*torques: Array) -> Array:
+    """Return the sum of torques, (nv,) each."""
+    return np.sum(torques, axis=0)
 
 
 def followed(name: str, row: int, places: NDArray[np.intp]) -> Formula:

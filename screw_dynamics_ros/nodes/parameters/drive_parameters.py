@@ -88,6 +88,36 @@ TABLE = (
         rule='a link of the robot, or empty',
     ),
     Specification(
+        'coupled_joints',
+        [''],
+        'Other joints that turn the motor of this one, as in wrists with concentric shafts. The '
+        'rotor turns with the motor, and measured efforts are those of the motors.',
+        rule='joints of the robot',
+    ),
+    Specification(
+        'coupling_ratios',
+        [],
+        'How much of their displacement each adds to that of this joint [rad/rad, rad/m, m/rad].',
+        rule='one for each of coupled_joints, not 0',
+    ),
+    Specification(
+        'motor_damping',
+        0.0,
+        'Viscous friction of a coupled motor, at its rate in units of its joint [N m s/rad, '
+        'N s/m].',
+        minimum=0.0,
+    ),
+    Specification(
+        'motor_coulomb', 0.0, 'Dry friction of a coupled motor, likewise [N m, N].', minimum=0.0
+    ),
+    Specification(
+        'load_friction',
+        0.0,
+        'Dry friction per torque that the drive transmits, as of gears [1].',
+        minimum=0.0,
+        rule='less than 1',
+    ),
+    Specification(
         'spring_stiffness',
         0.0,
         'Stiffness of a spring along the joint [N m/rad, N/m].',

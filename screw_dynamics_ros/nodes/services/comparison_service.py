@@ -125,6 +125,9 @@ def remarks(queried: ServiceModel) -> list[str]:
             f'  note       joints {shorten(rotors)}: compared with reflected inertias only; no '
             'other program models the angular momentum of rotors'
         )
+    coupled = [motor.joint for motor in queried.robot.tree.motors]
+    if coupled:
+        found.append(f'  note       the coupled motors of joints {shorten(coupled)} are left out')
     springs = [name for name, drive in queried.robot.drives.items() if drive.has_spring]
     if springs:
         found.append(f'  note       the springs of joints {shorten(springs)} are not compared')

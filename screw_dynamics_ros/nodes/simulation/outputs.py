@@ -15,6 +15,7 @@ from std_msgs.msg import Float64MultiArray
 
 from screw_dynamics_ros.core.simulation.joint_sensor import JointSensor
 from screw_dynamics_ros.core.types import Array
+from screw_dynamics_ros.nodes.model.coupled_motors import CoupledMotors
 from screw_dynamics_ros.nodes.simulation.plant import Plant, Timeouts
 from screw_dynamics_ros.ros.messages import templates
 from screw_dynamics_ros.ros.messages.conversions import swap_linear_angular
@@ -62,6 +63,7 @@ class StateOutputs:
         self._plant, self._sensor, self._timeouts = plant, sensor, timeouts
         self._publishers = Publishers(node)
         self._torques = np.zeros(plant.simulated.robot.nv)
+        self._motors = CoupledMotors(plant.simulated.robot)
         template = templates.joint_states(plant.joints.joints)
         self.states = Channel(self._publishers.get(JointState, 'joint_states'), template)
         self._others = [
@@ -179,4 +181,5 @@ class StateOutputs:
     def _true_state(self) -> tuple[Array, Array, Array]:
         """Return positions, velocities and torques of the motors, (n,) each."""
         plant = self._plant
-        return plant.positions, plant.velocities, plant.joints.of_joints(self._torques)
+        efforts = self._motors.efforts(plant.joints.of_joints(self._torques))
+        return plant.positions, plant.velocities, efforts

@@ -457,3 +457,20 @@ def test_a_payload_of_the_file_is_part_of_the_checked_model(tmp_path, states, ca
         file.write_text(yaml.safe_dump({'/**': {'ros__parameters': parameters}}))
         assert main(['--check', run, '--urdf', str(PLANAR), *DOWN, '--drives', str(file)]) == 0
         assert low < checked(capsys.readouterr().out)['joint1'][2] < high
+
+
+def test_a_coupled_motor_of_a_file(tmp_path, states):
+    """Motor 2 turns with joint 1, too: efforts of motors, and a file that says it again."""
+    motors = np.stack([states['tau'][:, 0] - states['tau'][:, 1], states['tau'][:, 1]], axis=1)
+    run, file = saved(tmp_path, states, tau=motors), tmp_path / 'known.yaml'
+    coupling = {'coupled_joints': ['joint1'], 'coupling_ratios': [1.0]}
+    parameters = {'drive_joints': ['joint2'], 'drives': {'joint2': coupling}}
+    file.write_text(yaml.safe_dump({'/**': {'ros__parameters': parameters}}))
+    options = [run, '--urdf', str(PLANAR), *DOWN, '--drives', str(file), '-o', str(tmp_path / 'o')]
+    assert main([*options, '--scale', 'known']) == WRITTEN
+    text = (tmp_path / 'o' / 'drives.yaml').read_text()
+    found = yaml.safe_load(text)['/**']['ros__parameters']['drives']
+    assert {name: found['joint2'][name] for name in coupling} == coupling
+    for joint, drive in DRIVES.items():
+        assert found[joint]['coulomb'] == pytest.approx(drive.coulomb, rel=0.1)
+    assert found['joint2'].get('motor_coulomb', 0.0) == pytest.approx(0.0, abs=0.05)

@@ -33,6 +33,7 @@ from screw_dynamics_ros.core.measurement.estimation.observers.parameters import 
 from screw_dynamics_ros.core.measurement.estimation.observers.quantities import (
     Efforts,
     effort_terms,
+    friction_of,
     quantities,
     static_torque,
 )
@@ -191,6 +192,8 @@ class Annotator:
         )
         self._is_observed = bool({'external_torque', 'wrench'} & set(self.outputs))
         parameters = {} if self._load is None else {'load': len(self._load)}
+        if self._is_observed and robot.tree.has_load_friction:
+            parameters['measured'] = robot.nv
         self._kernel = ResultKernel.of(robot, self._results(), parameters)
         self._wrenches = self._wrench_kernel()
 
@@ -231,9 +234,10 @@ class Annotator:
         nothing = Formula('no efforts', (), np.zeros, ((self.robot.nv,),))
         shares = Formula('shares', (), as_numbers, (contained,))
         efforts = Efforts(shares, nothing, nothing, tuple(range(self.robot.nv)))
-        terms = effort_terms(self._of_load('payload_torques', a=REST))
+        friction = friction_of(self.robot, replace(efforts, measured='measured'))
+        terms = effort_terms(self._of_load('payload_torques', a=REST), friction)
         static = static_torque(efforts, terms)
-        given = quantities(efforts, 'v', static, self._of_load)
+        given = quantities(efforts, 'v', static, self._of_load, friction)
         observer = OBSERVERS[self.settings.observer]
         return {
             READING_PREFIX + name: given[name] for name in (*observer.reads, *observer.torques_read)
@@ -318,6 +322,7 @@ class Annotator:
             inputs['a'] = a[part]
         if self._load is not None:
             inputs['load'] = self._load
+        inputs['measured'] = tau
         with np.errstate(all='ignore'):
             found = self._kernel(inputs)
             results = {name: found[name] for name in self.outputs if name in found}

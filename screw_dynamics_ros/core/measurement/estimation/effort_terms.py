@@ -20,6 +20,23 @@ TERMS = ('gravity', 'coriolis', 'friction', 'inertia', 'payload')
 GRAVITY, CORIOLIS, FRICTION, INERTIA, PAYLOAD = range(len(TERMS))
 
 
+def motor_torques(
+    shares: Array, measured: Array, gravity: Array, coriolis: Array, places: tuple[int, ...]
+) -> Array:
+    """Return torques of drives (nv,): measured efforts, and the known terms that they lack.
+
+    `places` of the efforts in the nv velocities; of other joints those terms alone.
+    """
+    result = (1.0 - shares[GRAVITY]) * gravity + (1.0 - shares[CORIOLIS]) * coriolis
+    result[list(places)] = result[list(places)] + measured
+    return result
+
+
+def lost(torques: Array, transmitted: Array) -> Array:
+    """Return the friction between torques of drives and what they transmit."""
+    return torques - transmitted
+
+
 def external_torque_of_terms(
     shares: Array,
     measured: Array,

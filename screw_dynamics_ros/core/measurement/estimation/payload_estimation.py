@@ -46,6 +46,7 @@ from screw_dynamics_ros.core.measurement.estimation.effort_terms import (
     FRICTION,
     PAYLOAD,
     momenta_and_known_torques,
+    motor_torques,
 )
 from screw_dynamics_ros.core.robot.robot import Robot
 from screw_dynamics_ros.core.tree.multibody_tree import GROUND
@@ -369,16 +370,19 @@ def rates(
     frame = robot.tree.frame(link)
     own, own_rates = robot.momenta_and_rates(q, v)
     carried, carried_rates = robot.payload_momenta_and_rates(q, v, known)
+    gravity, coriolis = robot.gravity_torques(q), robot.coriolis_torques(q, v)
+    places = tuple(rows.tolist())
+    driving = motor_torques(shares, tau.T[rows], gravity.T, coriolis.T, places).T
     p, driven = momenta_and_known_torques(
         shares,
         np.zeros(1),
         tau.T[rows],
         (own.T, own_rates.T),
         (carried.T, carried_rates.T),
-        robot.gravity_torques(q).T,
-        robot.coriolis_torques(q, v).T,
-        robot.friction_torques(v).T,
-        tuple(rows.tolist()),
+        gravity.T,
+        coriolis.T,
+        (driving - robot.transmitted_torques(v, driving)).T,
+        places,
     )
     units = [
         robot.payload_momenta_and_rates(q, v, np.eye(10 * len(robot.tree.bodies))[column])

@@ -15,6 +15,7 @@ from numpy.typing import ArrayLike
 
 from screw_dynamics_ros.core.arguments import float_array, vector
 from screw_dynamics_ros.core.arms.inverse.position import InverseKinematicsResult
+from screw_dynamics_ros.core.dynamics.drive_forces import refuse_load_friction
 from screw_dynamics_ros.core.errors import (
     ArgumentError,
     InfeasibleConstraintsError,
@@ -124,6 +125,7 @@ class ClosedRobot:
     def __init__(self, robot: Robot, loops: LoopClosures, *, tolerance: float = 1e-10) -> None:
         self.robot, self.loops, self.tolerance = robot, loops, tolerance
         check_names(robot, loops)
+        refuse_load_friction(robot.tree, 'a mechanism with loops')
         self.joint_names = tuple(loops.actuated)
         self.places = [robot.joint_names.index(name) for name in self.joint_names]
         self.passive = tuple(name for name in robot.joint_names if name not in self.joint_names)

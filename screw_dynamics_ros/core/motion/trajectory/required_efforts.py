@@ -73,9 +73,9 @@ def required_efforts(
 ) -> Array:
     """Return the efforts (N, nv) of a motion; parameters as in `with_efforts`."""
     q, v, a = motion.q, motion.v, motion.a
-    efforts = robot.drive_torques(q, v, a) if friction else robot.inverse_dynamics(q, v, a)
-    if robot.with_friction and not friction:
-        efforts -= robot.friction_torques(v)
+    efforts = robot.inverse_dynamics(q, v, a)
+    if robot.with_friction:
+        efforts = robot.transmitted_torques(v, efforts)
     if payloads:
-        efforts += robot.payload_torques(q, v, a, payloads)
-    return efforts
+        efforts = efforts + robot.payload_torques(q, v, a, payloads)
+    return efforts + robot.friction_under_load(v, efforts) if friction else efforts

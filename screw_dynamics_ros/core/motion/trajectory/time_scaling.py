@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from screw_dynamics_ros.core.description.rigid_body import RigidBody
+from screw_dynamics_ros.core.errors import ArgumentError
 from screw_dynamics_ros.core.motion.trajectory.motion import Motion
 from screw_dynamics_ros.core.motion.trajectory.required_efforts import required_efforts
 from screw_dynamics_ros.core.tree.joint_limits import of_velocities, velocity_names
@@ -113,7 +114,15 @@ def largest_speed_factor(
 
 
 def friction_coefficients(robot: Robot) -> tuple[Array, Array]:
-    """Return dry friction [N m, N] and damping, (nv,) each, with what mimic joints add to them."""
+    """Return dry friction [N m, N] and damping, (nv,) each, with what mimic joints add to them.
+
+    Raises `ArgumentError` if friction depends on load.
+    """
+    if robot.tree.has_load_friction:
+        raise ArgumentError(
+            'speeds of a motion by efforts are not implemented where friction depends on load; use '
+            'friction=False with some reserve of efforts, or drives without load_friction'
+        )
     dry, viscous = np.zeros((2, robot.nv))
     masters = mimic_map(robot.description)
     for joint, drive in robot.drives.items():

@@ -58,10 +58,10 @@ def articulated_torques(
     ArgumentError
         The robot has mimic joints, whose individual torques are unknown.
     """
-    if tree.has_mimic:
+    if tree.is_coupled:
         raise ArgumentError(
-            'articulated_torques: the robot has mimic joints, or rotors that are bodies; '
-            'use inverse_dynamics'
+            'articulated_torques: the robot has mimic joints, rotors that are bodies or coupled '
+            'motors; use inverse_dynamics'
         )
     motions = body_motions(tree, q, [v, a], 'body', -gravity)
     applied = applied_wrenches(tree, wrenches)

@@ -89,7 +89,7 @@ def body_dynamics(
         if i in applied:
             W[i] = W[i] - convert_wrench(applied[i], motion.C, 'body', representation)
 
-    Q = zeros(tree.nv, *W)
+    Q = zeros(tree.nv, *W) + tree.coupled_inertias @ a
     for i in reversed(range(len(W))):
         body, motion = tree.bodies[i], motions[i]
         rotor = body.drive.reflected_inertia * motion.own[1]

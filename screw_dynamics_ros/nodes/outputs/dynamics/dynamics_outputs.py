@@ -255,11 +255,21 @@ class Dynamics:
                         model.q, model.v, np.zeros_like(model.v), model.payload
                     )
                 )
-            driven = mapper.tau - shares[FRICTION] * model.results[terms.friction]
+            friction = self._friction(model, mapper.tau, terms) if shares[FRICTION] else 0.0
+            driven = mapper.tau - friction
             return completed(driven, [*lacking.values()], shares[[*lacking]])
-        driven = model.results[terms.feedforward] - model.results[terms.friction]
+        driven = model.results[terms.feedforward]
+        driven = driven - self._friction(model, driven, terms)
         added = [model.results[getattr(terms, term)] for term in TERMS]
         return completed(driven, added, self.shares)
+
+    @staticmethod
+    def _friction(model: RunningModel, torques: Array, terms: TorqueTerms) -> Array:
+        """Return the friction in torques of drives (n,) in the measured state."""
+        if not model.robot.tree.has_load_friction:
+            return model.results[terms.friction]
+        tau = model.whole_v(torques)
+        return model.of_joints(tau - model.robot.transmitted_torques(model.v, tau))
 
     # --- callbacks ------------------------------------------------------------------------------
 

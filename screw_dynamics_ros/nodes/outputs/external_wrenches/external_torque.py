@@ -23,7 +23,8 @@ def effort_terms(robot: Robot) -> dict[int, Output | Formula]:
     """Return `quantities.effort_terms` of the joints with one coordinate."""
     motors = actuated(robot)
     payload = robot.substitute('payload_torques', a=motors.accelerations_along(REST))
-    terms = quantities.effort_terms(payload, motors.coriolis_torques_of_all())
+    friction = quantities.friction_of(robot, efforts_of(robot))
+    terms = quantities.effort_terms(payload, friction, motors.coriolis_torques_of_all())
     return {
         term: motors.torques_of_motors(of_joints(robot, output)) for term, output in terms.items()
     }
@@ -53,7 +54,9 @@ def observation(robot: Robot, name: str) -> Observation:
         raise ArgumentError(
             f'observer {name!r} is not for robots with loops: set observer to static'
         )
+    friction = quantities.friction_of(robot, efforts)
     static = quantities.static_torque(efforts.none, effort_terms(robot))
-    given = quantities.quantities(efforts.none, of_joints(robot, 'v'), static, payload=str)
+    rates = of_joints(robot, 'v')
+    given = quantities.quantities(efforts.none, rates, static, str, friction)
     model, late = quantities.of_late_efforts(given, efforts, name)
     return replace(quantities.observation(name, n, late), model=model)

@@ -17,13 +17,16 @@ from screw_dynamics_ros.core.measurement.estimation.effort_terms import (
     GRAVITY,
     PAYLOAD,
     external_torque_of_terms,
+    lost,
     momenta_and_known_torques,
+    motor_torques,
     moved_mass,
 )
 from screw_dynamics_ros.core.measurement.estimation.observers import table
 from screw_dynamics_ros.core.measurement.estimation.observers.observer import Observer
 from screw_dynamics_ros.core.robot.actuated_robot import Source
 from screw_dynamics_ros.core.robot.fused_kernel import Formula
+from screw_dynamics_ros.core.robot.robot import Robot
 from screw_dynamics_ros.core.types import Array
 
 #: How measured efforts enter quantities that an observer reads; all but the mass matrix are late.
@@ -56,16 +59,36 @@ class Efforts:
         return replace(self, measured=nothing, offset=nothing)
 
 
-def effort_terms(payload: Source, coriolis: Source = 'coriolis_torques') -> dict[int, Source]:
+def friction_of(robot: Robot, efforts: Efforts) -> Source:
+    """Return the friction (nv,) in measured efforts: by what they transmit, if it depends on it.
+
+    Late efforts are taken as they are now.
+    """
+    if not robot.tree.has_load_friction:
+        return 'friction_torques'
+    driving = Formula(
+        'torques of drives',
+        (efforts.shares, efforts.measured, 'gravity_torques', 'coriolis_torques'),
+        motor_torques,
+        (efforts.places,),
+    )
+    transmitted = robot.substitute('transmitted_torques', tau=driving)
+    return Formula('friction of loaded drives', (driving, transmitted), lost)
+
+
+def effort_terms(
+    payload: Source, friction: Source, coriolis: Source = 'coriolis_torques'
+) -> dict[int, Source]:
     """Return the torques (nv,) that measured efforts may contain, by their indices in `TERMS`.
 
     They are evaluated in the measured state without acceleration, as `payload` torques must be: the
-    estimate is static, so that they do not include inertial torques.
+    estimate is static, so that they do not include inertial torques. `friction` as of
+    `friction_of`.
     """
     return {
         GRAVITY: 'gravity_torques',
         CORIOLIS: coriolis,
-        FRICTION: 'friction_torques',
+        FRICTION: friction,
         PAYLOAD: payload,
     }
 
@@ -81,7 +104,11 @@ def static_torque(efforts: Efforts, terms: Mapping[int, Source]) -> Formula:
 
 
 def quantities(
-    efforts: Efforts, velocity: Source, static: Source, payload: Callable[[str], Source]
+    efforts: Efforts,
+    velocity: Source,
+    static: Source,
+    payload: Callable[[str], Source],
+    friction: Source,
 ) -> dict[str, Source]:
     """Return the `observer.QUANTITIES` by name.
 
@@ -94,6 +121,8 @@ def quantities(
         `static_torque`.
     payload : callable
         Returns a function of the payload, by name.
+    friction : Source
+        See `friction_of`.
     """
     momenta = Formula(
         'momenta and known torques',
@@ -103,7 +132,9 @@ def quantities(
             efforts.offset,
             'momenta_and_rates',
             payload('payload_momenta_and_rates'),
-            *(f'{term}_torques' for term in ('gravity', 'coriolis', 'friction')),
+            'gravity_torques',
+            'coriolis_torques',
+            friction,
         ),
         momenta_and_known_torques,
         (efforts.places,),

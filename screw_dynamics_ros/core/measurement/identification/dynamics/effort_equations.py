@@ -86,12 +86,12 @@ def equations(
             for start in range(0, len(piece.t), CHUNK_SIZE):
                 rows = slice(start, start + CHUNK_SIZE)
                 q, v, a = piece.q[rows], piece.v[rows], piece.a[rows]
-                Y = unknowns.regressor(q, v, a)
-                W = unknowns.columns(Y, v, a, loaded, columns)
-                known = unknowns.known_torques(Y, v, a, recording.payloads, loaded)
-                rigid = unknowns.rigid_torques(Y, recording.payloads, loaded)
-                nominal = unknowns.nominal_torques(rigid, v, a)
-                arrays.append([W, known, rigid, nominal, v, a, unknowns.direction(v)])
+                motion = unknowns.motion(q, v, a, recording.payloads, loaded)
+                W = unknowns.columns(motion, loaded, columns)
+                known = unknowns.known_torques(motion, recording.payloads, loaded)
+                rigid = unknowns.rigid_torques(motion, recording.payloads, loaded)
+                nominal = unknowns.nominal_torques(rigid, motion)
+                arrays.append([W, known, rigid, nominal, v, a, unknowns.drives.direction(v)])
             W, known, rigid, nominal, v, a, direction = (
                 piece.low_pass(np.concatenate(each)) for each in zip(*arrays)
             )

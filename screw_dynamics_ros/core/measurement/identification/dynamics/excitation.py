@@ -29,6 +29,7 @@ from numpy.typing import NDArray
 
 from screw_dynamics_ros.core.arguments import check_count
 from screw_dynamics_ros.core.errors import ArgumentError
+from screw_dynamics_ros.core.measurement.identification.dynamics.drive_unknowns import MotionSamples
 from screw_dynamics_ros.core.measurement.identification.dynamics.fourier_motion import (
     FourierMotion,
     FourierSeries,
@@ -183,7 +184,7 @@ class _Search:
         self.t = np.linspace(0.0, series.period, count, endpoint=False)
         self.holds = set(model.estimate) < set(GROUPS) or bool(model.payload_link)
         q, v, a = self.motion(np.random.default_rng(0).normal(size=self.size)).at(self.t)
-        torque = self.unknowns.rigid_torques(self.unknowns.regressor(q, v, a), {})
+        torque = self.unknowns.rigid_torques(self.unknowns.motion(q, v, a), {})
         rms = np.maximum(np.sqrt(np.mean(torque**2, axis=0)), 1e-3)
         effort = robot.limits.effort
         self.effort = np.where(np.isfinite(effort) & (effort > 0.0), effort, np.inf)
@@ -218,18 +219,17 @@ class _Search:
 
     def evaluated(self, y: Array) -> tuple[Array, Array]:
         """Return the scaled columns (N n, p) and the torques (N, n) of the nominal robot."""
-        q, v, a = self.motion(y).at(self.t)
-        Y = self.unknowns.regressor(q, v, a)
-        W = self.unknowns.columns(Y, v, a)
-        torques = self.torques(W, Y, v, a)
+        motion = self.unknowns.motion(*self.motion(y).at(self.t))
+        W = self.unknowns.columns(motion)
+        torques = self.torques(W, motion)
         A = W[:, :, self.columns] * (self.likely / self.noise[:, None])
         return A.reshape(-1, len(self.columns)), torques
 
-    def torques(self, W: Array, Y: Array, v: Array, a: Array) -> Array:
-        """Return the torques (N, n) of the nominal robot from its columns and regressor."""
+    def torques(self, W: Array, motion: MotionSamples) -> Array:
+        """Return the torques (N, n) of the nominal robot in a motion with the columns W."""
         torques = W @ self.unknowns.nominal
         if self.holds:
-            torques = torques + self.unknowns.known_torques(Y, v, a, {})
+            torques = torques + self.unknowns.known_torques(motion, {})
         return np.asarray(torques)
 
     def fit(self, y: Array) -> Fit:
@@ -272,8 +272,8 @@ class _Search:
         fit = self.fit(y)
         names = [self.unknowns.names[k] for k in self.columns]
         q, v, a = self.motion(y).at(np.linspace(0.0, self.series.period, CHECKED_SAMPLES))
-        Y = self.unknowns.regressor(q, v, a)
-        effort = np.abs(self.torques(self.unknowns.columns(Y, v, a), Y, v, a)).max(axis=0)
+        motion = self.unknowns.motion(q, v, a)
+        effort = np.abs(self.torques(self.unknowns.columns(motion), motion)).max(axis=0)
         over = np.flatnonzero(effort > self.effort) if self.limits.effort else np.array([], int)
         return Excitation(
             self.motion(y),

@@ -74,6 +74,10 @@ from screw_dynamics_ros.core.types import Array
 
 DEFAULT = IdentificationOptions()
 
+#: Of friction by load, whose torques follow from the estimate before.
+MAX_LOAD_ROUNDS = 5
+LOAD_TOLERANCE = 1e-4  # of likely sizes
+
 
 def identify_dynamics(
     robot: DynamicModel,
@@ -134,7 +138,6 @@ def identify_recordings(
     cutoff = options.cutoff or chosen_cutoff(runs)
     unknowns = Unknowns(robot, options.model, common_load(runs))
     columns, grouping = unknowns.base(moves, reports, {run.load is not None for run in runs})
-    every = equations(runs, unknowns, columns, cutoff, options.measured_velocities)
     loaded = any(run.payloads or run.load for run in runs)
 
     def fitted_to(every: EffortEquations) -> tuple[EffortProblem, EffortFit, EffortEquations]:
@@ -143,13 +146,20 @@ def identify_recordings(
         problem = EffortProblem(unknowns, columns, grouping, fitted, options, checks, loaded)
         return problem, problem.fit(), held_out
 
-    problem, fit, held_out = fitted_to(every)
     source = runs, cutoff, options.measured_velocities
-    delay = estimated_delay(every, fit.gains, *source)
-    if delay.is_certain:
-        every = without_delay(every, delay.value, *source)
+    for _ in range(MAX_LOAD_ROUNDS):
+        every = equations(runs, unknowns, columns, cutoff, options.measured_velocities)
         problem, fit, held_out = fitted_to(every)
-    theta, success = fit_bodies(unknowns, grouping, fit.information, problem.L)
+        delay = estimated_delay(every, fit.gains, *source)
+        if delay.is_certain:
+            every = without_delay(every, delay.value, *source)
+            problem, fit, held_out = fitted_to(every)
+        theta, success = fit_bodies(unknowns, grouping, fit.information, problem.L)
+        change = np.abs(grouping @ (theta - unknowns.estimate))
+        unknowns.estimate = theta
+        small = LOAD_TOLERANCE * np.linalg.norm(grouping @ problem.L, axis=1)
+        if not unknowns.drives.depend_on_load or (change <= small).all():
+            break
     found = [*faults, *delay_findings(delay)]
     rows = every, held_out
     return _result(problem, fit, theta, success, rows, delay, cutoff, moves, found, absent(runs))

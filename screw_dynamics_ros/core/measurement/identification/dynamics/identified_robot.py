@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 from screw_dynamics_ros.core.description.body_inertia import inertia_fault
 from screw_dynamics_ros.core.description.drives import Drive
@@ -21,18 +22,29 @@ from screw_dynamics_ros.core.measurement.identification.dynamics.unknowns import
 from screw_dynamics_ros.core.tree.multibody_tree import GROUND
 from screw_dynamics_ros.core.types import Array
 
+#: Unknowns that are fields of `Drive` as they are.
+FIELDS = (
+    'armature',
+    'load_friction',
+    'motor_damping',
+    'motor_coulomb',
+    'spring_stiffness',
+    'counterbalance_preload',
+    'counterbalance_stiffness',
+)
+
 
 def identified_drive(unknowns: Unknowns, joint: str, values: dict[str, float]) -> Drive:
     """Return the identified drive of a joint; other values are nominal."""
     nominal = unknowns.robot.drives[joint]
-    if f'{joint}/armature' in values:
-        nominal = replace(
-            nominal,
-            rotor_inertia=0.0,
-            rotor_axis=None,
-            carrier=None,
-            armature=values[f'{joint}/armature'],
-        )
+    found: dict[str, Any] = {
+        name: values[f'{joint}/{name}'] for name in FIELDS if f'{joint}/{name}' in values
+    }
+    if f'{joint}/rotor' in values:
+        found['rotor_inertia'] = values[f'{joint}/rotor'] / nominal.gear_ratio**2
+    elif 'armature' in found:
+        found |= {'rotor_inertia': 0.0, 'rotor_axis': None, 'carrier': None}
+    nominal = replace(nominal, **found)
     if f'{joint}/coulomb' in values:
         coulomb, speed = values[f'{joint}/coulomb'], unknowns.model.stribeck_speed
         nominal = replace(

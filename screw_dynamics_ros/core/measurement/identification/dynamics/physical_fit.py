@@ -22,6 +22,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from screw_dynamics_ros.core.measurement.identification.dynamics.drive_unknowns import SIGNED
 from screw_dynamics_ros.core.measurement.identification.dynamics.pseudo_inertia import (
     BASIS,
     parameters_of,
@@ -82,7 +83,7 @@ class _PhysicalProblem:
             [
                 k
                 for k, name in enumerate(unknowns.names)
-                if k >= self.rows.size and not name.endswith('/offset')
+                if k >= self.rows.size and name.rpartition('/')[2] not in SIGNED
             ],
             dtype=np.int64,
         )

@@ -6,12 +6,11 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
-from screw_dynamics_ros.core.description.drives import Drive
 from screw_dynamics_ros.core.description.rigid_body import RigidBody
 from screw_dynamics_ros.core.dynamics.regressor import (
     PARAMETERS,
@@ -19,6 +18,11 @@ from screw_dynamics_ros.core.dynamics.regressor import (
     inertial_parameters,
 )
 from screw_dynamics_ros.core.errors import ArgumentError, UnknownNameError
+from screw_dynamics_ros.core.measurement.identification.dynamics.drive_unknowns import (
+    KINDS,
+    DriveUnknowns,
+    MotionSamples,
+)
 from screw_dynamics_ros.core.measurement.identification.dynamics.pseudo_inertia import (
     metric,
     parameters_of,
@@ -31,7 +35,7 @@ from screw_dynamics_ros.core.tree.multibody_tree import GROUND
 from screw_dynamics_ros.core.types import Array
 
 #: Groups of parameters that can be estimated.
-GROUPS = ('inertia', 'armature', 'friction', 'offset')
+GROUPS = ('inertia', 'armature', 'friction', 'spring', 'offset')
 
 #: Prior relative deviation of bodies from the nominal ones.
 LIKELY_DIFFERENCE = 0.5
@@ -46,15 +50,6 @@ KNOWN_SHARE = 1e-6  # relative prior deviation of a known parameter of a load
 
 #: Columns below this fraction of the largest one are zero.
 COLUMN_TOLERANCE = 1e-9
-
-#: Units of joint parameters: revolute, prismatic.
-JOINT_UNITS = {
-    'armature': ('kg m^2', 'kg'),
-    'damping': ('N m s/rad', 'N s/m'),
-    'coulomb': ('N m', 'N'),
-    'stribeck': ('N m', 'N'),
-    'offset': ('N m', 'N'),
-}
 
 
 @dataclass(frozen=True)
@@ -86,12 +81,15 @@ class Unknowns:
     Attributes
     ----------
     names : tuple of P str
-        'link/mx' and the other `PARAMETERS` of each body, then 'joint/armature', '/damping',
-        '/coulomb', '/stribeck', '/offset'. The offset is added to scaled efforts: effort + offset =
+        'link/mx' and the other `PARAMETERS` of each body, then those of drives, 'joint/armature'
+        and others of `drive_unknowns.KINDS`. The offset is added to scaled efforts: effort + offset =
         torque.
     nominal : (P,) array
     bodies : {name: slice}
         Indices of the ten parameters of each estimated body, including 'payload' and 'load'.
+    drives : DriveUnknowns
+    estimate : (P,) array
+        Of the torques that friction depends on: nominal at first.
     """
 
     def __init__(
@@ -99,11 +97,13 @@ class Unknowns:
     ) -> None:
         _check(robot, model, load)
         self.robot, self.model, self.load = robot, model, load
-        drives = robot.drives  # each access computes them
-        self._drives: list[Drive] = [drives[joint] for joint in robot.joint_names]
+        self.drives = DriveUnknowns(
+            robot, frozenset(model.estimate), model.stribeck_speed, model.smoothing
+        )
         frames = robot.tree.frames
         phi = inertial_parameters(robot.description, tuple(frames))
         self._phi = phi.reshape(-1, len(PARAMETERS))
+        self._links = tuple(frames)
         links = {link: k for k, link in enumerate(frames)}
         chosen: dict[str, int] = {}
         if model.payload_link:
@@ -122,26 +122,17 @@ class Unknowns:
         if load is not None:
             chosen['load'] = links[load.link]
         self.bodies = {name: slice(10 * k, 10 * k + 10) for k, name in enumerate(chosen)}
-        self.kinds = self._kinds()
-        joints = robot.joint_names
         self.names = (
             *(f'{name}/{parameter}' for name in chosen for parameter in PARAMETERS),
-            *(f'{joint}/{kind}' for kind in self.kinds for joint in joints),
+            *(f'{robot.joint_names[k]}/{kind}' for kind, k in self.drives.unknowns),
         )
         self.nominal = np.concatenate(
             [
                 *(self._nominal_body(name, k) for name, k in chosen.items()),
-                *(self._nominal_drives(kind) for kind in self.kinds),
+                self.drives.nominal,
             ]
         )
-
-    def _kinds(self) -> tuple[str, ...]:
-        estimate = self.model.estimate
-        kinds = ['armature'] * ('armature' in estimate)
-        if 'friction' in estimate:
-            kinds += ['damping', 'coulomb']
-            kinds += ['stribeck'] * (self.model.stribeck_speed is not None)
-        return (*kinds, *(['offset'] * ('offset' in estimate)))
+        self.estimate = self.nominal
 
     def _nominal_body(self, name: str, k: int) -> Array:
         if name == 'load' and self.load is not None:
@@ -157,33 +148,38 @@ class Unknowns:
         """Return the number of known parameters of the load, which come first."""
         return 0 if self.load is None else 1 if self.load.com is None else 4
 
-    def _nominal_drives(self, kind: str) -> Array:
-        drives = self._drives
-        if kind == 'armature':
-            return np.array([drive.reflected_inertia for drive in drives])
-        if kind in ('damping', 'coulomb'):
-            return np.array([getattr(drive, kind) for drive in drives])
-        return np.zeros(len(drives))
-
-    def regressor(self, q: Array, v: Array, a: Array) -> Array:
-        """Return Y (N, n, 10 n_links) of a motion, of all links."""
-        return np.asarray(self.robot.regressor(q, v, a))
-
-    def columns(
+    def motion(
         self,
-        Y: Array,
+        q: Array,
         v: Array,
         a: Array,
+        payloads: Mapping[str, RigidBody] | None = None,
         loaded: bool = False,
-        chosen: NDArray[np.int64] | None = None,
+    ) -> MotionSamples:
+        """Return samples (N, n) of a motion with what columns and torques need."""
+        Y = np.asarray(self.robot.regressor(q, v, a))
+        motion = MotionSamples(q, v, a, Y, np.zeros_like(v))
+        if not self.drives.depend_on_load:
+            return motion
+        parameters = self._with_loads(self._held, payloads or {}, loaded)
+        for name, place in self.bodies.items():
+            k = 10 * self._link_of_body.get(name, 0)
+            if name != 'load':
+                parameters[k : k + 10] += self.estimate[place]
+            elif loaded and self.load is not None:
+                k, known = 10 * self._links.index(self.load.link), self._known_of_load()
+                parameters[k + known : k + 10] += self.estimate[place][known:]
+        of_drives = self.estimate[10 * len(self.bodies) :]
+        return replace(motion, L=Y @ parameters + self.drives.transmitted(motion, of_drives))
+
+    def columns(
+        self, motion: MotionSamples, loaded: bool = False, chosen: NDArray[np.int64] | None = None
     ) -> Array:
         """Return W (N, n, P) of a motion, with the load or without.
 
         Parameters
         ----------
-        Y : (N, n, 10 n_links) array
-            See `regressor`.
-        v, a : (N, n) arrays
+        motion : MotionSamples
         loaded : bool
         chosen : (p,) array of int, optional
             Indices of required columns, increasing: W has shape (N, n, p).
@@ -191,66 +187,45 @@ class Unknowns:
         every = np.arange(len(self.names)) if chosen is None else chosen
         bodies = 10 * len(self.bodies)
         count = int(np.searchsorted(every, bodies))
-        W = np.zeros((*v.shape, len(every)))
+        W = np.zeros((*motion.v.shape, len(every)))
         links = np.array(list(self._link_of_body.values()), dtype=np.int64)
         of_bodies = every[:count]
-        W[:, :, :count] = Y[:, :, 10 * links[of_bodies // 10] + of_bodies % 10]
-        values = [self._drive_factors(kind, v, a) for kind in self.kinds]
-        for k, column in enumerate((every[count:] - bodies).tolist(), count):
-            kind, joint = divmod(column, v.shape[1])
-            W[:, joint, k] = values[kind][:, joint]
+        W[:, :, :count] = motion.Y[:, :, 10 * links[of_bodies // 10] + of_bodies % 10]
+        of_joints = np.ones(len(every), dtype=bool)
+        for column, index in enumerate((every[count:] - bodies).tolist(), count):
+            kind, joint = self.drives.unknowns[index]
+            W[:, joint, column] = self.drives.factors(kind, joint, motion)
+            of_joints[column] = not KINDS[kind].of_motor
         if 'load' in self.bodies:
             place = self.bodies['load']
             end = place.start + self._known_of_load() if loaded else place.stop
             W[:, :, (every >= place.start) & (every < end)] = 0.0
+        W[:, :, of_joints] = self.drives.of_motors(W[:, :, of_joints])
         return W
 
-    def _drive_factors(self, kind: str, v: Array, a: Array) -> Array:
-        """Return the factors (N, n) of the drive parameters of one kind."""
-        if kind == 'armature':
-            return a
-        if kind == 'damping':
-            return v
-        if kind == 'coulomb':
-            return self.direction(v)
-        if kind == 'stribeck':
-            speed = self.model.stribeck_speed or 1.0
-            return np.asarray(self.direction(v) / (1.0 + (v / speed) ** 2))
-        return -np.ones_like(v)
-
-    def direction(self, v: Array) -> Array:
-        """Return the smooth sign of velocities, as of `Drive.friction`."""
-        return np.asarray(v / np.sqrt(v**2 + self.model.smoothing**2))
-
     def known_torques(
-        self,
-        Y: Array,
-        v: Array,
-        a: Array,
-        payloads: Mapping[str, RigidBody],
-        loaded: bool = False,
+        self, motion: MotionSamples, payloads: Mapping[str, RigidBody], loaded: bool = False
     ) -> Array:
-        """Return the torques (N, n) of terms that are not estimated: bodies, payloads, drives.
+        """Return the efforts (N, n) of terms that are not estimated: bodies, payloads, drives.
 
         The known part of a load is included, the spin of rotors (`Drive.rotor_axis`) is not.
-        Arguments as in `columns`.
         """
-        torques = Y @ self._with_loads(self._held, payloads, loaded)
-        if 'armature' not in self.kinds:
-            torques = torques + self._nominal_drives('armature') * a
-        if 'damping' not in self.kinds:
-            torques = torques + self.friction(v)
-        return np.asarray(torques)
+        rigid = motion.Y @ self._with_loads(self._held, payloads, loaded)
+        joints, motors = self.drives.held_torques(motion)
+        return np.asarray(self.drives.of_motors(rigid + joints) + motors)
 
     def rigid_torques(
-        self, Y: Array, payloads: Mapping[str, RigidBody], loaded: bool = False
+        self, motion: MotionSamples, payloads: Mapping[str, RigidBody], loaded: bool = False
     ) -> Array:
-        """Return the torques (N, n) of the nominal bodies and known payloads only."""
-        return np.asarray(Y @ self._with_loads(self._phi.ravel(), payloads, loaded))
+        """Return efforts (N, n) of the nominal bodies, springs and known payloads alone."""
+        rigid = motion.Y @ self._with_loads(self._phi.ravel(), payloads, loaded)
+        springs, _ = self.drives.nominal_torques(motion, springs=True)
+        return np.asarray(self.drives.of_motors(rigid + springs))
 
-    def nominal_torques(self, rigid: Array, v: Array, a: Array) -> Array:
-        """Return the torques (N, n) of the nominal robot, given those of its bodies."""
-        return np.asarray(rigid + self._nominal_drives('armature') * a + self.friction(v))
+    def nominal_torques(self, rigid: Array, motion: MotionSamples) -> Array:
+        """Return efforts (N, n) of the nominal robot, given `rigid_torques`."""
+        joints, motors = self.drives.nominal_torques(motion, springs=False)
+        return np.asarray(rigid + self.drives.of_motors(joints) + motors)
 
     def _with_loads(
         self, parameters: Array, payloads: Mapping[str, RigidBody], loaded: bool
@@ -270,10 +245,6 @@ class Unknowns:
             count = self._known_of_load()
             result[k : k + count] += self._nominal_body('load', k)[:count]
         return result
-
-    def friction(self, v: Array) -> Array:
-        """Return the nominal friction (N, n)."""
-        return np.stack([drive.friction(x) for drive, x in zip(self._drives, v.T)], axis=1)
 
     def deviations(self, torque: Array, v: Array, a: Array) -> Array:
         """Return L (P, P), the prior deviations: theta - nominal = L z with z of unit variance.
@@ -297,15 +268,8 @@ class Unknowns:
             L[free, free] = wide * np.linalg.cholesky(np.linalg.inv(D.T @ D))
             for k in range(place.start, free.start):
                 L[k, k] = KNOWN_SHARE * self.nominal[place.start]
-        sizes = {
-            'armature': torque / np.maximum(a, 1e-3),
-            'damping': torque / np.maximum(v, 1e-3),
-        }
         k = 10 * len(self.bodies)
-        for kind in self.kinds:
-            for size in sizes.get(kind, torque):
-                L[k, k] = size
-                k += 1
+        L[range(k, len(L)), range(k, len(L))] = self.drives.sizes(torque, v, a)
         return L
 
     def base(
@@ -324,8 +288,9 @@ class Unknowns:
         rng = np.random.default_rng(0)
         q = np.where(moves, rng.uniform(-np.pi, np.pi, (samples, n)), 0.3)
         v, a = (np.where(moves, rng.normal(size=(samples, n)), 0.0) for _ in range(2))
-        Y = self.regressor(q, v, a)
-        W = np.concatenate([self.columns(Y, v, a, each)[:, measured] for each in loaded])
+        W = np.concatenate(
+            [self.columns(self.motion(q, v, a, None, each), each)[:, measured] for each in loaded]
+        )
         W = W.reshape(-1, count)
         # Rounding errors must not become columns.
         sizes = np.linalg.norm(W, axis=0)
@@ -335,9 +300,9 @@ class Unknowns:
     def unit(self, name: str) -> str:
         """Return the unit of a parameter."""
         owner, _, kind = name.rpartition('/')
-        if kind in JOINT_UNITS:
+        if kind in KINDS:
             kinds = {joint.name: joint.kind for joint in self.robot.description.joints}
-            return JOINT_UNITS[kind][not kinds[owner].turns]
+            return KINDS[kind].units[not kinds[owner].turns]
         return 'kg' if kind == 'm' else 'kg m' if kind[0] == 'm' else 'kg m^2'
 
 

@@ -47,9 +47,8 @@ def test_columns_are_linear_in_bodies_and_drives(unknowns, loaded):
     robot = unknowns.robot
     rng = np.random.default_rng(1)
     q, v, a = rng.normal(size=(3, 4, robot.nv))
-    Y = unknowns.regressor(q, v, a)
     chosen = np.sort(rng.permutation(len(unknowns.names))[:40])
-    W = unknowns.columns(Y, v, a, loaded, chosen)
+    W = unknowns.columns(unknowns.motion(q, v, a), loaded, chosen)
     names = [unknowns.names[k] for k in chosen]
     links = robot.link_names
     for column, name in zip(np.moveaxis(W, 2, 0), names):
