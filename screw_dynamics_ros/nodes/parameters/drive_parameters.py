@@ -97,7 +97,7 @@ TABLE = (
     Specification(
         'coupling_ratios',
         [],
-        'How much of their displacement each adds to that of this joint [rad/rad, rad/m, m/rad].',
+        'Share of their displacement that each adds to that of this joint [rad/rad, rad/m, m/rad].',
         rule='one for each of coupled_joints, not 0',
     ),
     Specification(

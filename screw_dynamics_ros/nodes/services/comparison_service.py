@@ -127,7 +127,7 @@ def remarks(queried: ServiceModel) -> list[str]:
         )
     coupled = [motor.joint for motor in queried.robot.tree.motors]
     if coupled:
-        found.append(f'  note       the coupled motors of joints {shorten(coupled)} are left out')
+        found.append(f'  note       the coupled motors of joints {shorten(coupled)} are omitted')
     springs = [name for name, drive in queried.robot.drives.items() if drive.has_spring]
     if springs:
         found.append(f'  note       the springs of joints {shorten(springs)} are not compared')
