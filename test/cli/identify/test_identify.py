@@ -459,7 +459,7 @@ def test_a_payload_of_the_file_is_part_of_the_checked_model(tmp_path, states, ca
         assert low < checked(capsys.readouterr().out)['joint1'][2] < high
 
 
-def test_a_coupled_motor_of_a_file(tmp_path, states):
+def test_a_coupled_motor_of_a_file(tmp_path, states, capsys):
     """Motor 2 turns with joint 1, too: efforts of motors, and a file that says it again."""
     motors = np.stack([states['tau'][:, 0] - states['tau'][:, 1], states['tau'][:, 1]], axis=1)
     run, file = saved(tmp_path, states, tau=motors), tmp_path / 'known.yaml'
@@ -474,3 +474,7 @@ def test_a_coupled_motor_of_a_file(tmp_path, states):
     for joint, drive in DRIVES.items():
         assert found[joint]['coulomb'] == pytest.approx(drive.coulomb, rel=0.1)
     assert found['joint2'].get('motor_coulomb', 0.0) == pytest.approx(0.0, abs=0.05)
+    model = ['--urdf', str(tmp_path / 'o' / 'identified.urdf')]
+    model += ['--drives', str(tmp_path / 'o' / 'drives.yaml')]
+    assert main(['--check', run, *DOWN, *model]) == WRITTEN
+    assert checked(capsys.readouterr().out)['joint1'][0] > 0.99

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from screw_dynamics_ros.core.description.motor_coupling import motor_coupling
 from screw_dynamics_ros.core.description.rigid_body import RigidBody
 from screw_dynamics_ros.core.description.robot_description import Finding, RobotDescription
 from screw_dynamics_ros.core.errors import ArgumentError
@@ -34,6 +35,8 @@ from screw_dynamics_ros.core.measurement.identification.dynamics.recording impor
 )
 from screw_dynamics_ros.core.measurement.identification.dynamics.recording_checks import inspected
 from screw_dynamics_ros.core.measurement.identification.dynamics.result import Torques
+from screw_dynamics_ros.core.motion.trajectory.motion import Motion
+from screw_dynamics_ros.core.motion.trajectory.required_efforts import required_efforts
 from screw_dynamics_ros.core.robot.robot import Robot
 from screw_dynamics_ros.core.types import Array
 
@@ -154,12 +157,12 @@ def _torques(
 ) -> Torques:
     """Return filtered torques of recordings and model."""
     parts: list[tuple[Array, Array, Array]] = []
+    to_motors = np.linalg.inv(motor_coupling(robot.joint_names, robot.drives))
     for run in runs:
         carried = {**payloads, **run.payloads}
         for piece in pieces(run, cutoff, measured_velocities):
-            model = robot.drive_torques(piece.q, piece.v, piece.a)
-            if carried:
-                model = model + robot.payload_torques(piece.q, piece.v, piece.a, carried)
+            motion = Motion(piece.t, piece.q, piece.v, piece.a)
+            model = required_efforts(robot, motion, carried) @ to_motors
             parts.append(
                 (piece.low_pass(piece.t), piece.low_pass(piece.tau), piece.low_pass(model))
             )

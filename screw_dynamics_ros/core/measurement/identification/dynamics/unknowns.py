@@ -82,8 +82,8 @@ class Unknowns:
     ----------
     names : tuple of P str
         'link/mx' and the other `PARAMETERS` of each body, then those of drives, 'joint/armature'
-        and others of `drive_unknowns.KINDS`. The offset is added to scaled efforts: effort + offset =
-        torque.
+        and others of `drive_unknowns.KINDS`. The offset is added to scaled efforts:
+        effort + offset = torque.
     nominal : (P,) array
     bodies : {name: slice}
         Indices of the ten parameters of each estimated body, including 'payload' and 'load'.
