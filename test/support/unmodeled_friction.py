@@ -9,12 +9,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from screw_dynamics_ros.core import Drive, Robot
 from screw_dynamics_ros.core.measurement.identification.dynamics import JointRecording
 from screw_dynamics_ros.core.measurement.identification.dynamics.fourier_motion import (
     FourierMotion,
     FourierSeries,
 )
-from support.simulated_recording import SMOOTHING, true_robot
+from support.simulated_recording import SMOOTHING, loaded_values, true_robot
 
 RATE = 200.0  # Hz
 
@@ -93,20 +94,38 @@ class FrictionalArm:
     truth : Truth
         Parameters by name; those of friction are the best that the model has, over ten other
         motions of the same kind.
+    followed : (q, v, a)
+        The motion of the last recording.
     """
 
-    def __init__(self, nominal, seed, period=10.0, moves=None, payload=None, size=0.15):
+    def __init__(
+        self,
+        nominal,
+        seed,
+        period=10.0,
+        moves=None,
+        payload=None,
+        size=0.15,
+        offsets=0.01,
+        modeled=False,
+    ):
         self.rng = rng = np.random.default_rng(seed)
         n = nominal.nv
         self.moves = np.ones(n, dtype=bool) if moves is None else moves
         self.period, self.speed = period, rng.uniform(0.8, 2.0)
         self.limit = np.minimum(nominal.limits.effort, 150.0)
-        self.offsets = rng.uniform(-0.01, 0.01, n) * self.limit
+        self.offsets = offsets * rng.uniform(-1.0, 1.0, n) * self.limit
         self.truth = true_robot(nominal, rng, self.offsets, payload, size)
+        for body in (payload or {}).values():  # of known mass, as well
+            values = {f'load/{k.rpartition("/")[2]}': x for k, x in loaded_values(body).items()}
+            self.truth.values.update(values)
         self.friction = Friction.random(self.limit, rng)
         self.armature = np.array(
             [self.truth.values[f'{joint}/armature'] for joint in nominal.joint_names]
         )
+        self.modeled = modeled
+        if modeled:
+            return
         names = nominal.joint_names
         found = self._modeled_friction(self.truth.values, names, 10)
         for kind, values in found.items():
@@ -120,6 +139,8 @@ class FrictionalArm:
     def torques(self, q, v, a):
         """Return rigid torques with rotors (N, n), and friction."""
         robot = self.truth.robot
+        if self.modeled:
+            return robot.inverse_dynamics(q, v, a), 0.0
         no_friction = robot.inverse_dynamics(q, v, a) - robot.friction_torques(v)
         load = no_friction - self.armature * a
         return no_friction, self.friction.along(q, v, load)
@@ -140,10 +161,24 @@ class FrictionalArm:
             found['coulomb'].append(x[1])
         return found
 
-    def recording(self, seconds, noise=0.003, motion=None):
-        """Return a recording at 200 Hz with noise of encoders and efforts."""
+    def identified(self, nominal):
+        """Return the nominal robot with the best rotors and friction of the model."""
+        of = self.truth.values
+        drives = {
+            joint: Drive(
+                armature=of[f'{joint}/armature'],
+                damping=max(of[f'{joint}/damping'], 0.0),
+                coulomb=max(of[f'{joint}/coulomb'], 0.0),
+                smoothing=SMOOTHING,
+            )
+            for joint in nominal.joint_names
+        }
+        return Robot(nominal.description, drives=drives, gravity=nominal.gravity)
+
+    def recording(self, seconds, noise=0.003, start=0.0):
+        """Return a recording of a new motion at 200 Hz with noise of encoders and efforts."""
         t = np.arange(0.0, seconds, 1.0 / RATE)
-        q, v, a = (motion or self.motion()).at(t)
+        q, v, a = self.followed = self.motion().at(start + t)
         rigid, friction = self.torques(q, v, a)
         sensor = noise * self.limit * colored(self.rng, q.shape, self.rng.uniform(0.05, 0.3))
         tau = rigid + friction + sensor - self.offsets

@@ -18,13 +18,13 @@ rest R contains (m, m c) only: gravity determines at most four of the ten parame
 
 The equations are weighted by the scatter of the efforts of each joint between states, and the
 number of states. The covariance is the larger of two estimates: that of the Gauss-Markov theorem,
-scaled by the residuals, and that of the jackknife over poses and intervals, which does not depend
-on the weights. Confidence intervals use Student's distribution, to first order for functions of
-phi.
+scaled by the residuals, and that of the jackknife over classes of states and blocks of time
+(`identification.jackknife`), since most of a residual is friction that the model does not have. A
+pose is a class and a block of its own. Confidence intervals use Student's distribution, to first
+order for functions of phi.
 
 Sources: Müller 2018b, section 6 (D-39, D-43); Bruyninckx 2010, section 4.12.9 (B-101); Atkeson, An
-and Hollerbach, Estimation of inertial parameters of manipulator loads and links, IJRR 5(3), 1986;
-Hinkley, Jackknifing in unbalanced situations, Technometrics 19(3), 1977.
+and Hollerbach, Estimation of inertial parameters of manipulator loads and links, IJRR 5(3), 1986.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from screw_dynamics_ros.core.description.rigid_body import PARAMETERS, RigidBody, pseudo_inertias
 from screw_dynamics_ros.core.errors import (
@@ -47,6 +47,11 @@ from screw_dynamics_ros.core.measurement.estimation.effort_terms import (
     PAYLOAD,
     momenta_and_known_torques,
     motor_torques,
+)
+from screw_dynamics_ros.core.measurement.identification.jackknife import (
+    jackknife,
+    state_classes,
+    time_blocks,
 )
 from screw_dynamics_ros.core.robot.robot import Robot
 from screw_dynamics_ros.core.tree.multibody_tree import GROUND
@@ -94,7 +99,8 @@ class EffortRecord:
 class PayloadEquations:
     """Y phi = y of all intervals: row k is of joint `joint[k]`, (m, 10) and (m,) [N m, N].
 
-    `samples` is the number of states averaged in a row, `at_rest` whether it is of a pose.
+    `samples` is the number of states averaged in a row, `at_rest` whether it is of a pose,
+    `state_class` and `block` are the clusters of its errors (`identification.jackknife`).
     """
 
     Y: Array
@@ -102,6 +108,8 @@ class PayloadEquations:
     joint: NDArray[np.intp]
     samples: Array
     at_rest: NDArray[np.bool_]
+    state_class: NDArray[np.int64]
+    block: NDArray[np.int64]
 
 
 @dataclass(frozen=True)
@@ -262,14 +270,14 @@ def estimate_payload(
     else:
         scatter = scatter_of(records, rows)
         deviations = scatter[equations.joint] / np.sqrt(equations.samples)
-    z, unscaled, null = solved(X, equations.y, deviations, scales)
+    z, U, factor, null = solved(X, equations.y, deviations, scales)
     residual = equations.y - X @ z
     scale = float(np.sum((residual / deviations) ** 2) / spare)
-    quantile = quantile_of(spare)
+    quantile = float(quantile_of(spare))
     covariance = enlarged(
-        (max(1.0, scale) if effort_deviation else scale) * unscaled,
+        (max(1.0, scale) if effort_deviation else scale) * factor @ factor.T,
         quantile,
-        *jackknife(X / deviations[:, None], residual / deviations, unscaled, len(joints)),
+        *jackknife(U, residual / deviations, [equations.state_class, equations.block], factor),
     )
     half = quantile * np.sqrt(covariance.diagonal())
     is_known = estimable(null, half, scales, robot.total_mass)[:10]
@@ -324,7 +332,9 @@ def equations_of(
 ) -> PayloadEquations:
     """Return the equations of all records; raises `NotEnoughDataError` if there are none."""
     parts = []
-    for record in records:
+    states: list[tuple[Array, Array, Array]] = []
+    blocks: list[tuple[int, float]] = []
+    for number, record in enumerate(records):
         if len(record.time) == 0 or not np.isfinite(record.tau[:, rows]).all():
             continue
         if record.at_rest:
@@ -332,27 +342,42 @@ def equations_of(
             tau = record.tau.mean(axis=0)[None]
             _, known_rates, _, R = rates(robot, link, q, v, tau, rows, shares, known)
             parts.append((-R, known_rates, len(record.time), True))
+            states.append((np.zeros(len(rows)),) * 3)
+            blocks.append((number, 0.0))
             continue
         p, known_rates, P, R = rates(
             robot, link, record.q, record.v, record.tau, rows, shares, known
         )
+        weight = robot.gravity_torques(record.q)[:, rows]
+        v = record.v[:, rows]
         for i, j in stretches(record.time):
             T, w = record.time[j] - record.time[i], trapezoids(record.time[i : j + 1])
             Y = (P[j] - P[i]) / T - np.tensordot(w, R[i : j + 1], 1)
             y = w @ known_rates[i : j + 1] - (p[j] - p[i]) / T
             parts.append((Y[None], y[None], j - i, False))
+            states.append((w @ v[i : j + 1], (v[j] - v[i]) / T, w @ weight[i : j + 1]))
+            blocks.append((number, record.time[i]))
     if not parts:
         raise NotEnoughDataError(
             'no pose and no motion of at least 0.1 s has been recorded: record several poses with '
             'different orientations of the link'
         )
     count = len(rows)
+    at_rest = np.array([rest for _, _, _, rest in parts])
+    # Poses have classes of their own, beside the eight of each joint in motion.
+    classes = np.arange(len(parts))[:, None] * count + np.arange(count) + 8 * count
+    moving = [np.array(each)[~at_rest] for each in zip(*states)]
+    if len(moving[0]):
+        classes[~at_rest] = state_classes(*moving)
+    record_numbers, times = (np.array(each) for each in zip(*blocks))
     return PayloadEquations(
         np.concatenate([Y.reshape(-1, 10) for Y, _, _, _ in parts]),
         np.concatenate([y.reshape(-1) for _, y, _, _ in parts]),
         np.tile(np.arange(count), len(parts)),
         np.repeat([float(samples) for _, _, samples, _ in parts], count),
-        np.repeat([at_rest for _, _, _, at_rest in parts], count),
+        np.repeat(at_rest, count),
+        classes.ravel(),
+        np.repeat(time_blocks(times, record_numbers), count),
     )
 
 
@@ -448,52 +473,42 @@ def scatter_of(records: Sequence[EffortRecord], rows: NDArray[np.intp]) -> Array
     return np.maximum(deviations, max(1e-3 * deviations.max(), 1e-9))
 
 
-def jackknife(X: Array, r: Array, unscaled: Array, rows: int) -> tuple[Array, int]:
-    """Return the jackknife variances (size,) over blocks of `rows` equations, and their number.
+def enlarged(covariance: Array, quantile: float, robust: Array, freedom: Array) -> Array:
+    """Return a covariance whose intervals are nowhere smaller than those of another one.
 
-    X (m, size) and the residuals r (m,) are weighted; `unscaled` is (X^T X)^-1.
+    That one, `robust`, has degrees of freedom (size,) of its own.
     """
-    blocks = len(X) // rows
-    changes = np.zeros((blocks, len(unscaled)))
-    for k in range(blocks):
-        of = X[k * rows : (k + 1) * rows]
-        left = (1.0 + 1e-9) * np.eye(rows) - of @ unscaled @ of.T
-        changes[k] = unscaled @ of.T @ np.linalg.solve(left, r[k * rows : (k + 1) * rows])
-    return (blocks - 1) / blocks * np.sum(changes**2, axis=0), blocks
+    both = covariance + robust
+    known = both.diagonal() > 0.0
+    size = np.sqrt(np.where(known, both.diagonal(), 1.0))
+    half = np.maximum(
+        quantile * np.sqrt(covariance.diagonal()),
+        quantile_of(freedom) * np.sqrt(robust.diagonal()),
+    )
+    return both * np.outer(half / size, half / size) / quantile**2
 
 
-def enlarged(covariance: Array, quantile: float, variances: Array, blocks: int) -> Array:
-    """Return a covariance whose intervals are at least those of other variances.
-
-    The latter have `blocks` - 1 degrees of freedom; with a single block they are undefined.
-    """
-    if blocks < 2:
-        return covariance
-    factor = np.ones(len(covariance))
-    known = covariance.diagonal() > 0.0
-    ratio = variances[known] / covariance.diagonal()[known]
-    factor[known] = np.maximum(1.0, quantile_of(blocks - 1) / quantile * np.sqrt(ratio))
-    return covariance * np.outer(factor, factor)
-
-
-def quantile_of(freedom: int) -> float:
-    """Return the half width of a confidence interval in standard deviations."""
+def quantile_of(freedom: ArrayLike) -> Array:
+    """Return the half widths of confidence intervals in standard deviations."""
     from scipy.special import stdtrit  # slow to import: not at the start of nodes
 
-    return float(stdtrit(freedom, 0.5 + CONFIDENCE / 2.0))
+    return np.asarray(stdtrit(freedom, 0.5 + CONFIDENCE / 2.0))
 
 
-def solved(X: Array, y: Array, deviations: Array, scales: Array) -> tuple[Array, Array, Array]:
-    """Return z, its covariance, and a basis (k, size) of the null space, all scaled.
+def solved(
+    X: Array, y: Array, deviations: Array, scales: Array
+) -> tuple[Array, Array, Array, Array]:
+    """Return z, U (m, rank), factor (size, rank), and a basis of the null space, scaled.
 
-    z is the minimum-norm solution of X z = y by weighted least squares.
+    z = factor U^T (y / deviations) is the minimum-norm solution of X z = y by weighted least
+    squares; the basis is (k, size).
     """
     U, s, Vt = np.linalg.svd(X * scales / deviations[:, None], full_matrices=False)
     kept = s > RANK_TOLERANCE * s[0] if s[0] > 0.0 else np.zeros(len(s), dtype=bool)
-    W = scales[:, None] * Vt[kept].T / s[kept]
-    z = W @ (U[:, kept].T @ (y / deviations))
+    factor = scales[:, None] * Vt[kept].T / s[kept]
+    z = factor @ (U[:, kept].T @ (y / deviations))
     null = np.eye(len(scales)) - Vt[kept].T @ Vt[kept]
-    return z, W @ W.T, null
+    return z, U[:, kept], factor, null
 
 
 def estimable(null: Array, half_widths: Array, scales: Array, largest: float) -> NDArray[np.bool_]:

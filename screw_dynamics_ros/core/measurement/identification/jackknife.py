@@ -44,8 +44,8 @@ from numpy.typing import NDArray
 
 from screw_dynamics_ros.core.types import Array
 
-#: Duration of blocks of time [s].
-BLOCK_S = 1.0
+#: Duration of blocks of time [s], and their number, at least, in short recordings.
+BLOCK_S, MIN_BLOCKS = 1.0, 10
 
 #: Added to 1 - leverage, because a cluster that alone determines an estimate cannot be omitted.
 MIN_REMAINDER = 1e-9
@@ -73,10 +73,12 @@ def state_classes(v: Array, a: Array, load: Array) -> NDArray[np.int64]:
 def time_blocks(t: Array, part: NDArray[np.int64]) -> NDArray[np.int64]:
     """Return the index of the time block of each instant (M,) of parts of recordings.
 
-    >>> time_blocks(np.array([0.1, 0.6, 1.3, 0.2]), np.array([0, 0, 0, 1]))
-    array([0, 0, 1, 2])
+    >>> time_blocks(np.array([0.1, 0.6, 1.3, 20.2, 0.3]), np.array([0, 0, 0, 0, 1]))
+    array([0, 0, 1, 2, 3])
     """
-    pairs = np.stack([part, np.floor(t / BLOCK_S).astype(np.int64)])
+    time = sum(float(np.ptp(t[part == k])) for k in np.unique(part))
+    duration = min(BLOCK_S, time / MIN_BLOCKS) or BLOCK_S
+    pairs = np.stack([part, np.floor(t / duration).astype(np.int64)])
     return np.unique(pairs, axis=1, return_inverse=True)[1].reshape(-1)
 
 
@@ -109,8 +111,8 @@ def jackknife(
     >>> cluster = np.repeat(np.arange(4), 25)
     >>> r = np.array([1.0, -1.0, 2.0, -2.0])[cluster]
     >>> covariance, freedom = jackknife(np.full((100, 1), 0.1), r, [cluster], np.array([[0.1]]))
-    >>> round(covariance[0, 0], 6), round(freedom[0], 6)  # 10 / (4 * 3)
-    (0.833333, 3.0)
+    >>> covariance.round(6), freedom.round(6)  # 10 / (4 * 3)
+    (array([[0.833333]]), array([3.]))
     """
     size = U.shape[1]
     whole = (1.0 + MIN_REMAINDER) * np.eye(size) + (0.0 if prior is None else prior)

@@ -19,6 +19,7 @@ from screw_dynamics_ros.core.measurement.estimation.payload_estimation import (
 )
 from support.jointed_bodies import random_pose
 from support.robots import urdf_path
+from support.unmodeled_friction import FrictionalArm
 
 LINK = 'panda_hand_tcp'
 URDF = urdf_path('panda').read_text()
@@ -132,6 +133,22 @@ def test_intervals_hold_the_truth(loaded, stated):
     assert inside.min() >= 0.8  # 5 of 20 outside have a probability of 0.3 %
     assert inside.mean() >= 0.92
     assert np.sqrt(np.mean(np.square(errors))) > 0.35  # and not by being too wide
+
+
+def test_intervals_hold_the_truth_behind_friction_that_the_model_does_not_have():
+    """Of a motion that is repeated; of intervals by the scatter of residuals, half do."""
+    moves = np.arange(ROBOT.nv) < 7  # not the fingers
+    load, errors = RigidBody(LOAD.mass, LOAD.com, LOAD.matrix), []
+    for seed in range(6):
+        known = FrictionalArm(ROBOT, seed, 5.0, moves, size=0.0).identified(ROBOT)
+        arm = FrictionalArm(ROBOT, seed, 5.0, moves, {LINK: load}, size=0.0, offsets=0.0)
+        given, v = arm.recording(15.0), arm.followed[1]
+        record = EffortRecord(given.t, given.q, v, given.tau, False)
+        found = estimate_payload(known, LINK, [record], measured=ROBOT.joint_names[:7])
+        errors.append(normalized(found))
+    known = np.isfinite(errors)
+    assert known.mean() > 0.8
+    assert (np.abs(errors) <= 1.0)[known].mean() > 0.8
 
 
 def test_offsets_of_efforts(loaded):
