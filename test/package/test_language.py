@@ -142,7 +142,12 @@ def prose(page: Path) -> Iterator[tuple[int, str]]:
 
 @pytest.mark.parametrize(
     ('globs', 'phrases'),
-    [(FILES, PHRASES), (PAGES, PAGE_PHRASES), (CODE, CODE_PHRASES), (LIBRARIES, LIBRARY_PHRASES)],
+    [
+        (FILES, PHRASES),
+        (PAGES, PAGE_PHRASES),
+        (CODE, CODE_PHRASES | LIBRARY_PHRASES),
+        (LIBRARIES, LIBRARY_PHRASES),
+    ],
     ids=['files', 'pages', 'code', 'libraries'],
 )
 def test_standard_terms(globs, phrases):

@@ -39,7 +39,7 @@ class TorqueCovariance:
     residuals : callable
         Returns the variances (n,) of the offset, None if they are unknown.
     before : TorqueCovariance, optional
-        The covariance before the last filter: it is the same while this filter is off.
+        Covariance before the last filter; equal to this one while that filter is off.
     """
 
     def __init__(
@@ -57,7 +57,7 @@ class TorqueCovariance:
         self._observer, self._observation, self._filters = observer, observation, filters
         self._residuals, self._before = residuals, before
         self._noise = TorqueNoise()
-        self._now, self._now_at = np.zeros(0), -1  # number of the state it belongs to
+        self._now, self._now_at = np.zeros(0), -1  # covariance, and number of its state
 
     def fill(self, numbers: Array) -> bool:
         """Write the covariance row by row, (n^2,); always valid."""
@@ -65,7 +65,7 @@ class TorqueCovariance:
         return True
 
     def now(self) -> Array:
-        """Return the covariance (n, n), not to be changed; call it only if the torques are valid.
+        """Return the covariance (n, n), read-only; call it only if the torques are valid.
 
         It is computed once for each state.
         """

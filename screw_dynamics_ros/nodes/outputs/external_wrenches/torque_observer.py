@@ -141,7 +141,7 @@ class TorqueObserver:
         self._parameters = parameters
         self._plan: ObserverPlan | None = None
         self._pending = False  # whether the last step has not been adopted
-        self._settled: bool | None = None  # None: not known for the current state
+        self._settled: bool | None = None  # None: not yet computed for this state
 
     def plan(self, robot: Robot) -> ObserverPlan:
         """Return the configured observer for a robot, or the static one with a refusal."""

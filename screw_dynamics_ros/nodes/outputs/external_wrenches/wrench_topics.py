@@ -59,7 +59,7 @@ class WrenchTopics:
     ----------
     channels : list of Channel
     torque_covariance : TorqueCovariance
-        Of the filtered external torques.
+        Covariance of the filtered external torques.
     """
 
     def __init__(
