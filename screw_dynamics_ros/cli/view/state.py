@@ -59,7 +59,7 @@ def localized_contacts(
 ) -> tuple[ContactForce, ...]:
     """Return the contact with a point (3,) and a wrench (6,), if both are in the frame of a link.
 
-    The frame of a link is its name after a prefix, which is not known.
+    The frame of a link is its name after an unknown prefix.
     """
     frame, position = point
     names = [name for name in links if frame.endswith(name)]

@@ -72,8 +72,9 @@ def complementary(A, b):
 # --- the faults -----------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize('part', [1.0, 0.5])
-@pytest.mark.parametrize('integrator', FIXED)
+@pytest.mark.parametrize(
+    ('integrator', 'part'), [('semi_implicit', 1.0), ('semi_implicit', 0.5), ('runge_kutta', 1.0)]
+)
 def test_effort_at_the_joint_limits_for_seconds_stays_finite(panda, integrator, part):
     """All joints are driven into their stops and rest there, whatever the step was before."""
     simulated = SimulatedRobot(panda, middle_of_range(panda), integrator)
