@@ -8,6 +8,7 @@ import fcntl
 import importlib.util
 import os
 import platform
+import re
 import shutil
 import signal
 import subprocess
@@ -634,3 +635,17 @@ def test_commands_of_make_are_commands_of_the_shell(words):
         checked = subprocess.run(['sh', '-n', '-c', line], capture_output=True, text=True)
         assert checked.returncode == 0, line + checked.stderr
     assert ('viser' in lines) == ('VIEW=1' in words)
+
+
+def test_tutorials_are_run_by_make_docs_alone():
+    """CI runs both."""
+    lines = {
+        target: subprocess.run(
+            ['make', '-n', target], cwd=ROOT, capture_output=True, text=True, check=True
+        ).stdout
+        for target in ('docs', 'test')
+    }
+    assert re.search(r'TUTORIALS=1 python -m pytest .*test_tutorials', lines['docs'])
+    assert 'TUTORIALS' not in lines['test']
+    run = (ROOT / '.ci' / 'run').read_text(encoding='utf-8')
+    assert run.index('make docs') < run.index('make test')
