@@ -8,6 +8,7 @@ import pytest
 
 from screw_dynamics_ros.core import (
     ArgumentError,
+    Drive,
     Robot,
     ScrewDynamicsError,
     UnknownNameError,
@@ -22,6 +23,7 @@ from screw_dynamics_ros.core.measurement.annotation.accelerations import acceler
 from screw_dynamics_ros.core.measurement.annotation.annotate import Annotator
 from screw_dynamics_ros.core.measurement.annotation.first_order import first_order
 from screw_dynamics_ros.core.measurement.annotation.singularities import Sampler
+from screw_dynamics_ros.core.measurement.estimation.effort_terms import TERMS
 from screw_dynamics_ros.core.measurement.estimation.observers.filtered_dynamics import filtered_step
 from screw_dynamics_ros.core.measurement.estimation.observers.generalized_momentum import (
     momentum_step,
@@ -215,6 +217,28 @@ def test_a_push_is_found(robot):
     assert estimated.sum() > 200
     later = found[estimated][20:]  # by then only the lag is left: T times the rate of J^T w
     np.testing.assert_allclose(later, np.broadcast_to(push, later.shape), atol=0.1)
+
+
+@pytest.mark.parametrize('terms', [TERMS, TERMS[1:]])
+def test_a_push_through_gears_with_friction_by_load(terms):
+    """Also where efforts lack gravity, of which the gears lose a share nevertheless."""
+    assert 'gravity' not in TERMS[1:]
+    text = urdf_path('planar_2r').read_text()
+    drives = {'joint1': Drive(load_friction=0.2, coulomb=0.5), 'joint2': Drive(load_friction=0.3)}
+    robot = Robot.from_urdf(text, drives=drives, friction=False)
+    t, q, v, a, _ = smooth_motion(robot, 300)
+    push = np.array([3.0, -2.0])
+    L = robot.inverse_dynamics(q, v, a) - push
+    sign = v / np.hypot(v, 0.01)
+    tau = L + sign * ([0.5, 0.0] + np.array([0.2, 0.3]) * np.abs(L))
+    if 'gravity' not in terms:
+        tau = tau - robot.gravity_torques(q)
+    settings = AnnotationSettings(
+        observer='momentum', observer_time_constant=T, damping=0.0, effort_terms=terms
+    )
+    found = annotate_arrays(robot, t, q, v, tau, outputs=['external_torque'], settings=settings)
+    later = found['external_torque'][100:]
+    np.testing.assert_allclose(later, np.broadcast_to(push, later.shape), atol=0.02)
 
 
 def test_efforts_without_gravity(robot):
