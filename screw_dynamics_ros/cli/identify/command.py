@@ -33,13 +33,13 @@ from screw_dynamics_ros.cli.command_line import (
     write_text,
     write_whole,
 )
-from screw_dynamics_ros.cli.identify import check, output_files, picture, report, tool
+from screw_dynamics_ros.cli.identify import check, output_files, payload, picture, report, tool
 from screw_dynamics_ros.cli.identify.known_drives import (
     KnownRobot,
     known_robot,
     of_reported_efforts,
 )
-from screw_dynamics_ros.cli.identify.recordings import descriptions, of_robot
+from screw_dynamics_ros.cli.identify.recordings import are_poses, descriptions, of_robot
 from screw_dynamics_ros.cli.recorded_joints import add_recorded_robot, given_description
 from screw_dynamics_ros.core import ScrewDynamicsError
 from screw_dynamics_ros.core.measurement.identification.dynamics import (
@@ -78,7 +78,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
         if options.check:
             return judge(options)
         with progress_bar('identify') as progress:
-            text, result, notes = identified(options, progress)
+            given = recorded(options, progress)
+            if options.payload and are_poses(given.recordings):
+                return weigh(options, given)
+            text, result, notes = identified(options, progress, given)
         print('\n'.join(report.lines(result, notes)))
         if options.output is not None:
             write(options.output, text, result, notes, options.payload)
@@ -145,6 +148,18 @@ def recorded(options: argparse.Namespace, progress: Callable[..., object]) -> Re
     return Recorded(text, known, recordings, notes)
 
 
+def weigh(options: argparse.Namespace, given: Recorded) -> int:
+    """Print the payload of poses at rest and write it; return the exit status."""
+    found = payload.payload_of_poses(
+        given.known.robot, options.payload, given.recordings, given.known.payloads
+    )
+    print('\n'.join(payload.lines(found, options.payload, given.notes)))
+    if options.output is not None and found.has_mass:
+        text = payload.parameter_file(found, options.payload)
+        write_text(options.output / payload.PARAMETERS, '--output', text)
+    return WRITTEN
+
+
 def judge(options: argparse.Namespace) -> int:
     """Print and write the comparison of model and recordings; return the exit status."""
     with progress_bar('identify') as progress:
@@ -169,10 +184,10 @@ def judge(options: argparse.Namespace) -> int:
 
 
 def identified(
-    options: argparse.Namespace, progress: Callable[..., object]
+    options: argparse.Namespace, progress: Callable[..., object], given: Recorded | None = None
 ) -> tuple[str, DynamicIdentification, list[str]]:
-    """Return the URDF, the result, and notes on omitted data."""
-    text, known, recordings, notes = recorded(options, progress)
+    """Return the URDF, the result, and notes on omitted data; of recordings `given`, if read."""
+    text, known, recordings, notes = recorded(options, progress) if given is None else given
     robot = known.robot
     scale = robot.joint_names if options.scale == ('all',) else options.scale
     result = identify_recordings(

@@ -57,7 +57,7 @@ def parameter_file(result: DynamicIdentification, payload_link: str = '') -> str
     if delay.is_certain and delay.value > 0.0:
         parameters['effort_delay'] = _rounded(delay.value)
     if result.payload is not None:
-        parameters |= _payload(payload_link, result.payload)
+        parameters |= payload_parameters(payload_link, result.payload)
     content = {'/**': {'ros__parameters': parameters}}
     body = yaml.safe_dump(content, sort_keys=False, default_flow_style=None, width=100)
     return HEADER.format(robot=result.description.name) + body
@@ -77,7 +77,8 @@ def drive_parameters(drive: Drive) -> dict[str, object]:
     return found
 
 
-def _payload(link: str, body: RigidBody) -> dict[str, object]:
+def payload_parameters(link: str, body: RigidBody) -> dict[str, object]:
+    """Return the parameters of a payload on a link."""
     I = body.matrix  # noqa: E741
     entries = (I[0, 0], I[0, 1], I[0, 2], I[1, 1], I[1, 2], I[2, 2])
     return {

@@ -19,6 +19,8 @@ from screw_dynamics_ros.core.measurement.identification.dynamics import (
 from screw_dynamics_ros.core.types import Array
 from screw_dynamics_ros.ros.recordings.recording import Recording
 
+POSE_PERIOD_S = 0.2  # s, shortest period of samples that are treated as poses at rest
+
 
 def of_robot(
     states: Recording,
@@ -83,6 +85,12 @@ def of_robot(
     scale, offset = calibration
     tau = tau * (1.0 if scale is None else scale) + (0.0 if offset is None else offset)
     return JointRecording(t[rows], q, v, tau, load=load, absent=missing), notes
+
+
+def are_poses(runs: Sequence[JointRecording]) -> bool:
+    """Whether samples are so far apart that each is a pose at rest."""
+    steps = [np.diff(run.t) for run in runs if len(run.t) > 1]
+    return bool(min((float(np.median(each)) for each in steps), default=np.inf) >= POSE_PERIOD_S)
 
 
 def descriptions(recorded: Sequence[Recording]) -> str | None:

@@ -15,7 +15,7 @@ import numpy as np
 import yaml
 
 from screw_dynamics_ros.cli.command_line import UnusableError
-from screw_dynamics_ros.cli.identify.recordings import descriptions, of_robot
+from screw_dynamics_ros.cli.identify.recordings import are_poses, descriptions, of_robot
 from screw_dynamics_ros.cli.recorded_joints import given_description
 from screw_dynamics_ros.core import ArgumentError, Robot
 from screw_dynamics_ros.core.measurement.estimation.moved_tool import MovedTool, identify_moved_tool
@@ -33,7 +33,6 @@ from screw_dynamics_ros.ros.recordings.recording import (
 
 PARAMETERS = 'tool.yaml'
 MATCH_LIMIT_S = 0.02  # s between a joint state and the nearest sensor message
-POSE_PERIOD_S = 0.2  # s, shortest period of samples that are treated as poses at rest
 DEVIATIONS = 1.96  # of a normal distribution, for 95 %
 LINEAR_FIRST = [3, 4, 5, 0, 1, 2]
 ENTRIES = ('xx', 'xy', 'xz', 'yy', 'yz', 'zz')
@@ -77,8 +76,7 @@ def identified_tool(options: argparse.Namespace) -> FoundTool:
         recording, remarks = of_robot(each, robot, None, options.leave_out)
         runs.append(with_wrenches(recording, each, sensed, sign, robot, path))
         notes += [f'{path.name}: {note}' for note in remarks]
-    steps = [np.diff(run.t) for run in runs]
-    if min(float(np.median(each)) if len(each) else np.inf for each in steps) >= POSE_PERIOD_S:
+    if are_poses(runs):
         q, w = np.concatenate([run.q for run in runs]), np.concatenate([run.tau for run in runs])
         R = robot.link_pose(q, frame)[:, :3, :3]
         gravity = np.einsum('kij,i->kj', R, robot.gravity)

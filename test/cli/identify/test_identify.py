@@ -478,3 +478,36 @@ def test_a_coupled_motor_of_a_file(tmp_path, states, capsys):
     model += ['--drives', str(tmp_path / 'o' / 'drives.yaml')]
     assert main(['--check', run, *DOWN, *model]) == WRITTEN
     assert checked(capsys.readouterr().out)['joint1'][0] > 0.99
+
+
+def test_a_payload_of_poses_at_rest(tmp_path, capsys):
+    """By the weight alone: a row for each pose, at the lever arms of the weight in closed form."""
+    rng = np.random.default_rng(5)
+    q = rng.uniform(-2.0, 2.0, (12, 2))
+    x1, x2 = np.cos(q[:, 0]), np.cos(q.sum(axis=1))
+    y2 = np.sin(q.sum(axis=1))
+    still = Robot.from_urdf(PLANAR, gravity=GRAVITY).gravity_torques(q)
+    mass, (x, y) = 0.8, (0.3, 0.05)
+    lever = x * x2 - y * y2
+    tau = still + 9.81 * mass * np.stack([x1 + lever, lever], axis=1)
+    tau += 0.01 * rng.normal(size=tau.shape)
+    rows = np.column_stack([np.arange(12.0), q, tau])
+    head = 't,joint1.position,joint2.position,joint1.effort,joint2.effort'
+    np.savetxt(tmp_path / 'poses.csv', rows, delimiter=',', header=head, comments='')
+    run = [str(tmp_path / 'poses.csv'), '--urdf', str(PLANAR), *DOWN, '--payload', 'link2']
+    assert main([*run, '-o', str(tmp_path / 'out')]) == WRITTEN
+    printed = [line.split() for line in capsys.readouterr().out.splitlines() if ' +- ' in line]
+    found = {row[0]: (float(row[1]), float(row[3])) for row in printed}
+    for name, value in (('mass', mass), ('x', x), ('y', y)):
+        assert abs(found[name][0] - value) < found[name][1] < 0.05
+    text = (tmp_path / 'out' / 'payload.yaml').read_text()
+    parameters = yaml.safe_load(text)['/**']['ros__parameters']
+    assert parameters['payload_link'] == 'link2'
+    assert parameters['payload_mass'] == pytest.approx(mass, abs=0.02)
+
+    noise = np.random.default_rng(0).normal(size=tau.shape)
+    rows[:, 3:] = still + 0.01 * noise  # one in 20 seeds has a payload of a gram
+    np.savetxt(tmp_path / 'poses.csv', rows, delimiter=',', header=head, comments='')
+    assert main([*run, '-o', str(tmp_path / 'none')]) == WRITTEN
+    assert 'no payload is assumed' in capsys.readouterr().out
+    assert not (tmp_path / 'none').exists()

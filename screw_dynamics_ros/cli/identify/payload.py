@@ -1,0 +1,64 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""A payload from the efforts of poses at rest, by the estimator of the nodes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+
+import numpy as np
+import yaml
+
+from screw_dynamics_ros.cli.identify.output_files import payload_parameters
+from screw_dynamics_ros.core import Robot
+from screw_dynamics_ros.core.description.rigid_body import RigidBody
+from screw_dynamics_ros.core.measurement.estimation.payload_estimation import (
+    EffortRecord,
+    PayloadEstimate,
+    estimate_payload,
+)
+from screw_dynamics_ros.core.measurement.identification.dynamics import JointRecording
+
+PARAMETERS = 'payload.yaml'
+
+
+def payload_of_poses(
+    robot: Robot, link: str, runs: Sequence[JointRecording], known: Mapping[str, RigidBody]
+) -> PayloadEstimate:
+    """Return the payload on a link; each sample is a pose at rest. Raises as `estimate_payload`."""
+    rest = np.zeros((1, robot.nv))
+    records = [
+        EffortRecord(t[None], q[None], rest, tau[None], at_rest=True)
+        for run in runs
+        for t, q, tau in zip(run.t, run.q, run.tau)
+    ]
+    reported = np.all([np.isfinite(run.tau).all(axis=0) for run in runs], axis=0)
+    measured = [name for name, each in zip(robot.joint_names, reported) if each]
+    return estimate_payload(robot, link, records, known=known, measured=measured)
+
+
+def lines(found: PayloadEstimate, link: str, notes: Sequence[str]) -> Iterator[str]:
+    """Yield the report on the terminal."""
+    yield f'payload on {link}: {found.poses} poses at rest, efforts of {", ".join(found.joints)}'
+    for note in notes:
+        yield f'note    {note}'
+    if not found.has_mass:
+        yield (
+            f'WARNING payload: {found.mass:.3g} +- {found.mass_interval:.2g} kg, smaller than its '
+            'interval; no payload is assumed'
+        )
+        return
+    yield f'  mass      {found.mass:12.5g} +- {found.mass_interval:<9.2g} kg'
+    com, intervals = found.center_of_mass, found.center_of_mass_interval
+    for axis, value, half in zip('xyz', com, intervals):
+        yield f'  {axis:<10}{value:12.5g} +- {half:<9.2g} m'
+    residuals = ', '.join(f'{name} {x:.3g}' for name, x in zip(found.joints, found.residuals))
+    yield f'  residuals [N m, N]: {residuals}'
+
+
+def parameter_file(found: PayloadEstimate, link: str) -> str:
+    """Return a parameter file of the nodes; a payload without inertia, which rest does not show."""
+    body = RigidBody(found.mass, np.nan_to_num(found.center_of_mass), np.zeros((3, 3)))
+    content = {'/**': {'ros__parameters': payload_parameters(link, body)}}
+    return yaml.safe_dump(content, sort_keys=False, default_flow_style=None, width=100)
