@@ -22,7 +22,16 @@ from screw_dynamics_ros.cli.replay.command import BROKEN, REFUSED, WRITTEN, main
 from screw_dynamics_ros.nodes.outputs.dynamics.dynamics_outputs import Dynamics
 from screw_dynamics_ros.nodes.outputs.external_wrenches.wrench_outputs import WrenchEstimator
 from support.host_bench import Bench
-from support.recordings import JOINT_STATE, STORE, STRING, WRENCH, joint_state, string, writing
+from support.recordings import (
+    JOINT_STATE,
+    STORE,
+    STRING,
+    WRENCH,
+    joint_state,
+    string,
+    wrench,
+    writing,
+)
 from support.robots import urdf_path
 from support.xacro_files import needs_xacro, robot_file
 
@@ -304,3 +313,30 @@ def test_a_force_torque_sensor(tmp_path, capsys):
     assert main(other) == REFUSED
     error = capsys.readouterr().err
     assert "is recorded on '/wrench'; give the topic of the sensor with --ros-args -r" in error
+
+
+def test_the_frame_of_a_recorded_sensor(tmp_path, capsys):
+    """That of its first message is the link of the sensor; another one is refused."""
+    topics = {'/joint_states': JOINT_STATE, '/robot_description': STRING, '/ft': WRENCH}
+    for name, frames in (('one', ['tip']), ('two', ['tip', 'link1'])):
+        with writing(tmp_path / name, topics) as put:
+            put('/robot_description', START, string(PLANAR))
+            for k in range(100):
+                stamp = START + k * 4_000_000
+                put('/joint_states', stamp, joint_state(stamp, NAMES, [0.3, 0.2], [0.0, 0.0]))
+                frame = frames[k // 50 % len(frames)]
+                put(
+                    '/ft', stamp + 1_000_000, wrench(stamp + 1_000_000, frame, [1, 2, 3], [4, 5, 6])
+                )
+    options = ['--nodes', 'wrist_sensor', '--ros-args', '-r', 'wrench:=/ft']
+    out = ['-o', str(tmp_path / 'out.mcap')]
+    assert main([str(tmp_path / 'one'), *out, *options]) == WRITTEN
+    messages = published(tmp_path / 'out.mcap')['/wrist_sensor/wrench']
+    assert len(messages) > 70  # accelerations settle first
+    last = STORE.deserialize_cdr(messages[-1], WRENCH)
+    assert last.header.frame_id == 'tip'
+    assert (last.wrench.force.y, last.wrench.torque.z) == (2.0, 6.0)
+    out = ['-o', str(tmp_path / 'two.mcap')]
+    assert main([str(tmp_path / 'two'), *out, *options]) == REFUSED
+    assert "several frames, 'tip' and 'link1'" in capsys.readouterr().err
+    assert not (tmp_path / 'two.mcap').exists()
