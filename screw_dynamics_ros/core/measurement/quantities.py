@@ -1,7 +1,7 @@
 # Copyright 2026 The screw_dynamics_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""What nodes publish of each state and `annotate` writes for recordings: one row each.
+"""Quantities that nodes publish for each state and `annotate` writes for recordings: one row each.
 
 Formulas are for `Robot.fuse`, angular part first; messages have the linear part first.
 """
@@ -60,7 +60,7 @@ def contact(jacobian: Source, torques: Source) -> tuple[Formula, Formula]:
     Parameters
     ----------
     jacobian : Source
-        Of the body at the contact (6, n).
+        Jacobian of the body at the contact (6, n).
     torques : Source
         External torques (n,).
 
@@ -82,11 +82,11 @@ class Quantity:
     message : str
         'joint_efforts', 'matrix', 'twist' or 'wrench'.
     output : Source or None
-        In the program of a robot without loops, if one output is all of it.
+        Output in the program of a robot without loops, if the quantity is a single output.
     labels : tuple
-        Of each dimension of efforts and matrices: `JOINTS`, `VELOCITIES` or the labels.
+        Labels of each dimension of efforts and matrices: `JOINTS`, `VELOCITIES` or texts.
     of_positions : bool
-        Whether it is published without velocities, too.
+        Whether it is also published without velocities.
     """
 
     node: str
@@ -98,13 +98,13 @@ class Quantity:
 
     @property
     def is_screw(self) -> bool:
-        """Whether linear and angular part change places in messages."""
+        """Whether linear and angular part are exchanged in messages."""
         return self.message in SCREWS or self.labels[0] in (TWIST_ROWS, MOMENTUM_ROWS)
 
     def arguments(
         self, joints: Sequence[str], velocities: Sequence[str], frame: str = ''
     ) -> tuple[str | Sequence[str], ...]:
-        """Return what a function that makes the `message` gets."""
+        """Return the arguments of a function that creates the `message`."""
         if self.message in SCREWS:
             return (frame,)
         known: dict[object, Sequence[str]] = {JOINTS: joints, VELOCITIES: velocities}
@@ -113,7 +113,7 @@ class Quantity:
 
 ENERGY = Formula('energies', ('v', 'mass_matrix', 'potential_energy'), both_energies)
 
-#: All of them, by name.
+#: All quantities, by name.
 QUANTITIES = {
     quantity.name: quantity
     for quantity in (

@@ -1,7 +1,7 @@
 # Copyright 2026 The screw_dynamics_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Comparison of a model with recordings, without fitting anything."""
+"""Comparison of a model with recordings, without a fit."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ from screw_dynamics_ros.core.types import Array
 
 @dataclass(frozen=True, eq=False)
 class ModelCheck:
-    """A model beside recordings, joint by joint.
+    """Comparison of a model with recordings, for each joint.
 
     Attributes
     ----------
@@ -58,7 +58,7 @@ class ModelCheck:
         Root mean squares of measured torques and of residuals, and the mean residual [N m, N].
     findings : tuple of Finding
     cutoff : float
-        Of the filter [Hz].
+        Cutoff of the filter [Hz].
     """
 
     description: RobotDescription
@@ -95,13 +95,13 @@ def check_model(
     recordings : sequence of JointRecording
         With torques [N m, N] instead of efforts.
     cutoff : float, optional
-        Of the filter [Hz]; from the bandwidth of the motion if not given.
+        Cutoff of the filter [Hz]; by default from the bandwidth of the motion.
     payloads : {link: RigidBody}, optional
-        Carried in all recordings, besides those of each.
+        Payloads of all recordings, in addition to those of each recording.
     delay : float
-        By which efforts are later than positions of the same stamp [s].
+        Delay of efforts relative to positions of the same stamp [s].
     measured_velocities : bool
-        Whether velocities are those recorded.
+        Whether to use the recorded velocities.
 
     Raises
     ------
