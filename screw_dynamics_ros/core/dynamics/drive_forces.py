@@ -177,7 +177,7 @@ def friction_under_load(tree: Tree, v: Array, tau: Array) -> Array:
 
 
 def transmitted_torques(tree: Tree, v: Array, tau: Array) -> Array:
-    """Return what friction leaves of the torques `tau` (nv,) of drives: `tau` less friction."""
+    """Return the transmitted torques: the torques `tau` (nv,) of drives minus friction."""
     L = tau - friction_torques(tree, v)
     for body in tree.bodies:
         if body.drive.load_friction:
@@ -195,13 +195,13 @@ def refuse_load_friction(tree: Tree, what: str) -> None:
     """Raise `ArgumentError` if the friction in the equations of motion depends on load."""
     if tree.with_friction and tree.has_load_friction:
         raise ArgumentError(
-            f'{what}: not implemented where friction depends on load; use a robot with '
+            f'{what}: not implemented for friction that depends on load; use a robot with '
             'friction=False, or drives without load_friction'
         )
 
 
 def friction_slopes(tree: Tree, v: Array) -> Array:
-    """Return df/dv, (nv, nv): diagonal, but for motors that turn with several joints."""
+    """Return df/dv, (nv, nv): diagonal except for motors coupled to several joints."""
     slopes = zeros((tree.nv, tree.nv), v)
     for body in tree.bodies:
         if body.dof == 1:

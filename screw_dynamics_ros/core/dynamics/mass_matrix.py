@@ -66,7 +66,7 @@ def mass_matrix(tree: Tree, q: Array) -> Array:
 def reflected_inertias(tree: Tree) -> Array:
     """Return the matrix (nv, nv) of the reflected inertias of drives (C-054).
 
-    Diagonal, but for motors that turn with several joints.
+    Diagonal except for motors coupled to several joints.
     """
     d = tree.coupled_inertias.copy()
     for body in tree.bodies:

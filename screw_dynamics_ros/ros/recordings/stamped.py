@@ -1,9 +1,9 @@
 # Copyright 2026 The screw_dynamics_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Numbers of recorded messages: of stamped ones in a frame, as wrenches and poses, and of arrays.
+"""Numbers of recorded messages: stamped ones in a frame, such as wrenches and poses, and arrays.
 
-The numbers follow a header, without a gap. A header is read once for all messages that have it.
+The numbers follow a header without a gap. A header is read once for all messages that share it.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ class Header(NamedTuple):
     ----------
     frame : str
     same : slice
-        The bytes that determine the rest.
+        The bytes that determine the layout.
     start : int
         Offset of the numbers.
     """
@@ -113,7 +113,7 @@ def read_numbers(
 def alike(
     block: Block, topic: str, count: int, header_of: Callable[[bytes], Header]
 ) -> Iterator[tuple[NDArray[np.intp], Bytes, Header]]:
-    """Yield the places of messages with the same header, these messages, and the header."""
+    """Yield the indices of messages with the same header, these messages, and the header."""
     for size in np.unique(block.sizes).tolist():
         places = np.flatnonzero(block.sizes == size)
         while len(places):
@@ -142,7 +142,7 @@ def stamped_header(data: bytes) -> Header:
 
 
 def array_header(data: bytes, count: int) -> Header:
-    """Return what precedes the numbers of a Float64MultiArray; raises as `stamped_header`."""
+    """Return the header of the numbers of a Float64MultiArray; raises as `stamped_header`."""
     check_encoding(data)
     read = PLAIN[LITTLE_ENDIAN].unpack_from
     (dimensions,) = read(data, STAMP_OFFSET)

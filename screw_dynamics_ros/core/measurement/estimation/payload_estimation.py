@@ -19,9 +19,9 @@ rest R contains (m, m c) only: gravity determines at most four of the ten parame
 The equations are weighted by the scatter of the efforts of each joint between states, and the
 number of states. The covariance is the larger of two estimates: that of the Gauss-Markov theorem,
 scaled by the residuals, and that of the jackknife over classes of states and blocks of time
-(`identification.jackknife`), since most of a residual is friction that the model does not have. A
-pose is a class and a block of its own. Confidence intervals use Student's distribution, to first
-order for functions of phi.
+(`identification.jackknife`), because residuals are mainly unmodeled friction. Each pose is a
+separate class and block. Confidence intervals use Student's distribution, to first order for
+functions of phi.
 
 Sources: Müller 2018b, section 6 (D-39, D-43); Bruyninckx 2010, section 4.12.9 (B-101); Atkeson, An
 and Hollerbach, Estimation of inertial parameters of manipulator loads and links, IJRR 5(3), 1986.
@@ -364,7 +364,7 @@ def equations_of(
         )
     count = len(rows)
     at_rest = np.array([rest for _, _, _, rest in parts])
-    # Poses have classes of their own, beside the eight of each joint in motion.
+    # Poses have separate classes, in addition to the eight of each joint in motion.
     classes = np.arange(len(parts))[:, None] * count + np.arange(count) + 8 * count
     moving = [np.array(each)[~at_rest] for each in zip(*states)]
     if len(moving[0]):
@@ -474,9 +474,9 @@ def scatter_of(records: Sequence[EffortRecord], rows: NDArray[np.intp]) -> Array
 
 
 def enlarged(covariance: Array, quantile: float, robust: Array, freedom: Array) -> Array:
-    """Return a covariance whose intervals are nowhere smaller than those of another one.
+    """Return a covariance whose intervals are at least those of another one.
 
-    That one, `robust`, has degrees of freedom (size,) of its own.
+    The other one, `robust`, has the degrees of freedom `freedom` (size,).
     """
     both = covariance + robust
     known = both.diagonal() > 0.0

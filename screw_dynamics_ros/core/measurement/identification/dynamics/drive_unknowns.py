@@ -1,7 +1,7 @@
 # Copyright 2026 The screw_dynamics_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""The unknowns of drives, and what each is multiplied by in the equations of efforts.
+"""The unknowns of drives, and their factors in the equations of efforts.
 
 Efforts are those of motors: tau_m = C^-T (tau_rigid + armatures, springs, friction of joints) and
 the rotors and friction of coupled motors, which move at C q' (`motor_coupling`). Each unknown is at
@@ -30,7 +30,7 @@ from screw_dynamics_ros.core.types import Array
 class MotionSamples:
     """Samples of a motion, (N, n) each; Y (N, n, 10 n_links) is its regressor.
 
-    L are the torques that drives transmit [N m, N], where friction depends on them; else zeros.
+    L are the transmitted torques of drives [N m, N] if friction depends on them, otherwise zeros.
     """
 
     q: Array
@@ -47,15 +47,15 @@ class Kind:
     Attributes
     ----------
     group : str
-        Of `unknowns.GROUPS`.
+        Name in `unknowns.GROUPS`.
     units : (str, str)
-        Of revolute and of prismatic joints.
+        Units for revolute and prismatic joints.
     nominal : callable
-        Returns the value of a drive.
+        Returns the nominal value of a drive.
     of_motor : bool
-        Whether it is on the side of the motor.
+        Whether it is on the motor side.
     exists : callable
-        Whether a drive has it, so that it is estimated.
+        Whether a drive has this unknown.
     """
 
     group: str
@@ -66,7 +66,7 @@ class Kind:
 
 
 def is_coupled(drive: Drive) -> bool:
-    """Whether a motor turns with several joints."""
+    """Whether a motor is coupled to several joints."""
     return bool(drive.coupled_joints)
 
 
@@ -168,7 +168,7 @@ class DriveUnknowns:
         return efforts if self._C is None else np.asarray(efforts @ self._C)
 
     def factors(self, kind: str, k: int, motion: MotionSamples) -> Array:
-        """Return what the unknown of a kind at joint k is multiplied by, (N,)."""
+        """Return the factor (N,) of the unknown of a kind at joint k."""
         if kind == 'armature':
             return motion.a[:, k]
         if kind == 'damping':
@@ -198,11 +198,11 @@ class DriveUnknowns:
         return np.asarray(v / np.sqrt(v**2 + self._smoothing**2))
 
     def held_torques(self, motion: MotionSamples) -> tuple[Array, Array]:
-        """Return the torques (N, n) of what is not estimated, of joints and of motors."""
+        """Return the torques (N, n) of terms that are not estimated, of joints and of motors."""
         return self._sum(motion, lambda kind: KINDS[kind].group not in self._estimate)
 
     def nominal_torques(self, motion: MotionSamples, *, springs: bool) -> tuple[Array, Array]:
-        """Return the nominal torques (N, n) of joints and motors: of springs, or of all else."""
+        """Return the nominal torques (N, n) of joints and motors: springs, or all other terms."""
         return self._sum(motion, lambda kind: (KINDS[kind].group == 'spring') == springs)
 
     def transmitted(self, motion: MotionSamples, values: Array) -> Array:
@@ -231,7 +231,7 @@ class DriveUnknowns:
             for k, drive in enumerate(self.drives):
                 if not kind.exists(drive):
                     continue
-                if name == 'coulomb':  # of the nominal law, which has a breakaway torque, too
+                if name == 'coulomb':  # the nominal law also has a breakaway torque
                     v = motion.v[:, k]
                     torque = drive.friction(v) - drive.damping * v
                 else:
@@ -243,9 +243,9 @@ class DriveUnknowns:
         return sides[0], sides[1]
 
     def sizes(self, torque: Array, v: Array, a: Array) -> Array:
-        """Return likely sizes of the unknowns: such that each could make the whole torque.
+        """Return the prior deviations of the unknowns: each could cause the whole torque.
 
-        Arguments as of `Unknowns.deviations`.
+        Arguments as in `Unknowns.deviations`.
         """
         return np.array([self._size(kind, k, torque, v, a) for kind, k in self.unknowns])
 
@@ -272,7 +272,7 @@ class DriveUnknowns:
         return rates[:, k] if self._C is None else np.asarray(rates @ self._C[k])
 
     def _lever(self, q: Array, k: int) -> tuple[Array, Array]:
-        """Return the distances (N,) of pivots, and the derivatives of their squares' halves."""
+        """Return the distances (N,) of pivots, and the derivatives of half of their squares."""
         body = next(body for body in self._tree.bodies if body.joint == self.joints[k])
         found = np.array([lever(body, each)[:2] for each in q], dtype=float)
         return found[:, 0], found[:, 1]

@@ -89,7 +89,7 @@ class Unknowns:
         Indices of the ten parameters of each estimated body, including 'payload' and 'load'.
     drives : DriveUnknowns
     estimate : (P,) array
-        Of the torques that friction depends on: nominal at first.
+        Current values for the torques on which friction depends; initially nominal.
     """
 
     def __init__(
