@@ -34,6 +34,7 @@ industrial robots (ICRA 2013).
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -86,6 +87,17 @@ def lever(body: Body, q: Array) -> Lever:
         x @ x + rho @ turned,
         3.0 * (x @ turned) + rho @ cross(xi, turned),
     )
+
+
+def without_springs(tree: Tree) -> Tree:
+    """Return the same tree without springs: what torques of rates alone are derived from."""
+    bodies = tuple(
+        replace(body, drive=replace(body.drive, spring_stiffness=0.0), pivots=None)
+        if body.drive.spring_stiffness or body.pivots is not None
+        else body
+        for body in tree.bodies
+    )
+    return replace(tree, bodies=bodies)
 
 
 def spring_energy(tree: Tree, q: Array) -> Any:

@@ -12,6 +12,7 @@ import pytest
 
 from screw_dynamics_ros.core import ArgumentError, Drive, Robot
 from screw_dynamics_ros.core.description import RobotDescription
+from screw_dynamics_ros.core.robot.autograd.functions import differentiable
 from screw_dynamics_ros.core.simulation import SimulatedRobot
 from screw_dynamics_ros.core.textbook.formulations.recursive_newton_euler import (
     recursive_inverse_dynamics,
@@ -147,6 +148,24 @@ def test_torques_are_slopes_of_the_energy(floating, mimic):
         _, first, second = robot.inverse_dynamics_rates(q, v, a, jerk, 0 * snap)
         close(first, (torques(h)[0] - torques(-h)[0]) / (2 * h), 1e-7)
         close(second, (torques(h)[1] - torques(-h)[1]) / (2 * h), 1e-6)
+
+
+@pytest.mark.parametrize('name', ['coriolis_torques', 'kinetic_energy', 'gravity_torques'])
+def test_gradients_know_which_terms_have_springs(name):
+    description = random_description(5, 3, ('revolute', 'prismatic'))
+    robot = Robot(description, drives=springs_of(description), backend='reference')
+    function, h = differentiable(robot, name), 1e-5
+    q, v, c = state(robot)
+    vectors = (q, v)[: len(function.arguments)]
+    weights = np.ones(()) if name == 'kinetic_energy' else c
+    for k, found in enumerate(function.cotangents(vectors, weights)):
+        for e, slope in zip(np.eye(robot.nv), found):
+            ends = [
+                getattr(robot, name)(*(x + (i == k) * sign * h * e for i, x in enumerate(vectors)))
+                for sign in (1.0, -1.0)
+            ]
+            expected = np.sum(weights * (ends[0] - ends[1])) / (2 * h)
+            assert slope == pytest.approx(expected, rel=1e-6, abs=1e-7)
 
 
 def test_a_simulated_robot_keeps_its_energy():

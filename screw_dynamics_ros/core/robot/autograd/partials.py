@@ -49,6 +49,7 @@ from typing import cast
 
 import numpy as np
 
+from screw_dynamics_ros.core.dynamics.drive_forces import without_springs
 from screw_dynamics_ros.core.errors import UnknownNameError
 from screw_dynamics_ros.core.lie import quaternions, se3
 from screw_dynamics_ros.core.linear import cross, zeros
@@ -186,7 +187,7 @@ def gravity_torques(tree: Tree) -> Differentiated:
 
 def coriolis_torques(tree: Tree) -> Differentiated:
     """Return C v and its derivatives by q and v."""
-    derivatives = without_friction(tree, a=rest(tree.nv), gravity=rest(3))
+    derivatives = without_friction(without_springs(tree), a=rest(tree.nv), gravity=rest(3))
     partials = Formula('d(C v)', (derivatives,), leading, (2,))
     return Differentiated(('q', 'v'), 'coriolis_torques', partials)
 
@@ -198,7 +199,8 @@ def mass_matrix(tree: Tree) -> Differentiated:
 
 def kinetic_energy(tree: Tree) -> Differentiated:
     """Return the kinetic energy and its derivatives by q and v."""
-    derivatives = without_friction(tree, v=rest(tree.nv), a='v', gravity=rest(3))
+    smooth = without_springs(tree)
+    derivatives = without_friction(smooth, v=rest(tree.nv), a='v', gravity=rest(3))
     partials = Formula('dT', (derivatives, 'v'), kinetic_energy_partials)
     return Differentiated(('q', 'v'), 'kinetic_energy', partials)
 
