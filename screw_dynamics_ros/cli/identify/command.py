@@ -41,7 +41,11 @@ from screw_dynamics_ros.cli.identify.known_drives import (
 )
 from screw_dynamics_ros.cli.identify.recordings import are_poses, descriptions, of_robot
 from screw_dynamics_ros.cli.recorded_joints import add_recorded_robot, given_description
-from screw_dynamics_ros.core import ScrewDynamicsError
+from screw_dynamics_ros.core import Robot, ScrewDynamicsError
+from screw_dynamics_ros.core.measurement.annotation.unloaded_residual import (
+    UnloadedResidual,
+    unloaded_residual,
+)
 from screw_dynamics_ros.core.measurement.identification.dynamics import (
     DynamicIdentification,
     EffortModel,
@@ -81,10 +85,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
             given = recorded(options, progress)
             if options.payload and are_poses(given.recordings):
                 return weigh(options, given)
-            text, result, notes = identified(options, progress, given)
-        print('\n'.join(report.lines(result, notes)))
+            text, result, notes, residual = identified(options, progress, given)
+        print('\n'.join([*report.lines(result, notes), *report.residual_table(residual)]))
         if options.output is not None:
-            write(options.output, text, result, notes, options.payload)
+            write(options.output, text, result, notes, residual, options.payload)
     except ScrewDynamicsError as error:
         print(f'refused: {error}', file=sys.stderr)
         return REFUSED
@@ -185,8 +189,8 @@ def judge(options: argparse.Namespace) -> int:
 
 def identified(
     options: argparse.Namespace, progress: Callable[..., object], given: Recorded | None = None
-) -> tuple[str, DynamicIdentification, list[str]]:
-    """Return the URDF, the result, and notes on omitted data; of recordings `given`, if read."""
+) -> tuple[str, DynamicIdentification, list[str], UnloadedResidual | None]:
+    """Return URDF, result, notes, errors of external torques; of recordings `given`, if read."""
     text, known, recordings, notes = recorded(options, progress) if given is None else given
     robot = known.robot
     scale = robot.joint_names if options.scale == ('all',) else options.scale
@@ -207,7 +211,9 @@ def identified(
             measured_velocities=options.measured_velocities,
         ),
     )
-    return text, of_reported_efforts(result, known.calibration), notes
+    identified_robot = Robot(result.description, gravity=robot.gravity, drives=result.drives)
+    residual = unloaded_residual(identified_robot, result, recordings, options.payload)
+    return text, of_reported_efforts(result, known.calibration), notes, residual
 
 
 def known_payload(options: argparse.Namespace) -> KnownLoad | None:
@@ -230,7 +236,12 @@ def known_payload(options: argparse.Namespace) -> KnownLoad | None:
 
 
 def write(
-    folder: Path, text: str, result: DynamicIdentification, notes: Sequence[str], payload: str
+    folder: Path,
+    text: str,
+    result: DynamicIdentification,
+    notes: Sequence[str],
+    residual: UnloadedResidual | None,
+    payload: str,
 ) -> None:
     """Write the files; raises `UnusableError`."""
     write_files(
@@ -239,8 +250,8 @@ def write(
         PICTURE,
         lambda drawn: {
             URDF: output_files.identified_urdf(text, result),
-            PARAMETERS: output_files.parameter_file(result, payload),
-            REPORT: report.page(result, notes, drawn),
+            PARAMETERS: output_files.parameter_file(result, payload, residual),
+            REPORT: report.page(result, notes, drawn, residual),
         },
     )
 

@@ -11,6 +11,10 @@ import yaml
 from screw_dynamics_ros.core.description.drives import NO_DRIVE, Drive
 from screw_dynamics_ros.core.description.rigid_body import RigidBody
 from screw_dynamics_ros.core.description.urdf_inertias import with_dynamics
+from screw_dynamics_ros.core.measurement.annotation.unloaded_residual import (
+    OBSERVER,
+    UnloadedResidual,
+)
 from screw_dynamics_ros.core.measurement.identification.dynamics import DynamicIdentification
 
 HEADER = """\
@@ -36,8 +40,12 @@ def identified_urdf(text: str, result: DynamicIdentification) -> str:
     return with_dynamics(text, inertias, friction)
 
 
-def parameter_file(result: DynamicIdentification, payload_link: str = '') -> str:
-    """Return a parameter file of the nodes: drives, scale and offset of efforts, payload.
+def parameter_file(
+    result: DynamicIdentification,
+    payload_link: str = '',
+    residual: UnloadedResidual | None = None,
+) -> str:
+    """Return a parameter file of the nodes: drives, efforts, payload, errors of external torques.
 
     Joints whose scale is not determined are omitted.
     """
@@ -56,6 +64,8 @@ def parameter_file(result: DynamicIdentification, payload_link: str = '') -> str
     delay = result.effort_delay
     if delay.is_certain and delay.value > 0.0:
         parameters['effort_delay'] = _rounded(delay.value)
+    if residual is not None:
+        parameters |= _of_wrench_estimator(residual)
     if result.payload is not None:
         parameters |= payload_parameters(payload_link, result.payload)
     content = {'/**': {'ros__parameters': parameters}}
@@ -77,6 +87,23 @@ def drive_parameters(drive: Drive) -> dict[str, object]:
     return found
 
 
+def _of_wrench_estimator(residual: UnloadedResidual) -> dict[str, object]:
+    joints = list(residual.joint_names)
+    numbers = {
+        'observer_velocity_deviation': residual.velocity_deviation,
+        'observer_effort_deviation': residual.effort_deviation,
+        'observer_model_deviation': residual.model_deviation,
+        'contact_thresholds': residual.contact_threshold,
+        'collision_thresholds': residual.collision_threshold,
+    }
+    return {
+        'observer': OBSERVER,
+        'observer_joints': joints,
+        'flag_joints': joints.copy(),  # YAML would refer to the list before
+        **{name: [_rounded(x, 4) for x in array] for name, array in numbers.items()},
+    }
+
+
 def payload_parameters(link: str, body: RigidBody) -> dict[str, object]:
     """Return the parameters of a payload on a link."""
     I = body.matrix  # noqa: E741
@@ -89,5 +116,5 @@ def payload_parameters(link: str, body: RigidBody) -> dict[str, object]:
     }
 
 
-def _rounded(x: float) -> float:
-    return float(f'{float(x):.{DIGITS}g}')
+def _rounded(x: float, digits: int = DIGITS) -> float:
+    return float(f'{float(x):.{digits}g}')

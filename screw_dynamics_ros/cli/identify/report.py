@@ -9,6 +9,10 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
+from screw_dynamics_ros.core.measurement.annotation.unloaded_residual import (
+    OBSERVER,
+    UnloadedResidual,
+)
 from screw_dynamics_ros.core.measurement.identification.dynamics import DynamicIdentification
 from screw_dynamics_ros.core.measurement.identification.least_squares import described
 
@@ -33,7 +37,12 @@ def lines(result: DynamicIdentification, notes: Sequence[str] = ()) -> Iterator[
     yield from held_combinations(result)
 
 
-def page(result: DynamicIdentification, notes: Sequence[str], picture: str) -> str:
+def page(
+    result: DynamicIdentification,
+    notes: Sequence[str],
+    picture: str,
+    residual: UnloadedResidual | None = None,
+) -> str:
     """Return the report as Markdown."""
     parts = [f'# Identification of {result.description.name}', heading(result)]
     listed = [*(f'* {note}' for note in notes), *(f'* **{each}**' for each in result.findings)]
@@ -53,6 +62,9 @@ def page(result: DynamicIdentification, notes: Sequence[str], picture: str) -> s
         text = '\n'.join(section(result))
         if text:
             parts.append(f'```\n{text}\n```')
+    errors = '\n'.join(residual_table(residual))
+    if errors:
+        parts.append(f'```\n{errors}\n```')
     return '\n\n'.join(parts) + '\n'
 
 
@@ -94,6 +106,24 @@ def drive_table(result: DynamicIdentification) -> Iterator[str]:
         values = (drive.armature, drive.damping, drive.coulomb, breakaway)
         efforts = (result.effort_scale[i], half[i], result.effort_offset[i])
         yield f'  {name:<{width}}' + ''.join(f'{x:11.4g}' for x in (*values, *efforts))
+
+
+def residual_table(residual: UnloadedResidual | None) -> Iterator[str]:
+    """Yield the errors of external torques of unloaded motion, and thresholds for contacts."""
+    if residual is None:
+        return
+    width = max(map(len, (*residual.joint_names, 'joint')))
+    yield f'  errors of external torques, observer {OBSERVER} [N m, N]'
+    names = ('deviation', 'of model', 'contact', 'collision')
+    yield f'  {"joint":<{width}}' + ''.join(f'{name:>11}' for name in names)
+    for name, *numbers in zip(
+        residual.joint_names,
+        residual.deviation,
+        residual.model_deviation,
+        residual.contact_threshold,
+        residual.collision_threshold,
+    ):
+        yield f'  {name:<{width}}' + ''.join(f'{x:11.4g}' for x in numbers)
 
 
 def delay(result: DynamicIdentification) -> Iterator[str]:

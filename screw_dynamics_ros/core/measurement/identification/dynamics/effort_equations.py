@@ -48,6 +48,8 @@ class EffortEquations:
         Velocities, accelerations and smooth signs of velocities.
     loaded : (M,) array of bool
         Whether the robot carried the load.
+    recording : (M,) array of int
+        Number of the recording.
     """
 
     t: Array
@@ -61,6 +63,7 @@ class EffortEquations:
     a: Array
     direction: Array
     loaded: NDArray[np.bool_]
+    recording: NDArray[np.int64]
 
     def rows(self, chosen: NDArray[np.bool_]) -> EffortEquations:
         """Return the instants selected by a mask (M,)."""
@@ -79,7 +82,7 @@ def equations(
     Raises ArgumentError if they are too short for the cutoff.
     """
     parts: list[EffortEquations] = []
-    for recording in recordings:
+    for number, recording in enumerate(recordings):
         loaded = recording.load is not None
         for piece in pieces(recording, cutoff, measured_velocities):
             arrays: list[list[Array]] = []
@@ -111,6 +114,7 @@ def equations(
                     a,
                     direction,
                     np.full(len(t), loaded or bool(recording.payloads)),
+                    np.full(len(t), number),
                 )
             )
     if not parts:

@@ -207,6 +207,7 @@ def _result(
         np.where(np.isnan(reported), np.nan, identified),
         np.where(np.isnan(reported), np.nan, every.nominal),
         reported,
+        every.recording,
     )
     missing = payload_findings(problem.names, fit) if payload is not None else ()
     return DynamicIdentification(

@@ -34,6 +34,8 @@ class Torques:
     measured, identified, nominal : (M, n) arrays
         Reported efforts as torques (scale and offset applied), and torques of the two models. NaN
         if no effort is reported, or its scale is undetermined.
+    recording : (M,) array of int
+        Number of the recording.
     reported : (M, n) array
         Reported efforts with the scale only, for comparison with the nominal model.
     """
@@ -45,6 +47,7 @@ class Torques:
     identified: Array
     nominal: Array
     reported: Array
+    recording: NDArray[np.int64]
 
 
 @dataclass(frozen=True, eq=False)
