@@ -153,13 +153,14 @@ def noise(nominal, share=0.002):
     )
 
 
-def some_motion(joints, seed=3, speed=1.2):
+def some_motion(joints, seed=3, speed=1.2, period=10.0, harmonics=5):
     """Return a Fourier motion whose joints reach a speed [rad/s]."""
-    series = FourierSeries(10.0, 5)
+    series = FourierSeries(period, harmonics)
     a, b = series.coefficients(np.random.default_rng(seed).normal(size=(joints, series.size)))
-    motion = FourierMotion(10.0, np.zeros(joints), a, b)
-    fastest = np.abs(motion.at(np.linspace(0, 10, 300))[1]).max(axis=0)[:, None]
-    return FourierMotion(10.0, np.zeros(joints), speed * a / fastest, speed * b / fastest)
+    motion = FourierMotion(period, np.zeros(joints), a, b)
+    times = np.linspace(0, period, round(30 * period))
+    fastest = np.abs(motion.at(times)[1]).max(axis=0)[:, None]
+    return FourierMotion(period, np.zeros(joints), speed * a / fastest, speed * b / fastest)
 
 
 def computed(robot, motion, time=20.0, payloads=None, rate=200.0, effort_noise=0.0, seed=0):

@@ -15,15 +15,17 @@ six times that of white noise; by their median, as friction jumps. Where noise a
 than (1), it is not white, and reduced. The mean square is that of all instants or of those that the
 identification has not fitted, whichever is larger.
 
-A Gaussian process of deviation s that crosses zero upward with the frequency f crosses the level
-k s with the frequency (Rice)
+Thresholds follow from the peaks of e between its zeros. Those above a high level u, which come at
+the rate r and exceed it by m in the mean, are exponentially distributed where tails are (peaks over
+threshold), so that
 
-    f exp(-k^2 / 2),                                                                       (2)
+    u + m log(r / f)                                                                       (2)
 
-so that thresholds follow from the stated rate of false alarms of all n joints, both ways. They are
-never below the largest error that was seen.
+is exceeded at the rate f: the stated one of all joints, divided by their number. A threshold is
+never below the largest error that was seen; all are larger by a factor, as errors of the model are
+in other motions.
 
-Source: Rice 1945, *Mathematical analysis of random noise*, Bell System Technical Journal 24(1).
+Source: Coles 2001, *An introduction to statistical modeling of extreme values*, chapter 4.
 """
 
 from __future__ import annotations
@@ -56,9 +58,12 @@ OBSERVER = 'momentum'
 FALSE_CONTACTS, FALSE_COLLISIONS = 1.0 / 3600.0, 1e-3 / 3600.0
 
 MIN_SAMPLES = 100  # with external torques
+HIGH_PEAKS = 0.8  # quantile of the peaks that is u of (2)
 MASS_MATRICES = 100  # configurations in the mean of (1)
 MEDIAN_TO_DEVIATION = 1.4826  # of the absolute values of normal numbers
 MIN_DEVIATION = 1e-6  # of what is written
+MOTION_FACTOR = 1.5  # by which errors in other motions may be larger
+MIN_RATIO = 1.2  # of the threshold of collisions to that of contacts
 
 
 @dataclass(frozen=True, eq=False)
@@ -133,20 +138,15 @@ def unloaded_residual(
     if held_out.sum() >= MIN_SAMPLES:
         squares = np.maximum(squares, np.mean(e[held_out] ** 2, axis=0))
     effort, velocity, model = _divided(robot, runs, squares, known)
-    deviation, largest = np.sqrt(squares), np.abs(e).max(axis=0)
-    factors = [
-        _level(_crossings(runs, settled)[known], rate * 0.5 / known.sum())
-        for rate in (FALSE_CONTACTS, FALSE_COLLISIONS)
-    ]
-    contact = np.maximum(factors[0] * deviation[known], largest[known])
+    contact, collision = _thresholds(runs, settled, known)
     return UnloadedResidual(
         tuple(name for name, k in zip(result.joint_names, known) if k),
         np.maximum(velocity[known], MIN_DEVIATION),
         effort[known],
         model[known],
-        deviation[known],
-        np.maximum(contact, MIN_DEVIATION),
-        np.maximum(contact, MIN_DEVIATION) * factors[1] / factors[0],
+        np.sqrt(squares[known]),
+        contact,
+        collision,
     )
 
 
@@ -228,16 +228,32 @@ def _white_deviation(x: Array) -> Array:
     return np.asarray(MEDIAN_TO_DEVIATION * np.median(second, axis=0) / math.sqrt(6.0))
 
 
-def _crossings(runs: Sequence[_Run], settled: Sequence[NDArray[np.bool_]]) -> Array:
-    """Return how often errors cross zero upward, (n,) [1/s]."""
-    count, time = np.zeros(runs[0].e.shape[1]), 0.0
-    for run, rows in zip(runs, settled):
-        both = rows[1:] & rows[:-1]
-        count += np.sum((run.e[:-1] < 0.0) & (run.e[1:] >= 0.0) & both[:, None], axis=0)
-        time += float(np.diff(run.recording.t)[both].sum())
-    return np.maximum(count, 1.0) / max(time, 1e-9)
+def _thresholds(
+    runs: Sequence[_Run], settled: Sequence[NDArray[np.bool_]], known: NDArray[np.bool_]
+) -> tuple[Array, Array]:
+    """Return the levels (2) of the known joints for both rates of false alarms, (k,) each."""
+    time = sum(float(np.diff(run.recording.t)[rows[1:]].sum()) for run, rows in zip(runs, settled))
+    levels = []
+    for i in np.flatnonzero(known).tolist():
+        peaks = np.concatenate([_peaks(run.e[rows, i]) for run, rows in zip(runs, settled)])
+        high = float(np.quantile(peaks, HIGH_PEAKS))
+        above = peaks[peaks >= high]
+        excess, rate = float(np.mean(above - high)), len(above) / time
+        levels.append(
+            [
+                high + excess * max(math.log(rate * known.sum() / allowed), 0.0)
+                for allowed in (FALSE_CONTACTS, FALSE_COLLISIONS)
+            ]
+        )
+        levels[-1] = [
+            max(MOTION_FACTOR * max(x, float(peaks.max())), MIN_DEVIATION) for x in levels[-1]
+        ]
+        levels[-1][1] = max(levels[-1][1], MIN_RATIO * levels[-1][0])
+    contact, collision = np.array(levels).T
+    return contact, collision
 
 
-def _level(frequency: Array, rate: float) -> Array:
-    """Return k of (2), (n,), for a rate of crossings [1/s]."""
-    return np.sqrt(2.0 * np.log(np.maximum(frequency / rate, math.e)))
+def _peaks(e: Array) -> Array:
+    """Return the largest absolute values (k,) of e (N,) between its zeros."""
+    starts = np.flatnonzero(np.diff(e >= 0.0, prepend=~(e[:1] >= 0.0)))
+    return np.asarray(np.maximum.reduceat(np.abs(e), starts))
