@@ -100,7 +100,15 @@ def test_files_for_the_robot_and_the_nodes(tmp_path, states, capsys):
     expected = truth.inverse_dynamics(q, v, a)
     assert np.abs(found.inverse_dynamics(q, v, a) - expected).max() < 0.03 * np.abs(expected).max()
 
+    assert parameters['observer_joints'] == parameters['flag_joints'] == list(drives)
+    assert parameters['observer'] == 'momentum'
+    deviations = [parameters[f'observer_{kind}_deviation'] for kind in ('effort', 'model')]
+    assert np.hypot(*deviations) == pytest.approx([0.02, 0.02], rel=0.8)  # noise of efforts
+    assert (np.array(parameters['contact_thresholds']) > 3.0 * np.array(deviations[1])).all()
+    assert 'effort_delay' not in parameters
+
     report = (folder / 'report.md').read_text()
+    assert 'errors of external torques, observer momentum' in report
     assert '![torques, residuals and parameters](report.png)' in report
     assert 'link2/mx represents' in report or 'link1/mx represents' in report
     assert (folder / 'report.png').stat().st_size > 10_000
@@ -275,7 +283,8 @@ def test_joints_left_out_and_renamed(tmp_path, states, capsys):
     assert main([run, *options, '--rename', 'left_2:=joint2', '--leave-out', 'joint2']) == WRITTEN
     changed = capsys.readouterr().out
     assert 'joint joint2: no efforts were recorded' in changed
-    plain = saved(tmp_path, states, 'plain.npz', v=None, tau=states['tau'] * [1, 0])
+    v, tau = states['v'] * [1, np.nan], states['tau'] * [1, 0]
+    plain = saved(tmp_path, states, 'plain.npz', v=v, tau=tau)
     assert main([plain, '--urdf', str(PLANAR), *DOWN]) == WRITTEN
     assert capsys.readouterr().out == changed
 

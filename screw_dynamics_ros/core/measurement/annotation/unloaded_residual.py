@@ -10,9 +10,9 @@ filters lessen, and errors of the model, which they do not,
     mean e_i^2 = alpha s_tau,i^2 + beta sum_j mean(M_ij^2) s_v,j^2 + s_m,i^2,              (1)
 
 with the gains alpha and beta of white noise behind the observer (`noise_propagation`). Noise shows
-in the second differences of efforts and velocities, x_{k-1} - 2 x_k + x_{k+1}, whose variance is
-six times that of white noise; by their median, as friction jumps. Where noise alone would be more
-than (1), it is not white, and reduced. The mean square is that of all instants or of those that the
+in the fourth differences of efforts and velocities, whose variance is 1 + 16 + 36 + 16 + 1 = 70
+times that of white noise; by their median, as friction jumps. Where noise alone would be more than
+(1), it is not white, and reduced. The mean square is that of all instants or of those that the
 identification has not fitted, whichever is larger.
 
 Thresholds follow from the peaks of e between its zeros. Those above a high level u, which come at
@@ -224,8 +224,8 @@ def _divided(
 
 def _white_deviation(x: Array) -> Array:
     """Return the standard deviation of the white noise in columns (N, n), (n,)."""
-    second = np.abs(np.diff(x, 2, axis=0))
-    return np.asarray(MEDIAN_TO_DEVIATION * np.median(second, axis=0) / math.sqrt(6.0))
+    fourth = np.abs(np.diff(x, 4, axis=0))
+    return np.asarray(MEDIAN_TO_DEVIATION * np.median(fourth, axis=0) / math.sqrt(70.0))
 
 
 def _thresholds(

@@ -157,12 +157,14 @@ def _torques(
 ) -> Torques:
     """Return filtered torques of recordings and model."""
     parts: list[tuple[Array, Array, Array]] = []
+    numbers: list[int] = []
     to_motors = np.linalg.inv(motor_coupling(robot.joint_names, robot.drives))
-    for run in runs:
+    for number, run in enumerate(runs):
         carried = {**payloads, **run.payloads}
         for piece in pieces(run, cutoff, measured_velocities):
             motion = Motion(piece.t, piece.q, piece.v, piece.a)
             model = required_efforts(robot, motion, carried) @ to_motors
+            numbers.append(number)
             parts.append(
                 (piece.low_pass(piece.t), piece.low_pass(piece.tau), piece.low_pass(model))
             )
@@ -173,6 +175,9 @@ def _torques(
         )
     t, measured, model = (np.concatenate(each) for each in zip(*parts))
     part = np.concatenate([np.full(len(each[0]), k) for k, each in enumerate(parts)])
+    recording = np.array(numbers)[part]
     model = np.where(np.isnan(measured), np.nan, model)
     none = np.full_like(model, np.nan)
-    return Torques(t, part, np.zeros(len(t), dtype=bool), measured, model, none, measured)
+    return Torques(
+        t, part, np.zeros(len(t), dtype=bool), measured, model, none, measured, recording
+    )
