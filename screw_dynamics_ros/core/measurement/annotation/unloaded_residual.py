@@ -61,14 +61,14 @@ MIN_SAMPLES = 100  # with external torques
 HIGH_PEAKS = 0.8  # quantile of the peaks that is u of (2)
 MASS_MATRICES = 100  # configurations in the mean of (1)
 MEDIAN_TO_DEVIATION = 1.4826  # of the absolute values of normal numbers
-MIN_DEVIATION = 1e-6  # of what is written
+MIN_DEVIATION = 1e-6  # of written numbers
 MOTION_FACTOR = 1.5  # by which errors in other motions may be larger
 MIN_RATIO = 1.2  # of the threshold of collisions to that of contacts
 
 
 @dataclass(frozen=True, eq=False)
 class UnloadedResidual:
-    """Errors of external torques by joint; those of joints without known efforts are left out.
+    """Errors of external torques by joint; those of joints without known efforts are omitted.
 
     Attributes
     ----------
