@@ -92,8 +92,8 @@ class FrictionalArm:
     Attributes
     ----------
     truth : Truth
-        Parameters by name; those of friction are the best that the model has, over ten other
-        motions of the same kind.
+        Parameters by name; those of friction are the best that the model has, over five
+        other motions of the same kind.
     followed : (q, v, a)
         The motion of the last recording.
     """
@@ -126,10 +126,7 @@ class FrictionalArm:
         self.modeled = modeled
         if modeled:
             return
-        names = nominal.joint_names
-        found = self._modeled_friction(self.truth.values, names, 10)
-        for kind, values in found.items():
-            self.truth.values.update({f'{j}/{kind}': float(x) for j, x in zip(names, values)})
+        self.truth.values.update(self._modeled_friction(nominal.joint_names))
 
     def motion(self):
         """Return another motion of the same kind."""
@@ -141,24 +138,24 @@ class FrictionalArm:
         robot = self.truth.robot
         if self.modeled:
             return robot.inverse_dynamics(q, v, a), 0.0
-        no_friction = robot.inverse_dynamics(q, v, a) - robot.friction_torques(v)
+        stacked = (x.reshape(-1, x.shape[-1]) for x in (q, v, a))
+        no_friction = robot.inverse_dynamics(*stacked).reshape(q.shape) - robot.friction_torques(
+            v.reshape(-1, v.shape[-1])
+        ).reshape(v.shape)
         load = no_friction - self.armature * a
         return no_friction, self.friction.along(q, v, load)
 
-    def _modeled_friction(self, values, names, motions):
-        columns, torques = [], []
-        for _ in range(motions):
-            t = np.arange(0.0, self.period, 1.0 / RATE)
-            q, v, a = self.motion().at(t)
-            torques.append(self.torques(q, v, a)[1])
-            columns.append(v)
-        v, f = np.concatenate(columns), np.concatenate(torques)
-        found = {'damping': [], 'coulomb': []}
-        for i in range(v.shape[1]):
+    def _modeled_friction(self, names, motions=5):
+        """Return the damping and Coulomb friction that fit other motions best, by parameter."""
+        t = np.arange(0.0, self.period, 1.0 / RATE)
+        q, v, a = np.stack([self.motion().at(t) for _ in range(motions)], axis=2)
+        f = self.torques(q, v, a)[1].reshape(-1, len(names))
+        v = v.reshape(f.shape)
+        found = {}
+        for i, joint in enumerate(names):
             A = np.stack([v[:, i], v[:, i] / np.sqrt(v[:, i] ** 2 + SMOOTHING**2)], axis=1)
-            x = np.linalg.lstsq(A, f[:, i], rcond=None)[0]
-            found['damping'].append(x[0])
-            found['coulomb'].append(x[1])
+            damping, coulomb = np.linalg.lstsq(A, f[:, i], rcond=None)[0]
+            found |= {f'{joint}/damping': float(damping), f'{joint}/coulomb': float(coulomb)}
         return found
 
     def identified(self, nominal):

@@ -16,7 +16,7 @@ from support.unmodeled_friction import SMOOTHING, FrictionalArm
 
 
 def test_intervals_hold_the_truth_behind_friction_that_the_model_does_not_have():
-    """With errors taken for noise, correlated in time, 75 of 100 do, and 30 of 100 armatures."""
+    """With errors taken for noise, correlated in time, 87 of 100 do, and 69 of 100 armatures."""
     nominal = Robot.from_urdf(urdf_path('ur_description/urdf/ur5_robot'))
     options = IdentificationOptions(model=EffortModel(smoothing=SMOOTHING), scale='known')
     inside, armatures = [], []
@@ -30,4 +30,4 @@ def test_intervals_hold_the_truth_behind_friction_that_the_model_does_not_have()
         kinds = np.array([name.endswith('/armature') for name in result.parameters])
         armatures += holds[kinds & result.identified].tolist()
     assert 0.9 < np.mean(inside) < 0.99
-    assert np.mean(armatures) > 0.7
+    assert np.mean(armatures) > 0.8
