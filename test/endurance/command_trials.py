@@ -427,7 +427,8 @@ def main() -> None:
     try:
         from command_picture import draw
 
-        draw(pictures, [kind for kind in KINDS if kind in pictures], arguments.picture)
+        if pictures:  # none if no trial was completed
+            draw(pictures, [kind for kind in KINDS if kind in pictures], arguments.picture)
     except ImportError as error:
         print(f'no picture: {error}', file=sys.stderr)
     sys.exit(1 if any(statuses) or any(facts.violations for facts in trials) else 0)

@@ -144,6 +144,8 @@ class Listener:
         numbers = np.array(list(numbers_of(message)))
         if '/singularity/' in topic:  # an infinite condition number is what it is
             numbers = np.where(np.isposinf(numbers) & (np.arange(numbers.size) == 1), 0.0, numbers)
+        if '/wrench_validity/' in topic:  # deviations by errors of the model, which are not known
+            numbers[-6:] = np.where(np.isnan(numbers[-6:]), 0.0, numbers[-6:])
         if not np.isfinite(numbers).all():
             self._violations.note('numbers that are not finite', f'{topic}: {numbers.tolist()}')
         stamp = stamp_of(topic, data, message)

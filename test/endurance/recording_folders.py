@@ -31,7 +31,7 @@ from screw_dynamics_ros.core import Robot  # noqa: E402
 from support.recordings import write_stack  # noqa: E402
 from support.robots import urdf_path  # noqa: E402
 
-SPAN = 4.0, 20.0  # s after which a run is killed
+SPAN = 0.1, 0.5  # of the time of a whole run after which one is killed; longer with each kill
 
 
 def main() -> int:
@@ -50,12 +50,14 @@ def main() -> int:
             write_stack(source / f'{k:03d}.mcap', robot, options.states, text, seed=k)
         data = (source / '000.mcap').read_bytes()
         (source / 'cut.mcap').write_bytes(data[: len(data) // 2])
+        begin = time.monotonic()
         status = started(source, whole, options.workers).wait()
+        needed = time.monotonic() - begin
         print(f'left alone: {len(list(whole.iterdir()))} outputs, exit status {status}')
         while True:
             process, before = started(source, resumed, options.workers), time.monotonic()
             try:
-                again = process.wait(random.uniform(*SPAN))
+                again = process.wait(needed * random.uniform(*SPAN) * (1.0 + 0.1 * kills))
                 break
             except subprocess.TimeoutExpired:
                 os.killpg(process.pid, signal.SIGKILL)
