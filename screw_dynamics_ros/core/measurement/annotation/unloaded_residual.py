@@ -37,6 +37,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
+from screw_dynamics_ros.core.description.motor_coupling import motor_coupling
 from screw_dynamics_ros.core.description.rigid_body import RigidBody
 from screw_dynamics_ros.core.measurement.annotation.annotate import annotate_arrays
 from screw_dynamics_ros.core.measurement.annotation.settings import AnnotationSettings
@@ -121,7 +122,7 @@ def unloaded_residual(
     known = np.isfinite(result.effort_scale) & ~np.isnan(result.noise)
     runs = []
     for number, recording in enumerate(recordings):
-        given = _as_of_nodes(recording, result, known)
+        given = _as_of_nodes(recording, robot, result, known)
         payloads = dict(given.payloads)
         if result.load is not None and given.load is not None:
             payloads[given.load.link] = result.load
@@ -151,14 +152,17 @@ def unloaded_residual(
 
 
 def _as_of_nodes(
-    recording: JointRecording, result: DynamicIdentification, known: NDArray[np.bool_]
+    recording: JointRecording,
+    robot: Robot,
+    result: DynamicIdentification,
+    known: NDArray[np.bool_],
 ) -> JointRecording:
     """Return a recording with torques, and with velocities as nodes derive them."""
     t, q, v = recording.t, recording.q, recording.v
     differences = np.diff(q, axis=0, prepend=q[:1]) / np.diff(t, prepend=t[0] - 1.0)[:, None]
     rates = differences if v is None else np.where(np.isnan(v).any(axis=0), differences, v)
-    torques = recording.tau * result.effort_scale + result.effort_offset
-    return replace(recording, v=rates, tau=np.where(known, torques, 0.0))
+    motors = np.where(known, recording.tau * result.effort_scale + result.effort_offset, 0.0)
+    return replace(recording, v=rates, tau=motors @ motor_coupling(robot.joint_names, robot.drives))
 
 
 def _external_torques(
