@@ -235,7 +235,7 @@ def test_a_process_killed_while_it_draws(client, node):
     )
 
 
-@pytest.mark.parametrize('how', [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
+@pytest.mark.parametrize('how', [signal.SIGTERM, signal.SIGKILL])
 def test_the_end_of_a_node_while_a_request_runs(start, connect, how):
     """In order, without an answer, and no process is left behind."""
     name = f'end_beside_{how.name.lower()}'

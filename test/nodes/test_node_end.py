@@ -24,8 +24,9 @@ from support.robots import urdf_path
 from support.ros_harness import DEADLINE
 
 
-@pytest.mark.parametrize('executor', ['auto', 'single'])
-@pytest.mark.parametrize('number', [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize(
+    ('number', 'executor'), [(signal.SIGINT, 'auto'), (signal.SIGTERM, 'single')]
+)
 def test_signal_while_publishing(start, connect, number, executor):
     """With driver and model nodes in one process, at a rate they cannot keep."""
     name = f'end_{number.name.lower()}_{executor}'
