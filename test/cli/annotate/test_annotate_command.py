@@ -314,7 +314,7 @@ def test_a_broken_chunk_leaves_nothing(tmp_path, recorded, what, capsys):
 def test_outputs_are_not_overwritten(tmp_path, recorded, capsys):
     (tmp_path / 'out.mcap').write_text('precious')
     assert main([str(recorded()), '-o', str(tmp_path / 'out.mcap')]) == REFUSED
-    assert 'is there already' in capsys.readouterr().err
+    assert 'already exists' in capsys.readouterr().err
     assert (tmp_path / 'out.mcap').read_text() == 'precious'
 
 
