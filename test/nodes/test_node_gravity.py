@@ -108,7 +108,7 @@ def test_by_transforms(bench):
     np.testing.assert_allclose(now, TILT.T @ DOWN, atol=1e-6)
     assert answered
     assert status(bench).level == Level.ERROR
-    assert 'the last one stays active' in ' '.join(status(bench).texts)
+    assert 'the last vector stays active' in ' '.join(status(bench).texts)
     configure(bench, on_gravity_loss='stop')
     assert not show(bench)[1]
     assert 'outputs have stopped' in ' '.join(status(bench).texts)

@@ -191,7 +191,7 @@ def test_several_contacts():
     assert both.unilateral
     with pytest.raises(ArgumentError, match='all unilateral or all bilateral'):
         several(CONTACTS['vertex_face'][0], CONTACTS['soft_finger'][0])
-    with pytest.raises(ArgumentError, match='one at least'):
+    with pytest.raises(ArgumentError, match='at least one'):
         several()
 
 
