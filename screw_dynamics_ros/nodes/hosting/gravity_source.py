@@ -188,7 +188,7 @@ class GravitySource:
         consequence = (
             'outputs have stopped (on_gravity_loss)'
             if self._states.suspended
-            else f'{"the last vector" if self._down is not None else "that of the parameter gravity"} '
+            else f'{"the last vector" if self._down is not None else "the parameter gravity"} '
             'stays active'
         )
         status.report(Level.ERROR, f'{what}{reason}; {consequence}')
