@@ -426,17 +426,6 @@ class Process:
         )
 
 
-def test_while_the_process_ends_nothing_enables_torques_again(following):
-    """A parameter that comes during the ramp leaves it as it is."""
-    following.drive(1.0)
-    following.commands.begin()
-    following.set(enabled=False)
-    following.set(enabled=True)
-    following.clear()
-    following.drive(1.0)
-    np.testing.assert_array_equal(following.torques[-1], 0.0)
-
-
 def test_a_service_enables_torques(start, connect):
     """The first one is zero: there was none before."""
     control = Process(start, connect, 'off')

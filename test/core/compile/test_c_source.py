@@ -271,7 +271,8 @@ class TestCommand:
             (
                 ['mass_matrix', '--folder', __file__],
                 BROKEN,
-                f'compile: argument --folder: cannot write {__file__}: File exists; name a folder',
+                f'compile: argument --folder: cannot write {__file__}: File exists; '
+                'choose a writable folder',
             ),
         ],
     )

@@ -14,7 +14,7 @@ from screw_dynamics_ros.nodes.simulation.joint_targets import (
     VELOCITY,
     Command,
 )
-from support.driven_arm import DrivenArm
+from support.simulated_motors import DrivenArm
 
 
 @pytest.mark.parametrize('name', ['panda', 'ur5_robot'])
