@@ -9,7 +9,7 @@ of which the model has; noise of efforts is correlated over 0.05 to 0.3 s. The t
 Coulomb friction is the best that the model has, over other motions. A right interval of 95 % holds
 the truth in 90 to 98 of 100 cases.
 
-`OPENBLAS_NUM_THREADS=1 python benchmarks/run.py --only identification` runs it on two cores, in 5
+`OPENBLAS_NUM_THREADS=1 python benchmarks/run.py --only identification` runs it on two cores, in 4
 minutes; `python tools/pages.py doc/how_to/identification.md` then makes the table of that page.
 """
 
