@@ -12,7 +12,7 @@ pytest.importorskip('cosmic_ray')
 from cosmic_ray.mutating import mutate_code
 
 from tools.mutants.changes import changes_of, compiles, lines_with_changes
-from tools.mutants.coverage import folder_of_tests
+from tools.mutants.coverage import folders_of_tests
 from tools.mutants.operators import RemoveCall, RemoveKeyword, SwapArguments
 from tools.mutants.report import Equivalent
 
@@ -39,9 +39,14 @@ def test_each_line_has_one_change_that_compiles(tmp_path):
     assert all(compiles(change.code) and change.before != change.after for change in changes)
 
 
-def test_the_nearest_folder_of_tests_is_that_of_the_path():
-    assert folder_of_tests(ROOT, 'screw_dynamics_ros/core/lie/se3.py') == 'test/core/lie'
-    assert folder_of_tests(ROOT, 'screw_dynamics_ros/nodes/hosting/host.py') == 'test/nodes'
+def test_folders_of_tests_have_the_path_of_the_file():
+    observers = 'screw_dynamics_ros/core/measurement/estimation/observers/kalman.py'
+    assert folders_of_tests(ROOT, observers) == [
+        'test/core/measurement/estimation/observers',
+        'test/core/measurement/estimation',
+        'test/core/measurement',
+    ]
+    assert folders_of_tests(ROOT, 'screw_dynamics_ros/nodes/hosting/host.py') == ['test/nodes']
 
 
 def test_equivalent_changes_name_lines_that_exist(tmp_path):

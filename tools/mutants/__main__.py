@@ -6,11 +6,11 @@
     make mutants MUTANTS='screw_dynamics_ros/core/lie --sample 100'
     make mutants MUTANTS='--since origin/main'
 
-Cosmic Ray makes the changes, each in a copy of the tree. The tests of the folder (of the nearest
-folder in `test` that has the same path) and the doctests of the file run once with coverage; each
-change is then tried with those tests that run the changed line. Results are kept in
-build/mutants/results.jsonl, so that an interrupted run goes on, and a change whose file and tests
-are the same is not tried again. What changes no result is listed, with the reason, in
+Cosmic Ray makes the changes, each in a copy of the tree. The tests of the nearest folder in `test`
+that has the same path run once with coverage, and those of wider folders if they do not run a line;
+each change is then tried with the tests that run the changed line, doctests included. Results are
+kept in build/mutants/results.jsonl, so that an interrupted run goes on, and a change whose file and
+tests are the same is not tried again. What changes no result is listed, with the reason, in
 tools/mutants/equivalent.yaml.
 
 Prints a table by folder and every change that no test finds; the exit status is 1 if there is one.
@@ -47,8 +47,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         if untried:
             copies = [copy_of(ROOT, BUILD / f'copy_{k}') for k in range(options.jobs)]
-            tests = TestsByLine(ROOT, BUILD, copies[0], {each.file for each in untried})
-            try_all(copies, untried, tests, results)
+            try_all(copies, untried, TestsByLine(BUILD, copies[0]), results)
     except KeyboardInterrupt:
         print('interrupted; the same command goes on from here', file=sys.stderr)
         return 130

@@ -5,7 +5,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 from collections import Counter
 from collections.abc import Iterable
@@ -14,7 +13,7 @@ from pathlib import Path
 import yaml
 
 from tools.mutants.changes import Change
-from tools.mutants.coverage import folder_of_tests
+from tools.mutants.coverage import digest, folders_of_tests
 
 FOUND, SURVIVED = 'found', 'survived'
 
@@ -48,17 +47,11 @@ class Results:
         return self._outcomes[self._key(change)][1]
 
     def _key(self, change: Change) -> tuple[str, ...]:
-        tests = folder_of_tests(self._root, change.file)
-        return *change.key, self._digest(change.file), self._digest(tests)
-
-    def _digest(self, name: str) -> str:
-        """Return a hash of a file, or of the files of a folder."""
-        if name not in self._digests:
-            place = self._root / name
-            files = [place] if place.is_file() else sorted(place.rglob('*.py'))
-            content = b''.join(file.read_bytes() for file in files)
-            self._digests[name] = hashlib.sha256(content).hexdigest()[:16]
-        return self._digests[name]
+        widest = folders_of_tests(self._root, change.file)[-1]
+        for name in (change.file, widest):
+            if name not in self._digests:
+                self._digests[name] = digest(self._root, [name])
+        return *change.key, self._digests[change.file], self._digests[widest]
 
 
 class Equivalent:

@@ -40,7 +40,7 @@ def try_all(
         while waiting or running:
             while waiting and free:
                 change, copy = waiting.pop(), free.pop()
-                chosen = tests(change.file, change.line, copies[0])
+                chosen = tests(change.file, change.line)
                 seconds = FACTOR * tests.duration(chosen) + PATIENCE
                 future = pool.submit(tried, copy, change, chosen, seconds)
                 running[future] = change, copy, len(chosen)
