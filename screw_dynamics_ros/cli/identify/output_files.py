@@ -106,13 +106,11 @@ def _of_wrench_estimator(residual: UnloadedResidual) -> dict[str, object]:
 
 def payload_parameters(link: str, body: RigidBody) -> dict[str, object]:
     """Return the parameters of a payload on a link."""
-    I = body.matrix  # noqa: E741
-    entries = (I[0, 0], I[0, 1], I[0, 2], I[1, 1], I[1, 2], I[2, 2])
     return {
         'payload_link': link,
         'payload_mass': float(body.mass),
         'payload_center_of_mass': [float(x) for x in body.com],
-        'payload_inertia': [float(x) for x in entries],
+        'payload_inertia': body.moments.tolist(),
     }
 
 

@@ -22,6 +22,8 @@ POINT_RADIUS = 1e-6
 #: Asymmetry of an inertia matrix, relative to its largest entry, that counts as rounding.
 SYMMETRY_TOLERANCE = 1e-9
 
+_UPPER = np.triu_indices(3)
+
 _CHECK_TENSOR = (
     'correct its <inertia>, which is the matrix about the center of mass in the axes of its '
     '<origin>, in kg m^2'
@@ -75,6 +77,11 @@ class Inertia:
         for name, array in (('com', com), ('matrix', I)):
             array.setflags(write=False)
             object.__setattr__(self, name, array)
+
+    @property
+    def moments(self) -> NDArray[np.float64]:
+        """Moments about the center of mass (6,): xx, xy, xz, yy, yz, zz [kg m^2]."""
+        return self.matrix[_UPPER]
 
     def numbers(self) -> tuple[float, list[float], list[list[float]]]:
         """Return mass, center of mass and matrix as plain numbers, to the last digit."""

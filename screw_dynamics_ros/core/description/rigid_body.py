@@ -20,6 +20,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from screw_dynamics_ros.core.arguments import vector
 from screw_dynamics_ros.core.description.body_inertia import (
     SYMMETRY_TOLERANCE,
     Inertia,
@@ -109,6 +110,21 @@ class RigidBody(Inertia):
         about_origin = np.zeros((3, 3))
         about_origin[_UPPER] = about_origin.T[_UPPER] = x[4:]
         return cls(m, h / m, about_origin + so3.hat(h) @ so3.hat(h) / m)
+
+    @classmethod
+    def from_moments(cls, mass: float, com: npt.ArrayLike, moments: npt.ArrayLike) -> RigidBody:
+        """Return the body with a center of mass (3,) and `moments` (6,) about it, in their order.
+
+        Raises ArgumentError for wrong shapes, InertiaError if no body has them.
+
+        >>> RigidBody.from_moments(1.0, [0, 0, 0], [2, 0.1, 0.2, 3, 0.3, 4]).matrix
+        array([[2. , 0.1, 0.2],
+               [0.1, 3. , 0.3],
+               [0.2, 0.3, 4. ]])
+        """
+        matrix = np.zeros((3, 3))
+        matrix[_UPPER] = matrix.T[_UPPER] = vector('RigidBody: moments', 6, moments)
+        return cls(mass, vector('RigidBody: com', 3, com), matrix)
 
     @classmethod
     def from_pseudo_inertia(cls, Sigma: npt.ArrayLike) -> RigidBody:

@@ -107,11 +107,8 @@ TABLE = (
 
 def tool_of(values: Mapping[str, Any]) -> RigidBody:
     """Return the tool; raises `InertiaError` if its inertia is physically impossible."""
-    xx, xy, xz, yy, yz, zz = values['tool_inertia']
-    return RigidBody(
-        values['tool_mass'],
-        np.array(values['tool_center_of_mass']),
-        np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]]),
+    return RigidBody.from_moments(
+        values['tool_mass'], values['tool_center_of_mass'], values['tool_inertia']
     )
 
 

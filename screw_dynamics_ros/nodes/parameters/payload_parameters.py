@@ -8,8 +8,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-import numpy as np
-
 from screw_dynamics_ros.core import Robot, UnknownNameError
 from screw_dynamics_ros.core.description.rigid_body import RigidBody
 from screw_dynamics_ros.nodes.model.payloads import PARAMETERS, Payloads
@@ -51,11 +49,8 @@ def payloads(
     """
     value = {specification.name: parameters[specification.name] for specification in TABLE}
     value.update(changed or {})
-    xx, xy, xz, yy, yz, zz = value['payload_inertia']
-    body = RigidBody(
-        value['payload_mass'],
-        np.array(value['payload_center_of_mass']),
-        np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]]),
+    body = RigidBody.from_moments(
+        value['payload_mass'], value['payload_center_of_mass'], value['payload_inertia']
     )
     return {value['payload_link']: body} if value['payload_link'] and body.mass else {}
 

@@ -14,8 +14,6 @@ from itertools import compress
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from screw_dynamics_ros.core import ArgumentError, Drive
 from screw_dynamics_ros.core.description.drives import NO_DRIVE, drive_of, drives_of
 from screw_dynamics_ros.core.description.rigid_body import RigidBody
@@ -96,9 +94,9 @@ class RobotParameters:
         link, mass = self.values.get('payload_link'), self.values.get('payload_mass')
         if not (link and mass):
             return {}
-        xx, xy, xz, yy, yz, zz = self.values.get('payload_inertia', [0.0] * 6)
-        com = np.array(self.values.get('payload_center_of_mass', [0.0] * 3), dtype=float)
-        return {link: RigidBody(mass, com, np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]]))}
+        com = self.values.get('payload_center_of_mass', [0.0] * 3)
+        moments = self.values.get('payload_inertia', [0.0] * 6)
+        return {link: RigidBody.from_moments(mass, com, moments)}
 
     def calibration(self, joints: Sequence[str]) -> tuple[Array | None, Array | None]:
         """Return scale and offset of the efforts of `joints`, (n,) each, None if not set.

@@ -126,9 +126,8 @@ def body_of(found: PayloadEstimate) -> RigidBody:
 
 def carried_body(mass: float, com: Array, moments: Array) -> RigidBody:
     """Return a body, a point mass if the moments xx, xy, xz, yy, yz, zz are impossible."""
-    xx, xy, xz, yy, yz, zz = moments
     try:
-        return RigidBody(mass, com, np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]]))
+        return RigidBody.from_moments(mass, com, moments)
     except InertiaError:
         return RigidBody(mass, com, np.zeros((3, 3)))
 

@@ -14,8 +14,6 @@ from collections.abc import Callable, Mapping
 from contextlib import suppress
 from typing import Any
 
-import numpy as np
-
 from screw_dynamics_ros.core import ArgumentError, Robot, ScrewDynamicsError, UnknownNameError
 from screw_dynamics_ros.core.description.rigid_body import RigidBody
 from screw_dynamics_ros.core.errors import MissingStateError
@@ -85,7 +83,7 @@ class PayloadServices:
                     'payload_link': link if body.mass else '',
                     'payload_mass': float(body.mass),
                     'payload_center_of_mass': body.com.tolist(),
-                    'payload_inertia': body.matrix[np.triu_indices(3)].tolist(),
+                    'payload_inertia': body.moments.tolist(),
                 },
                 duration,
             )

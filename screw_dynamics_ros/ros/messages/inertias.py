@@ -38,8 +38,7 @@ def read_inertia(message: Any, name: str) -> RigidBody:
             raise ArgumentError(
                 f'{name}: {field} is {shown(values)}; the largest allowed value is {largest:g}'
             )
-    xx, xy, xz, yy, yz, zz = moments
-    return RigidBody(message.m, np.array(com), np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]]))
+    return RigidBody.from_moments(message.m, com, moments)
 
 
 def write_inertia(message: Any, body: RigidBody) -> None:

@@ -10,7 +10,7 @@ import pytest
 import yaml
 
 from screw_dynamics_ros.core import ArgumentError, Drive, Robot, UnknownNameError
-from screw_dynamics_ros.nodes.parameters.robot_parameters import robot_parameters
+from screw_dynamics_ros.nodes.parameters.robot_parameters import RobotParameters, robot_parameters
 from support.robots import urdf_path
 
 PLANAR = urdf_path('planar_2r')
@@ -111,3 +111,9 @@ def test_files_that_cannot_be_read(tmp_path):
         robot_parameters(written(tmp_path, {'damping': 1.0}, **{'/x': {'damping': 2.0}}))
     with pytest.raises(ArgumentError, match='--drives: '):
         robot_parameters(tmp_path / 'none.yaml')
+
+
+def test_a_payload_with_too_few_moments_is_refused():
+    values = {'payload_link': 'tip', 'payload_mass': 1.0, 'payload_inertia': [1.0, 1.0]}
+    with pytest.raises(ArgumentError, match=r'moments must have shape \(6,\), got \(2,\)'):
+        RobotParameters(values=values).payloads  # noqa: B018

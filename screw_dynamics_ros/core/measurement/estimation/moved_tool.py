@@ -239,8 +239,7 @@ def _determines(Y: Array) -> bool:
 def _body(theta: Array) -> Array:
     """Return mass, center of mass and inertia about it (10,) of parameters (10,)."""
     body = inertia_of(theta)
-    I = body.matrix  # noqa: E741
-    return np.array([body.mass, *body.com, I[0, 0], I[0, 1], I[0, 2], I[1, 1], I[1, 2], I[2, 2]])
+    return np.array([body.mass, *body.com, *body.moments])
 
 
 def _is_certain(theta: Array, C: Array) -> bool:
