@@ -15,6 +15,8 @@ import numpy as np
 from screw_dynamics_ros.core import Robot
 from screw_dynamics_ros.core.description.rigid_body import RigidBody
 from screw_dynamics_ros.core.types import Array
+from screw_dynamics_ros.nodes.parameters.per_joint import EFFORTS
+from screw_dynamics_ros.nodes.parameters.robot_parameters import NO_EFFORTS
 from screw_dynamics_ros.ros.joint_states.mapper import JointStateMapper
 
 #: Default terms of measured efforts.
@@ -67,14 +69,9 @@ class Configuration:
 
     def calibrated(self, joints: list[str], efforts: np.ndarray) -> np.ndarray:
         """Return torques [N m, N] from efforts (samples, joints), calibrated as by the nodes."""
-        torques = efforts.copy()
-        named = [joint for joint in self.values.get('effort_joints', ()) if joint]
-        for name, apply in (('effort_scale', np.multiply), ('effort_offset', np.add)):
-            for joint, number in zip(named, self.values.get(name) or ()):
-                if joint in joints:
-                    column = torques[:, joints.index(joint)]
-                    apply(column, number, out=column)
-        return torques
+        given = {name: self.values.get(name) or [] for name in NO_EFFORTS}
+        scale = EFFORTS.array('effort_scale', given, joints, 1.0)
+        return efforts * scale + EFFORTS.array('effort_offset', given, joints, 0.0)
 
 
 @dataclass(frozen=True)
