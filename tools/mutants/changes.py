@@ -88,15 +88,18 @@ def changes_of(
 ) -> list[Change]:
     """Return one change of each line of files, of some lines, or of a random sample of lines."""
     sources = {file: (root / file).read_text() for file in files}
-    found = [
-        (file, line)
+    candidates = {
+        (file, line): every
         for file, source in sources.items()
-        for line in sorted(lines_with_changes(source))
+        for line, every in sorted(lines_with_changes(source).items())
         if lines is None or line in lines[file]
-    ]
+    }
+    found = list(candidates)
     if sample is not None and sample < len(found):
         found = sorted(random.Random(seed).sample(found, sample))
-    changes = (change_of(file, line, sources[file], seed) for file, line in found)
+    changes = (
+        change_of(file, line, sources[file], candidates[file, line], seed) for file, line in found
+    )
     return [change for change in changes if change is not None]
 
 
@@ -113,11 +116,12 @@ def lines_with_changes(source: str) -> dict[int, list[tuple[str, int]]]:
     return lines
 
 
-def change_of(file: str, line: int, source: str, seed: int) -> Change | None:
-    """Return a random change of a line; None if none of them compiles."""
-    candidates = lines_with_changes(source)[line]
-    random.Random(f'{seed} {file} {line}').shuffle(candidates)
-    for name, occurrence in candidates:
+def change_of(
+    file: str, line: int, source: str, candidates: list[tuple[str, int]], seed: int
+) -> Change | None:
+    """Return a random one of the changes of a line; None if none of them compiles."""
+    order = random.Random(f'{seed} {file} {line}')
+    for name, occurrence in order.sample(candidates, len(candidates)):
         code = mutate_code(source, operators()[name], occurrence)
         if code is None or not compiles(code):
             continue
