@@ -12,6 +12,12 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from screw_dynamics_ros.core.description.body_inertia import Inertia
+from screw_dynamics_ros.core.description.file_entries import (
+    check_keys,
+    name_of,
+    number_of,
+    numbers_of,
+)
 from screw_dynamics_ros.core.description.rigid_body import RigidBody
 from screw_dynamics_ros.core.description.robot_description import Joint, RobotDescription
 from screw_dynamics_ros.core.description.urdf import rotation_from_rpy
@@ -273,31 +279,16 @@ def closure(where: str, entry: Any) -> ConstraintJoint:
     ends = []
     for end in ('parent', 'child'):
         check_keys(f'{where}, {end}', entry[end], {'link'}, {'xyz', 'rpy'})
-        numbers = [entry[end].get(key, [0.0, 0.0, 0.0]) for key in ('xyz', 'rpy')]
-        try:
-            xyz, rpy = (np.asarray(each, dtype=float).reshape(3) for each in numbers)
-        except (TypeError, ValueError):
-            raise DescriptionError(
-                f'{where}, {end}: xyz and rpy must be three numbers each, got {numbers}'
-            ) from None
-        ends.append((str(entry[end]['link']), se3.pose(rotation_from_rpy(*rpy), xyz)))
-    try:
-        pair = lower_pair(str(entry['type']), entry.get('pitch'))
-        return ConstraintJoint(
-            str(entry['name']), pair, ends[0][0], ends[1][0], ends[0][1], ends[1][1]
+        xyz, rpy = (
+            numbers_of(f'{where}, {end}, {key}', entry[end].get(key, [0.0, 0.0, 0.0]), (3,))
+            for key in ('xyz', 'rpy')
         )
+        link = name_of(f'{where}, {end}, link', entry[end]['link'])
+        ends.append((link, se3.pose(rotation_from_rpy(*rpy), xyz)))
+    name, kind = (name_of(f'{where}, {key}', entry[key]) for key in ('name', 'type'))
+    pitch = number_of(f'{where}, pitch', entry['pitch']) if 'pitch' in entry else None
+    try:
+        pair = lower_pair(kind, pitch)
+        return ConstraintJoint(name, pair, ends[0][0], ends[1][0], ends[0][1], ends[1][1])
     except (ArgumentError, UnknownNameError) as error:
         raise DescriptionError(f'{where}: {error}') from None
-
-
-def check_keys(where: str, entry: Any, needed: set[str], allowed: set[str]) -> None:
-    """Raise `DescriptionError` unless `entry` is a mapping with these keys."""
-    if not isinstance(entry, dict):
-        raise DescriptionError(f'{where} must be a mapping with {", ".join(sorted(needed))}')
-    missing, unknown = needed - set(entry), set(entry) - needed - allowed
-    if missing or unknown:
-        what = f'lacks {", ".join(sorted(missing))}' if missing else f'has {sorted(unknown)[0]!r}'
-        raise DescriptionError(
-            f'{where} {what}; keys are {", ".join(sorted(needed))}'
-            + (f', optional {", ".join(sorted(allowed))}' if allowed else '')
-        )

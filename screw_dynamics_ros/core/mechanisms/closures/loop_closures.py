@@ -9,15 +9,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-import numpy as np
-
-from screw_dynamics_ros.core.arguments import check_number, is_number
+from screw_dynamics_ros.core.arguments import check_number
+from screw_dynamics_ros.core.description.file_entries import check_keys, number_of, quoted
 from screw_dynamics_ros.core.errors import DescriptionError
 from screw_dynamics_ros.core.mechanisms.absolute_coordinates.bodies import ConstraintJoint
-from screw_dynamics_ros.core.mechanisms.absolute_coordinates.from_description import (
-    check_keys,
-    loop_closures,
-)
+from screw_dynamics_ros.core.mechanisms.absolute_coordinates.from_description import loop_closures
 
 
 @dataclass(frozen=True, eq=False)
@@ -84,24 +80,29 @@ def read_loop_closures(content: Any, where: str = 'loop closures') -> LoopClosur
 
 def read_tolerance(content: dict[str, Any], where: str) -> float:
     """Return the tolerance of a file of loop closures."""
-    value = content.get('tolerance', LoopClosures.tolerance)
-    if not is_number(value) or not 0.0 < value < np.inf:
-        raise DescriptionError(f'{where}: tolerance must be a positive number, got {value!r}')
-    return float(value)
+    value = number_of(f'{where}: tolerance', content.get('tolerance', LoopClosures.tolerance))
+    if not value > 0.0:
+        raise DescriptionError(f'{where}: tolerance must be positive, got {value:g}')
+    return value
 
 
 def read_positions(content: Any, where: str) -> dict[str, float]:
     """Return the positions of a file of loop closures, none if it has none."""
     positions = content.get('positions', {}) if isinstance(content, dict) else {}
-    if not isinstance(positions, dict) or not all(map(is_number, positions.values())):
-        raise DescriptionError(f'{where}: positions must map joints to numbers, got {positions!r}')
-    return {str(joint): float(position) for joint, position in positions.items()}
+    if not isinstance(positions, dict):
+        raise DescriptionError(
+            f'{where}: positions must map joints to numbers, got {quoted(positions)}'
+        )
+    return {
+        str(joint): number_of(f'{where}: positions, {quoted(joint)}', position)
+        for joint, position in positions.items()
+    }
 
 
 def names(where: str, key: str, value: Any) -> list[str]:
     """Return a list of joint names."""
     if not isinstance(value, list) or not all(isinstance(name, str) for name in value):
-        raise DescriptionError(f'{where}: {key} must be a list of joints, got {value!r}')
+        raise DescriptionError(f'{where}: {key} must be a list of joints, got {quoted(value)}')
     if len(set(value)) < len(value):
-        raise DescriptionError(f'{where}: {key} names a joint twice: {", ".join(value)}')
+        raise DescriptionError(f'{where}: {key} names a joint twice: {quoted(value)}')
     return value

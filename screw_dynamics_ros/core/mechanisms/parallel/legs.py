@@ -33,6 +33,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from screw_dynamics_ros.core.arguments import float_array, is_number
+from screw_dynamics_ros.core.description.file_entries import quoted
 from screw_dynamics_ros.core.errors import ArgumentError
 from screw_dynamics_ros.core.linear import cross
 from screw_dynamics_ros.core.reproducible import unit
@@ -128,7 +129,7 @@ class Leg:
         if value.shape[-1:] != (3,) or value.ndim > 2 or not np.isfinite(value).all():
             raise ArgumentError(
                 f'leg {self.name!r}: {name} must be a point (3,), or one for each rod (k, 3), of '
-                f'finite numbers, got {value.tolist()}'
+                f'finite numbers, got {quoted(value.tolist())}'
             )
         return value
 

@@ -13,8 +13,14 @@ from typing import Any
 
 import numpy as np
 
-from screw_dynamics_ros.core.arguments import is_number
 from screw_dynamics_ros.core.description.body_inertia import Inertia
+from screw_dynamics_ros.core.description.file_entries import (
+    check_keys,
+    name_of,
+    number_of,
+    numbers_of,
+    quoted,
+)
 from screw_dynamics_ros.core.errors import DescriptionError, ScrewDynamicsError
 from screw_dynamics_ros.core.lie import quaternions, se3
 from screw_dynamics_ros.core.mechanisms.parallel.architecture import architecture
@@ -35,7 +41,13 @@ TYPES: dict[str, tuple[type[Leg], set[str], set[str]]] = {
     'PUS': (PUS, {'direction', 'length'}, {'branch'}),
     'RUS': (RUS, {'axis', 'zero', 'crank', 'length'}, {'branch'}),
 }
-IN_LENGTHS = {'base', 'platform', 'length', 'crank', 'offset'}
+#: Shape, None for a point or several, and unit of numbers of legs.
+NUMBERS: dict[str, tuple[tuple[int, ...] | None, str]] = {
+    **dict.fromkeys(('base', 'platform'), (None, 'length')),
+    **dict.fromkeys(('length', 'crank', 'offset'), ((), 'length')),
+    **dict.fromkeys(('lower', 'upper'), ((), 'motor')),
+    **dict.fromkeys(('direction', 'axis', 'zero'), ((3,), '')),
+}
 
 
 def mechanism_of(content: Any, where: str = 'parallel robot') -> Mechanism:
@@ -63,14 +75,14 @@ def mechanism_of(content: Any, where: str = 'parallel robot') -> Mechanism:
         Naming the entry: missing, unknown or wrong keys, units that are not known, a leg that
         cannot reach its pivot at home or passes its limits there, a home that is singular.
     """
-    checked(where, content, {'name', 'legs', 'home'}, {'platform', 'units'})
+    check_keys(where, content, {'name', 'legs', 'home'}, {'platform', 'units'})
     scale = units(f'{where}, units', content.get('units', {}))
     legs = content['legs']
     if not isinstance(legs, list):
         raise DescriptionError(f'{where}, legs must be a list, one entry for each motor')
     try:
         mechanism = Mechanism(
-            str(content['name']),
+            name_of(f'{where}, name', content['name']),
             tuple(leg(f'{where}, leg {k}', entry, scale) for k, entry in enumerate(legs, 1)),
             pose(f'{where}, home', content['home'], scale),
             platform(f'{where}, platform', content.get('platform'), scale),
@@ -103,13 +115,13 @@ def check_home(mechanism: Mechanism) -> None:
 
 def units(where: str, content: Any) -> dict[str, float]:
     """Return m and rad in the units of a file."""
-    checked(where, content, set(), set(UNITS))
+    check_keys(where, content, set(), set(UNITS))
     scale = {}
     for quantity, known in UNITS.items():
         unit = content.get(quantity, next(iter(known)))
-        if unit not in known:
+        if unit not in list(known):
             raise DescriptionError(
-                f'{where}: {quantity} must be one of {", ".join(known)}, got {unit!r}'
+                f'{where}: {quantity} must be one of {", ".join(known)}, got {quoted(unit)}'
             )
         scale[quantity] = known[unit]
     return scale
@@ -118,34 +130,29 @@ def units(where: str, content: Any) -> dict[str, float]:
 def leg(where: str, entry: Any, scale: Mapping[str, float]) -> Leg:
     """Return one leg of a file."""
     kind = entry.get('type') if isinstance(entry, dict) else None
-    if kind not in TYPES:
-        raise DescriptionError(f'{where}: type must be one of {", ".join(TYPES)}, got {kind!r}')
+    if kind not in list(TYPES):
+        raise DescriptionError(
+            f'{where}: type must be one of {", ".join(TYPES)}, got {quoted(kind)}'
+        )
     make, needed, optional = TYPES[kind]
-    checked(where, entry, EACH[0] | needed, EACH[1] | optional)
-    values = {key: value for key, value in entry.items() if key not in ('type', 'name')}
-    motor = scale['angle' if make.turning else 'length']
-    for key in values:
-        if key in IN_LENGTHS:
-            values[key] = numbers(f'{where}, {key}', values[key]) * scale['length']
-        elif key in ('lower', 'upper'):
-            values[key] = numbers(f'{where}, {key}', values[key]) * motor
-        elif key != 'branch':
-            values[key] = numbers(f'{where}, {key}', values[key])
-    values = {
-        key: float(value) if np.ndim(value) == 0 and key != 'branch' else value
-        for key, value in values.items()
-    }
+    check_keys(where, entry, EACH[0] | needed, EACH[1] | optional)
+    units_of = {'length': scale['length'], 'motor': scale['angle' if make.turning else 'length']}
+    values = {key: entry[key] for key in entry.keys() & {'branch'}}
+    for key in entry.keys() & NUMBERS.keys():
+        shape, unit = NUMBERS[key]
+        found = numbers_of(f'{where}, {key}', entry[key], shape) * units_of.get(unit, 1.0)
+        values[key] = float(found) if shape == () else found
     try:
-        return make(name=str(entry['name']), **values)
+        return make(name=name_of(f'{where}, name', entry['name']), **values)
     except ScrewDynamicsError as error:
         raise DescriptionError(f'{where}: {error}') from None
 
 
 def pose(where: str, content: Any, scale: Mapping[str, float]) -> Array:
     """Return a pose (4, 4) of a file."""
-    checked(where, content, {'position'}, {'quaternion'})
-    p = numbers(f'{where}, position', content['position'], 3) * scale['length']
-    x = numbers(f'{where}, quaternion', content.get('quaternion', [0, 0, 0, 1]), 4)
+    check_keys(where, content, {'position'}, {'quaternion'})
+    p = numbers_of(f'{where}, position', content['position'], (3,)) * scale['length']
+    x = numbers_of(f'{where}, quaternion', content.get('quaternion', [0, 0, 0, 1]), (4,))
     length = np.linalg.norm(x)
     if not abs(length - 1.0) < 1e-3:
         raise DescriptionError(f'{where}, quaternion must have length 1, got {length:.6g}')
@@ -156,37 +163,9 @@ def platform(where: str, content: Any, scale: Mapping[str, float]) -> Inertia:
     """Return the inertia of a platform; without mass if the file does not say."""
     if content is None:
         return Inertia(0.0, np.zeros(3), np.zeros((3, 3)))
-    checked(where, content, {'mass'}, {'center_of_mass', 'inertia'})
-    if not is_number(content['mass']):
-        raise DescriptionError(f'{where}, mass must be a number [kg], got {content["mass"]!r}')
-    com = numbers(f'{where}, center_of_mass', content.get('center_of_mass', [0, 0, 0]), 3)
-    xx, yy, zz, xy, xz, yz = numbers(f'{where}, inertia', content.get('inertia', [0] * 6), 6)
+    check_keys(where, content, {'mass'}, {'center_of_mass', 'inertia'})
+    mass = number_of(f'{where}, mass', content['mass'])
+    com = numbers_of(f'{where}, center_of_mass', content.get('center_of_mass', [0, 0, 0]), (3,))
+    xx, yy, zz, xy, xz, yz = numbers_of(f'{where}, inertia', content.get('inertia', [0] * 6), (6,))
     matrix = np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])
-    return Inertia(float(content['mass']), com * scale['length'], matrix)
-
-
-def numbers(where: str, value: Any, size: int | None = None) -> Array:
-    """Return numbers of a file, checked to be finite and, of a list, as many as there must be."""
-    try:
-        array = np.asarray(value, dtype=float)
-    except (TypeError, ValueError):
-        array = np.array(np.nan)
-    if not np.isfinite(array).all() or (size is not None and array.shape != (size,)):
-        wanted = f'{size} finite numbers' if size else 'finite numbers'
-        raise DescriptionError(f'{where} must be {wanted}, got {value!r}')
-    return array
-
-
-def checked(where: str, entry: Any, needed: set[str], allowed: set[str]) -> None:
-    """Raise `DescriptionError` unless `entry` is a mapping with these keys."""
-    known = sorted(needed) + sorted(allowed)
-    if not isinstance(entry, dict):
-        raise DescriptionError(f'{where} must be a mapping with the keys {", ".join(known)}')
-    missing, unknown = needed - set(entry), set(entry) - needed - allowed
-    if missing or unknown:
-        what = (
-            f'lacks {min(missing)!r}'
-            if missing
-            else f'has an unknown key {min(map(str, unknown))!r}'
-        )
-        raise DescriptionError(f'{where} {what}; there are {", ".join(known)}')
+    return Inertia(mass, com * scale['length'], matrix)

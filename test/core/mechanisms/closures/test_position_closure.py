@@ -235,10 +235,10 @@ def test_bad_arguments() -> None:
     [
         ({'actuated': 'a'}, 'actuated must be a list'),
         ({'actuated': ['a', 'a']}, 'twice'),
-        ({'positions': {'a': 'b'}}, 'positions must map'),
-        ({'tolerance': 0.0}, 'tolerance must be a positive number'),
-        ({'tolerance': float('nan')}, 'tolerance must be a positive number'),
-        ({'motors': ['a']}, "has 'motors'"),
+        ({'positions': {'a': 'b'}}, "positions, 'a' must be a finite number"),
+        ({'tolerance': 0.0}, 'tolerance must be positive'),
+        ({'tolerance': float('nan')}, 'tolerance must be a finite number'),
+        ({'motors': ['a']}, "unknown key 'motors'"),
         ({'closures': None}, 'list named closures'),
     ],
 )

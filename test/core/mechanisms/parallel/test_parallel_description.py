@@ -57,7 +57,7 @@ def test_units():
         (lambda c: c['home'].update(position=[0, 0, 0]), 'leg_1'),
         (lambda c: c['home'].update(quaternion=[0, 0, 0, 2]), 'must have length 1'),
         (lambda c: c['platform'].update(mass=-1.0), 'negative'),
-        (lambda c: c['platform'].update(mass='heavy'), 'mass must be a number'),
+        (lambda c: c['platform'].update(mass='heavy'), 'mass must be a finite number'),
     ],
 )
 def test_what_is_wrong_is_named(change, reason):
