@@ -70,7 +70,8 @@ def pytest_configure(config: pytest.Config) -> None:
     config.add_cleanup(folder.cleanup)
     kept = os.environ.get('SCREW_DYNAMICS_TEST_CACHE')  # of runs that follow each other
     environment.setenv('SCREW_DYNAMICS_CACHE', kept or os.path.join(folder.name, 'programs'))
-    if sys.dont_write_bytecode:  # a node would compile its sources for half of the time of a start
+    if sys.dont_write_bytecode and not sys.pycache_prefix:
+        # a node would compile its sources for half of the time of a start
         environment.setenv('PYTHONPYCACHEPREFIX', os.path.join(folder.name, 'bytecode'))
         environment.delenv('PYTHONDONTWRITEBYTECODE', raising=False)
 

@@ -7,8 +7,9 @@
     make mutants MUTANTS='--since origin/main'
 
 Cosmic Ray makes the changes, each in a copy of the tree. The tests of the nearest folder in `test`
-that has the same path run once with coverage, and those of wider folders if they do not run a line;
-each change is then tried with the tests that run the changed line, doctests included. Results are
+that has the same path run once with coverage, in their process and in those of nodes, and those of
+wider folders if they do not run a line; each change is then tried with the tests that run the
+changed line, doctests included, the quick ones first and two minutes of them at most. Results are
 kept in build/mutants/results.jsonl, so that an interrupted run goes on, and a change whose file and
 tests are the same is not tried again. What changes no result is listed, with the reason, in
 tools/mutants/equivalent.yaml.

@@ -25,11 +25,20 @@ def copy_of(root: Path, folder: Path) -> Path:
     return folder
 
 
+def bytecode_of(copy: Path) -> Path:
+    """Return the folder of the bytecode of a copy; changed files get none there."""
+    return copy.with_name(f'{copy.name}_bytecode')
+
+
 def environment(copy: Path) -> dict[str, str]:
-    """Return the environment of tests in a copy: one thread, a cache and no bytecode."""
+    """Return the environment of tests in a copy: one thread, a cache, bytecode that is only read.
+
+    Two changes of a file within a second could not be told apart by their bytecode.
+    """
     return os.environ | {
         'PYTHONPATH': str(copy),
         'PYTHONDONTWRITEBYTECODE': '1',
+        'PYTHONPYCACHEPREFIX': str(bytecode_of(copy)),
         'OPENBLAS_NUM_THREADS': '1',
         'ROS_AUTOMATIC_DISCOVERY_RANGE': 'LOCALHOST',
         'SCREW_DYNAMICS_TEST_CACHE': str(copy.with_name(f'{copy.name}_cache')),

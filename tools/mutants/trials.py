@@ -6,23 +6,32 @@
 from __future__ import annotations
 
 import os
+import resource
 import signal
 import sys
 import time
 from collections.abc import Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
+from contextlib import suppress
 from importlib import import_module
 from multiprocessing import get_context
 from pathlib import Path
 
+import pytest
+
 from tools.mutants.changes import Change
-from tools.mutants.copies import environment
+from tools.mutants.copies import bytecode_of, environment
 from tools.mutants.coverage import TestsByLine
 from tools.mutants.report import FOUND, SURVIVED, Results
 
-LIBRARIES = ('numpy', 'scipy.linalg', 'scipy.optimize', 'scipy.sparse', 'llvmlite.binding',
-             'pytest', 'yaml', 'defusedxml.ElementTree')  # fmt: skip
+LIBRARIES = ('numpy', 'scipy.linalg', 'scipy.optimize', 'scipy.sparse', 'scipy.integrate',
+             'scipy.interpolate', 'scipy.spatial', 'scipy.stats', 'llvmlite.binding', 'pytest',
+             'hypothesis', 'pygments.lexers', 'yaml', 'tqdm', 'multiprocessing.pool',
+             'defusedxml.ElementTree', 'pinocchio', 'mujoco')  # fmt: skip
+OPTIONS = ('-x', '-q', '-p', 'no:cacheprovider', '-p', 'no:xdist', '-p', 'no:cov',
+           '-W', 'ignore::pytest.PytestAssertRewriteWarning')  # fmt: skip
 PATIENCE = 60.0  # s beyond ten times the usual duration, for changes that do not end
+PATIENCE_OF_PROCESSOR = 20.0  # s of its time, likewise
 FACTOR = 10.0
 
 PASSED: set[Path] = set()  # files whose tests passed without a change
@@ -57,7 +66,21 @@ def load_libraries() -> None:
     """Import what takes long and is never changed."""
     os.environ.update(OPENBLAS_NUM_THREADS='1')
     for name in LIBRARIES:
-        import_module(name)
+        with suppress(ImportError):
+            import_module(name)
+
+
+class InOrder:
+    """A pytest plugin: files in the order of the arguments."""
+
+    def __init__(self, tests: Sequence[str]) -> None:
+        files = [each.partition('::')[0] for each in tests]
+        self._place = {file: k for k, file in reversed(list(enumerate(files)))}
+
+    @pytest.hookimpl(trylast=True)
+    def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> None:
+        """Sort the tests by their files."""
+        items.sort(key=lambda item: self._place.get(item.nodeid.partition('::')[0], 0))
 
 
 def tried(copy: Path, change: Change, tests: Sequence[str], seconds: float) -> str:
@@ -69,40 +92,44 @@ def tried(copy: Path, change: Change, tests: Sequence[str], seconds: float) -> s
         If the tests fail without the change, too; looked at for the first change of each file.
     """
     place = copy / change.file
-    if place not in PASSED and not passes(copy, tests, seconds):
-        raise RuntimeError(f'tests of {change.file} fail without a change: {" ".join(tests)}')
+    if place not in PASSED and not passes(copy, tests, seconds, keeps_bytecode=True):
+        files = ' '.join(sorted({each.partition('::')[0] for each in tests}))
+        raise RuntimeError(f'tests of {change.file} fail without a change: {files}')
     PASSED.add(place)
-    original = place.read_text()
+    original, times = place.read_text(), place.stat()
     place.write_text(change.code)
+    os.utime(place, (0, 0))  # the bytecode is that of another time
     try:
         return SURVIVED if passes(copy, tests, seconds) else FOUND
     finally:
         place.write_text(original)
+        os.utime(place, ns=(times.st_atime_ns, times.st_mtime_ns))
 
 
-def passes(copy: Path, tests: Sequence[str], seconds: float) -> bool:
+def passes(copy: Path, tests: Sequence[str], seconds: float, keeps_bytecode: bool = False) -> bool:
     """Return whether tests pass in a copy as it is, in a process of their own."""
     child = os.fork()
     if child == 0:
-        run_tests(copy, tests)
+        run_tests(copy, tests, seconds, keeps_bytecode)
     return ended(child, seconds) == 0
 
 
-def run_tests(copy: Path, tests: Sequence[str]) -> None:
+def run_tests(copy: Path, tests: Sequence[str], seconds: float, keeps_bytecode: bool) -> None:
     """Run tests in this process, which ends with their status."""
     status = 1
     try:
         os.setsid()
         os.environ.update(environment(copy))
+        most = int(seconds - PATIENCE + PATIENCE_OF_PROCESSOR)
+        resource.setrlimit(resource.RLIMIT_CPU, (most, most))
         os.chdir(copy)
         with open(os.devnull, 'r+') as nowhere:
             for stream in (0, 1, 2):
                 os.dup2(nowhere.fileno(), stream)
         sys.path[:] = [str(copy), *(each for each in sys.path if 'screw' not in each)]
-        sys.dont_write_bytecode = True
-        import pytest
-
-        status = int(pytest.main(['-x', '-q', '-p', 'no:cacheprovider', *tests]))
+        sys.pycache_prefix = str(bytecode_of(copy))
+        sys.dont_write_bytecode = not keeps_bytecode
+        status = int(pytest.main([*OPTIONS, *tests], [InOrder(tests)]))
     except BaseException:  # a change may raise anything while a module is imported
         status = 1
     os._exit(status)
