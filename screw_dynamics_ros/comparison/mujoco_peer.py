@@ -58,7 +58,6 @@ class MuJoCoPeer(Peer):
             self._model = self._load(importable(source.text))
             self._parts = self._load(importable(source.text, merged=False))
             self._note_masses_of_shapes(source.text)
-        self._model.opt.gravity[:] = source.gravity
         flags = mujoco.mjtDisableBit
         self._model.opt.disableflags |= flags.mjDSBL_CONSTRAINT | flags.mjDSBL_ACTUATION
         self._model.opt.enableflags |= mujoco.mjtEnableBit.mjENBL_ENERGY
@@ -71,6 +70,8 @@ class MuJoCoPeer(Peer):
                 k = int(model.joint(name).dofadr[0])
                 model.dof_armature[k], model.dof_damping[k] = armature, damping
         self._bodies = body_ids(self._model)
+        mujoco.mj_kinematics(self._model, self._data)
+        self._model.opt.gravity[:] = self._root_pose()[:3, :3] @ source.gravity
         self._note_what_is_missing()
 
     def read(self) -> PeerReading:
@@ -101,7 +102,7 @@ class MuJoCoPeer(Peer):
         """Return the quantities in one state."""
         mj, model, data = self._mj, self._model, self._data
         order = np.ix_(self._v, self._v)
-        data.qpos[self._q], data.qvel[:], data.qfrc_applied[:] = q, 0.0, 0.0
+        data.qpos[self._q], data.qvel[:] = q, 0.0
         mj.mj_forward(model, data)
         gravity = np.array(data.qfrc_bias)[self._v]
         data.qvel[self._v] = v
@@ -130,7 +131,6 @@ class MuJoCoPeer(Peer):
         data = self._data
         data.qpos[self._q], data.qvel[self._v], data.qfrc_applied[self._v] = q, v, tau
         self._mj.mj_forward(self._model, data)
-        data.qfrc_applied[:] = 0.0
         return np.array(data.qacc)[self._v]
 
     def damping(self) -> Array:

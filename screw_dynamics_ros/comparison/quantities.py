@@ -120,10 +120,13 @@ def our_values(
     poses = np.array([robot.link_poses(x) for x in q])
     mass, moment = fixed_mass(reading)
     moving = robot.total_mass - mass
-    centers = np.array([robot.center_of_mass(x) for x in q]).reshape(-1, 3)
+    center = np.zeros((len(q), 3))  # of no mass
+    if moving:
+        center = robot.total_mass * np.array([robot.center_of_mass(x) for x in q]) - moment
+        center /= moving
     arrays = {
         'mass': np.full(len(q), moving),
-        'center of mass': (robot.total_mass * centers - moment) / (moving or 1.0),
+        'center of mass': center,
         'link positions': poses[:, :, :3, 3],
         'link orientations': poses[:, :, :3, :3],
         'mass matrix': np.array([robot.mass_matrix(x) for x in q]),

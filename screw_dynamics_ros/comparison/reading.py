@@ -120,13 +120,12 @@ def rigid_bodies(description: RobotDescription) -> dict[str, Inertia]:
 def with_rigid_body(description: RobotDescription, head: str, inertia: Inertia) -> RobotDescription:
     """Return the description with the head such that its rigid body has this inertia."""
     held = carriers(description)
-    parts = [(np.eye(4), inertia)]
-    for link in description.links:
-        owner, pose = held[link.name]
-        if owner == head and link.name != head:
-            part = inertia_of(link)
-            parts.append((pose, Inertia(part.mass, part.com, part.matrix)))
-    own = subtracted(parts[0][1], parts[1:])
+    parts = [
+        (held[link.name][1], inertia_of(link))
+        for link in description.links
+        if held[link.name][0] == head and link.name != head
+    ]
+    own = subtracted(inertia, parts)
     links = tuple(
         replace(link, inertia=own) if link.name == head else link for link in description.links
     )

@@ -1,0 +1,210 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""What differs is named by its field, and explained if all fields together make up for it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from screw_dynamics_ros.comparison.mujoco_peer import MuJoCoPeer, importable
+from screw_dynamics_ros.comparison.peer import ModelSource
+from screw_dynamics_ros.comparison.reading import DescriptionReading, inertia_of
+from screw_dynamics_ros.core.description import Inertia, read_urdf
+from screw_dynamics_ros.core.description.urdf_writer import write_urdf
+from screw_dynamics_ros.core.lie import se3, so3
+from support.peer_programs import (
+    EACH_PEER,
+    GRAVITY,
+    SOUND,
+    UNLIMITED,
+    compared,
+    peer_of,
+    tool_robot,
+    with_camera,
+)
+from support.robots import urdf_path
+
+TURN = so3.exp(np.array([0.2, -0.1, 0.3]))
+
+
+def change_link(name: str, change: Callable[[Inertia], Inertia]):
+    def apply(reading: DescriptionReading) -> DescriptionReading:
+        link = reading.link(name)
+        return reading.with_link(replace(link, inertia=change(inertia_of(link))))
+
+    return apply
+
+
+def change_joint(name: str, **changes):
+    return lambda reading: reading.with_joint(
+        replace(reading.joint(name), **{key: f(reading.joint(name)) for key, f in changes.items()})
+    )
+
+
+def turned(each):
+    return se3.pose(TURN @ each.origin[:3, :3], each.origin[:3, 3])
+
+
+def moved(each):
+    return se3.pose(each.origin[:3, :3], each.origin[:3, 3] + [0.01, 0.0, -0.02])
+
+
+#: (subject, field, change of the copy that the other programs read)
+CHANGES = [
+    (
+        'link panda_link4',
+        'mass',
+        change_link('panda_link4', lambda body: replace(body, mass=body.mass * 1.01)),
+    ),
+    (
+        'link panda_link6',
+        'inertial origin xyz',
+        change_link('panda_link6', lambda body: replace(body, com=body.com + [0, 0.002, 0])),
+    ),
+    (
+        'link panda_link2',
+        'inertia',
+        change_link('panda_link2', lambda body: replace(body, matrix=1.1 * body.matrix)),
+    ),
+    (
+        'link panda_link3',
+        'inertial origin rpy',
+        change_link('panda_link3', lambda b: replace(b, matrix=TURN @ b.matrix @ TURN.T)),
+    ),
+    (  # fixed to link 7: the programs merge it
+        'link panda_hand',
+        'mass',
+        change_link('panda_hand', lambda body: replace(body, mass=body.mass + 0.3)),
+    ),
+    ('link panda_hand', 'inertial', change_link('panda_hand', lambda _: inertia_of_nothing())),
+    ('joint panda_joint5', 'origin xyz', change_joint('panda_joint5', origin=moved)),
+    ('joint panda_joint2', 'origin rpy', change_joint('panda_joint2', origin=turned)),
+    ('joint panda_hand_joint', 'origin rpy', change_joint('panda_hand_joint', origin=turned)),
+    (
+        'joint panda_joint6',
+        'axis',
+        change_joint('panda_joint6', axis=lambda each: TURN @ each.axis),
+    ),
+]
+
+
+def inertia_of_nothing() -> Inertia:
+    return Inertia(0.0, np.zeros(3), np.zeros((3, 3)))
+
+
+@EACH_PEER
+@pytest.mark.parametrize(('subject', 'field', 'change'), CHANGES, ids=lambda x: str(x)[:30])
+def test_the_changed_field_is_named(subject, field, change, module):
+    ours = read_urdf(urdf_path('panda'))
+    copy = change(DescriptionReading(ours)).description
+    result = compared(peer_of(module, write_urdf(copy, unlimited=UNLIMITED), ours))
+    assert not result.agrees
+    assert result.explained
+    causes = [(cause.difference.subject, cause.difference.field) for cause in result.causes]
+    assert causes == [(subject, field)]
+    assert result.causes[0].effects
+
+
+@pytest.mark.parametrize('module', ['mujoco', 'pinocchio'])
+@pytest.mark.parametrize('seed', range(3))
+def test_several_changed_fields_are_named(seed, module):
+    """Any two of them at once, the one with the larger effect first."""
+    rng = np.random.default_rng(seed)
+    first, second = (CHANGES[k] for k in rng.choice(len(CHANGES), 2, replace=False))
+    ours = read_urdf(urdf_path('panda'))
+    copy = second[2](first[2](DescriptionReading(ours))).description
+    result = compared(peer_of(module, write_urdf(copy, unlimited=UNLIMITED), ours))
+    assert result.explained
+    causes = [(cause.difference.subject, cause.difference.field) for cause in result.causes]
+    if first[0] == second[0] == 'link panda_hand':
+        assert causes == [('link panda_hand', 'inertial')]
+        return
+    assert sorted(causes) == sorted([first[:2], second[:2]])
+    effects = [max(e.relative for e in cause.effects.values()) for cause in result.causes]
+    assert effects == sorted(effects, reverse=True)
+
+
+@pytest.mark.parametrize('module', ['mujoco', 'pinocchio'])
+def test_damping_is_a_cause_and_limits_are_not(module):
+    """Damping changes forward dynamics; a limit and Coulomb friction change no quantity."""
+    ours = read_urdf(urdf_path('panda'))
+    copy = change_joint(
+        'panda_joint3',
+        damping=lambda _: 0.5,
+        friction=lambda _: 0.25,
+        limits=lambda each: replace(each.limits, lower=-1.5),
+    )(DescriptionReading(ours)).description
+    result = compared(peer_of(module, write_urdf(copy, unlimited=UNLIMITED), ours))
+    assert result.explained
+    (cause,) = result.causes
+    assert str(cause.difference) == 'joint panda_joint3: dynamics damping: here 0, there 0.5'
+    assert set(cause.effects) == {'forward dynamics'}
+    harmless = {(each.subject, each.field) for each in result.harmless}
+    assert ('joint panda_joint3', 'limit lower') in harmless
+    assert ('joint panda_joint3', 'dynamics friction') in harmless
+
+
+def test_armature_of_an_mjcf_is_named(tmp_path):
+    """What a URDF cannot say. Links that were merged before, and six digits, are no difference."""
+    mujoco = pytest.importorskip('mujoco', SOUND)
+    text = urdf_path('panda').read_text(encoding='utf-8')
+    spec = mujoco.MjSpec.from_string(importable(text))
+    spec.joint('panda_joint4').armature = 0.1
+    file = tmp_path / 'panda.xml'
+    spec.compile()
+    file.write_text(spec.to_xml())
+    result = compared(peer_of('mujoco', text, read_urdf(text), mjcf=str(file)), tolerance=1e-4)
+    assert result.explained
+    causes = [(cause.difference.subject, cause.difference.field) for cause in result.causes]
+    assert causes == [('joint panda_joint4', 'armature')]
+
+
+def test_fixed_joint_with_rotation_in_the_installed_mujoco():
+    """Some versions lose its rotation, or that of an inertial; then it is named, else all agree.
+
+    MuJoCo 3.3.7 merges the tool wrongly (#2982) and with 3.12.0 drops the rpy of an <inertial>
+    (#3559); 4.0.0 does neither.
+    """
+    pytest.importorskip('mujoco')
+    text = tool_robot()
+    result = compared(MuJoCoPeer(ModelSource(text, read_urdf(text), read_urdf(text), GRAVITY)))
+    named = {(cause.difference.subject, cause.difference.field) for cause in result.causes}
+    assert result.explained
+    assert named <= {('joint mount', 'origin rpy'), ('link tool', 'inertial origin rpy')}
+    assert result.agrees == (not named)
+
+
+@pytest.mark.parametrize('module', ['mujoco', 'pinocchio'])
+def test_fixed_joint_without_its_rotation(module):
+    """What such a program would do: the rotation of the fixed joint is left out of its copy."""
+    result = compared(peer_of(module, tool_robot(fixed=''), read_urdf(tool_robot())))
+    assert result.explained
+    (cause,) = result.causes
+    assert cause.difference.subject == 'joint mount'
+    assert cause.difference.field == 'origin rpy'
+    assert cause.difference.ours == '0.5 0.6 0.7'
+    assert cause.difference.theirs == '0 0 0'
+
+
+@EACH_PEER
+@pytest.mark.parametrize('here', [True, False], ids=['here', 'there'])
+def test_a_link_that_only_one_file_has_is_named(here, module):
+    """Such as a camera that the description of a simulator lacks, or has."""
+    ours, theirs = tool_robot(), with_camera(tool_robot())
+    if here:
+        ours, theirs = theirs, ours
+    result = compared(peer_of(module, theirs, read_urdf(ours), tip='slide' if not here else ''))
+    if module == 'PyKDL':  # it branches off the chain
+        assert result.agrees
+        return
+    assert result.explained
+    (cause,) = result.causes
+    assert (cause.difference.subject, cause.difference.field) == ('link camera', 'inertial')
+    absent = cause.difference.theirs if here else cause.difference.ours
+    assert absent == 'no such link'
+    assert '0.4 kg at 0 0.1 0 m' in str(cause.difference)
