@@ -23,6 +23,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from screw_dynamics_ros.core.arguments import float_array
+from screw_dynamics_ros.core.arms.inverse.position import rigid_defect
 from screw_dynamics_ros.core.errors import ArgumentError
 from screw_dynamics_ros.core.lie import se3
 from screw_dynamics_ros.core.types import Array
@@ -69,8 +70,7 @@ def rows_in_frame(components: Sequence[str], pose: ArrayLike | None = None) -> A
     T = float_array('the pose of the task frame', pose)
     if T.shape != (4, 4):
         raise ArgumentError(f'the pose of the task frame must have shape (4, 4), got {T.shape}')
-    rotation = T[:3, :3]
-    if not np.isfinite(T).all() or np.abs(rotation @ rotation.T - np.eye(3)).max() > 1e-6:
+    if not np.isfinite(T).all() or rigid_defect(T) > 1e-8:
         raise ArgumentError('the pose of the task frame is not a rigid motion')
     rows: Array = E @ se3.Ad(se3.inverse(T))
     return rows + 0.0  # no negative zeros

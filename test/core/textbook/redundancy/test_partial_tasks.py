@@ -79,11 +79,17 @@ def test_refused_rows():
         ((), None, 'each once'),
         (('vx',), np.eye(3), 'shape'),
         (('vx',), 2 * np.eye(4), 'not a rigid motion'),
+        (('vx',), np.diag([1.0, 1.0, -1.0, 1.0]), 'not a rigid motion'),
+        (('vx',), np.eye(4) + 0.01 * np.eye(4, k=-3), 'not a rigid motion'),
+        (('vx',), np.diag([1.0, 1.0, 1.0002, 1.0]), 'not a rigid motion'),
+        (('vx',), se3.pose(np.eye(3), [np.inf, 0, 0]), 'not a rigid motion'),
         (('vx',), np.nan * np.eye(4), 'not a rigid motion'),
     ]:
         with pytest.raises(ArgumentError, match=message):
             rows_in_frame(components, pose)
     np.testing.assert_array_equal(rows_in_frame('vx'), np.eye(6)[[3]])
+    six_digits = np.diag([1.0, 1.0, 1.00001, 1.0])
+    np.testing.assert_allclose(rows_in_frame('vx', six_digits), np.eye(6)[[3]], atol=1e-4)
 
 
 # --- loads ----------------------------------------------------------------------------------------
