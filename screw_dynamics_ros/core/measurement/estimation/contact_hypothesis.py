@@ -116,9 +116,8 @@ def refined(
         return product
 
     prior = zeros((4, 4), f)
-    for k in range(3):
-        prior[k, k] = strength[0]
-    prior[3, 3] = prior[3, 3] + PRIOR_INFORMATION
+    prior[:3, :3] = np.eye(3) * strength
+    prior[3, 3] = PRIOR_INFORMATION
     for step in range(GAUSS_NEWTON_STEPS + 1):
         A = A0 + s * A1
         B = np.hstack([A, (A1 @ f)[:, None]])

@@ -446,7 +446,7 @@ class ContactLocator:
 def chi2_quantile(share: float, degrees: int) -> float:
     """Return the quantile of chi^2 for a probability (Wilson and Hilferty 1931).
 
-    At most 3 % too large for the probabilities used here; importing scipy would take long.
+    At most 3.1 % too large for the probabilities used here; importing scipy would take long.
 
     >>> round(chi2_quantile(0.999, 4), 1)  # 18.5
     18.7
