@@ -139,9 +139,8 @@ def longest_of_each_direction(places: Iterator[tuple[str, Array]]) -> list[tuple
     """
     kept: list[tuple[str, Array]] = []
     for name, point in sorted(places, key=lambda each: -float(np.linalg.norm(each[1]))):
-        if np.linalg.norm(point) < MIN_SEGMENT_LENGTH:
-            continue
-        if not any(distance_from_segment(point, other) < MIN_SEGMENT_LENGTH for _, other in kept):
+        distances = [distance_from_segment(point, other) for _, other in kept]
+        if min([float(np.linalg.norm(point)), *distances]) >= MIN_SEGMENT_LENGTH:
             kept.append((name, point))
     return kept
 

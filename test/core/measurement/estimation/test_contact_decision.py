@@ -263,6 +263,21 @@ def test_equal_links_share_the_probability(count):
             assert named[1] != named[2]
 
 
+def test_a_uniform_place_has_the_variance_of_one_twelfth():
+    """A point against a line through it, which explain the torques equally well, by (1)."""
+    touched = Touched(6)
+    each, B = touched.segment, touched.B
+    point = Segment('point', touched.middle, touched.middle, 'rod', each.joints)
+    unknown = np.linalg.inv(np.linalg.inv(B.T @ B)[3:, 3:])[0, 0]  # by torques of variance 1
+    sigma = np.sqrt(unknown / 6.0)
+    J, S = np.repeat(touched.J, 2, axis=0), sigma**2 * np.eye(6)
+    both = locator([each, point], 6, **touched.options)
+    contact = both.locate(J, touched.torques, S).contact
+    assert contact.segment is point
+    odds = np.sqrt((6.0 + 12.0) / 12.0)
+    assert contact.probability == pytest.approx(odds / (1.0 + odds), rel=1e-5)
+
+
 def test_the_best_of_many_links_is_found():
     """Wherever it is among more than those that are refined."""
     rng, n = np.random.default_rng(2), 7

@@ -69,6 +69,44 @@ def test_numbers_that_are_not_finite_interrupt_the_past():
     assert np.isfinite(found[:, 0]).tolist() == [k in (2, 3, 7, 8) for k in range(9)]
 
 
+def test_a_line_without_delay_passes_the_present():
+    line = DelayLine(2)
+    assert line.is_ready
+    for stamp in (5, 3, 9):
+        line.advance(stamp)
+        line.keep(np.full(2, np.nan))
+        assert line.is_ready
+        assert line.numbers.tolist() == [0.0, 0.0, 1.0]
+    rows = np.array([[1.0], [np.nan]])
+    assert StackDelay(0).take(np.array([0, 1]), np.zeros(2, bool), rows) is rows
+    assert StackDelay(5).take(np.zeros(0, int), np.zeros(0, bool), rows[:0]).shape == (0, 1)
+
+
+def test_a_line_restarts_after_the_longest_step_and_on_request():
+    line = DelayLine(1)
+    line.delay, line.lengths.longest = 10 * MS, 0.1
+
+    def ready(*stamps, restarted=False):
+        found = []
+        for stamp in stamps:
+            line.advance(stamp * MS, restarted)
+            found.append(line.is_ready)
+            line.keep(np.ones(1))
+        return found
+
+    assert ready(0, 10, 110, 211) == [False, True, True, False]
+    assert ready(221, 220, 230) == [True, False, True]
+    assert ready(240, restarted=True) == [False]
+    assert ready(250) == [True]
+    line.restart()
+    assert not line.is_ready
+    assert line.numbers.tolist() == [0.0, 1.0]
+    assert ready(255, 264, 265) == [False, False, True]
+    line.restart()
+    line.advance(300 * MS)
+    assert line.numbers.tolist() == [0.0, 1.0]  # the present, until there is a past
+
+
 @pytest.mark.parametrize('observer', ['static', 'filtered', 'momentum', 'kalman'])
 def test_external_torques_of_late_efforts(observer):
     """They are those of a robot whose efforts are in time, later."""

@@ -93,3 +93,25 @@ def test_starts():
     steps.set_cutoff(5.0)  # restarts
     assert steps.advance(10**9 + 7)
     assert not steps.advance(10**9 + 8)
+
+
+def test_the_array_of_weights_may_be_given():
+    given = np.zeros(3)
+    steps = LowPassSteps(given)
+    assert steps.weights is given
+    assert given.tolist() == [0.0, 0.0, 1.0] == list(PASS_WEIGHTS)
+    steps.set_cutoff(2.0)
+    steps.advance(0)
+    assert not steps.advance(10**8)
+    e = np.exp(-0.4 * np.pi)  # by integration over a linear input
+    w1 = 1.0 - (1.0 - e) / (0.4 * np.pi)
+    np.testing.assert_allclose(given, [e, 1.0 - e - w1, w1])
+
+
+@pytest.mark.parametrize('x', [1e-10, 0.9e-6, 1.1e-6])
+def test_weights_of_short_steps_are_exact_to_rounding(x):
+    """Of a series with more terms."""
+    w1 = x / 2.0 - x**2 / 6.0 + x**3 / 24.0
+    found = weights(x / (2.0 * np.pi), 1.0)
+    assert found[2] == pytest.approx(w1, rel=1e-9, abs=2e-16)
+    assert found[0] + found[1] + found[2] == pytest.approx(1.0, abs=1e-15)

@@ -5,6 +5,7 @@
 
 import numpy as np
 import pytest
+from scipy.spatial.transform import Rotation
 
 from screw_dynamics_ros.core import ArgumentError, Robot
 from screw_dynamics_ros.core.description.rigid_body import RigidBody
@@ -191,6 +192,52 @@ def test_filtered_acceleration_follows_and_starts_anew():
     assert filtered.is_settled
 
 
+def test_filtered_acceleration_is_exact_for_steps_of_any_length():
+    """a' = (v' - a) / T with linear velocities between stamps, by its solution."""
+    rng, filtered = np.random.default_rng(4), FilteredAcceleration(1)
+    T = 1.0 / (2.0 * np.pi * filtered.cutoff)
+    assert filtered.cutoff == 10.0
+    stamps = 10**9 + np.cumsum(rng.integers(10**6, 3 * 10**7, 20))
+    v, expected = np.cumsum(rng.normal(size=20)), 0.0
+    value = filtered.value
+    for k, (stamp, now) in enumerate(zip(stamps.tolist(), v)):
+        filtered.advance(stamp, np.array([now]))
+        if k:
+            h = (stamp - stamps[k - 1]) * 1e-9
+            slope = (now - v[k - 1]) / h
+            expected = slope + (expected - slope) * np.exp(-h / T)
+        assert value[0] == pytest.approx(expected, rel=1e-12)
+    filtered.restart()
+    filtered.advance(int(stamps[-1]) + 10**6, np.ones(1))
+    assert value[0] == 0.0
+
+
+@pytest.mark.parametrize(('elapsed', 'is_kept'), [(10**8, True), (10**8 + 1, False), (0, False)])
+def test_filtered_acceleration_restarts_after_the_longest_step(elapsed, is_kept):
+    filtered = FilteredAcceleration(1)
+    filtered.longest = 0.1
+    filtered.advance(10**9, np.zeros(1))
+    filtered.advance(10**9 + elapsed, np.ones(1))
+    assert bool(filtered.value[0]) == is_kept
+
+
+@pytest.mark.parametrize(('factor', 'is_settled'), [(0.999, False), (1.001, True)])
+def test_filtered_acceleration_settles_after_five_time_constants(factor, is_settled):
+    filtered = FilteredAcceleration(1)
+    filtered.cutoff = 2.0
+    assert not filtered.is_settled
+    for k in range(3):
+        filtered.advance(10**9 + round(k * factor * 2.5e9 / (4.0 * np.pi)), np.zeros(1))
+    assert filtered.is_settled == is_settled
+    filtered.advance(5 * 10**9, np.ones(1))
+    filtered.cutoff = 0.0  # off: zero, and always settled
+    filtered.advance(6 * 10**9, np.zeros(1))
+    assert filtered.value.tolist() == [0.0]
+    assert filtered.is_settled
+    filtered.cutoff = 2.0
+    assert not filtered.is_settled
+
+
 def test_values_by_their_stamps():
     values = StampedValues(3)
     with pytest.raises(ArgumentError, match='no values'):
@@ -205,5 +252,39 @@ def test_values_by_their_stamps():
     values.add(1000, np.array([1.0]))
     with pytest.raises(ArgumentError, match='nearest'):
         values.at(700, 100)
-    values.add(900, np.array([2.0]))  # time went backwards
-    assert len(values) == 1
+    for stamp in (1000, 900):  # time did not go on
+        values.add(stamp, np.array([2.0]))
+        assert len(values) == 1
+        assert values.at(stamp, 0)[0] == 2.0
+    values.clear()
+    assert len(values) == 0
+
+
+def test_values_within_the_limit_and_beyond():
+    """Of the nearest one; between two, either may be near. Errors have the distance in seconds."""
+    values = StampedValues(10)
+    for stamp in (1_000_000_000, 5_000_000_000):
+        values.add(stamp, np.array([stamp * 1e-9]))
+    for stamp, limit in ((2, 1), (4, 1), (0, 1), (6, 1), (3, 2)):
+        at, limit = stamp * 10**9, limit * 10**9
+        assert values.at(at, limit)[0] == pytest.approx(min(max(stamp, 1.0), 5.0))
+        with pytest.raises(ArgumentError, match=rf'{limit * 1e-9:g} s away, more than \d'):
+            values.at(at, limit - 1)
+    with pytest.raises(ArgumentError, match=r'the newest one is 2 s away, more than 0\.5 s'):
+        values.at(7_000_000_000, 500_000_000)
+
+
+def test_sensor_motion_and_inertia_matrix():
+    """Order of the elements; kinetic energy of moving particles by the matrix."""
+    rng = np.random.default_rng(2)
+    V, dV = rng.normal(size=(2, 6))
+    C = np.eye(4)
+    C[:3, :3] = Rotation.from_rotvec([0.3, -0.4, 0.5]).as_matrix()
+    motion = sensor_motion(V, dV, C, GRAVITY)
+    down = Rotation.from_rotvec([-0.3, 0.4, -0.5]).apply(GRAVITY)
+    np.testing.assert_allclose(motion, [*V, *dV[:3], *(dV[3:] - down)], atol=1e-12)
+    M = inertia_matrix(RigidBody.from_particles(MASSES, PLACES))
+    velocities = V[3:] + np.cross(V[:3], PLACES)
+    energy = 0.5 * MASSES @ (velocities**2).sum(axis=1)
+    np.testing.assert_allclose(0.5 * (V @ M @ V), energy)
+    np.testing.assert_allclose(M, M.T)

@@ -91,7 +91,7 @@ def test_lists_have_one_number_or_one_for_each_named_joint(name, count):
         with pytest.raises(ArgumentError, match=f'{name} has {count} elements for 2 obs'):
             check_per_joint(given(count, name=name))
     check_per_joint(given(1, joints=(), name=name))
-    check_per_joint(given(1, joints=('', ''), name=name))  # names that are empty are none
+    check_per_joint(given(1, joints=('', ''), name=name))  # without names
 
 
 def test_joints_are_named_once_and_exist():
