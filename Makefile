@@ -24,12 +24,13 @@ endif
 IN_VENV = . '$(VENV)/bin/activate' && exec
 VISER = $(shell sed -n 's/^\(viser[^ ]*\).*/\1/p' requirements/develop.txt)
 
-.PHONY: help demo test mutants bench tables docs lint setup clean
+.PHONY: help demo test mutants coverage bench tables docs lint setup clean
 
 help:
 	@echo 'make demo    simulated arm, model state and wrench estimate, live in the terminal'
 	@echo 'make test    the test suite; make docs tests the tutorials and the site'
 	@echo 'make mutants which changes of the package its tests find (CONTRIBUTING.md)'
+	@echo 'make coverage which lines and branches the tests run, into benchmarks/results'
 	@echo 'make bench   speed against others and of the nodes, into benchmarks/results'
 	@echo 'make tables  the tables of README.md and doc/ from benchmarks/results'
 	@echo 'make docs    the site, into build/docs; runs the tutorials'
@@ -49,8 +50,11 @@ test:
 
 mutants:
 	@tools/setup.sh all
-	@$(IN_VENV) python -m pip install -q -r requirements/mutants.txt
 	@$(IN_VENV) python -m tools.mutants $(MUTANTS)
+
+coverage:
+	@tools/setup.sh all
+	@$(IN_VENV) python -m tools.coverage_of_tests
 
 bench:
 	@tools/setup.sh all

@@ -20,6 +20,7 @@ Prints a table by folder and every change that no test finds; the exit status is
 from __future__ import annotations
 
 import argparse
+import json
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -27,11 +28,12 @@ from pathlib import Path
 from tools.mutants.changes import Change, changed_lines, changes_of, python_files
 from tools.mutants.copies import copy_of
 from tools.mutants.coverage import TestsByLine
-from tools.mutants.report import Equivalent, Results, table
+from tools.mutants.report import Counts, Equivalent, Results, count, table
 from tools.mutants.trials import try_all
 
 ROOT = Path(__file__).resolve().parents[2]
 BUILD = ROOT / 'build/mutants'
+RESULT = ROOT / 'benchmarks/results/mutants.json'
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -52,17 +54,23 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except KeyboardInterrupt:
         print('interrupted; the same command goes on from here', file=sys.stderr)
         return 130
-    return report(changes, results, equivalent)
+    counts = count(changes, results, equivalent)
+    if options.write:
+        before = json.loads(RESULT.read_text()) if RESULT.exists() else {}
+        RESULT.write_text(f'{json.dumps(before | counts, indent=1, sort_keys=True)}\n')
+    return report(changes, results, equivalent, counts)
 
 
-def report(changes: Sequence[Change], results: Results, equivalent: Equivalent) -> int:
+def report(
+    changes: Sequence[Change], results: Results, equivalent: Equivalent, counts: Counts
+) -> int:
     """Print what was found, and what was not."""
     survivors = [c for c in changes if c not in equivalent and results.survived(c)]
     for change in survivors:
         print(f'\n{change.file}:{change.line} [{change.operator}] {results.tests(change)} tests')
         print(f'  - {change.before}\n  + {change.after}')
     print()
-    print(table(changes, results, equivalent))
+    print(table(counts))
     return int(bool(survivors))
 
 
@@ -77,6 +85,9 @@ def parse(arguments: Sequence[str]) -> argparse.Namespace:
     parser.add_argument('--since', metavar='REVISION', help='only lines that differ from there')
     parser.add_argument('--sample', type=int, metavar='N', help='so many of the changes, at random')
     parser.add_argument('--seed', type=int, default=1, help='of the sample (default: 1)')
+    parser.add_argument(
+        '--write', action='store_true', help='write the counts for QUALITY_DECLARATION.md'
+    )
     parser.add_argument('--jobs', type=int, default=2, help='processes at a time (default: 2)')
     return parser.parse_args(arguments)
 

@@ -33,7 +33,7 @@ def bytecode_of(copy: Path) -> Path:
 def environment(copy: Path) -> dict[str, str]:
     """Return the environment of tests in a copy: one thread, a cache, bytecode that is only read.
 
-    Two changes of a file within a second could not be told apart by their bytecode.
+    Two changes of a file within a second would look the same to their bytecode.
     """
     return os.environ | {
         'PYTHONPATH': str(copy),

@@ -197,7 +197,8 @@ class TestsByLine:
         command = [
             sys.executable, '-m', 'pytest', '-q', '-n', 'auto', '--dist', 'loadfile',
             '-p', 'no:cacheprovider', '-p', 'tools.coverage_of_tests.plugin', '--cov-report=',
-            '--cov-context=test', f'--cov={package}', '--cov-config=tools/coverage_of_tests/coverage.ini',
+            '--cov-context=test', f'--cov={package}',
+            '--cov-config=tools/coverage_of_tests/coverage.ini',
             *tests,
         ]  # fmt: skip
         own = {'COVERAGE_FILE': str(path.with_suffix('.coverage')), 'TEST_DURATIONS': str(log)}

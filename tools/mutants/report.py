@@ -12,6 +12,7 @@ from pathlib import Path
 
 import yaml
 
+from tools.coverage_of_tests.folders import folder_of
 from tools.mutants.changes import Change
 from tools.mutants.coverage import digest, folders_of_tests
 
@@ -76,23 +77,27 @@ class Equivalent:
         return change.key in self._keys
 
 
-def table(changes: Iterable[Change], results: Results, equivalent: Equivalent) -> str:
-    """Return the counts of each folder, in Markdown."""
-    counts: dict[str, Counter[str]] = {}
+Counts = dict[str, Counter[str]]
+
+
+def count(changes: Iterable[Change], results: Results, equivalent: Equivalent) -> Counts:
+    """Return how many changes of each folder were found, were not, and change no result."""
+    counts: Counts = {}
     for change in changes:
-        parts = Path(change.file).parts
-        folder = '/'.join(parts[1 : min(3, len(parts) - 1)]) or '.'
         kind = 'equivalent' if change in equivalent else FOUND
         if kind == FOUND and results.survived(change):
             kind = SURVIVED
-        for row in (folder, 'all'):
-            counts.setdefault(row, Counter())[kind] += 1
+        counts.setdefault(folder_of(change.file), Counter())[kind] += 1
+    return dict(sorted(counts.items()))
+
+
+def table(counts: Counts) -> str:
+    """Return the counts of each folder, in Markdown."""
     lines = ['| folder | found | missed | equivalent | share found |', '|---|---|---|---|---|']
-    for folder in sorted(counts, key=lambda each: (each == 'all', each)):
-        count = counts[folder]
-        tried = count[FOUND] + count[SURVIVED]
-        share = f'{count[FOUND] / tried:.0%}' if tried else ''
+    for folder, each in [*counts.items(), ('all', sum(counts.values(), Counter[str]()))]:
+        tried = each[FOUND] + each[SURVIVED]
+        share = f'{each[FOUND] / tried:.0%}' if tried else ''
         lines.append(
-            f'| {folder} | {count[FOUND]} | {count[SURVIVED]} | {count["equivalent"]} | {share} |'
+            f'| {folder} | {each[FOUND]} | {each[SURVIVED]} | {each["equivalent"]} | {share} |'
         )
     return '\n'.join(lines)
