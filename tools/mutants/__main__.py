@@ -21,6 +21,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import random
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -46,6 +47,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     results = Results(BUILD / 'results.jsonl', ROOT)
     equivalent = Equivalent(Path(__file__).with_name('equivalent.yaml'), ROOT)
     untried = [each for each in changes if each not in results and each not in equivalent]
+    random.Random(options.seed).shuffle(untried)  # what is tried before an interruption is a sample
     print(f'{len(changes)} changes, {len(untried)} of them not tried yet', flush=True)
     try:
         if untried:
@@ -53,7 +55,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             try_all(copies, untried, TestsByLine(BUILD, copies[0]), results)
     except KeyboardInterrupt:
         print('interrupted; the same command goes on from here', file=sys.stderr)
-        return 130
+        changes = [each for each in changes if each in results or each in equivalent]
     counts = count(changes, results, equivalent)
     if options.write:
         before = json.loads(RESULT.read_text()) if RESULT.exists() else {}

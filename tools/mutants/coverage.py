@@ -184,7 +184,8 @@ class TestsByLine:
             file = Path(name.partition('::')[0])
             self._durations.update({str(part): each for part in (name, file, *file.parents)})
         data = path.with_suffix('.coverage')
-        return Measurement(data, str(self._copy), seconds, kept['sources'], tests)
+        root = kept.get('root', str(self._copy))
+        return Measurement(data, root, seconds, kept['sources'], tests)
 
     def _measure(self, path: Path, package: str, tests: Mapping[str, str]) -> None:
         """Run test files with coverage."""
@@ -211,7 +212,12 @@ class TestsByLine:
         )
         if run.returncode:
             raise SystemExit(f'tests fail without a change:\n{run.stdout[-4000:]}')
-        kept = {'tests': dict(tests), 'seconds': json.loads(log.read_text()), 'sources': sources}
+        kept = {
+            'root': str(self._copy),
+            'tests': dict(tests),
+            'seconds': json.loads(log.read_text()),
+            'sources': sources,
+        }
         path.write_text(json.dumps(kept))
 
     def duration(self, tests: Iterable[str]) -> float:
