@@ -30,7 +30,7 @@ LIBRARIES = ('numpy', 'scipy.linalg', 'scipy.optimize', 'scipy.sparse', 'scipy.i
              'defusedxml.ElementTree', 'pinocchio', 'mujoco')  # fmt: skip
 OPTIONS = ('-x', '-q', '-p', 'no:cacheprovider', '-p', 'no:xdist', '-p', 'no:cov',
            '-W', 'ignore::pytest.PytestAssertRewriteWarning')  # fmt: skip
-PATIENCE = 60.0  # s beyond ten times the usual duration, for changes that do not end
+PATIENCE = 180.0  # s beyond ten times the usual duration, for changes that do not end
 PATIENCE_OF_PROCESSOR = 20.0  # s of its time, likewise
 FACTOR = 10.0
 
