@@ -388,8 +388,9 @@ class ContactLocator:
         resolved = 4.0 - float(
             self._strength[0] * (P[0, 0] + P[1, 1] + P[2, 2]) + PRIOR_INFORMATION * P[3, 3]
         )
-        degrees, chi2 = len(self.joints) - round(resolved), float(found.chi2[best])
-        if degrees > 0 and not chi2 <= self._largest_misfit[degrees - 1]:
+        # without a degree of freedom there is a misfit beyond the ends of the segment only
+        degrees, chi2 = max(len(self.joints) - round(resolved), 1), float(found.chi2[best])
+        if not chi2 <= self._largest_misfit[degrees - 1]:
             return Localization(
                 None,
                 '',

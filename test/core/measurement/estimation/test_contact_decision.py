@@ -18,6 +18,7 @@ from screw_dynamics_ros.core.measurement.estimation.contact_localization import 
     chi2_quantile,
 )
 from screw_dynamics_ros.core.measurement.estimation.link_segments import Segment
+from support.immutable import assert_immutable
 
 NAMES = tuple('abcdefgh')
 OPEN = {'link_radius': 0.0, 'largest_deviation': np.inf, 'least_probability': 0.0}
@@ -125,6 +126,7 @@ def test_force_place_and_their_covariance():
     assert contact.along == pytest.approx(0.4, abs=1e-6)
     assert contact.deviation == pytest.approx(0.8 * np.sqrt(P[3, 3]), rel=1e-4)
     assert contact.probability == 1.0
+    assert_immutable(contact, touched.located(), LocalizationOptions())
     np.testing.assert_allclose(
         contact.wrench[3:] @ touched.J[0, 3:] + contact.wrench[:3] @ touched.J[0, :3],
         touched.torques,
@@ -215,8 +217,20 @@ def test_a_misfit_is_refused_beyond_the_quantile_of_999_in_1000(n, factor):
         assert f'misfit {square:.3g} with {n - 4} degrees of freedom at arm' in found.reason
 
 
-def test_four_torques_have_no_misfit():
-    assert Touched(4).located().contact is not None
+@pytest.mark.parametrize(('share', 'is_reported'), [(0.97, True), (1.03, True), (1.8, False)])
+def test_four_torques_have_a_misfit_beyond_the_end_only(share, is_reported):
+    """Within the noise, it is reported at the end."""
+    touched = Touched(4)
+    point = touched.segment.start + share * touched.along
+    noise = 10.0 * SIGMA
+    found = locator([touched.segment], 4, **touched.options).locate(
+        touched.J, levers(touched.J[0], point) @ FORCE, noise**2 * np.eye(4)
+    )
+    assert (found.contact is not None) == is_reported
+    if is_reported:
+        assert found.contact.along == pytest.approx(0.8 * min(share, 1.0), rel=1e-3)
+    else:
+        assert 'with 1 degrees of freedom' in found.reason
 
 
 def test_a_point_has_one_unknown_less():

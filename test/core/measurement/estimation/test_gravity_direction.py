@@ -5,12 +5,14 @@
 
 import numpy as np
 import pytest
+from scipy.spatial.transform import Rotation
 
 from screw_dynamics_ros.core.lie import quaternions, so3
 from screw_dynamics_ros.core.measurement.estimation.gravity_direction import (
     TurningGravity,
     down_by_force,
     down_by_orientation,
+    turned,
 )
 
 DOWN = np.array([0.0, 0.0, -1.0])
@@ -71,3 +73,72 @@ def test_the_opposite_direction_and_no_gravity():
     for k in range(3000, 9000):
         turning.turn(np.zeros(3), 1.0, 0.01 * k)
     np.testing.assert_allclose(gravity, 0.0, atol=1e-6)
+
+
+@pytest.mark.parametrize(
+    ('norm', 'is_unit'), [(0.989, False), (0.991, True), (1.009, True), (1.011, False)]
+)
+def test_quaternions_within_a_hundredth_of_unit_norm(norm, is_unit):
+    R = so3.exp(np.array([0.4, -0.3, 0.2]))
+    down = down_by_orientation(norm * quaternions.from_matrix(R))
+    if is_unit:
+        np.testing.assert_allclose(down, R.T @ DOWN, atol=0.03)
+    else:
+        assert down is None
+
+
+@pytest.mark.parametrize(
+    ('size', 'rate', 'is_at_rest'),
+    [
+        (0.951, 0.0, True), (0.949, 0.0, False), (1.049, 0.0, True), (1.051, 0.0, False),
+        (1.0, -0.049, True), (1.0, -0.051, False), (1.0, 0.051, False),
+    ],
+)  # fmt: skip
+def test_rest_within_a_twentieth_of_gravity_and_rate(size, rate, is_at_rest):
+    force = size * 9.81 * np.array([0.6, 0.0, 0.8])
+    down = down_by_force(force, np.array([0.0, rate, 0.0]), 9.81)
+    if is_at_rest:
+        np.testing.assert_allclose(down, [-0.6, 0.0, -0.8])
+    else:
+        assert down is None
+
+
+def test_the_angle_to_the_target_decays_by_the_filter():
+    """Angle and magnitude by e^(-2 pi f h); at most 0.1 s at once, and no time runs back."""
+    gravity = np.array([0.0, 0.0, -8.0])
+    target = 10.0 * np.array([np.sin(0.9), 0.0, -np.cos(0.9)])
+    turning, left = TurningGravity(gravity), 1.0
+    turning.restart(5.0)
+    for now, h in ((5.03, 0.03), (5.04, 0.01), (5.02, 0.0), (5.06, 0.04), (9.0, 0.1)):
+        assert turning.turn(target, 2.0, now)
+        left *= np.exp(-4.0 * np.pi * h)
+        assert np.linalg.norm(gravity) == pytest.approx(10.0 - 2.0 * left)
+        angle = np.arctan2(gravity[0], -gravity[2])
+        assert angle == pytest.approx(0.9 * (1.0 - left))
+        assert gravity[1] == 0.0
+    turning.restart(20.0)
+    turning.turn(target, 2.0, 20.0)
+    assert np.linalg.norm(gravity) == pytest.approx(10.0 - 2.0 * left)
+    gravity[:] = target + [5e-9, 0.0, 0.0]  # within a billionth of the largest element
+    assert turning.turn(target, 2.0, 20.0)
+    assert gravity.tolist() == target.tolist()
+    assert not turning.turn(target, 2.0, 20.1)
+
+
+def test_vectors_are_turned_in_their_plane():
+    """Against interpolation of rotations; opposite ones by half a turn, and from zero straight."""
+    rng = np.random.default_rng(0)
+    for share in (0.0, 0.3, 1.0):
+        start, end = rng.normal(size=(2, 3))
+        sizes = np.linalg.norm(start), np.linalg.norm(end)
+        axis = np.cross(start, end)
+        angle = np.arccos(start @ end / np.prod(sizes))
+        R = Rotation.from_rotvec(share * angle * axis / np.linalg.norm(axis))
+        size = (1.0 - share) * sizes[0] + share * sizes[1]
+        np.testing.assert_allclose(turned(start, end, share), size * R.apply(start) / sizes[0])
+        for a, b in ((np.zeros(3), end), (start, np.zeros(3))):
+            np.testing.assert_allclose(turned(a, b, share), (1.0 - share) * a + share * b)
+    for x in np.eye(3):
+        half = turned(x, -x, 0.5)
+        assert np.linalg.norm(half) == pytest.approx(1.0)
+        assert half @ x == pytest.approx(0.0, abs=1e-12)

@@ -29,6 +29,7 @@ from screw_dynamics_ros.core.measurement.estimation.payload_estimation import (
     trapezoids,
 )
 from screw_dynamics_ros.core.measurement.identification.jackknife import jackknife
+from support.immutable import assert_immutable
 from support.models import random_description
 
 N, LINK = 4, 'link4'
@@ -204,7 +205,9 @@ def test_estimate_and_intervals_are_those_of_weighted_least_squares(
     robot, records, stated, offsets
 ):
     """Scaled by residuals, never below stated deviations; or those of the jackknife, if larger."""
-    found = estimate_payload(robot, LINK, records, effort_deviation=stated, with_offsets=offsets)
+    found = estimate_payload(
+        robot=robot, link=LINK, records=records, effort_deviation=stated, with_offsets=offsets
+    )
     equations = equations_of(robot, LINK, records, ROWS, ALL, {})
     X, y = equations.Y, equations.y
     if offsets:
@@ -233,6 +236,7 @@ def test_estimate_and_intervals_are_those_of_weighted_least_squares(
     residuals = np.sqrt(np.mean((y - X @ z).reshape(-1, N) ** 2, axis=0))
     np.testing.assert_allclose(found.residuals, residuals, rtol=1e-6)
     assert (found.poses, found.stretches, found.joints) == (5, 9, robot.joint_names)
+    assert_immutable(found, equations, records[0])
 
 
 def test_fewest_equations():
@@ -258,6 +262,8 @@ def test_scatter_is_that_of_the_noise_of_each_joint():
     both = [record, EffortRecord(*(x[:0] for x in (record.time, tau, tau, tau)), True)]
     found = scatter_of(both, np.array([0, 1, 2]))
     np.testing.assert_allclose(found[:2], sigma[:2], rtol=0.04)
+    squares = 0.5 * np.sum(np.diff(tau, axis=0) ** 2, axis=0) / 4000.0
+    np.testing.assert_allclose(found[:2], np.sqrt(squares[:2]), rtol=1e-12)
     assert found[2] == pytest.approx(1e-3 * found[1])
     still = EffortRecord(record.time, tau, tau, np.ones_like(tau), False)
     assert scatter_of([still], np.array([0, 1])).tolist() == [1e-9, 1e-9]

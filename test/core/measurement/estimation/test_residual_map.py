@@ -13,6 +13,7 @@ from screw_dynamics_ros.core.measurement.estimation.residual_map import (
     NOISE_CANDIDATES,
     fitted,
 )
+from support.immutable import assert_immutable
 from support.robots import urdf_path
 
 TURNING = np.array([True, True, False])
@@ -75,6 +76,7 @@ def test_the_most_likely_length_and_noise(recorded, found):
                 log += multivariate_normal.logpdf(each, np.zeros(len(q)), variance * C)
             best = max(best, (log, (length, noise)))
     assert (found.length, found.noise) == best[1]
+    assert_immutable(found)
 
 
 def test_far_from_recorded_poses_the_plain_offset_remains(recorded, found):
@@ -118,6 +120,30 @@ def test_a_constant_residual_is_the_plain_offset():
     for x in q:
         np.testing.assert_allclose(found.residual(x), [0.0, -1.0, 7.7], atol=1e-12)
         assert found.deviation(x).tolist() == [0.0] * 3
+
+
+def test_candidates():
+    """Lengths in steps of the root of 2, up to 2; noise from rounding to all of the variation."""
+    np.testing.assert_allclose(LENGTH_CANDIDATES, 2.0 ** (0.5 * np.arange(-3, 3)), rtol=0.02)
+    assert NOISE_CANDIDATES == (1e-6, 1e-4, 1e-3, 1e-2, 1e-1, 1.0)
+
+
+def test_five_poses_are_enough(recorded):
+    q, r = recorded
+    found = fitted(q[:5], r[:5], TURNING)
+    assert np.isfinite(found.residual(q[0])).all()
+    assert np.isfinite(found.deviation(q[0])).all()
+
+
+@pytest.mark.parametrize('size', [1e-11, 1e-13])
+def test_a_variation_within_rounding_is_constant(recorded, size):
+    """Relative to the largest residual: beyond 1e-12 it is mapped, also beside constant ones."""
+    q, _ = recorded
+    r = np.full((25, 3), 1e3)
+    r[:, 0] += 1e3 * size * np.sqrt(2.0) * np.sin(q[:, 0]) / np.sin(q[:, 0]).std()
+    found = fitted(q, r, TURNING)
+    assert (found.deviations[0] > 0.0) == (size > 1e-12)
+    assert found.deviations[1:].tolist() == [0.0, 0.0]
 
 
 def test_bad_input(recorded):

@@ -24,6 +24,7 @@ from screw_dynamics_ros.core.measurement.estimation.observers.steps import Obser
 from screw_dynamics_ros.core.measurement.estimation.observers.table import OBSERVERS
 from screw_dynamics_ros.core.robot.actuated_robot import REST
 from screw_dynamics_ros.core.robot.fused_kernel import Formula
+from support.immutable import assert_immutable
 from support.models import random_description
 
 BODY = RigidBody(2.0, np.array([0.1, 0.0, 0.2]), 0.1 * np.eye(3))
@@ -163,6 +164,7 @@ def test_formulas_of_an_observer_are_its_functions(robot, name):
     sources = {each: Formula(each, (each,), np.reshape, (x.shape,)) for each, x in given.items()}
     made = observation(name, n, sources)
     assert made.observer is observer
+    assert_immutable(made, EFFORTS.none)
     assert made.size == observer.state_size(n)
     assert (made.state is None) == (made.size == 0)
     assert (made.covariance is not None) == observer.estimates_covariance
