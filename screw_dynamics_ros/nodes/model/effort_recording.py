@@ -69,9 +69,10 @@ class EffortRecording:
 
     def _begin(self, mapper: JointStateMapper) -> None:
         with self._lock:
-            self._mapper = mapper
             self._latest.clear()
-            self._forget()
+            if self._mapper is not None:  # a motion may begin before the first state
+                self._forget()
+            self._mapper = mapper
 
     def _record(self, follows: bool) -> None:
         """Add the latest state to the current motion."""
