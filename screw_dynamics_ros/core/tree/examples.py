@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from screw_dynamics_ros.core.description import Inertia, Joint, Limits, Link, RobotDescription
+from screw_dynamics_ros.core.description import Inertia, Joint, Link, RobotDescription
 from screw_dynamics_ros.core.tree.multibody_tree import Tree, build_tree
 
 
@@ -19,15 +19,14 @@ def planar_arm_description() -> RobotDescription:
     """Return the description of `planar_arm`."""
     along_x, z = np.eye(4), np.array([0.0, 0.0, 1.0])
     along_x[0, 3] = 1.0
-    limits = Limits(-9.0, 9.0, 9.0, 9.0)
     at_end = Inertia(1.0, np.array([1.0, 0.0, 0.0]), np.zeros((3, 3)))
     return RobotDescription.from_parts(
         'planar_arm',
         [Link('base'), Link('upper', at_end), Link('lower', at_end), Link('tip')],
         [
-            Joint('shoulder', 'revolute', 'base', 'upper', np.eye(4), z, limits),
-            Joint('elbow', 'revolute', 'upper', 'lower', along_x, z, limits),
-            Joint('flange', 'fixed', 'lower', 'tip', along_x, z, limits),
+            Joint('shoulder', 'revolute', 'base', 'upper', np.eye(4), z),
+            Joint('elbow', 'revolute', 'upper', 'lower', along_x, z),
+            Joint('flange', 'fixed', 'lower', 'tip', along_x, z),
         ],
     )
 
