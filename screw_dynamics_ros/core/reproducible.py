@@ -74,7 +74,7 @@ def product(*factors: Array) -> Array:
 
 
 def _product(A: Array, B: Array) -> Array:
-    return total(A[:, k, None] * B[k] for k in range(len(B)))
+    return total(column[:, None] * row for column, row in zip(A.T, B, strict=True))
 
 
 def total(terms: Iterable[Any]) -> Any:

@@ -143,3 +143,9 @@ def test_models_are_copied_with_python_floats():
     assert copy.pair.name == 'a'
     assert model.pair.numbers.dtype == float
     np.testing.assert_array_equal(copy.pair.numbers, model.pair.numbers)
+
+
+def test_factors_that_do_not_match():
+    for rows in (2, 4):
+        with pytest.raises(ValueError, match='zip'):
+            product(np.eye(3), np.ones((rows, 2)))

@@ -166,7 +166,7 @@ def exp_unit_axis(e: npt.ArrayLike, angle: npt.ArrayLike) -> Array:
     array([0.      , 0.      , 0.707107, 0.707107])
     """
     e = as_stack('quaternions.exp_unit_axis', 'e', e, 3)
-    half = np.asarray(0.5 * np.asarray(angle))
+    half = np.asarray(0.5 * as_stack('quaternions.exp_unit_axis', 'angle', angle))
     c, s = (f[..., None] for f in cosine_sine(half.astype(np.result_type(half, e))))
     vector = s * e
     return np.concatenate([vector, np.broadcast_to(c, (*vector.shape[:-1], 1))], axis=-1)

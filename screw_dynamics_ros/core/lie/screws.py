@@ -250,7 +250,7 @@ def transform_twist(C: npt.ArrayLike, V: npt.ArrayLike) -> Array:
     >>> transform_twist(C, [0, 0, 1, 0, -1, 0.5]).round(6) + 0.0
     array([ 0. ,  0. ,  1. ,  3. , -1. ,  0.5])
     """
-    R, r, omega, v = _split('screws.transform_twist', C, V)
+    R, r, omega, v = _split('screws.transform_twist', C=C, V=V)
     omega = times(R, omega)
     return np.concatenate([omega, times(R, v) + cross(r, omega)], axis=-1)
 
@@ -266,7 +266,7 @@ def inverse_transform_twist(C: npt.ArrayLike, V: npt.ArrayLike) -> Array:
     >>> inverse_transform_twist(C, [0, 0, 1, 3, -1, 0.5]).round(6) + 0.0
     array([ 0. ,  0. ,  1. ,  0. , -1. ,  0.5])
     """
-    R, r, omega, v = _split('screws.inverse_transform_twist', C, V)
+    R, r, omega, v = _split('screws.inverse_transform_twist', C=C, V=V)
     R = np.swapaxes(R, -1, -2)
     return np.concatenate([times(R, omega), times(R, v - cross(r, omega))], axis=-1)
 
@@ -281,7 +281,7 @@ def transform_wrench(C: npt.ArrayLike, W: npt.ArrayLike) -> Array:
     >>> transform_wrench(se3.pose(np.eye(3), [1, 0, 0]), [0, 0, 0, 0, 0, -10])
     array([  0.,  10.,   0.,   0.,   0., -10.])
     """
-    R, r, t, f = _split('screws.transform_wrench', C, W)
+    R, r, t, f = _split('screws.transform_wrench', C=C, W=W)
     f = times(R, f)
     return np.concatenate([times(R, t) + cross(r, f), f], axis=-1)
 
@@ -296,7 +296,7 @@ def inverse_transform_wrench(C: npt.ArrayLike, W: npt.ArrayLike) -> Array:
     >>> inverse_transform_wrench(se3.pose(np.eye(3), [1, 0, 0]), [0, 10, 0, 0, 0, -10])
     array([  0.,   0.,   0.,   0.,   0., -10.])
     """
-    R, r, t, f = _split('screws.inverse_transform_wrench', C, W)
+    R, r, t, f = _split('screws.inverse_transform_wrench', C=C, W=W)
     R = np.swapaxes(R, -1, -2)
     return np.concatenate([times(R, t - cross(r, f)), times(R, f)], axis=-1)
 
@@ -342,7 +342,7 @@ def general_twist(V: npt.ArrayLike, C_point: npt.ArrayLike, R_axes: npt.ArrayLik
     >>> general_twist([0, 0, 1, 0, 0, 0], se3.pose(np.eye(3), [2, 0, 0]), np.eye(3))
     array([0., 0., 1., 0., 2., 0.])
     """
-    R, r, omega, v = _split('screws.general_twist', C_point, V)
+    R, r, omega, v = _split('screws.general_twist', C_point=C_point, V=V)
     R = np.swapaxes(as_stack('screws.general_twist', 'R_axes', R_axes, 3, 3), -1, -2)
     return np.concatenate([times(R, omega), times(R, v - cross(r, omega))], axis=-1)
 
@@ -444,8 +444,10 @@ def _change_of_axes(R: Array, from_body: bool, to_body: bool) -> Array:
     return np.swapaxes(R, -1, -2) if to_body else R
 
 
-def _split(function: str, C: npt.ArrayLike, X: npt.ArrayLike) -> tuple[Array, Array, Array, Array]:
-    C, X = as_stack(function, 'C', C, 4, 4), as_stack(function, 'X', X, 6)
+def _split(function: str, **arguments: npt.ArrayLike) -> tuple[Array, Array, Array, Array]:
+    """Return R, r and the halves of a pose and a screw by their names."""
+    (pose, C), (screw, X) = arguments.items()
+    C, X = as_stack(function, pose, C, 4, 4), as_stack(function, screw, X, 6)
     return C[..., :3, :3], C[..., :3, 3], X[..., :3], X[..., 3:]
 
 

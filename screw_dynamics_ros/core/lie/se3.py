@@ -278,7 +278,7 @@ def exp_unit_screw(X: npt.ArrayLike, q: npt.ArrayLike) -> Array:
            [ 0.     ,  0.     ,  1.     ,  0.15708],
            [ 0.     ,  0.     ,  0.     ,  1.     ]])
     """
-    return screw_motion(unit_screw_terms(X), q)
+    return screw_motion(unit_screw_terms(X), as_stack('se3.exp_unit_screw', 'q', q))
 
 
 def screw_motion(K: Array, q: npt.ArrayLike) -> Array:

@@ -244,7 +244,7 @@ def exp_unit_axis(e: npt.ArrayLike, angle: npt.ArrayLike) -> Array:
            [ 0.,  0.,  1.]])
     """
     e = as_stack('so3.exp_unit_axis', 'e', e, 3)
-    angle = np.asarray(angle)
+    angle = as_stack('so3.exp_unit_axis', 'angle', angle)
     c, s = (f[..., None, None] for f in cosine_sine(angle.astype(np.result_type(angle, e))))
     along = e[..., :, None] * e[..., None, :]
     R: Array = along + c * (np.eye(3) - along) + s * hat(e)

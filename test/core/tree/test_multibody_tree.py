@@ -188,6 +188,7 @@ def test_coordinates_and_joints():
             size = 7 if body.dof == 6 else 1
             assert body.q.stop - body.q.start == size
             assert body.v.stop - body.v.start == body.dof
+            assert body.dof == 1 or (body.multiplier, body.offset) == (1.0, 0.0)
             parents = [body.parent] if body.parent != GROUND else []
             assert all(parent < tree.bodies.index(body) for parent in parents)
 
@@ -359,6 +360,7 @@ def test_rotors_are_bodies_without_mass():
         assert not any(each.is_rotor for each in tree.bodies[:-1])
         assert (rotor.q, rotor.v) == (slice(0, 1), slice(0, 1))
         assert rotor.multiplier == 40.0 * (1.0 if joint == 'a' else -0.5)
+        assert rotor.offset == 0.0
         assert rotor.m == 0.0
         np.testing.assert_array_equal(rotor.X, [[0], [0], [1], [0], [0], [0]])
         np.testing.assert_array_equal(rotor.I, np.diag([0.0, 0.0, 0.003]))
@@ -377,9 +379,9 @@ def test_coupled_motors():
         2e-4, 30.0, damping=7.0, coulomb=8.0, motor_damping=0.3, motor_coulomb=0.4, smoothing=0.02,
         coupled_joints=('a', 'b'), coupling_ratios=(0.5, -2.0),
     )  # fmt: skip
-    tree = build_tree(description, drives={'c': drive})
+    tree = build_tree(description, drives={'c': drive}, floating_base=True)
     (motor,) = tree.motors
-    row = [0.5, -2.0, 1.0]
+    row = [0.0] * 6 + [0.5, -2.0, 1.0]
     assert motor.joint == 'c'
     np.testing.assert_array_equal(motor.row, row)
     assert motor.inertia == pytest.approx(2e-4 * 30.0**2)
