@@ -16,10 +16,9 @@ from scipy.spatial.transform import Rotation
 from screw_dynamics_ros.core import Robot
 from screw_dynamics_ros.core.compile.program.tracing import Recorder, Scalar
 from screw_dynamics_ros.core.description import read_urdf
-from screw_dynamics_ros.core.errors import ArgumentError, DescriptionError
+from screw_dynamics_ros.core.errors import DescriptionError
 from screw_dynamics_ros.core.kinematics.link_table import LinkTable
 from screw_dynamics_ros.core.kinematics.product_of_exponentials import (
-    BodyScrews,
     JointFrames,
     SpatialScrews,
 )
@@ -318,20 +317,6 @@ def test_shape_matrices_of_the_conventions():
     np.testing.assert_array_equal(frames.Z[0], [0, 0, 1, 0, 0, 0])
 
 
-def test_printing_names_the_convention():
-    """Every exported table carries its convention, units and handedness (B-113)."""
-    text = str(LinkTable([StandardRow('revolute', a=0.5), HayatiRobertsRow('prismatic')]))
-    for part in (
-        'Rz(theta) Tz(d) Tx(a) Rx(alpha)',
-        'Ry(gamma) Rx(beta)',
-        'rad, m, right-handed',
-        '0.5',
-        'base:',
-        'tool:',
-    ):
-        assert part in text
-
-
 def test_recorded_scalars_and_stacks():
     table = LinkTable([StandardRow('revolute', a=0.5), StandardRow('prismatic', alpha=1.0)])
     assert isinstance(table.pose(Recorder().inputs('q', 2))[0, 3], Scalar)
@@ -340,26 +325,6 @@ def test_recorded_scalars_and_stacks():
     np.testing.assert_allclose(table.pose(q)[1, 2], table.pose(q[1, 2]), atol=1e-16)
 
 
-def test_what_is_refused():
-    branching = BodyScrews([np.eye(4)] * 2, [[0, 0, 1, 0, 0, 0]] * 2, [-1, -1])
-    helical = BodyScrews([np.eye(4)], [[0, 0, 1, 0, 0, 0.1]])
-    row = StandardRow('revolute')
-    for make, message in [
-        (lambda: LinkTable.of(branching, StandardRow.fit), "'joint2' starts a branch"),
-        (lambda: LinkTable.of(helical, StandardRow.fit), "'joint1' is helical with pitch 0.1"),
-        (lambda: StandardRow('helical'), "joint is 'helical'; use one of revolute, prismatic"),
-        (lambda: StandardRow('revolute', d=np.nan), 'StandardRow: d = nan'),
-        (lambda: ContinuousRow('revolute', 0.8, 0.7), 'longer than 1'),
-        (lambda: LinkTable([]), '0 rows'),
-        (lambda: LinkTable([row], names=['a', 'b']), '1 rows and 2 joint names'),
-        (lambda: LinkTable([row], base=np.diag([1, 1, -1, 1.0])), 'base'),
-        (lambda: LinkTable([row], tool=np.eye(3)), 'tool must be a pose'),
-        (lambda: LinkTable([row], tool=np.full((4, 4), np.nan)), 'tool must be a pose'),
-    ]:
-        with pytest.raises(DescriptionError, match=message):
-            make()
-    perpendicular = BodyScrews([np.eye(4)] * 2, [[0, 0, 1, 0, 0, 0], [1, 0, 0, 0, 0.1, 0]])
-    with pytest.raises(DescriptionError, match=r"after joint 'joint1': .*perpendicular"):
-        LinkTable.of(perpendicular, HayatiRobertsRow.fit)
-    with pytest.raises(ArgumentError, match=r'q must have shape \(\.\.\., 1\)'):
-        LinkTable([row]).pose([1.0, 2.0])
+def test_an_axis_longer_than_one_is_refused():
+    with pytest.raises(DescriptionError, match='longer than 1'):
+        ContinuousRow('revolute', 0.8, 0.7)
