@@ -10,12 +10,12 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from screw_dynamics_ros.core import ArgumentError, Drive, Robot, UnknownNameError
+from screw_dynamics_ros.core import Drive, Robot
 from screw_dynamics_ros.core.description.motor_coupling import motor_coupling
 from screw_dynamics_ros.core.textbook.formulations.recursive_newton_euler import (
     recursive_inverse_dynamics,
 )
-from support.drives import GRAVITY, close, random_drives, state, two_masses
+from support.drives import GRAVITY, close, state
 from support.models import random_description, to_urdf
 
 DESCRIPTION = random_description(4, 6, ('revolute', 'prismatic'), chain=True)
@@ -107,43 +107,3 @@ def test_derivatives_and_recursions_know_coupled_motors():
     rates = [robot.inverse_dynamics_rates(q, v, x, a, q) for x in (a + h * a, a - h * a, a)]
     smooth = Robot(DESCRIPTION, gravity=GRAVITY, drives=drives, friction=False)
     close(rates[2][0], smooth.inverse_dynamics(q, v, a), 1e-11)
-
-
-@pytest.mark.parametrize(
-    ('drives', 'error', 'message'),
-    [
-        ({'q1': Drive(**coupled({'q9': 1.0}))}, UnknownNameError, "'q9' to be coupled"),
-        ({'q1': Drive(**coupled({'q1': 1.0}))}, ArgumentError, "'q1' cannot be coupled with 'q1'"),
-        (
-            {'q1': Drive(**coupled({'q2': 1.0})), 'q2': Drive(**coupled({'q1': 1.0}))},
-            ArgumentError,
-            'singular',
-        ),
-    ],
-)
-def test_motors_that_cannot_be(drives, error, message):
-    with pytest.raises(error, match=message):
-        Robot(two_masses(), drives=drives)
-
-
-@pytest.mark.parametrize(
-    ('arguments', 'message'),
-    [
-        (coupled({'q2': 0.0}), "'q2' is 0.0"),
-        ({'motor_damping': 1.0}, 'motor with coupled_joints'),
-        ({**coupled({'q2': 1.0}), 'rotor_axis': (0, 0, 1)}, 'no rotor_axis'),
-        ({'coupled_joints': ('q2',)}, '0 coupling_ratios for the coupled_joints q2'),
-    ],
-)
-def test_impossible_couplings(arguments, message):
-    with pytest.raises(ArgumentError, match=message):
-        Drive(**arguments)
-
-
-def test_mimic_joints_have_no_coupled_motor():
-    description = random_description(4, 4, ('revolute',), mimic=1)
-    mimic = next(joint for joint in description.joints if joint.mimic is not None)
-    other = next(joint for joint in description.joints if joint.mimic is None)
-    with pytest.raises(ArgumentError, match=f"'{mimic.name}' mimics another joint"):
-        Robot(description, drives={other.name: Drive(**coupled({mimic.name: 1.0}))})
-    assert random_drives(description)

@@ -16,12 +16,9 @@ import numpy as np
 import pytest
 
 from screw_dynamics_ros.core import (
-    ArgumentError,
-    DescriptionError,
     Drive,
     InertiaError,
     Robot,
-    UnknownNameError,
 )
 from screw_dynamics_ros.core.description import Inertia, Joint, Link, RobotDescription
 from screw_dynamics_ros.core.dynamics.hybrid_dynamics import articulated_bodies
@@ -175,18 +172,6 @@ def test_viscous_and_dry_friction():
     bare, state = Robot(two_masses(), backend='reference'), ([0.3, 0.4], [5.0, -2.0], [0.0, 0.0])
     added = driven.inverse_dynamics(*state) - bare.inverse_dynamics(*state)
     close(added, np.array([0.0, -0.7]))
-
-
-def test_slope_of_the_friction_law():
-    """The derivative of `friction`, by differences."""
-    for drive in (
-        Drive(damping=0.2, coulomb=0.5, breakaway=0.9, smoothing=0.05),
-        Drive(breakaway=0.4, smoothing=0.03),
-        Drive(damping=0.3),
-    ):
-        v, h = np.linspace(-0.5, 0.5, 41), 1e-5
-        slope = (drive.friction(v + h) - drive.friction(v - h)) / (2 * h)
-        close(drive.friction_slope(v), slope, 1e-5)
 
 
 @pytest.mark.parametrize('mimic', [0, 2])
@@ -353,50 +338,3 @@ def test_programs_without_drives_are_not_touched():
     idle = Robot.from_urdf(path, backend='python', drives=zero)
     np.testing.assert_array_equal(idle.inverse_dynamics(q, v, a), bare.inverse_dynamics(q, v, a))
     np.testing.assert_array_equal(idle.friction_torques(v), np.zeros(bare.nv))
-
-
-@pytest.mark.parametrize(
-    ('arguments', 'message'),
-    [
-        ({'rotor_inertia': -1e-5}, 'rotor_inertia is -1e-05'),
-        ({'armature': np.nan}, 'armature is nan'),
-        ({'damping': 'much'}, "damping is 'much'"),
-        ({'coulomb': np.inf}, 'coulomb is inf'),
-        ({'gear_ratio': 0.0}, 'gear_ratio is 0'),
-        ({'coulomb': 1.0, 'breakaway': 0.5}, 'breakaway is 0.5'),
-        ({'breakaway': np.nan}, 'breakaway is nan'),
-        ({'smoothing': 0.0}, 'smoothing is 0.0'),
-        ({'stribeck_speed': -1.0}, 'stribeck_speed is -1.0'),
-        ({'rotor_axis': (0, 0, 0)}, 'rotor_axis'),
-        ({'rotor_axis': 'z'}, 'rotor_axis'),
-        ({'carrier': 'one'}, "carrier is 'one'"),
-    ],
-)
-def test_impossible_drives(arguments, message):
-    with pytest.raises(ArgumentError, match=message):
-        Drive(**arguments)
-
-
-@pytest.mark.parametrize(
-    ('drives', 'error', 'message'),
-    [
-        ({'q9': Drive()}, UnknownNameError, "'q9'.*q1, q2"),
-        ({'q1': 0.3}, ArgumentError, "'q1' must be given a Drive"),
-        ([Drive()], ArgumentError, 'dict'),
-        ({'q1': Drive(rotor_axis=(0, 0, 1), carrier='arm')}, UnknownNameError, "'arm'"),
-    ],
-)
-def test_drives_that_do_not_fit_the_robot(drives, error, message):
-    with pytest.raises(error, match=message):
-        Robot(two_masses(), drives=drives)
-
-
-def test_joints_without_a_drive():
-    description = random_description(0, 5, ('planar',))
-    with pytest.raises(ArgumentError, match='planar'):
-        Robot(description, drives={'joint1': Drive()})
-
-
-def test_friction_that_gives_energy_is_refused():
-    with pytest.raises(DescriptionError, match=r"joint 'j1': damping is -0\.5"):
-        Robot.from_urdf(friction_urdf().replace('damping="0.5"', 'damping="-0.5"'))

@@ -121,9 +121,3 @@ def test_what_it_is_not_implemented_for():
         UnconstrainedSystem(robot)
     smooth = Robot(two_masses(), drives=drives, friction=False, backend='reference')
     assert smooth.inverse_dynamics_derivatives(zero, zero, zero)[2].shape == (2, 2)
-    description = random_description(4, 4, ('revolute',), mimic=1)
-    master = next(joint.mimic.joint for joint in description.joints if joint.mimic is not None)
-    with pytest.raises(ArgumentError, match=f"'{master}' mimics a joint or is mimicked"):
-        Robot(description, drives={master: Drive(load_friction=0.1)})
-    with pytest.raises(ArgumentError, match='load_friction is 1'):
-        Drive(load_friction=1.0)

@@ -10,14 +10,14 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from screw_dynamics_ros.core import ArgumentError, Drive, Robot
+from screw_dynamics_ros.core import Drive, Robot
 from screw_dynamics_ros.core.description import RobotDescription
 from screw_dynamics_ros.core.robot.autograd.functions import differentiable
 from screw_dynamics_ros.core.simulation import SimulatedRobot
 from screw_dynamics_ros.core.textbook.formulations.recursive_newton_euler import (
     recursive_inverse_dynamics,
 )
-from support.drives import GRAVITY, SCALAR, close, state, two_masses
+from support.drives import GRAVITY, SCALAR, close, state
 from support.models import random_description, to_urdf
 
 REST_LENGTH = 0.3
@@ -178,40 +178,3 @@ def test_a_simulated_robot_keeps_its_energy():
         simulated.step(np.zeros(4), 1e-3)
         assert not simulated.stop_torques.any()
         assert sum(simulated.energy) == pytest.approx(start, abs=1e-5)
-
-
-@pytest.mark.parametrize(
-    ('arguments', 'message'),
-    [
-        ({'spring_stiffness': -1.0}, 'spring_stiffness is -1'),
-        ({'counterbalance_preload': 5.0}, 'counterbalance_on_parent and counterbalance_on_child'),
-        (
-            {'counterbalance_on_parent': (1, 0, 0), 'counterbalance_stiffness': 1.0},
-            'given are only',
-        ),
-        (
-            {
-                'counterbalance_on_parent': (1, 0, np.nan),
-                'counterbalance_on_child': (1, 0, 0),
-                'counterbalance_stiffness': 1.0,
-            },
-            'three finite numbers',
-        ),
-    ],
-)
-def test_impossible_springs(arguments, message):
-    with pytest.raises(ArgumentError, match=message):
-        Drive(**arguments)
-
-
-@pytest.mark.parametrize(
-    ('on_child', 'message'), [((0, 0, 0.2), 'on the axis'), ((0, 0.5, 0), 'meet in some position')]
-)
-def test_pivots_without_a_lever(on_child, message):
-    drive = Drive(
-        counterbalance_on_parent=(1.5, 0, 0),  # the joint is at (1, 0, 0)
-        counterbalance_on_child=on_child,
-        counterbalance_preload=100.0,
-    )
-    with pytest.raises(ArgumentError, match=f"'q2' .*{message}|{message}"):
-        Robot(two_masses(), drives={'q2': drive})
