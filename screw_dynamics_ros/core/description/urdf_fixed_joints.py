@@ -17,7 +17,7 @@ from screw_dynamics_ros.core.errors import UnknownNameError
 
 
 def with_fixed_joints(text: str, names: Collection[str]) -> str:
-    """Return a URDF whose joints of these names, and those that mimic them, are fixed at zero.
+    """Return a URDF whose joints of these names, and all that follow them, are fixed at zero.
 
     Raises
     ------
@@ -39,10 +39,15 @@ def with_fixed_joints(text: str, names: Collection[str]) -> str:
         raise UnknownNameError(
             f'no joint named {unknown[0]!r} to leave out; there are {", ".join(joints)}'
         )
-    for name, joint in joints.items():
-        mimic = child(joint, 'mimic')
-        if name in names or (mimic is not None and mimic.getAttribute('joint') in names):
-            joint.setAttribute('type', 'fixed')
-            if mimic is not None:
-                joint.removeChild(mimic)
+    mimics = {name: child(joint, 'mimic') for name, joint in joints.items()}
+    fixed = set(names)
+    for _ in joints:  # mimic joints of mimic joints, whatever their order
+        fixed |= {
+            name for name, mimic in mimics.items() if mimic and mimic.getAttribute('joint') in fixed
+        }
+    for name in fixed:
+        joints[name].setAttribute('type', 'fixed')
+        mimic = mimics[name]
+        if mimic is not None:
+            joints[name].removeChild(mimic)
     return document_text(document)

@@ -259,6 +259,35 @@ def test_inertia_in_gram_square_millimetres():
     assert 'kg m^2' in finding.remedy
 
 
+@pytest.mark.parametrize(('length', 'bound'), [(0.2, 1.0), (0.999, 1.0), (1.5, 1.5)])
+def test_masses_are_far_beyond_the_length_of_the_robot(length, bound):
+    """Or beyond 1 m; the numbers of the message are distance, moment, mass and length."""
+    for factor, expected in ((0.999, []), (1.001, ['link l1'])):
+        com = Inertia(2.0, [0.6 * factor * bound, 0, 0.8 * factor * bound], SOLID.matrix)
+        wide = Inertia(2.0, [0, 0, 0], 2.0 * (factor * bound) ** 2 * np.eye(3))
+        for inertia, what in ((com, 'center of mass is'), (wide, 'radius of gyration is')):
+            robot = chain(('revolute', inertia), lengths=length)
+            assert subjects(robot, 'warning') == expected
+            if expected:
+                message = only(robot, 'warning').message
+                assert f'{what} {1.001 * bound:.4g} m' in message
+                assert f'at most {length:.4g} m long' in message
+        moment = 2.0 * (1.001 * bound) ** 2
+    assert f'({moment:.4g} kg m^2 for 2 kg)' in message
+    light = Inertia(0.0, [50.0, 0, 0], np.zeros((3, 3)))
+    assert 'l1' not in str(subjects(chain(('fixed', light)), 'warning'))
+
+
+def test_a_screw_is_resisted_by_what_it_advances():
+    """A point on the axis resists a helical joint as h^2 m, a revolute one not at all."""
+    for pitch, expected in ((0.1, []), (1e-7, ['joint j'])):
+        joint = Joint('j', 'helical', 'a', 'b', np.eye(4), [0, 0, 1], pitch=pitch)
+        base = Joint('i', 'prismatic', 'base', 'a', np.eye(4), [0, 0, 1])
+        links = [Link('base'), Link('a', SOLID), Link('b', POINT_ON_AXIS)]
+        robot = RobotDescription.from_parts('r', links, [base, joint])
+        assert subjects(robot, 'warning') == expected
+
+
 def test_long_robots_may_have_far_masses():
     """A crane: the bound grows with the robot."""
     far = Inertia(1.0, [9.0, 0, 0], SOLID.matrix)

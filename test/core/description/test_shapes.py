@@ -60,6 +60,49 @@ def test_lines_along_the_sides():
     assert rod.entry(np.array([0.06, 0, 0]), np.array([0, 0, 1.0])) is None
 
 
+@pytest.mark.parametrize(
+    ('kind', 'point', 'direction', 'expected'),
+    [
+        ('sphere', (0.15, 0, 1), (0, 0, 1), (0.15, 0, 0)),  # tangent
+        ('sphere', (0.15 + 1e-9, 0, 1), (0, 0, 1), None),
+        ('cylinder', (0.15, 1, 0.25), (0, 2, 0), (0.15, 0, 0.25)),  # along the rim
+        ('cylinder', (0.15, 0, 5), (0, 0, 3), (0.15, 0, -0.25)),
+        ('cylinder', (0.15 + 1e-9, 0, 5), (0, 0, 3), None),
+        ('cylinder', (0, 1, 0.25 + 1e-9), (0, 1, 0), None),
+        ('box', (0.2, 3, -0.1), (0, -1, 0), (0.2, 0.05, -0.1)),  # along an edge
+        ('box', (0.2 + 1e-9, 3, 0), (0, -1, 0), None),
+        ('box', (0.3, 0.15, 0), (1, 1, 0), (0.1, -0.05, 0)),  # from behind
+        ('sphere', (0, 0, 0), (0, 0, 0), None),  # no line
+    ],
+)
+def test_lines_that_touch(kind, point, direction, expected):
+    shape = Shape(kind, np.array(EXTENTS[kind]), np.eye(4))
+    found = shape.entry(np.array(point, dtype=float), np.array(direction, dtype=float))
+    if expected is None:
+        assert found is None
+    else:
+        np.testing.assert_allclose(found, expected, atol=1e-8)
+
+
+@pytest.mark.parametrize('k', range(3))
+def test_the_axis_of_a_box_is_along_its_longest_edge(k):
+    extents = np.roll([0.9, 0.1, 0.4], k)
+    start, end, radius = Shape('box', extents, TURNED).axis()
+    np.testing.assert_allclose(end - start, 0.9 * TURNED[:3, k])
+    np.testing.assert_allclose(start + end, 2.0 * TURNED[:3, 3])
+    assert radius == pytest.approx(0.5 * np.sqrt(0.1 * 0.4))
+
+
+def test_arrays_cannot_be_changed():
+    extents = np.ones(3)
+    shape = Shape('box', extents, np.eye(4))
+    extents[0] = 2.0
+    assert shape.extents[0] == 1.0
+    for array in (shape.extents, shape.pose):
+        with pytest.raises(ValueError, match='read-only'):
+            array[0] = 0.0
+
+
 def test_axes():
     start, end, radius = Shape('cylinder', np.array([0.1, 0.1, 0.6]), TURNED).axis()
     np.testing.assert_allclose(end - start, 0.6 * TURNED[:3, 2])
@@ -114,15 +157,17 @@ def test_other_geometry_is_no_shape(content):
 
 
 @pytest.mark.parametrize(
-    'arguments',
+    ('arguments', 'message'),
     [
-        ('cone', np.ones(3), np.eye(4)),
-        ('box', np.ones(2), np.eye(4)),
-        ('box', np.array([1, 0, 1.0]), np.eye(4)),
-        ('box', np.array([1, np.inf, 1.0]), np.eye(4)),
-        ('sphere', np.ones(3), np.eye(3)),
+        (('cone', np.ones(3), np.eye(4)), "^no shape is a 'cone'; use box, cylinder, sphere$"),
+        (('box', np.ones(2), np.eye(4)), r'^box: extents must be finite and of shape \(3,\)'),
+        (('box', np.array([1, 0, 1.0]), np.eye(4)), r'extents must be positive, got \[1\.0, 0\.0'),
+        (('box', np.array([1, np.inf, 1.0]), np.eye(4)), r'extents must be finite .*inf'),
+        (('sphere', np.ones(3), np.eye(3)), r'^sphere: pose must be finite and of shape \(4, 4\)'),
+        (('sphere', np.ones(3), np.full((4, 4), np.nan)), '^sphere: pose must be finite'),
+        (('sphere', 'abc', np.eye(4)), '^sphere: extents must hold real numbers'),
     ],
 )
-def test_what_is_no_shape_is_refused(arguments):
-    with pytest.raises(ArgumentError):
+def test_what_is_no_shape_is_refused(arguments, message):
+    with pytest.raises(ArgumentError, match=message):
         Shape(*arguments)
