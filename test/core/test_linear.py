@@ -70,7 +70,7 @@ def test_lasting_axis():
 
 
 def test_constants():
-    """Numbers of Python and doubles of NumPy; a recorded scalar is none, whatever its value."""
+    """Numbers of Python and doubles of NumPy; a recorded scalar is not one."""
     for x in (0, 0.0, 1, np.float64(2.0)):
         assert linear.is_constant(x)
         assert linear.is_zero(x) == (x == 0)
