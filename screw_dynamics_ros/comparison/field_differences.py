@@ -202,7 +202,6 @@ def differs(a: Any, b: Any, nothing: float, same: float) -> bool:
 
 def numbers(values: Any) -> str:
     """Return the text of a vector, without rounding residues."""
-    values = np.asarray(values, dtype=float)
     return ' '.join(f'{0.0 if abs(x) < 1e-12 else x:.6g}' for x in values)
 
 

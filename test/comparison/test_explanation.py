@@ -11,8 +11,16 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from screw_dynamics_ros.comparison.explanation import Trial, compare
+from screw_dynamics_ros.comparison.field_differences import FieldDifference
 from screw_dynamics_ros.comparison.mujoco_peer import MuJoCoPeer, importable
 from screw_dynamics_ros.comparison.peer import ModelSource
+from screw_dynamics_ros.comparison.quantities import (
+    Difference,
+    Scale,
+    our_values,
+    random_states,
+)
 from screw_dynamics_ros.comparison.reading import DescriptionReading, inertia_of
 from screw_dynamics_ros.core.description import Inertia, read_urdf
 from screw_dynamics_ros.core.description.urdf_writer import write_urdf
@@ -208,3 +216,51 @@ def test_a_link_that_only_one_file_has_is_named(here, module):
     absent = cause.difference.theirs if here else cause.difference.ours
     assert absent == 'no such link'
     assert '0.4 kg at 0 0.1 0 m' in str(cause.difference)
+
+
+def heavier(share: float) -> str:
+    """Return the arm with a tool that is heavier by a share."""
+    return tool_robot().replace('<mass value="2.0"/>', f'<mass value="{2.0 * (1.0 + share)!r}"/>')
+
+
+@pytest.mark.parametrize(('share', 'is_alike'), [(0.9e-5, True), (1.1e-5, False)])
+def test_fields_that_are_read_alike(share, is_alike):
+    """To a tenth of the tolerance, below which no quantity differs by its tolerance."""
+    result = compared(peer_of('pinocchio', heavier(share), read_urdf(tool_robot())), 1e-4)
+    assert result.agrees
+    assert result.explained
+    assert [each.subject for each in result.harmless] == ([] if is_alike else ['link tool'])
+
+
+def test_effects_are_the_largest_in_the_first_states():
+    """Of three states, in our functions, with the value of the program alone."""
+    ours, theirs = (read_urdf(text) for text in (tool_robot(), heavier(0.25)))
+    states = random_states(DescriptionReading(ours), 6, 3, GRAVITY)
+    result = compare(peer_of('pinocchio', heavier(0.25), ours), states, 1e-6)
+    (cause,) = result.causes
+    here, there = (DescriptionReading(each).robot(GRAVITY, 'reference') for each in (ours, theirs))
+    apart = np.array([here.gravity_torques(q) - there.gravity_torques(q) for q in states.q])
+    effect, difference = cause.effects['gravity torques'], result.differences['gravity torques']
+    column = here.joint_names.index(effect.where)
+    assert effect.absolute == pytest.approx(np.abs(apart[:3, column]).max())
+    assert difference.absolute == pytest.approx(np.abs(apart[:, column]).max())
+    assert effect.absolute <= difference.absolute
+    assert 'link positions' not in cause.effects
+    printed = f'changes mass matrix by up to {cause.effects["mass matrix"].absolute:.3g} kg m^2 ('
+    assert printed in str(cause)
+
+
+def test_values_that_no_robot_has():
+    """What would be refused as a description is a cause, of unknown size."""
+    ours = DescriptionReading(read_urdf(tool_robot()))
+    states = random_states(ours, 2, 0, GRAVITY)
+    mine = our_values(ours, states)
+    trial = Trial(Scale.of(mine, ('elbow', 'push'), states), states, 1e-6, mine, mine)
+    broken = ours.with_joint(replace(ours.joint('push'), damping=-1.0))
+    assert trial.effects(broken) == {'mass matrix': Difference(np.inf, np.inf)}
+    assert trial.effects(ours) == {}
+    damped = FieldDifference('joint push', 'damping', '0', '-1', lambda _: broken)
+    assert not trial.is_explained(ours, [damped])
+    assert trial.is_explained(ours, [])
+    other = replace(trial, theirs=our_values(ours, random_states(ours, 2, 1, GRAVITY)))
+    assert not other.is_explained(ours, [])

@@ -6,14 +6,10 @@
 import numpy as np
 import pytest
 
-from screw_dynamics_ros.core.errors import ArgumentError, DescriptionError
-from screw_dynamics_ros.core.kinematic_model import KinematicModel
-from screw_dynamics_ros.core.lie import screws, se3
+from screw_dynamics_ros.core.errors import ArgumentError
 from screw_dynamics_ros.core.mobile import planar, platforms
 from screw_dynamics_ros.core.mobile.wheeled_platform import WheeledPlatform
 from screw_dynamics_ros.core.mobile.wheels import Wheel
-from screw_dynamics_ros.core.textbook.mobile.mobile_kinematics import MobileKinematics
-from screw_dynamics_ros.core.textbook.mobile.platform_description import platform_from
 
 CORNERS = [[0.4, 0.3], [0.4, -0.3], [-0.4, 0.3], [-0.4, -0.3]]
 HOLONOMIC = {
@@ -195,43 +191,6 @@ def test_wheels_steer_to_the_nearer_side():
     np.testing.assert_array_equal(platforms.steering_for(base, [0, 0, 0], before), before)
 
 
-@each
-def test_calls_of_every_kinematic_model(name):
-    """Positions of one arc, velocities by differences, forces by virtual work (C-012)."""
-    rng = np.random.default_rng(4)
-    platform, steering, t = admissible(name, rng)
-    model = MobileKinematics(platform)
-    assert isinstance(model, KinematicModel)
-    t *= 0.5 / np.abs(t).max()
-    q = np.concatenate([platform.wheel_rates(t, steering), steering])
-    pose = model.forward_position(q)
-    np.testing.assert_allclose(pose, se3.exp(planar.EMBEDDING @ t), atol=1e-12)
-    back = model.inverse_position(pose, q)
-    np.testing.assert_allclose(model.forward_position(back), pose, atol=1e-12)
-    v = np.concatenate([q[: model.n], np.zeros(model.k)])  # along the arc
-    h = 1e-6
-    ends = [model.forward_position(q + s * h * v) for s in (-1, 1)]
-    rate = (ends[1] - ends[0]) / (2 * h)
-    V = model.forward_velocity(q, v)
-    np.testing.assert_allclose(V[3:], rate[:3, 3], atol=1e-8)
-    np.testing.assert_allclose(V[2], (rate[:3, :3] @ pose[:3, :3].T)[1, 0], atol=1e-8)
-    np.testing.assert_allclose(model.inverse_velocity(q, V), v, atol=1e-9)
-    W = planar.EMBEDDING @ rng.normal(size=3)
-    assert model.inverse_force(q, W) @ v == pytest.approx(screws.power(W, V), abs=1e-10)
-    tau = np.concatenate([rng.normal(size=model.n), np.zeros(model.k)])
-    assert screws.power(model.forward_force(q, tau), V) == pytest.approx(tau @ v, abs=1e-10)
-
-
-def test_poses_and_twists_that_slip_are_refused():
-    model = MobileKinematics(ALL['differential drive'])
-    with pytest.raises(ArgumentError, match=r"wheel 'right' would slip .*turn_drive_turn"):
-        model.inverse_position(planar.to_space([0.0, 0.0, 1.0]))
-    with pytest.raises(ArgumentError, match='admissible_twist'):
-        model.inverse_velocity([0, 0], [0, 0, 0, 0, 1, 0])
-    with pytest.raises(ArgumentError, match='finite'):
-        model.forward_position([np.nan, 0])
-
-
 @pytest.mark.parametrize(
     ('make', 'reason'),
     [
@@ -260,27 +219,3 @@ def test_poses_and_twists_that_slip_are_refused():
 def test_impossible_platforms_are_refused(make, reason):
     with pytest.raises(ArgumentError, match=reason):
         make()
-
-
-def test_platforms_from_plain_data():
-    """A kind with its dimensions, or wheel by wheel; faults are named with the file."""
-    named = platform_from(
-        {'kind': 'differential', 'separation': 0.5, 'radius': 0.1, 'wheels': ['r', 'l']}
-    )
-    assert [wheel.name for wheel in named.wheels] == ['r', 'l']
-    wheels = [
-        {'name': n, 'position': [0, y], 'radius': 0.1} for n, y in (('r', -0.25), ('l', 0.25))
-    ]
-    own = platform_from({'wheels': wheels})
-    np.testing.assert_array_equal(own.wrench_basis(), named.wrench_basis())
-    for content, reason in (
-        ({'kind': 'hover'}, "base.yaml: kind is 'hover'; use one of differential"),
-        ({'kind': 'differential', 'separation': 0.5}, 'missing: radius'),
-        ({'kind': 'bicycle', 'wheelbase': 1.0, 'radius': 0}, "'rear': radius"),
-        ({'kind': 'bicycle', 'wheelbase': 'long', 'radius': 1}, 'wheelbase'),
-        ({'wheels': [{'name': 'a', 'position': [0, 0]}]}, 'missing: radius'),
-        ({'wheels': 3}, 'must be a list'),
-        ([], 'keys and values'),
-    ):
-        with pytest.raises(DescriptionError, match=reason):
-            platform_from(content, 'base.yaml')

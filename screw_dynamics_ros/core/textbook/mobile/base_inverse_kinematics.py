@@ -9,7 +9,12 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from screw_dynamics_ros.core.arguments import check_count, check_number, float_array, vector
-from screw_dynamics_ros.core.arms.inverse.position import InverseKinematicsResult
+from screw_dynamics_ros.core.arms.inverse.position import (
+    InverseKinematicsResult,
+    check_positions,
+    check_targets,
+    rigid_defect,
+)
 from screw_dynamics_ros.core.arms.inverse.weighted_inverse import WeightedInverse
 from screw_dynamics_ros.core.errors import ArgumentError
 from screw_dynamics_ros.core.kinematics.pose_error import pose_error
@@ -60,7 +65,7 @@ def weighted_inverse_kinematics(
     check_count('max_iterations', max_iterations)
     check_number('tolerance', tolerance, positive=True)
     check_number('damping', damping)
-    C = _pose(target)
+    C = _pose(target, link)
     q = vector('q0', robot.nq, q0)
     if not np.isfinite(q).all() or robot.nq != robot.nv:
         raise ArgumentError('q0 must be finite, of a robot without floating joints')
@@ -72,6 +77,8 @@ def weighted_inverse_kinematics(
         residual = float(np.linalg.norm(e))
         if residual <= tolerance:
             return InverseKinematicsResult(q, True, residual, k, 'converged')
+        if k == max_iterations:
+            break
         e = e * min(1.0, MAX_STEP / residual)
         q = _step(q, robot.jacobian(q, link, 'body'), e, weights, (lower, upper), damping)
     return InverseKinematicsResult(
@@ -102,11 +109,10 @@ def _step(
         held |= at_limit
 
 
-def _pose(target: ArrayLike) -> Array:
+def _pose(target: ArrayLike, link: str) -> Array:
     C = float_array('target', target)
     if C.shape != (4, 4):
         raise ArgumentError(f'target must have shape (4, 4), got {C.shape}')
-    R = C[:3, :3]
-    if not (np.isfinite(C).all() and np.allclose(R.T @ R, np.eye(3), atol=1e-6)):
-        raise ArgumentError('target must be a pose [[R, r], [0, 1]] with R^T R = 1')
+    check_positions(C, [link])
+    check_targets([float(rigid_defect(C))], [link])
     return C

@@ -78,7 +78,35 @@ def test_inverse_dynamics_undoes_forward_dynamics(name):
     np.testing.assert_allclose(again.acceleration, motion.acceleration, atol=1e-10)
 
 
-def test_impossible_platforms_are_refused():
-    for arguments in ((0.0, 1.0), (1.0, -1.0), (1.0, 1.0, [np.nan, 0]), (1.0, 1.0, [0, 0], -1.0)):
-        with pytest.raises(ArgumentError):
-            BaseDynamics(BASE, *arguments)
+def test_a_wrench_on_the_platform():
+    """Newton's law of a mecanum platform, on which no wheel constrains anything."""
+    free = BaseDynamics(platforms.mecanum(0.6, 0.4, 0.1), 5.0, 0.7)
+    found = free.forward_dynamics(np.zeros(3), np.zeros(4), wrench=[1.4, 10.0, -5.0])
+    np.testing.assert_allclose(found.acceleration, [2.0, 2.0, -1.0], atol=1e-12)
+    assert found.across.shape == (0,)
+
+
+def test_inertia_of_the_wheels():
+    """Straight on, a wheel counts as J / r^2 more mass; each wheel has its own."""
+    heavy = BaseDynamics(BASE, 20.0, 1.5, wheel_inertia=[0.02, 0.03])
+    energy = 0.5 * (20.0 + 0.02 / 0.1**2 + 0.03 / 0.1**2) * 1.2**2
+    assert heavy.kinetic_energy([0.0, 1.2, 0.0]) == pytest.approx(energy)
+    plain = BaseDynamics(BASE, 20.0, 1.5, [0.3, -0.4])
+    assert plain.kinetic_energy([2.0, 0.0, 0.0]) == pytest.approx(0.5 * (1.5 + 20.0 * 0.25) * 4.0)
+
+
+@pytest.mark.parametrize(
+    ('arguments', 'reason'),
+    [
+        ((0.0, 1.0), r'mass \[kg\]'),
+        ((1.0, 0.0), r'inertia \[kg m\^2\]'),
+        ((1.0, -1.0), r'inertia \[kg m\^2\]'),
+        ((1.0, 1.0, [np.nan, 0]), 'center_of_mass must be finite'),
+        ((1.0, 1.0, [0, 0, 0]), 'center_of_mass'),
+        ((1.0, 1.0, [0, 0], -1.0), 'wheel_inertia finite and >= 0'),
+        ((1.0, 1.0, [0, 0], [0.0, np.inf]), 'wheel_inertia finite and >= 0'),
+    ],
+)
+def test_impossible_platforms_are_refused(arguments, reason):
+    with pytest.raises(ArgumentError, match=reason):
+        BaseDynamics(BASE, *arguments)

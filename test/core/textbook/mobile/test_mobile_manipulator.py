@@ -12,9 +12,14 @@ from screw_dynamics_ros.core.description import Inertia, Joint, Limits, Link, Ro
 from screw_dynamics_ros.core.description.urdf_writer import write_urdf
 from screw_dynamics_ros.core.errors import ArgumentError, DescriptionError
 from screw_dynamics_ros.core.kinematic_model import KinematicModel
+from screw_dynamics_ros.core.kinematics.pose_error import pose_error
+from screw_dynamics_ros.core.lie import se3
 from screw_dynamics_ros.core.mobile import planar, platforms
 from screw_dynamics_ros.core.mobile.odometry import Odometry
 from screw_dynamics_ros.core.textbook.mobile.base_dynamics import BaseDynamics
+from screw_dynamics_ros.core.textbook.mobile.base_inverse_kinematics import (
+    weighted_inverse_kinematics,
+)
 from screw_dynamics_ros.core.textbook.mobile.mobile_manipulator import MobileManipulator
 from screw_dynamics_ros.core.textbook.mobile.platform_description import on_planar_joint
 from screw_dynamics_ros.core.textbook.mobile.tool_kinematics import ToolKinematics
@@ -235,7 +240,36 @@ def test_inverse_kinematics_with_the_base():
     high[2, 3] = 3.0
     failed = mobile.inverse_kinematics(high, TOOL, start, max_iterations=30)
     assert not failed.success
-    assert 'out of reach' in failed.message
+    assert failed.iterations == 30
+    distance = np.linalg.norm(pose_error(ROBOT.link_pose(failed.q, TOOL), high))
+    assert failed.residual == pytest.approx(distance)
+    assert failed.message.startswith(f'the residual is {failed.residual:.3g} after 30 iterations;')
+    exact = ROBOT.link_pose(start, TOOL)
+    found = mobile.inverse_kinematics(exact, TOOL, start, max_iterations=0)
+    assert found.success
+    assert (found.iterations, found.message) == (0, 'converged')
+    loose = mobile.inverse_kinematics(target, TOOL, start, tolerance=1e-2)
+    assert 1e-9 < loose.residual <= 1e-2
+
+
+def test_steps_of_inverse_kinematics():
+    """Of half a meter at most, with the damping of its ratio: by the normal equations."""
+    mobile = MobileManipulator(ROBOT, BASE)
+    q = mobile.configuration([0.2, 0.1, -0.3], [0.3, 0.5, -0.9])
+    J, weights = ROBOT.jacobian(q, TOOL, 'body'), np.array([4.0, 4.0, 4.0, 1.0, 1.0, 1.0])
+    for distance, damping in ((0.1, 0.03), (2.0, 0.03), (0.1, 0.0), (0.1, 0.5)):
+        target = ROBOT.link_pose(q, TOOL) @ se3.exp([0, 0, 0, distance, 0, 0])
+        found = mobile.inverse_kinematics(
+            target, TOOL, q, base_weight=4.0, max_iterations=1, damping=damping
+        )
+        e = np.array([0, 0, 0, min(distance, 0.5), 0, 0])
+        ratio = damping * np.linalg.norm(e)
+        W = np.diag(1.0 / weights)
+        normal = J @ W @ J.T + ratio**2 * np.eye(6)
+        step = (
+            W @ J.T @ np.linalg.pinv(normal, rcond=1e-9) @ e
+        )  # the heading and joint 1 turn alike
+        np.testing.assert_allclose(found.q - q, step, atol=1e-9)
 
 
 def test_calls_of_every_kinematic_model():
@@ -357,5 +391,18 @@ def test_what_is_no_mobile_manipulator():
     mobile = MobileManipulator(ROBOT, BASE)
     with pytest.raises(ArgumentError, match='base_weight'):
         mobile.inverse_velocity(np.zeros(6), np.zeros(6), TOOL, base_weight=0.0)
-    with pytest.raises(ArgumentError, match='R\\^T R = 1'):
-        mobile.inverse_kinematics(np.zeros((4, 4)), TOOL, np.zeros(6))
+    for target in (np.zeros((4, 4)), np.diag([1.0, 1.0, -1.0, 1.0]), np.full((4, 4), np.inf)):
+        with pytest.raises(ArgumentError, match=f"target for '{TOOL}' is not a rigid motion"):
+            mobile.inverse_kinematics(target, TOOL, np.zeros(6))
+    with pytest.raises(ArgumentError, match=r'target must have shape \(4, 4\), got \(3, 3\)'):
+        mobile.inverse_kinematics(np.eye(3), TOOL, np.zeros(6))
+    with pytest.raises(ArgumentError, match='q0 must be finite'):
+        mobile.inverse_kinematics(np.eye(4), TOOL, np.full(6, np.nan))
+    for option, value in (('max_iterations', -1), ('tolerance', 0.0), ('damping', -0.1)):
+        with pytest.raises(ArgumentError, match=option):
+            mobile.inverse_kinematics(np.eye(4), TOOL, np.zeros(6), **{option: value})
+    spinning = Robot(arm_description(), floating_base=True, backend='reference')
+    with pytest.raises(ArgumentError, match='without floating joints'):
+        weighted_inverse_kinematics(spinning, np.eye(4), TOOL, spinning.neutral(), np.ones(9))
+    for inertia in (0.1, [0.1], [0.1, 0.2]):
+        MobileManipulator(ROBOT, BASE, wheel_inertia=inertia)

@@ -173,6 +173,14 @@ def test_loops_that_do_not_close():
     )
     with pytest.raises(InfeasibleConstraintsError, match=r'cut joint is still .* off'):
         project_configuration(robot, closed(1.0), far)
+    with pytest.raises(InfeasibleConstraintsError, match='after 3 Newton steps cut joint'):
+        project_configuration(robot, closed(1.0), far, max_iterations=3)
+    for option in ({'tolerance': -1e-9}, {'max_iterations': -1}):
+        with pytest.raises(ArgumentError, match=next(iter(option))):
+            project_configuration(robot, closed(1.0), cut(), **option)
+    near = closed(1.0) + [0.0, 1e-7, 0.0]  # as near as asked for
+    kept = project_configuration(robot, near, cut(), tolerance=1e-6, max_iterations=0)
+    np.testing.assert_array_equal(kept, near)
     with pytest.raises(ArgumentError, match='no constraint has a target'):
         project_configuration(robot, closed(1.0), fixed_point('coupler'))
     assert np.isnan(project_configuration(robot, [np.nan, 0, 0], cut())).all()
