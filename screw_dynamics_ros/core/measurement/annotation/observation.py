@@ -98,29 +98,26 @@ class StackObserver:
         if not observer.state_size(n):
             torques[index] = rows[0][index]
             return torques, None
-        begins = np.empty(len(index), dtype=bool)
-        if len(index):
-            self._find_begins(t, starts, index, begins)
-        self._gap = self._gap if not len(index) else bool(index[-1] != len(t) - 1)
+        covariance = np.full((len(t), n, n), np.nan) if observer.estimates_covariance else None
+        if not len(index):
+            self._gap = True
+            return torques, covariance
+        begins = self._begins(t, starts, index)
+        self._gap = bool(index[-1] != len(t) - 1)
         chosen = [row[index] for row in rows]
-        covariance = None
         if self._stepped is not None:
             last = self._last[0] if self._last is not None else 0
             h = np.where(begins, 0, np.diff(t[index], prepend=last))
             states = self._stepped.advance(h, begins, chosen[: len(observer.reads)])
         else:
             states = self._first_order(t[index], begins, chosen)
-        torques[index] = observer.torques(n, states, dict(zip(names, chosen)))
-        if observer.estimates_covariance:
-            covariance = np.full((len(t), n, n), np.nan)
-            found = observer.covariance(n, states).reshape(-1, n, n)
-            covariance[index] = found + self._of_model
-        unsettled = index[~self._settled(t[index], begins)]
-        torques[unsettled] = np.nan
+        settled = self._settled(t[index], begins)
+        valid = index[settled]
+        torques[valid] = observer.torques(n, states, dict(zip(names, chosen)))[settled]
         if covariance is not None:
-            covariance[unsettled] = np.nan
-        if len(index):
-            self._last = (int(t[index[-1]]), *(row[-1] for row in chosen[:2]))
+            found = observer.covariance(n, states[settled]).reshape(-1, n, n)
+            covariance[valid] = found + self._of_model
+        self._last = (int(t[index[-1]]), *(row[-1] for row in chosen[:2]))
         return torques, covariance
 
     def _of_late_efforts(
@@ -139,25 +136,20 @@ class StackObserver:
             **{name: part + SIGNS[name] * efforts if SIGNS[name] else part for name, part in parts},
         }
 
-    def _find_begins(
-        self,
-        t: NDArray[np.int64],
-        starts: NDArray[np.bool_],
-        index: NDArray[np.intp],
-        begins: NDArray[np.bool_],
-    ) -> None:
+    def _begins(
+        self, t: NDArray[np.int64], starts: NDArray[np.bool_], index: NDArray[np.intp]
+    ) -> NDArray[np.bool_]:
         """Return which of the samples `index` restart the observer."""
         stamps = t[index]
         before = self._last[0] if self._last is not None else int(stamps[0])
         h = np.diff(stamps, prepend=before) * 1e-9
-        begins[:] = starts[index] | ~((h > 0.0) & (h <= self._settings.longest_step))
+        begins = starts[index] | ~((h > 0.0) & (h <= self._settings.longest_step))
         begins[1:] |= np.diff(index) != 1
-        begins[0] |= self._gap or index[0] != 0 or self._last is None
+        begins[0] |= self._gap or index[0] != 0
+        return np.asarray(begins)
 
     def _settled(self, t: NDArray[np.int64], begins: NDArray[np.bool_]) -> NDArray[np.bool_]:
         """Return which samples are after the settling time of their run."""
-        if not len(t):
-            return np.zeros(0, dtype=bool)
         begin = np.maximum.accumulate(np.where(begins, np.arange(len(t)), -1))
         began = np.where(begin < 0, self._began, t[np.maximum(begin, 0)])
         self._began = int(began[-1])
@@ -170,15 +162,12 @@ class StackObserver:
         """Return the states of a first-order observer, computed by filters only."""
         observer, size = self._observer, self._observer.state_size(self._n)
         assert isinstance(observer, FirstOrderObserver)
-        if not len(t):
-            return np.zeros((0, size))
         before = self._last or (int(t[0]), rows[0][0], rows[1][0])
         h = np.where(begins, 1, np.diff(t, prepend=before[0])) * 1e-9
-        rate = np.where(begins, 0.0, 1.0 / h)
         first, second = (
             np.concatenate([old[None], now[:-1]]) for old, now in zip(before[1:], rows)
         )
-        inputs = self._added(observer, (first, second), rows, rate)
+        inputs = self._added(observer, (first, second), rows, 1.0 / h)
         inputs[begins] = 0.0
         decay = np.exp(-h / self._settings.observer_time_constant)
         y = first_order(decay, inputs, begins, self._r)
@@ -268,7 +257,7 @@ class SteppedObserver:
         n, seconds = self._n, h * 1e-9
         steps = np.empty((len(h), n + 3))
         steps[:, :n] = np.exp(-seconds / self._time_constant)[:, None]
-        steps[:, n] = np.where(begins, 0.0, 1.0 / np.where(begins, 1.0, seconds))
+        steps[:, n] = np.divide(1.0, seconds, out=np.zeros(len(h)), where=~begins)
         steps[:, n + 1], steps[:, n + 2] = seconds, begins
         return steps
 
