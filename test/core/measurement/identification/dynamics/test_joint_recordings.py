@@ -1,7 +1,7 @@
 # Copyright 2026 The screw_dynamics_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Recordings as they are checked: shapes, stamps, turns, efforts that are none, loads."""
+"""Recordings as they are checked: shapes, stamps, turns, efforts that are missing, loads."""
 
 from __future__ import annotations
 
