@@ -136,12 +136,13 @@ def check_structure(bodies: Sequence[AbsoluteBody], joints: Sequence[ConstraintJ
 def checked_configuration(bodies: Sequence[AbsoluteBody], q: ArrayLike) -> Array:
     """Return the configuration (7 n,) as an array; raises `ArgumentError` unless it is poses."""
     q = vector('configuration', 7 * len(bodies), q)
-    lengths = np.linalg.norm(q.reshape(-1, 7)[:, 3:], axis=1)
-    if not np.isfinite(q).all() or not (np.abs(lengths - 1.0) < 1e-6).all():
-        body = bodies[int(np.argmax(~(np.abs(lengths - 1.0) < 1e-6)))].name
+    poses = q.reshape(-1, 7)
+    lengths = np.linalg.norm(poses[:, 3:], axis=1)
+    valid = np.isfinite(poses).all(axis=1) & (np.abs(lengths - 1.0) < 1e-6)
+    if not valid.all():
         raise ArgumentError(
-            f'configuration: the pose of {body!r} is not finite, or its quaternion '
-            '(x, y, z, w) has not the length 1'
+            f'configuration: the pose of {bodies[int(np.argmin(valid))].name!r} is not finite, or '
+            'its quaternion (x, y, z, w) has not the length 1'
         )
     return q
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
-from screw_dynamics_ros.core.arguments import is_number, vector
+from screw_dynamics_ros.core.arguments import check_number, vector
 from screw_dynamics_ros.core.errors import ArgumentError
 from screw_dynamics_ros.core.integration import Integrator, RungeKutta
 from screw_dynamics_ros.core.mechanisms.absolute_coordinates.system import AbsoluteSystem
@@ -104,8 +104,7 @@ def record(
     {'joint 1': True, 'joint 2': False}
     """
     for name, value in (('duration', duration), ('dt', dt), ('every', every)):
-        if not (is_number(value) and np.isfinite(value) and value > 0):
-            raise ArgumentError(f'{name} must be a number > 0, got {value!r}')
+        check_number(name, value, positive=True)
     steps = round(duration / dt)
     if not steps or abs(steps * dt - duration) > 1e-6 * dt:
         raise ArgumentError(

@@ -17,6 +17,7 @@ from screw_dynamics_ros.core.errors import (
     InfeasibleConstraintsError,
 )
 from screw_dynamics_ros.core.integration import RK4, RungeKutta, Tableau
+from screw_dynamics_ros.core.mechanisms.absolute_coordinates.bodies import checked_configuration
 from screw_dynamics_ros.core.mechanisms.absolute_coordinates.constraint_projection import (
     check_closed,
     project_configuration,
@@ -82,13 +83,10 @@ class SimulatedMechanism:
     def set_state(self, q: ArrayLike, v: ArrayLike) -> None:
         """Replace the state; a state that is refused leaves the present one as it is."""
         system = self.system
-        q, v = vector('q', system.nq, q).copy(), vector('v', system.nv, v).copy()
-        lengths = np.linalg.norm(q.reshape(-1, 7)[:, 3:], axis=1)
-        if not (np.isfinite(q).all() and np.isfinite(v).all()):
-            raise ArgumentError('the state of the bodies must be finite numbers')
-        if not (np.abs(lengths - 1.0) < 1e-6).all():
-            body = system.bodies[int(np.argmax(np.abs(lengths - 1.0)))].name
-            raise ArgumentError(f'the quaternion of {body!r} must have the length 1')
+        q = checked_configuration(system.bodies, q).copy()
+        v = vector('v', system.nv, v).copy()
+        if not np.isfinite(v).all():
+            raise ArgumentError('the velocities of the bodies must be finite numbers')
         check_closed(system, q, SET_TOLERANCE)
         for joint, violation in system.violation(q, v).items():
             if not violation.velocity <= SET_TOLERANCE * max(1.0, float(np.abs(v).max())):

@@ -225,13 +225,7 @@ class AbsoluteSystem:
         q, v = vector('q', self.nq, q), vector('v', self.nv, v)
         forces = self._given_forces(q, tau, external_wrenches)
         g = self.constraint_residuals(q) if self._equations.needs_gaps else self._no_gaps
-        try:
-            a, multipliers = self._functions('accelerations', q, v, forces, self.gravity, g)
-        except RuntimeError:
-            raise InfeasibleConstraintsError(self._singular()) from None
-        if not np.isfinite(a).all() and np.isfinite(q).all() and np.isfinite(v).all():
-            raise InfeasibleConstraintsError(self._singular())
-        return a, multipliers
+        return self._solution('accelerations', q, v, forces, self.gravity, g)
 
     def integrate(self, q: ArrayLike, displacement: ArrayLike, increments: str = 'body') -> Array:
         """Return q exp X, (7 n,), for a displacement X (6 n,) in the bodies' own groups."""
@@ -304,11 +298,7 @@ class AbsoluteSystem:
             If the constraints depend on each other.
         """
         q, r = vector('q', self.nq, q), vector('r', self.nv, r)
-        try:
-            x, mu = self._functions('saddle', q, r, vector('s', self.constraint_count, s))
-        except RuntimeError:
-            raise InfeasibleConstraintsError(self._singular()) from None
-        return x, mu
+        return self._solution('saddle', q, r, vector('s', self.constraint_count, s))
 
     def applied_forces(self, q: ArrayLike, wrenches: Mapping[str, ArrayLike]) -> Array:
         """Return the generalized forces (6 n,) of wrenches {body: (6,)} in the body frames."""
@@ -423,6 +413,16 @@ class AbsoluteSystem:
 
     def _still(self, q: ArrayLike) -> BodiesMotion:
         return self._equations.still(vector('q', self.nq, q))
+
+    def _solution(self, name: str, *inputs: Array) -> tuple[Array, Array]:
+        """Return both results of a function that solves the saddle-point problem."""
+        try:
+            x, multipliers = self._functions(name, *inputs)
+        except RuntimeError:
+            raise InfeasibleConstraintsError(self._singular()) from None
+        if not np.isfinite(x).all() and all(np.isfinite(each).all() for each in inputs):
+            raise InfeasibleConstraintsError(self._singular())
+        return x, multipliers
 
     def _given_forces(
         self,

@@ -8,6 +8,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import yaml
+from scipy.spatial.transform import Rotation
 
 from screw_dynamics_ros.core import Robot
 from screw_dynamics_ros.core.description.urdf import read_urdf
@@ -20,6 +21,7 @@ from screw_dynamics_ros.core.errors import (
 )
 from screw_dynamics_ros.core.integration import RungeKutta
 from screw_dynamics_ros.core.mechanisms.absolute_coordinates import (
+    GROUND,
     SE3,
     SPHERICAL,
     AbsoluteSystem,
@@ -34,9 +36,12 @@ from screw_dynamics_ros.core.mechanisms.absolute_coordinates.constraint_projecti
 from screw_dynamics_ros.core.mechanisms.absolute_coordinates.from_description import (
     absolute_system,
     loop_closures,
+    merged_links,
+    on_bodies,
 )
 from screw_dynamics_ros.core.types import Array
 from support.linkages import CLOSURES, FOUR_BAR, bar
+from support.models import random_description
 from support.paths import URDF
 
 ARM = URDF / 'panda.urdf'
@@ -171,21 +176,102 @@ def test_loops_that_do_not_close(closures: list[ConstraintJoint]) -> None:
         absolute_system(read_urdf(massless))
 
 
+def test_positions_of_every_kind_of_joint() -> None:
+    """Also of screws of either hand; all links are where `Robot` has them."""
+    description = random_description(11, 7, ('helical', 'revolute', 'prismatic'))
+    robot = Robot(description, backend='reference')
+    q = np.random.default_rng(5).uniform(-1.0, 1.0, robot.nq)
+    system = absolute_system(
+        description, positions=dict(zip(robot.joint_names, q)), backend='sparse'
+    )
+    for name, pose in system.poses(system.configuration).items():
+        np.testing.assert_allclose(pose, robot.link_pose(q, name), atol=1e-12)
+    violations = system.violation(system.configuration, np.zeros(system.nv))
+    assert max(each.gap for each in violations.values()) < 1e-12
+
+
+def test_followers_stand_where_their_leaders_let_them() -> None:
+    """Position 0.4 of the leader is -2 * 0.4 + 0.3 of the follower, which moves after it."""
+    text = FOUR_BAR.replace(
+        'name="c" type="continuous">',
+        'name="c" type="continuous"><mimic joint="b" multiplier="-2" offset="0.3"/>',
+    )
+    system = absolute_system(read_urdf(text), positions={'b': 0.4}, backend='sparse')
+    assert system.joint_positions(system.configuration) == pytest.approx(
+        {'a': 0.0, 'b': 0.4, 'c': -0.5}, abs=1e-12
+    )
+    assert system.constraint_count == 16
+    assert np.abs(system.constraint_residuals(system.configuration)).max() < 1e-12
+
+
+def test_options_reach_the_system() -> None:
+    system = absolute_system(
+        read_urdf(FOUR_BAR),
+        groups=SO3xR3,
+        gravity=(1, 2, 3),
+        stabilization=Stabilization(1.0, 2.0),
+        backend='reference',
+    )
+    assert set(system.groups) == {SO3xR3}
+    np.testing.assert_array_equal(system.gravity, [1, 2, 3])
+    assert (system.stabilization, system.backend) == ((1.0, 2.0), 'reference')
+    plain = absolute_system(read_urdf(FOUR_BAR))
+    np.testing.assert_array_equal(plain.gravity, [0, 0, -9.81])
+    assert (plain.stabilization, plain.groups) == ((0.0, 0.0), (SE3, SO3xR3, SO3xR3))
+    with pytest.raises(UnknownNameError, match=r"no group named 'SE\(2\)' for a body"):
+        absolute_system(read_urdf(FOUR_BAR), groups='SE(2)')
+
+
+def test_frames_of_closures() -> None:
+    """xyz and rpy of a file, as SciPy turns; on a fixed link; and leading to the ground."""
+    turned = FOUR_BAR.replace('xyz="0.4 0 0"', 'xyz="0.4 0 0" rpy="0.3 -0.2 1.1"')
+    ends = {'link': 'tip', 'xyz': [0.1, 0.2, 0.3], 'rpy': [0.4, 0.5, -0.6]}, {'link': 'base'}
+    entry = {'name': 'd', 'type': 'helical', 'pitch': 0.02, 'parent': ends[0], 'child': ends[1]}
+    (closure,) = loop_closures({'closures': [entry]})
+    assert (closure.name, closure.pair.name, closure.pair.pitch) == ('d', 'helical', 0.02)
+    assert (closure.parent, closure.child) == ('tip', 'base')
+    in_tip, tip = np.eye(4), np.eye(4)
+    in_tip[:3, :3] = Rotation.from_euler('xyz', ends[0]['rpy']).as_matrix()
+    in_tip[:3, 3] = 0.1, 0.2, 0.3
+    np.testing.assert_allclose(closure.parent_frame, in_tip, atol=1e-15)
+    np.testing.assert_array_equal(closure.child_frame, np.eye(4))
+
+    placements, _ = merged_links(read_urdf(turned), False)
+    joint = on_bodies(closure, placements)  # on the rocker, and the other way round
+    tip[:3, :3] = Rotation.from_euler('xyz', [0.3, -0.2, 1.1]).as_matrix()
+    tip[0, 3] = 0.4
+    assert (joint.parent, joint.child, joint.name) == (GROUND, 'rocker', 'd')
+    assert joint.pair is closure.pair
+    np.testing.assert_allclose(joint.child_frame, tip @ in_tip, atol=1e-15)
+    np.testing.assert_array_equal(joint.parent_frame, np.eye(4))
+    on_ground = ConstraintJoint('e', SPHERICAL, GROUND, 'tip')
+    assert on_bodies(on_ground, placements).parent == GROUND
+
+
 @pytest.mark.parametrize(
     ('text', 'message'),
     [
         ('', 'must have a list named closures'),
         ('closures: {}', 'must have a list'),
-        ('closures: [1]', 'entry 1 must be a mapping'),
-        ('closures: [{name: d, type: revolute, parent: {link: a}}]', 'entry 1 lacks child'),
-        (CLOSURES.replace('name: d', 'nam: d'), 'lacks name'),
+        ('[]', 'must have a list'),
+        ('closures: [1]', 'entry 1 must be a mapping with child, name, parent, type'),
+        (
+            'closures: [{name: d, type: revolute, parent: {link: a}}]',
+            'entry 1 lacks child; keys are child, name, parent, type, optional pitch',
+        ),
+        (CLOSURES.replace('name: d', 'nam: d'), 'entry 1 lacks name'),
+        (CLOSURES + '  - {}', 'entry 2 lacks child, name, parent, type'),
         (CLOSURES.replace('    type: revolute', '    type: revolute\n    axis: x'), "has 'axis'"),
-        (CLOSURES.replace('revolute', 'universal'), 'universal'),
-        (CLOSURES.replace('revolute', 'helical'), 'pitch'),
-        (CLOSURES.replace('[0.5, 0, 0]', '[0.5, 0]'), 'three numbers'),
+        (CLOSURES.replace('{link: tip}', '{link: tip, x: 1}'), "entry 1, child has 'x'; keys are"),
+        (CLOSURES.replace('{link: tip}', 'tip'), 'entry 1, child must be a mapping with link'),
+        (CLOSURES.replace('revolute', 'universal'), 'entry 1: no joint type .universal'),
+        (CLOSURES.replace('revolute', 'helical'), 'entry 1: a helical joint needs a pitch'),
+        (CLOSURES.replace('[0.5, 0, 0]', '[0.5, 0]'), 'entry 1, parent: xyz and rpy must be three'),
+        (CLOSURES.replace('[0.5, 0, 0]', 'here'), 'xyz and rpy must be three numbers'),
+        (CLOSURES.replace('[0.5, 0, 0]', '[.nan, 0, 0]'), 'entry 1: .*parent_frame must be a fini'),
     ],
 )
 def test_bad_files(text: str, message: str) -> None:
     """Each refusal names the entry and what is wrong with it."""
-    with pytest.raises(DescriptionError, match=message):
-        loop_closures(yaml.safe_load(text))
+    with pytest.raises(DescriptionError, match=f'^loops.yaml.*{message}'):
+        loop_closures(yaml.safe_load(text), 'loops.yaml')

@@ -67,12 +67,12 @@ def test_integrator_can_be_chosen():
 @pytest.mark.parametrize(
     ('changed', 'reason'),
     [
-        ({'duration': 0.0}, 'duration must be a number > 0, got 0.0'),
-        ({'duration': float('nan')}, 'duration must be a number > 0'),
-        ({'duration': float('inf')}, 'duration must be a number > 0'),
-        ({'dt': -1e-3}, 'dt must be a number > 0'),
-        ({'dt': 'fast'}, "dt must be a number > 0, got 'fast'"),
-        ({'every': 0}, 'every must be a number > 0'),
+        ({'duration': 0.0}, 'duration must be a finite positive number, got 0.0'),
+        ({'duration': float('nan')}, 'duration must be a finite positive number'),
+        ({'duration': float('inf')}, 'duration must be a finite positive number'),
+        ({'dt': -1e-3}, 'dt must be a finite positive number'),
+        ({'dt': 'fast'}, "dt must be a finite positive number, got 'fast'"),
+        ({'every': 0}, 'every must be a finite positive number'),
         ({'duration': 0.0105}, 'no multiple of the step'),
         ({'duration': 1e-12}, 'no multiple of the step'),
     ],

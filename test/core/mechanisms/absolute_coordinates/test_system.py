@@ -9,10 +9,17 @@ import numpy as np
 import pytest
 
 from screw_dynamics_ros.core.description.body_inertia import Inertia
-from screw_dynamics_ros.core.errors import ArgumentError, InertiaError, UnknownNameError
+from screw_dynamics_ros.core.errors import (
+    ArgumentError,
+    InertiaError,
+    InfeasibleConstraintsError,
+    UnknownNameError,
+)
 from screw_dynamics_ros.core.lie import se3, so3
 from screw_dynamics_ros.core.mechanisms.absolute_coordinates import (
     GROUND,
+    PLANAR,
+    REVOLUTE,
     SE3,
     SPHERICAL,
     AbsoluteBody,
@@ -27,6 +34,7 @@ from screw_dynamics_ros.core.mechanisms.absolute_coordinates.example_systems imp
     double_pendulum,
     heavy_top,
 )
+from screw_dynamics_ros.core.types import Array
 from support.jointed_bodies import ALL_PAIRS, GROUPS, random_inertia, random_system
 
 
@@ -155,6 +163,24 @@ def test_power_of_joint_torques() -> None:
         assert system.joint_forces(q, torques) @ v == pytest.approx(power, rel=1e-10)
 
 
+@pytest.mark.parametrize('pair', [REVOLUTE, SPHERICAL, PLANAR], ids=lambda pair: pair.name)
+@pytest.mark.parametrize('groups', [(SE3, SO3xR3), (SO3xR3, SE3)])
+def test_energy_rises_by_the_power_of_forces(pair: LowerPair, groups: tuple[str, ...]) -> None:
+    """(T + U)' = tau^T v + W^T V, with the centers of mass off the origins (I-32, I-46)."""
+    rng = np.random.default_rng(8)
+    system, q, v = random_system(rng, pair, groups)
+    tau, wrench, h = rng.normal(size=12), rng.normal(size=6), 1e-5
+    a = system.forward_dynamics(q, v, tau, {'body 1': wrench})
+    ahead, behind = (
+        system.energy(system.integrate(q, s * v + s**2 / 2 * a), v + s * a).total for s in (h, -h)
+    )
+    twist = v[6:].copy()
+    if groups[1] == SO3xR3:
+        twist[3:] = system.poses(q)['body 1'][:3, :3].T @ twist[3:]
+    power = tau @ v + wrench @ twist
+    assert (ahead - behind) / (2 * h) == pytest.approx(power, abs=1e-8)
+
+
 def test_energy_and_momentum_of_the_examples() -> None:
     """T0 of the paper's examples (I-32); weight times height (I-46, erratum X3)."""
     system, q, v = heavy_top()
@@ -209,10 +235,56 @@ def test_refusals() -> None:
     system = AbsoluteSystem([body])
     with pytest.raises(UnknownNameError, match="'mixed'"):
         system.integrate(system.neutral(), np.zeros(6), 'mixed')
+    with pytest.raises(UnknownNameError, match="'mixed'"):
+        system.increment_rate(system.neutral(), np.zeros(6), np.zeros(6), 'mixed')
     with pytest.raises(ArgumentError, match=r'v must have shape \(6,\)'):
         system.forward_dynamics(system.neutral(), np.zeros(5))
-    with pytest.raises(UnknownNameError, match="no body named 'x'"):
+    with pytest.raises(UnknownNameError, match=r"no body named 'x'; there are a$"):
         system.forward_dynamics(system.neutral(), np.zeros(6), external_wrenches={'x': np.zeros(6)})
+    with pytest.raises(ArgumentError, match=r"wrench on 'a' must have shape \(6,\)"):
+        system.applied_forces(system.neutral(), {'a': np.zeros(3)})
+
+
+def parallelogram(backend: str, group: str) -> tuple[AbsoluteSystem, Array]:
+    """Return a linkage whose cranks stand up, and the configuration in which all bars align."""
+    bodies = [AbsoluteBody(name, Inertia(1.0, np.zeros(3), np.eye(3)), group) for name in 'abc']
+    joints = [
+        ConstraintJoint('A', REVOLUTE, GROUND, 'a'),
+        ConstraintJoint('B', REVOLUTE, 'a', 'b', frame([1, 0, 0])),
+        ConstraintJoint('C', REVOLUTE, 'b', 'c', frame([2, 0, 0]), frame([1, 0, 0])),
+        ConstraintJoint('D', REVOLUTE, GROUND, 'c', frame([2, 0, 0])),
+    ]
+    half = np.sqrt(0.5)
+    up = [0, 0, 0, 0, 0, half, half, 0, 1, 0, 0, 0, 0, 1, 2, 0, 0, 0, 0, half, half]
+    flat = [0, 0, 0, 0, 0, 0, 1, 1, 0, 0, 0, 0, 0, 1, 2, 0, 0, 0, 0, 0, 1]
+    return AbsoluteSystem(bodies, joints, configuration=up, backend=backend), np.array(flat)
+
+
+@pytest.mark.parametrize('group', GROUPS)
+@pytest.mark.parametrize('backend', ['native', 'reference', 'sparse'])
+def test_singular_configurations_are_refused(backend: str, group: str) -> None:
+    """The rods may fold to either side: no solution, rather than numbers that are none."""
+    system, flat = parallelogram(backend, group)
+    assert max(each.gap for each in system.violation(flat, np.zeros(18)).values()) == 0.0
+    message = 'constraints of joints A, B, C, D depend on each other at this configuration'
+    with pytest.raises(InfeasibleConstraintsError, match=message):
+        system.forward_dynamics(flat, np.zeros(18))
+    with pytest.raises(InfeasibleConstraintsError, match=message):
+        system.solve_saddle_point(flat, np.zeros(18), np.ones(17))
+
+
+def test_backends() -> None:
+    """Large systems are solved by sparse matrices unless something else is asked for."""
+    inertia = Inertia(1.0, np.zeros(3), np.eye(3))
+    bodies = [AbsoluteBody(f'{k}', inertia) for k in range(17)]
+    assert AbsoluteSystem(bodies[:16]).backend != 'sparse'
+    assert AbsoluteSystem(bodies).backend == 'sparse'
+    assert AbsoluteSystem(bodies, backend='reference').backend == 'reference'
+    small = AbsoluteSystem(bodies[:2], backend='sparse')
+    assert small.backend == 'sparse'
+    np.testing.assert_array_equal(small.gravity, [0, 0, -9.81])
+    assert small.stabilization == (0.0, 0.0)
+    assert (small.nq, small.nv, small.constraint_count, small.redundant) == (14, 12, 0, ())
 
 
 @pytest.mark.parametrize('backend', ['native', 'sparse'])
