@@ -73,7 +73,7 @@ class ConstrainedMotion(_Pair):
         return bool((self.forces.rank == self.forces.multipliers.shape[-1]).all())
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Terms:
     """The equations of some constraints at a state; leading axes as those of the state.
 

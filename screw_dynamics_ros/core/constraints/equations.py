@@ -51,7 +51,7 @@ Solution = tuple[Array, Array, Array, Array, Array]
 Equations = tuple[Array, Array, Array, Array, Array, Array, Array, Array]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class BodyMotions:
     """Configuration, twist and acceleration of every body; `GROUND` rests in the root frame.
 
@@ -70,7 +70,7 @@ class BodyMotions:
     dV: dict[int, Array]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class ConstraintRow:
     """One constraint at a state: m rates are W^T dV of the body - W_other^T dV of the other + bias.
 

@@ -48,7 +48,7 @@ FEASIBILITY_TOLERANCE = 1e-8
 IMMOVABLE_TOLERANCE = 1e-18
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class ConstraintForces:
     """Multipliers, and what became of the constraints; leading axes as those of the problem.
 

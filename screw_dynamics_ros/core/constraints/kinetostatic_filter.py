@@ -31,7 +31,7 @@ from screw_dynamics_ros.core.errors import ArgumentError
 from screw_dynamics_ros.core.types import Array
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class FilteredTwist:
     """A twist that a contact allows.
 

@@ -27,7 +27,7 @@ SAFETY_FACTOR, MIN_STEP_FACTOR, MAX_STEP_FACTOR = 0.9, 0.2, 5.0
 MIN_STEP = 16 * np.finfo(float).eps
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class AdaptiveRun:
     """Where `AdaptiveRungeKutta.until` has arrived, and how."""
 
@@ -41,7 +41,7 @@ class AdaptiveRun:
     next_step: float
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class _Trial:
     """A step that may be rejected: its end, and its error as a multiple of the tolerance."""
 

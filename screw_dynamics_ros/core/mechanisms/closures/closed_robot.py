@@ -47,7 +47,7 @@ from screw_dynamics_ros.core.types import Array
 SINGULARITY_TOLERANCE = 1e-4
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class ClosedState:
     """State of all joints of a closed mechanism.
 

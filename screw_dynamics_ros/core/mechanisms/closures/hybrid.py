@@ -36,7 +36,7 @@ from screw_dynamics_ros.core.types import Array
 CONTRADICTION_TOLERANCE = 1e-8
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class ClosedHybridMotion:
     """Motion and torques of all joints.
 

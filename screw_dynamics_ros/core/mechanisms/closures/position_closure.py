@@ -35,7 +35,7 @@ MIN_GAP = 1e-12
 STAGNATION_RATIO = 1.0 - 1e-9
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Closing:
     """What position closure led to.
 

@@ -62,7 +62,7 @@ ATTEMPT_CORRECTIONS = (1e-4, 1e-6)
 POLISHING_STEPS = 4
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class AssemblyModes:
     """All poses for some motor positions, and why these are all.
 
@@ -137,7 +137,7 @@ def assembly_modes(mechanism: Mechanism, q: Array, seed: Array) -> AssemblyModes
     )
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Ends:
     """The ends of all paths, sorted.
 

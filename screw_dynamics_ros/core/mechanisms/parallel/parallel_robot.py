@@ -27,7 +27,7 @@ AGREEMENT_TOLERANCE = 1e-6
 MAX_UPDATES = 50
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class ForwardPositionResult:
     """The pose found for motor positions.
 

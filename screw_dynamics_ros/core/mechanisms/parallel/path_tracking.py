@@ -40,7 +40,7 @@ MAX_STEPS = 2000
 POLISHING_STEPS = 3
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Paths:
     """Where paths ended.
 

@@ -38,7 +38,7 @@ from screw_dynamics_ros.core.types import Array
 NEVER_REGULAR = 1e-10
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class PlatformSingularity:
     """How well the rods hold the platform.
 

@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from screw_dynamics_ros.core.robot.robot import Robot
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class OperationalSpace:
     """The dynamics along the directions of some tasks, (m,) in total.
 
@@ -126,7 +126,7 @@ def scaled_inverse(inverse_inertia: Array, whole: Array, mobility: Array) -> tup
     return np.where(np.isfinite(N).all(), result, np.nan), int(rank)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class TaskTorques:
     """Torques that fulfill tasks in the order of their priority.
 

@@ -9,6 +9,7 @@ import pytest
 from screw_dynamics_ros.core.errors import ArgumentError, InertiaError
 from screw_dynamics_ros.core.kinematic_model import KinematicModel
 from screw_dynamics_ros.core.lie import se3, so3
+from screw_dynamics_ros.core.mechanisms import parallel
 from screw_dynamics_ros.core.mechanisms.parallel import (
     PUS,
     RUS,
@@ -19,6 +20,7 @@ from screw_dynamics_ros.core.mechanisms.parallel import (
 )
 from screw_dynamics_ros.core.mechanisms.parallel.recursions import newton_step, unit_wrenches
 from support.parallel_robots import GOLDEN, GOLDEN_LEGS, moved, random_pose, unit, with_seventh_leg
+from support.value_objects import check_data_classes
 
 DESIGNS = {
     'stewart_gough': '6-6',
@@ -390,3 +392,7 @@ def test_wrong_mechanisms_are_refused():
     broken = type(inertia)(1.0, np.zeros(3), np.diag([1.0, 1.0, 3.0]))
     with pytest.raises(InertiaError, match='triangle'):
         Mechanism('m', legs, np.eye(4), broken)
+
+
+def test_data_classes():
+    check_data_classes(parallel)
