@@ -21,12 +21,15 @@ def dataclasses_of(package: ModuleType) -> Iterator[type]:
         if not found.ispkg:
             module = import_module(found.name)
             for value in vars(module).values():
-                if dataclasses.is_dataclass(value) and value.__module__ == found.name:
+                is_class = isinstance(value, type) and value.__module__ == found.name
+                if is_class and dataclasses.is_dataclass(value):
                     yield value
 
 
 #: Compared by identity themselves, as what holds one of them.
-HOLD_ARRAYS = re.compile(r'\b(Array|Inertia|ConstraintJoint|Motion)\b')
+HOLD_ARRAYS = re.compile(
+    r'\b(Array|NDArray|Complex|Inertia|ConstraintJoint|Motion|TimeOptimalPath|JointPath)\b'
+)
 
 
 def check_data_classes(package: ModuleType) -> None:

@@ -61,9 +61,9 @@ class SystemEquations:
         bodies: Sequence[AbsoluteBody],
         joints: Sequence[ConstraintJoint],
         couplings: Sequence[Coupling],
-        alpha: float = 0.0,
-        beta: float = 0.0,
-        sparse: bool = False,
+        alpha: float,
+        beta: float,
+        sparse: bool,
     ) -> None:
         self.bodies = BodyEquations(bodies)
         self.constraints = JointEquations(bodies, joints, couplings)

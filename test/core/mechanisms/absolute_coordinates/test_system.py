@@ -263,7 +263,7 @@ def parallelogram(backend: str, group: str) -> tuple[AbsoluteSystem, Array]:
 @pytest.mark.parametrize('group', GROUPS)
 @pytest.mark.parametrize('backend', ['native', 'reference', 'sparse'])
 def test_singular_configurations_are_refused(backend: str, group: str) -> None:
-    """The rods may fold to either side: no solution, rather than numbers that are none."""
+    """The rods may fold to either side: an error, rather than NaN."""
     system, flat = parallelogram(backend, group)
     assert max(each.gap for each in system.violation(flat, np.zeros(18)).values()) == 0.0
     message = 'constraints of joints A, B, C, D depend on each other at this configuration'

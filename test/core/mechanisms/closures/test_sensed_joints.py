@@ -9,6 +9,7 @@ from collections.abc import Sequence
 
 import numpy as np
 import pytest
+from scipy.optimize import least_squares
 
 from screw_dynamics_ros.core.mechanisms.closures import ClosedRobot, LoopClosures
 from screw_dynamics_ros.core.mechanisms.closures.example_loops import golden_four_bar
@@ -72,3 +73,24 @@ def test_sensors_that_contradict_each_other() -> None:
     assert not closing.success
     assert 1e-3 < closing.gap < 0.1
     assert 'do not close' in closing.message
+
+
+def test_redundant_sensors_within_their_tolerance() -> None:
+    """The coupler is where the gap is smallest, by SciPy, although a larger one is allowed."""
+    closed = with_sensors(golden_four_bar(), ['crank_joint', 'rocker_joint'])
+    crank, rocker = closed.assembly[places(closed)] + [0.0, 2e-4]
+    closing = closed.closure_from(closed.loops.sensed).close(
+        np.array([crank, rocker]), closed.assembly, tolerance=1e-2
+    )
+    assert closing.success
+
+    def gap(coupler):
+        end = np.exp(1j * crank) + 3.5 * np.exp(1j * (crank + coupler[0]))
+        missing = end - 4.0 - 3.0 * np.exp(1j * rocker)
+        return [missing.real, missing.imag]
+
+    coupler = closed.robot.joint_names.index('coupler_joint')
+    nearest = least_squares(gap, closed.assembly[[coupler]], xtol=1e-15, ftol=1e-15, gtol=1e-15)
+    assert closing.q[coupler] == pytest.approx(nearest.x[0], abs=1e-9)
+    assert closing.gap == pytest.approx(np.linalg.norm(nearest.fun), rel=1e-6)
+    assert closing.gap > 1e-5

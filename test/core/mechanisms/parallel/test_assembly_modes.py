@@ -208,6 +208,8 @@ def test_newton_from_anywhere_finds_no_other_pose():
             reached.add(int(apart.argmin()))
             same = side(robot.mechanism, GOLDEN_LEGS, seed) == modes.sides[apart.argmin()]
             assert result.success == same
+            wrong = 'the pose found is another assembly mode: a singularity lies between'
+            assert result.message.startswith('solved' if same else wrong)
             successes.add(result.success)
     assert len(reached) >= 4
     assert successes == {True, False}

@@ -95,3 +95,89 @@ def test_tracking_ends_where_the_mode_is_uncertain():
     with pytest.raises(ArgumentError, match='has jumped'):
         tracker.update(robot.inverse_position(moved(robot.home, np.zeros(3), [0.0, 0.0, 0.15])))
     assert tracker.lost
+
+
+def in_file(points, unit):
+    """Return points or lengths in a unit of length, as a parser does."""
+    return (np.asarray(points) / unit).tolist()
+
+
+@pytest.mark.parametrize('name', ['hexa', 'delta', 'hexaglide', 'stewart_gough'])
+def test_every_number_is_read(name):
+    """Mechanisms of the package, in millimeters and degrees, with an offset and six moments."""
+    wanted, mm, degree = getattr(example_mechanisms, name)(), 1e-3, np.pi / 180
+    legs = []
+    for leg in wanted.legs:
+        motor = degree if leg.kind == 'RUS' else mm
+        entry = {'name': leg.name, 'type': leg.kind}
+        for key in ('base', 'platform'):
+            points = in_file(getattr(leg, key), mm)
+            entry[key] = points if len(points) > 1 else points[0]
+        for key in ('length', 'crank'):
+            if hasattr(leg, key):
+                entry[key] = in_file(getattr(leg, key), mm)
+        for key in ('direction', 'axis', 'zero'):
+            if hasattr(leg, key):
+                entry[key] = getattr(leg, key).tolist()
+        for key in ('lower', 'upper'):
+            if np.isfinite(getattr(leg, key)):
+                entry[key] = getattr(leg, key) / motor
+        if leg.kind == 'UPS':
+            entry['offset'] = 150.0
+        elif leg.branch < 0:
+            entry['branch'] = -1
+        legs.append(entry)
+    turn = np.array([0.0, 0.0, np.sin(0.05), np.cos(0.05)]) * (name != 'delta')
+    turn[3] = turn[3] or 1.0
+    content = {
+        'name': name,
+        'units': {'length': 'mm', 'angle': 'deg'},
+        'home': {'position': in_file(wanted.home[:3, 3], mm), 'quaternion': turn.tolist()},
+        'platform': {
+            'mass': 5.0,
+            'center_of_mass': [1.0, 2.0, 3.0],
+            'inertia': [0.5, 0.6, 0.7, 0.01, 0.02, 0.03],
+        },
+        'legs': legs,
+    }
+    if name == 'stewart_gough':
+        for entry in legs:  # the motor stands 150 mm lower
+            entry['lower'], entry['upper'] = entry['lower'] - 150, entry['upper'] - 150
+    found = mechanism_of(content)
+    assert (found.name, found.joint_names) == (name, wanted.joint_names)
+    for ours, theirs in zip(found.legs, wanted.legs, strict=True):
+        assert type(ours) is type(theirs)
+        shift = 0.15 if ours.kind == 'UPS' else 0.0
+        for key in ('base', 'platform', 'length', 'crank', 'direction', 'axis', 'zero', 'branch'):
+            if hasattr(theirs, key):
+                np.testing.assert_allclose(getattr(ours, key), getattr(theirs, key), atol=1e-15)
+        np.testing.assert_allclose(ours.lower + shift, theirs.lower, atol=1e-15)
+        np.testing.assert_allclose(ours.upper + shift, theirs.upper, atol=1e-15)
+        assert getattr(ours, 'offset', shift) == pytest.approx(shift)
+    np.testing.assert_allclose(found.home[:3, 3], wanted.home[:3, 3], atol=1e-15)
+    angle = 0.1 * (name != 'delta')
+    np.testing.assert_allclose(
+        found.home[:2, :2], [[np.cos(angle), -np.sin(angle)], [np.sin(angle), np.cos(angle)]]
+    )
+    assert found.inertia.mass == 5.0
+    np.testing.assert_allclose(found.inertia.com, [0.001, 0.002, 0.003])
+    np.testing.assert_array_equal(
+        found.inertia.matrix, [[0.5, 0.01, 0.02], [0.01, 0.6, 0.03], [0.02, 0.03, 0.7]]
+    )
+
+
+def test_what_a_file_may_leave_out():
+    """Units are m and rad, the platform has no mass, home is not turned; quaternions to 1e-3."""
+    content = copy.deepcopy(CONTENT)
+    for key in ('units', 'platform'):
+        content.pop(key, None)
+    content['home'].pop('quaternion', None)
+    found = mechanism_of(content)
+    assert found.inertia.mass == 0.0
+    np.testing.assert_array_equal(found.home[:3, :3], np.eye(3))
+    np.testing.assert_array_equal(found.base_pivots[0], CONTENT['legs'][0]['base'])
+    content['home']['quaternion'] = [0, 0, 0, 1.0009]
+    np.testing.assert_array_equal(mechanism_of(content).home[:3, :3], np.eye(3))
+    content['home']['quaternion'] = [0, 0, 0, 1.0011]
+    with pytest.raises(DescriptionError, match=r'home, quaternion must have length 1, got 1\.0011'):
+        mechanism_of(content, 'file')
