@@ -130,3 +130,38 @@ def test_names_of_statuses(diagnosed, use_fqn, name):
     turn()
     (status,) = published[0].status
     assert (status.name, status.hardware_id) == (f'{name}: outputs', 'none')
+
+
+def test_levels_are_logged_when_they_change(diagnosed, monkeypatch):
+    """With a source that fails, while the others are reported."""
+    node, subject, turn, published = diagnosed(period=0.1)
+    logged, levels = [], []
+    logger = SimpleNamespace(**{
+        name: lambda text, name=name: logged.append((name, text))
+        for name in ('info', 'warning', 'error')
+    })  # fmt: skip
+    monkeypatch.setattr(node, 'get_logger', lambda: logger)
+
+    def source():
+        status = Status('outputs', values={'rate': '5'})
+        if levels[-1] is None:
+            raise ValueError('no number')
+        status.report(levels[-1], 'text')
+        return status
+
+    subject.add(source)
+    subject.add(lambda: Status('other'))
+    for level in (Level.OK, Level.WARN, Level.WARN, Level.ERROR, Level.OK, None):
+        levels.append(level)
+        turn()
+    assert logged[:3] == [
+        (name, 'left/diagnosed: outputs: text') for name in ('warning', 'error', 'info')
+    ]
+    ((name, text),) = logged[3:]
+    assert name == 'error'
+    assert text.endswith('no status: ValueError: no number')
+    found = [[each.level for each in message.status] for message in published]
+    assert found == [[bytes([k]), b'\0'] for k in (0, 1, 1, 2, 0, 2)]
+    (pair,) = published[0].status[0].values
+    assert (pair.key, pair.value) == ('rate', '5')
+    assert published[0].header.stamp.sec > 1_600_000_000

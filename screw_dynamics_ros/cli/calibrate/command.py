@@ -42,6 +42,7 @@ from screw_dynamics_ros.core import ScrewDynamicsError
 from screw_dynamics_ros.core.description import RobotDescription, read_urdf
 from screw_dynamics_ros.core.description.urdf_origins import with_origins
 from screw_dynamics_ros.core.lie import poses
+from screw_dynamics_ros.core.lie.euler import RPY
 from screw_dynamics_ros.core.measurement.identification.chain_errors import GROUPS
 from screw_dynamics_ros.core.measurement.identification.measurements import (
     MeasuredDistances,
@@ -193,8 +194,7 @@ def pose(numbers: Sequence[float] | None) -> Array | None:
     """Return the pose (4, 4) for x, y, z, roll, pitch, yaw as in a URDF."""
     if numbers is None:
         return None
-    x, y, z, roll, pitch, yaw = numbers
-    return poses.from_displacement('zyx', np.array([yaw, pitch, roll, x, y, z]))
+    return poses.from_displacement(RPY, np.array([*numbers[3:], *numbers[:3]]))
 
 
 def draw(path: Path, result: RobotCalibration, kind: str) -> None:

@@ -63,7 +63,6 @@ if TYPE_CHECKING:
     from screw_dynamics_ros.cli.replay.hosted_node import HostedNode, Send
 
 REPLAYED = ('wrench_estimator', 'dynamics', 'kinematics', 'wrist_sensor')
-PROGRESS_PERIOD = 10_000  # messages
 RANGE = 'ROS_AUTOMATIC_DISCOVERY_RANGE'  # applies to nodes created while it is set
 
 WRITTEN, REFUSED, BROKEN = 0, 1, 3
@@ -154,8 +153,7 @@ def replay(options: argparse.Namespace, ros_arguments: Sequence[str]) -> dict[st
             for done, (received, topic, data) in enumerate(recorded(reader, topics_read)):
                 now = received
                 nodes.receive(None if topic == options.topic else topic, data, received)
-                if done % PROGRESS_PERIOD == 0:
-                    progress(done / total)
+                progress(done / total)
             if not any(counts.values()):
                 raise RecordingError(
                     f'{reader.path}: no message is published on any topic: '

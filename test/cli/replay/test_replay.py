@@ -4,6 +4,7 @@
 """`replay` publishes bit by bit what the node publishes for the same joint states."""
 
 import os
+from contextlib import contextmanager
 
 import numpy as np
 import pytest
@@ -38,6 +39,7 @@ from support.xacro_files import needs_xacro, robot_file
 PLANAR = urdf_path('planar_2r').read_text()
 NAMES = ('joint2', 'joint1')
 START = 1_700_000_000_000_000_000
+PYTHON = ['-p', 'backend:=python']
 PARTS = {'wrench_estimator': WrenchEstimator, 'dynamics': Dynamics}
 
 
@@ -75,13 +77,18 @@ def recorded(tmp_path):
     return tmp_path / 'run'
 
 
-def published(path):
-    """Return the messages of each topic of a recording."""
+def written(path):
+    """Return times of recording [ns] and messages of each topic of a recording."""
     found = {}
     with Reader(path) as reader:
-        for connection, _, data in reader.messages():
-            found.setdefault(connection.topic, []).append(bytes(data))
+        for connection, time, data in reader.messages():
+            found.setdefault(connection.topic, []).append((time, bytes(data)))
     return found
+
+
+def published(path):
+    """Return the messages of each topic of a recording."""
+    return {topic: [data for _, data in pairs] for topic, pairs in written(path).items()}
 
 
 @pytest.mark.parametrize(
@@ -128,6 +135,32 @@ def test_it_is_the_node(tmp_path, monkeypatch, ros_domain, recorded, name, param
     assert len(found[f'/{name}/{topic}']) > 50
     for place, messages in found.items():
         assert messages == expected[place], place
+
+
+def test_the_clock_is_that_of_the_recording(tmp_path, monkeypatch, capsys):
+    """States without stamps get the time of recording, at which their outputs are written."""
+    shown = []
+
+    @contextmanager
+    def progress(name):
+        yield lambda share: shown.append(share)
+
+    monkeypatch.setattr(command, 'progress_bar', progress)
+    times = START + np.cumsum(np.arange(1, 21)) * 1_000_000
+    with writing(tmp_path / 'run', {'/state': JOINT_STATE, '/robot_description': STRING}) as put:
+        put('/robot_description', START, string(PLANAR))
+        for time in times.tolist():
+            put('/state', time, joint_state(0, NAMES, [0.3, 0.2], [0.0, 0.0], [1.0, 2.0]))
+    target = tmp_path / 'a.mcap'
+    options = ['--topic', '/state', '--topics', 'external_torque', '--ros-args', *PYTHON]
+    assert main([str(tmp_path / 'run'), '-o', str(target), *options]) == WRITTEN
+    pairs = written(target)['/wrench_estimator/external_torque']
+    assert [time for time, _ in pairs] == times.tolist()
+    for time, data in pairs:
+        stamp = STORE.deserialize_cdr(data, JOINT_STATE).header.stamp
+        assert stamp.sec * 10**9 + stamp.nanosec == time
+    assert shown == [k / 20 for k in range(20)]
+    assert capsys.readouterr().out.split() == ['20', '/wrench_estimator/external_torque']
 
 
 @pytest.mark.parametrize(('observer', 'delay'), [('momentum', 0.0), ('filtered', 0.0123)])

@@ -149,3 +149,26 @@ def test_a_folder_that_cannot_be_written_is_refused(tmp_path):
 def test_refusals(interfaces, reason):
     with pytest.raises(ArgumentError, match=reason):
         controllers_for(interfaces, GAINS)
+
+
+def test_parameters_of_trajectory_controllers():
+    """Velocities follow the reference and correct errors within 0.2 s; goals may have a part."""
+    made = controllers_for({'a': 'velocity', 'b': 'position'}, {})
+    path = section(made, 'velocity_trajectory_controller')
+    assert path == {
+        'type': 'joint_trajectory_controller/JointTrajectoryController',
+        'joints': ['a'],
+        'command_interfaces': ['velocity'],
+        'state_interfaces': ['position', 'velocity'],
+        'allow_partial_joints_goal': True,
+        'gains': {'a': {'p': 5.0, 'ff_velocity_scale': 1.0}},
+    }
+    manager = section(made, 'controller_manager')
+    assert (manager['update_rate'], manager['use_sim_time']) == (500, False)
+    assert manager['joint_state_broadcaster'] == {
+        'type': 'joint_state_broadcaster/JointStateBroadcaster'
+    }
+    effort = controllers_for({'a': 'effort'}, {'a': {'p': 1, 'd': 2}})
+    gains = section(effort, 'joint_trajectory_controller')['gains']['a']
+    assert gains == {'p': 1.0, 'd': 2.0}
+    assert {type(x) for x in gains.values()} == {float}

@@ -87,3 +87,30 @@ def test_numbers_of_several_publishers_tell_nothing():
     gaps = SequenceGaps()
     assert [gaps.before(number, False) for number in (1, 500, 2, 501)] == [0] * 4
     assert [gaps.before(number, True) for number in (502, 504)] == [0, 1]
+
+
+def test_the_quickest_message_ages_with_the_largest_drift():
+    """By a thousandth of the time since the last one: so slow a clock is not seen as a delay."""
+    delay = TransportDelay()
+    assert delay.of(START, START, LIMIT) == 0.0
+    now = START
+    for seconds, late, expected in ((10, 15.0, 0.005), (10, 26.0, 0.006), (1, 21.5, 0.0005)):
+        now += seconds * SECOND
+        sent = now - round(late * 1e6)
+        assert delay.of(sent, now, 1.0) == pytest.approx(expected, abs=2e-6)
+
+
+def test_messages_must_be_late_for_a_second_before_the_clock_is_taken_to_be_set_back():
+    delay = TransportDelay()
+    delay.of(START, START, LIMIT)
+    late = [
+        delay.of(START + t, START + t + 3 * SECOND // 10, LIMIT) > LIMIT
+        for t in range(0, 3 * SECOND, 3 * SECOND // 10)
+    ]
+    assert late == [True] * 4 + [False] * 6
+    delay = TransportDelay()
+    delay.of(START, START, LIMIT)
+    for t in range(0, 5 * SECOND, SECOND // 2):  # one in time between late ones
+        now = START + t
+        assert delay.of(now - SECOND // 2, now, LIMIT) > LIMIT
+        assert delay.of(now, now + 1000, LIMIT) < LIMIT

@@ -22,7 +22,7 @@ FREE_RANGE, FREE_SPEED = np.pi, 1.0
 #: Default limit of accelerations: full speed within this time [s].
 FULL_SPEED_TIME_S = 0.5
 
-#: Used fraction of the limits.
+#: Used fraction of the limits: extremes between samples are up to 5 % larger.
 LIMIT_SHARE = 0.95
 
 
@@ -98,5 +98,7 @@ def bounds(robot: DynamicModel, limits: MotionLimits) -> tuple[Array, Array, Arr
             f'limits of position or velocity of {", ".join(still)} leave no motion; choose other '
             'joints'
         )
-    acceleration = speed / FULL_SPEED_TIME_S if limits.acceleration is None else limits.acceleration
-    return middle, half, speed, np.broadcast_to(acceleration, speed.shape)
+    acceleration = speed / FULL_SPEED_TIME_S
+    if limits.acceleration is not None:
+        acceleration = np.full(speed.shape, LIMIT_SHARE * limits.acceleration)
+    return middle, half, speed, acceleration

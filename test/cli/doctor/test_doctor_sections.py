@@ -1,0 +1,263 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""Sections of `doctor` on joint states and transforms, and the data that they evaluate."""
+
+from __future__ import annotations
+
+from collections import Counter
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+from screw_dynamics_ros.cli.doctor.recorded_session import with_efforts
+from screw_dynamics_ros.cli.doctor.section import Section
+from screw_dynamics_ros.cli.doctor.session_data import Configuration, SessionData
+from screw_dynamics_ros.cli.doctor.suggestion import KINEMATICS, SHARED, Suggestion
+from screw_dynamics_ros.cli.doctor.suggestions import (
+    note_degrees,
+    suggest_controllers,
+    suggest_timeout,
+    suggest_transforms,
+    suggest_velocities,
+)
+from screw_dynamics_ros.cli.doctor.topics import (
+    efforts,
+    joint_states_section,
+    topic_sections,
+    transforms_section,
+)
+from screw_dynamics_ros.core import Robot
+from screw_dynamics_ros.core.description.rigid_body import RigidBody
+from screw_dynamics_ros.core.description.robot_description import Finding
+from screw_dynamics_ros.nodes.model.running_model import joint_state_mapper
+from screw_dynamics_ros.ros.joint_states.policies import Policies, Reason
+from support.paths import URDF
+
+PLANAR = (URDF / 'planar_2r.urdf').read_text()
+
+
+def heard(arrivals=(), states=(), text=PLANAR, **more):
+    robot = Robot.from_urdf(text, backend='reference')
+    mapper = joint_state_mapper(robot, policies=Policies())
+    known = {'configuration': Configuration(), 'joint_state_senders': ['/driver']}
+    known |= {'transform_senders': [], **more}
+    return SessionData(text, robot, mapper, list(arrivals), list(states), **known)
+
+
+def test_tables_and_marks():
+    section = Section('title')
+    section.table(('name', 'x'), [('a', '1.25'), ('longer', '3')])
+    section.findings += [Finding('info', 'c', 'n'), Finding('warning', 'b', 'w', 'do'),
+                         Finding('error', 'a', 'e')]  # fmt: skip
+    assert list(section.text()) == [
+        'title',
+        '  name       x',
+        '  a       1.25',
+        '  longer     3',
+        '  ERROR   a: e',
+        '  WARNING b: w (do)',
+        '  note    c: n',
+    ]
+
+
+def test_rate_and_gaps():
+    """Mean rate and longest gap; more than one irregular message in a hundred is reported."""
+    data = heard(np.cumsum([0.0, 0.1, 0.1, 0.3, 0.1]))
+    data.mapper.accepted = 4
+    reason = next(iter(Reason))
+    section = joint_states_section(data)
+    assert section.lines == [
+        'from /driver',
+        f'{4 / 0.6:.1f} Hz, longest gap 300.0 ms',
+        '4 states of 2 joints out of 5 messages',
+    ]
+    assert section.findings == []
+    for count, total, is_told in ((2, 200, False), (3, 200, True)):
+        data = heard(np.arange(total))
+        data.mapper.accepted = 1
+        data.mapper.records[reason] = SimpleNamespace(count=count, detail='why')
+        messages = [finding.message for finding in joint_states_section(data).findings]
+        expected = f'{reason.value}: why ({count} of {total} messages)'
+        assert messages == ([expected] if is_told else [])
+
+
+def test_messages_that_do_not_come():
+    (finding,) = joint_states_section(heard()).findings
+    assert (finding.severity, finding.message) == (
+        'error',
+        'no message arrived; publishers: /driver',
+    )
+    (finding,) = joint_states_section(heard(joint_state_senders=[])).findings
+    assert finding.message.endswith('publishers: no node')
+    one = joint_states_section(heard([1.0]))
+    assert not any('Hz' in line for line in one.lines)
+    assert [f.message for f in one.findings] == ['do not give a complete state']
+
+
+def test_publishers_of_transforms():
+    found = transforms_section(['/a/robot_state_publisher', '/bringup', '/x'])
+    assert found.lines == ['/tf is published by /a/robot_state_publisher, /bringup, /x']
+    (finding,) = found.findings
+    assert 'both /a/robot_state_publisher and /bringup can publish it' in finding.message
+    for alone in (['/robot_state_publisher', '/x'], ['/a/kinematics'], []):
+        assert transforms_section(alone).findings == []
+    titles = [section.title for section in topic_sections(heard(transform_senders=None))]
+    assert titles == ['joint states']
+    assert [section.title for section in topic_sections(heard())] == ['joint states', 'transforms']
+
+
+def test_torques_of_the_configured_model():
+    """Of a double pendulum in closed form: gravity, payload and calibration of the parameters."""
+    values = {
+        'gravity': [0.0, -9.81, 0.0],
+        'payload_mass': 2.0,
+        'payload_link': 'link2',
+        'payload_center_of_mass': [0.25, 0.0, 0.0],
+        'effort_joints': ['joint2'],
+        'effort_scale': [3.0],
+        'effort_offset': [0.5],
+    }
+    configuration = Configuration(values, dict.fromkeys(values, '/arm'))
+    q, v, tau = np.array([0.4, -0.9]), np.array([0.1, 0.2]), np.array([7.0, 5.0])
+    data = heard(states=[(q, v, tau)], configuration=configuration)
+    found = efforts(data)
+    c1, c12 = np.cos(0.4), np.cos(-0.5)
+    np.testing.assert_allclose(found.gravity, [9.81 * np.array([3 * c1 + 0.5 * c12, 0.5 * c12])])
+    lever = 0.25 * c12
+    np.testing.assert_allclose(found.payload, [2.0 * 9.81 * np.array([c1 + lever, lever])])
+    assert (found.joints, found.v.tolist()) == (['joint1', 'joint2'], [[0.1, 0.2]])
+    assert found.measured.tolist() == [[7.0, 15.5]]
+    assert efforts(data, calibrated=False).measured.tolist() == [[7.0, 5.0]]
+    other = Configuration({**values, 'payload_link': 'none'}, configuration.owners)
+    assert not efforts(heard(states=[(q, v, tau)], configuration=other)).payload.any()
+
+
+def test_configuration():
+    assert Configuration().gravity is None
+    assert Configuration({'gravity': [1.0, 2.0]}).gravity is None
+    assert Configuration({'gravity': [1.0, 2.0, 3.0]}).gravity == (1.0, 2.0, 3.0)
+    assert Configuration({'effort_terms': ['', 'gravity']}).terms == ('gravity',)
+    assert Configuration().terms == ('gravity', 'coriolis', 'friction', 'inertia', 'payload')
+    owners = {'payload_mass': '/arm'}
+    values = {'payload_mass': 1.0, 'payload_link': 'x'}
+    for none in ({'payload_mass': 1.0}, {'payload_link': 'x'}, {**values, 'payload_mass': 0.0}):
+        assert Configuration(none, owners).payloads == {}
+    body, owner = Configuration(values, owners).payloads['x']
+    assert (body.mass, body.com.tolist(), owner) == (1.0, [0.0, 0.0, 0.0], '/arm')
+    two, none = (RigidBody(mass, np.zeros(3), np.zeros((3, 3))) for mass in (2.0, 0.0))
+    carried = {'y': (two, '/b'), 'z': (none, '/b')}
+    assert list(Configuration(values, owners, carried=carried).payloads) == ['y']
+
+
+def test_states_with_efforts():
+    """Missing velocities are zero; of many states evenly spaced ones are kept."""
+    q = np.arange(6.0).reshape(3, 2)
+    v = np.array([[1.0, np.nan], [1.0, 1.0], [2.0, 2.0]])
+    tau = np.array([[1.0, 2.0], [np.nan, 3.0], [4.0, 5.0]])
+    found = with_efforts([SimpleNamespace(q=q, v=v, tau=tau)])
+    assert [[x.tolist() for x in row] for row in found] == [
+        [[0.0, 1.0], [1.0, 0.0], [1.0, 2.0]],
+        [[4.0, 5.0], [2.0, 2.0], [4.0, 5.0]],
+    ]
+    for count, kept in ((20_000, range(20_000)), (20_001, range(0, 20_001, 2))):
+        column = np.arange(float(count))[:, None]
+        every = with_efforts([SimpleNamespace(q=column, v=column, tau=column)])
+        assert [int(row[0][0]) for row in every] == list(kept)
+
+
+# --- suggestions ----------------------------------------------------------------------------------
+
+
+def suggested(of, *data):
+    made = Suggestion()
+    of(made, *data)
+    return made
+
+
+@pytest.mark.parametrize(
+    ('gap', 'timeout', 'is_slow'),
+    [(0.09, None, False), (0.11, None, True), (0.249, None, True), (0.252, 0.5, True),
+     (0.4, 0.8, True)],
+)  # fmt: skip
+def test_gaps_of_a_slow_driver(gap, timeout, is_slow):
+    made = suggested(suggest_timeout, heard(np.cumsum([0.0, 0.01, 0.01, 0.01, 0.01, gap])))
+    lines = [(line.section, line.name, line.value) for line in made.lines]
+    assert lines == ([] if timeout is None else [(SHARED, 'state_timeout', timeout)])
+    assert [f'up to {gap:.3g} s: too slow' in note for note in made.notes] == [True] * is_slow
+    for line in made.lines:
+        assert f'at {5 / (0.04 + gap):.3g} Hz with gaps of up to {gap:.3g} s' in line.reason
+    few = suggested(suggest_timeout, heard([0.0, 0.1, 0.2, 0.3, 0.4]))
+    assert few.left == [('state_timeout', '5 joint states do not determine a rate')]
+
+
+def test_velocities_that_are_missing():
+    data = heard(np.arange(10), lacking={'velocity': Counter({'b': 10, 'a': 10, 'c': 3})})
+    (line,) = suggested(suggest_velocities, data).lines
+    assert (line.name, line.value) == ('velocity_policy', 'differentiate')
+    assert line.reason.startswith('none of 10 joint states contains a velocity of a, b')
+    data = heard(np.arange(10), lacking={'velocity': Counter({'b': 2, 'c': 3})})
+    (line,) = suggested(suggest_velocities, data).lines
+    assert line.reason.startswith('7 of 10 joint states contain all velocities')
+    made = suggested(suggest_velocities, heard())
+    assert made.left == [('velocity_policy', 'no joint state arrived')]
+
+
+def test_transforms_of_others():
+    def value(nodes, senders):
+        made = suggested(suggest_transforms, heard(nodes=nodes, transform_senders=senders))
+        return [(line.section, line.name, line.value) for line in made.lines]
+
+    assert value(['/x/robot_state_publisher'], []) == [(KINEMATICS, 'publish_tf', False)]
+    assert value([], ['/robot_state_publisher', '/y']) == [(KINEMATICS, 'publish_tf', False)]
+    assert value(['/x'], []) == [(KINEMATICS, 'publish_tf', True)]
+    assert value(['/x'], ['/a/bringup', '/kinematics']) == [(KINEMATICS, 'publish_tf', True)]
+    assert value(['/x'], ['/a/bringup', '/slam']) == value(None, []) == value([], None) == []
+
+
+def test_trajectory_controllers():
+    kind, commands = ('control_msgs/msg/JointTrajectoryControllerState',
+                      'std_msgs/msg/Float64MultiArray')  # fmt: skip
+
+    def found(**topics):
+        data = heard(topics={f'/{k.replace("__", "/")}': [v] for k, v in topics.items()})
+        made = suggested(suggest_controllers, data)
+        return [line.value for line in made.lines], made.left, made.notes
+
+    assert found(c__controller_state=kind, c__state=kind)[0] == ['/c/controller_state']
+    assert found(c__state=kind, d=commands)[0] == ['/c/state']
+    assert found(d=commands)[:2] == ([], [])
+    lines, left, _ = found(b__controller_state=kind, a__controller_state=kind)
+    assert (lines, left) == (
+        [],
+        [('controller_state_topic', 'there are /a/controller_state, /b/controller_state')],
+    )
+    notes = found(effort__commands=commands, velocity__commands=commands, effort__x=commands)[2]
+    assert len(notes) == 1
+    assert notes[0].startswith('/effort/commands may belong to an effort controller')
+
+
+@pytest.mark.parametrize(
+    ('q', 'names'),
+    [
+        ([0.0, 1.49], None),  # within half a radian of the limit
+        ([0.0, 1.51], 'joint2'),
+        ([-1.51, 30.0], 'joint1, joint2'),
+        ([57.5, 0.0], 'joint1'),  # 1.0036 rad
+        ([58.0, 0.0], None),  # 1.012 rad, beyond the limit in degrees, too
+        ([-58.0, 0.0], None),
+    ],
+)
+def test_positions_in_degrees(q, names):
+    text = PLANAR.replace('continuous', 'revolute').replace(
+        '<limit ', '<limit lower="-1" upper="1" '
+    )
+    data = heard(text=text)
+    data.mapper.state[0] = q
+    assert suggested(note_degrees, data).notes == []  # no state was accepted
+    data.mapper.accepted = 1
+    notes = suggested(note_degrees, data).notes
+    assert [note.partition(' are beyond')[0] for note in notes] == (
+        [] if names is None else [f'positions of {names}']
+    )
