@@ -132,6 +132,77 @@ def test_power_balance_of_heavy_legs(name):
     assert np.allclose(tau, gradient, atol=1e-6)
 
 
+@pytest.mark.parametrize('name', ['stewart_gough', 'hexa', 'hexaglide', 'delta'])
+def test_power_in_motion(name):
+    """C-128: the power of the motors is the rate of kinetic energy of platform, rods and motors.
+
+    By differences along a motion of the motors; without gravity, whose test is above.
+    """
+    robot = ParallelRobot(getattr(example_mechanisms, name)(), 'reference')
+    inertia = LegInertia(RodPart(0.3, 0.2, 0.01), RodPart(0.2, 0.1, 0.005), 0.1, 0.5, 0.1)
+    rng, n, h = np.random.default_rng(2), robot.nv, 1e-4
+    q0, v0, a0 = robot.inverse_position(robot.home), *rng.uniform(-0.3, 0.3, (2, n))
+
+    def pose(t):
+        return robot.forward_position(q0 + v0 * t + 0.5 * a0 * t**2)
+
+    def rate(of, t):
+        return (of(t + h) - of(t - h)) / (2 * h)
+
+    def twist(t):
+        turning = rate(pose, t)[:3, :3] @ pose(t)[:3, :3].T
+        return np.array([turning[2, 1], turning[0, 2], turning[1, 0], *rate(pose, t)[:3, 3]])
+
+    def rods(t):
+        """Return the ends of all rods, (rods, 2, 3)."""
+        T, q = pose(t), q0 + v0 * t + 0.5 * a0 * t**2
+        return np.array([
+            (c, T[:3, 3] + T[:3, :3] @ top)
+            for leg, motor in zip(robot.mechanism.legs, q)
+            for c, top in zip(leg.elbows(motor), leg.platform)
+        ])  # fmt: skip
+
+    def unit(t):
+        along = rods(t)[:, 1] - rods(t)[:, 0]
+        return along / np.linalg.norm(along, axis=1)[:, None]
+
+    def energy(t):
+        body, T, V = robot.mechanism.inertia, pose(t), twist(t)
+        R, ends, e_rate = T[:3, :3], rate(rods, t), rate(unit, t)
+        center = V[3:] + np.cross(V[:3], R @ body.com)
+        E = 0.5 * body.mass * center @ center + 0.5 * V[:3] @ R @ body.matrix @ R.T @ V[:3]
+        for c, top, e in zip(ends[:, 0], ends[:, 1], e_rate):
+            low, high = c + inertia.lower.distance * e, top - inertia.upper.distance * e
+            E += 0.5 * inertia.lower.mass * low @ low + 0.5 * inertia.upper.mass * high @ high
+            E += 0.5 * (inertia.lower.moment + inertia.upper.moment) * e @ e
+        return E + 0.5 * inertia.motor * ((v0 + a0 * t) ** 2).sum()
+
+    tau = inverse_dynamics(
+        robot, q0, pose(0.0), twist(0.0), rate(twist, 0.0),
+        leg_inertias=[inertia] * n, gravity=np.zeros(3),
+    )  # fmt: skip
+    assert tau @ v0 == pytest.approx(rate(energy, 0.0), rel=1e-4, abs=1e-6)
+
+
+@pytest.mark.parametrize(
+    ('make', 'message'),
+    [
+        *(
+            (lambda x, k=k: RodPart(**{k: x}), f'{k} of a part of a rod')
+            for k in ('mass', 'distance', 'moment')
+        ),
+        *(
+            (lambda x, k=k: LegInertia(**{k: x}), f'{k} of a leg')
+            for k in ('motor', 'weight', 'arm')
+        ),
+    ],
+)
+def test_masses_are_not_negative(make, message):
+    make(0.0)
+    with pytest.raises(ArgumentError, match=message):
+        make(-1e-9)
+
+
 def test_refusals():
     robot = ParallelRobot(example_mechanisms.stewart_gough(), 'reference')
     q, zero = robot.inverse_position(robot.home), np.zeros(6)
