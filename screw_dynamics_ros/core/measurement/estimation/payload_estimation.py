@@ -255,7 +255,7 @@ def estimate_payload(
     if with_offsets:
         X = np.hstack([X, np.eye(len(joints))[equations.joint]])
     scales = np.concatenate([SCALES, np.ones(X.shape[1] - 10)])
-    spare = len(X) - np.linalg.matrix_rank(X * scales, tol=None)
+    spare = len(X) - np.linalg.matrix_rank(X * scales)
     if spare < (1 if effort_deviation else 3):
         raise NotEnoughDataError(
             f'{len(X)} equations are too few to estimate their errors: record more poses, or set '

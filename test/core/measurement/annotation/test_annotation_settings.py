@@ -155,6 +155,7 @@ def test_outputs_and_links_are_given_once(planar):
         planar, t, q, v, tau, outputs=['gravity', 'twist', 'gravity'], frames=['tip', 'tip']
     )
     assert list(found) == ['gravity', 'twist/tip']
+    assert_immutable(Annotator(planar, ['gravity'])._kernel)
     with pytest.raises(UnknownNameError, match="no link named 'nose'"):
         Annotator(planar, ['gravity'], ['nose'])
     (only,) = annotate_arrays(planar, t, q, v, outputs=['acceleration']).values()

@@ -250,7 +250,10 @@ def test_thresholds_without_a_tail(size):
     """Above the largest error by half; collisions a fifth above contacts; never zero."""
     e = size * (-1.0) ** np.arange(200)[:, None]
     e[7] *= 3.0  # one peak larger than the level: one in a day
-    contact, collision = _thresholds([run_of(e, 1e4)], [np.ones(200, bool)], np.ones(1, bool))
+    run = run_of(e, 1e4)
+    assert_immutable(run)
+    assert replace(run) != run
+    contact, collision = _thresholds([run], [np.ones(200, bool)], np.ones(1, bool))
     assert contact[0] == pytest.approx(max(4.5 * size, 1e-6))
     assert collision[0] == pytest.approx(max(1.2 * contact[0], 1e-6))
 

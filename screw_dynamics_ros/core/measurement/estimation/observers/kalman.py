@@ -28,7 +28,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from screw_dynamics_ros.core.linear import solve_positive_definite, symmetric, zeros
+from screw_dynamics_ros.core.linear import solve_positive_definite, symmetric
 from screw_dynamics_ros.core.measurement.estimation.observers.observer import Observer, Sample
 from screw_dynamics_ros.core.measurement.estimation.observers.steps import ObserverSteps
 from screw_dynamics_ros.core.types import Array
@@ -153,7 +153,7 @@ def updated(
     S = P + R
     gain = solve_positive_definite(S, np.hstack([P, cross])).T
     K, G = gain[:n], gain[n:]
-    A, innovation = np.eye(n) - K + zeros((n, n), K), z - x
+    A, innovation = np.eye(n) - K, z - x
     KR = K @ R
     shared = G @ cross
     return (

@@ -26,6 +26,7 @@ from screw_dynamics_ros.core.robot.actuated_robot import REST
 from screw_dynamics_ros.core.robot.fused_kernel import Formula
 from support.immutable import assert_immutable
 from support.models import random_description
+from support.paths import URDF
 
 BODY = RigidBody(2.0, np.array([0.1, 0.0, 0.2]), 0.1 * np.eye(3))
 PLACES = (0, 2)  # joints with efforts
@@ -185,8 +186,29 @@ def test_formulas_of_an_observer_are_its_functions(robot, name):
     found = kernel(*(inputs[each] for each in kernel.inputs))
     if made.size:
         sample = Sample.of(observer, [*(given[x] for x in observer.reads), values, steps.numbers])
+        assert_immutable(sample)
         state = observer.advance(state, sample)
         np.testing.assert_allclose(found[1], state, rtol=1e-12)
     np.testing.assert_allclose(found[0], observer.torques(n, state, given), rtol=1e-12)
     if made.covariance is not None:
         np.testing.assert_allclose(found[2], observer.covariance(n, state), rtol=1e-12)
+
+
+@pytest.mark.parametrize('lacking', [(), ('gravity',), ('gravity', 'coriolis')])
+def test_friction_of_loaded_gears_is_that_of_the_torque_they_transmit(lacking):
+    """A fifth of it, and Coulomb friction; also of the terms that the efforts lack."""
+    drives = {'joint1': Drive(load_friction=0.2, coulomb=0.5), 'joint2': Drive(load_friction=0.3)}
+    robot = Robot.from_urdf(
+        URDF / 'planar_2r.urdf', gravity=(0.0, -9.81, 0.0), drives=drives, backend='reference'
+    )
+    q, v, transmitted = np.random.default_rng(1).normal(size=(3, 2))
+    sign = v / np.hypot(v, 0.01)
+    friction = sign * ([0.5, 0.0] + np.array([0.2, 0.3]) * np.abs(transmitted))
+    terms = {'gravity': robot.gravity_torques(q), 'coriolis': robot.coriolis_torques(q, v)}
+    measured = transmitted + friction - sum((terms[x] for x in lacking), start=np.zeros(2))
+    efforts = Efforts('shares', 'measured', 'offset', (0, 1))
+    kernel = robot.fuse(friction_of(robot, efforts), parameters={'shares': 5, 'measured': 2})
+    given = {'q': q, 'v': v, 'gravity': robot.gravity, 'measured': measured}
+    given['shares'] = np.array([float(x not in lacking) for x in TERMS])
+    (found,) = kernel(*(given[name] for name in kernel.inputs))
+    np.testing.assert_allclose(found, friction, atol=1e-9)
