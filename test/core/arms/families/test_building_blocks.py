@@ -165,6 +165,21 @@ def test_polishing_makes_solutions_exact():
     assert abs(elsewhere - number) > 1e-3
 
 
+def test_one_damped_step():
+    """By the normal equations; the damping is a thousandth of the squared error, or 1e-14."""
+    chain = arm()
+    C = chain.pose(Q)
+    for away in (0.3, 0.0):
+        q = Q + away
+        e, J = error_and_jacobian(chain, q, C)
+        least = 1e-14 * np.diag([1.0] * 3 + [chain.length**2] * 3)
+        normal = J @ J.T + 1e-3 * (e @ e) * np.eye(6) + least
+        expected = q + J.T @ np.linalg.solve(normal, e)
+        moved, (_, determinant, _, _) = polished(chain, MOVING, 1, q, C.reshape(-1))
+        np.testing.assert_allclose(np.exp(1j * moved), np.exp(1j * expected), rtol=1e-9, atol=1e-12)
+        assert determinant == pytest.approx(np.linalg.det(normal), rel=1e-6)
+
+
 def test_held_joints_stay_and_the_residual_tells():
     """The first joint may not move: the pose is missed by what the others cannot make up for."""
     chain = arm()

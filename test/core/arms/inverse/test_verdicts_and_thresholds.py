@@ -86,6 +86,16 @@ def test_forces_that_no_joint_carries():
     found = forward_force(J, np.zeros(6))
     assert found.message.startswith('no joint feels 1 of the 6 directions: the smallest wrench')
     assert forward_force(J, np.zeros(6), cutoff=1e-13).success
+    rng = np.random.default_rng(0)
+    J, tau = rng.normal(size=(6, 8)), rng.normal(size=8)
+    sizes = [0.4] * 3 + [1.0] * 3  # a moment of 0.4 N m corresponds to 1 N
+    found = forward_force(J, tau, length=0.4, least_squares=True)
+    expected = np.linalg.svd(J.T * sizes, compute_uv=False)
+    np.testing.assert_allclose(found.singular_values, expected)
+    fewer = forward_force(J[:, :4], tau[:4], length=0.4, least_squares=True)
+    scaled = fewer.undetermined / np.array(sizes)[:, None]
+    np.testing.assert_allclose(scaled.T @ scaled, np.eye(2), atol=1e-12)
+    J = np.diag([1.0, 1, 1, 1, 1, 1e-12])
     with pytest.raises(ArgumentError, match='singular: smallest singular value 1e-12'):
         partial_wrenches(J)
     assert partial_wrenches(J, cutoff=1e-13)[5, 5] == pytest.approx(1e12)
