@@ -112,6 +112,18 @@ def test_states_before_a_pause_are_not_part_of_a_pose(recorded):
         recorded.recording.add_pose()
 
 
+def test_time_that_goes_back_is_a_pause_even_close_to_the_last_state_with_efforts(recorded):
+    recorded.states(20)
+    recorded.recording.begin_motion(60.0)
+    recorded.states(3)
+    recorded.states(60, tau=())
+    recorded.state(after=-0.55)
+    with pytest.raises(MissingStateError, match=r'^1 joint states'):
+        recorded.recording.add_pose()
+    recorded.states(3)
+    assert [len(each.states) for each in recorded.recording.recorded()] == [3, 4]
+
+
 def test_states_that_are_out_of_date_are_no_pose(recorded, make):
     recorded.states(20)
     recorded.now += 0.5
@@ -151,6 +163,12 @@ def test_a_robot_that_moves_is_not_at_rest(recorded, moved, fault):
         recorded.recording.add_pose()
     assert fault in str(raised.value)
     assert recorded.recording.counts == (0, 0)
+
+
+def test_a_turning_joint_at_rest_on_both_sides_of_a_half_turn(recorded):
+    recorded.states(10, q=(0.3, np.pi))
+    recorded.states(10, q=(0.3, -np.pi))
+    recorded.recording.add_pose()
 
 
 def test_positions_that_go_back_and_forth_are_a_motion(recorded):

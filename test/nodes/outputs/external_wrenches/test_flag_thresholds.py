@@ -21,14 +21,7 @@ from support.robots import joint, robot
 
 JOINTS = ('hip', 'knee', 'ankle', 'toe')
 EFFORTS = (100.0, 50.0, 0.0, math.inf)  # the last joint has no limits in the description
-VALUES = {
-    'contact_share': 0.1,
-    'collision_share': 0.3,
-    'flag_joints': [],
-    'contact_thresholds': [],
-    'collision_thresholds': [],
-    'release_ratio': 0.7,
-}
+VALUES = {row.name: row.default for row in contact_flags.TABLE} | {'flag_joints': []}
 
 
 @pytest.fixture(scope='module')

@@ -41,9 +41,10 @@ def arm():
 class States:
     """The states of a tare, with a clock in our hands."""
 
-    def __init__(self, arm, samples=100, limit=0.05, timeout=0.5):
+    def __init__(self, arm, samples=None, timeout=0.5):
         self.now, self.stamp, self.arm = 100.0, START, arm
-        self.parameters = {'tare_samples': samples, 'tare_velocity_limit': limit}
+        self.parameters = {row.name: row.default for row in tare.TABLE}
+        self.parameters['tare_samples'] = samples or self.parameters['tare_samples']
         self.kept = TareStates(self.parameters)
         self.mapper = JointStateMapper(
             JOINTS,
@@ -128,6 +129,14 @@ def test_states_before_a_pause_or_a_reset_of_time_are_not_averaged(make):
     assert len(states.kept.states) == 1
 
 
+def test_time_that_goes_back_close_to_the_last_state_with_efforts(make):
+    states = make()
+    states.come(20)
+    states.come(60, tau=())
+    states.come(after=-0.55)
+    assert len(states.kept.states) == 1
+
+
 def test_a_gap_of_states_with_efforts_is_a_pause(make):
     states = make()
     states.come(20)
@@ -174,6 +183,14 @@ def test_a_robot_that_moves(make, moved, fault):
     if fault:
         assert found.endswith('wait until the robot is at rest and call ~/record_residual again')
     states.parameters['tare_velocity_limit'] = 0.0
+    assert states.fault() == ''
+
+
+def test_a_turning_joint_at_rest_on_both_sides_of_a_half_turn(make):
+    states = make()
+    states.come(200, q=(0.3, np.pi))
+    assert len(states.kept.states) == 100
+    states.come(10, q=(0.3, -np.pi))
     assert states.fault() == ''
 
 

@@ -16,6 +16,7 @@ from std_msgs.msg import Float64MultiArray
 from visualization_msgs.msg import Marker, MarkerArray
 
 from screw_dynamics_ros.core import Robot
+from screw_dynamics_ros.nodes.outputs import marker_topic
 from screw_dynamics_ros.nodes.outputs.external_wrenches import wrench_markers
 from screw_dynamics_ros.nodes.outputs.kinematics import kinematics_markers
 from screw_dynamics_ros.nodes.outputs.kinematics.singularity_measures import SingularityMaker
@@ -24,25 +25,12 @@ from screw_dynamics_ros.ros.messages.cdr import packed
 from support.robots import urdf_path
 
 STAMP = packed(7 * 10**9 + 3)
-COLORS = {
-    f'{what}_color': [0.125 * k, 0.5, 0.25, 1.0]
-    for k, what in enumerate(
-        ('joint_axis', 'linear_velocity', 'angular_velocity', 'screw_axis', 'velocity_ellipsoid',
-         'force_ellipsoid', 'force', 'moment')
-    )
-}  # fmt: skip
+#: The parameters by default.
 PARAMETERS = {
-    'axis_length': 0.3,
-    'marker_width': 0.01,
-    'linear_velocity_scale': 0.5,
-    'angular_velocity_scale': 0.2,
-    'velocity_ellipsoid_scale': 0.25,
-    'force_ellipsoid_scale': 0.1,
-    'ellipsoid_limit': 0.5,
-    'force_scale': 0.02,
-    'moment_scale': 0.1,
-    **COLORS,
+    row.name: row.default
+    for row in (*marker_topic.TABLE, *kinematics_markers.TABLE, *wrench_markers.TABLE)
 }
+GREEN, GRAY = (0.2, 0.8, 0.2), (0.7, 0.7, 0.7, 0.6)
 
 
 def markers(*plans, lifetime=0.75):
@@ -58,7 +46,8 @@ def points(marker):
 
 
 def color(marker):
-    return [marker.color.r, marker.color.g, marker.color.b, marker.color.a]
+    rgba = marker.color.r, marker.color.g, marker.color.b, marker.color.a
+    return pytest.approx(rgba, abs=1e-6)
 
 
 #: Rotation of 2 rad/s about an axis along z through (0.5, 0, 0), with 0.3 m/s along it.
@@ -75,9 +64,8 @@ def test_a_twist_is_two_arrows_and_its_screw_axis():
     ]  # fmt: skip
     names = ['linear_velocities', 'angular_velocities', 'screw_axes']
     assert [each.ns for each in (linear, angular, axis)] == names
-    for each, what in zip((linear, angular, axis), ('linear_velocity', 'angular_velocity',
-                                                    'screw_axis')):  # fmt: skip
-        assert color(each) == COLORS[f'{what}_color']
+    for each, of_kind in ((linear, (*GREEN, 1.0)), (angular, (0.9, 0.6, 0.1, 1.0)), (axis, GRAY)):
+        assert color(each) == of_kind
         assert each.header.frame_id == 'tool'
         assert (each.header.stamp.sec, each.header.stamp.nanosec) == (7, 3)
         assert (each.lifetime.sec, each.lifetime.nanosec) == (0, 750_000_000)
@@ -93,9 +81,12 @@ def test_a_wrench_is_two_arrows_and_its_axis():
     np.testing.assert_allclose(points(moment), [[0.0] * 3, [0.0, 0.0, -0.2]])
     np.testing.assert_allclose(points(axis), [[-0.15, 0.4, 0.0], [0.15, 0.4, 0.0]])
     assert [each.ns for each in (force, moment, axis)] == ['forces', 'moments', 'wrench_axes']
-    assert [color(each) for each in (force, moment, axis)] == [
-        COLORS['force_color'], COLORS['moment_color'], COLORS['screw_axis_color'],
-    ]  # fmt: skip
+    for each, of_kind in (
+        (force, (0.8, 0.2, 0.2, 1.0)),
+        (moment, (0.8, 0.8, 0.2, 1.0)),
+        (axis, GRAY),
+    ):
+        assert color(each) == of_kind
     assert [each.scale.x for each in (force, moment, axis)] == [0.01, 0.01, 0.005]
 
 
@@ -109,13 +100,13 @@ def test_ellipsoids(metric):
     velocity, force = markers(
         kinematics_markers.ellipsoids('tool', PARAMETERS, kinematics_markers.ELLIPSOIDS, *given)
     )
-    for each, semi_axes, what in (
-        (velocity, np.minimum(0.25 * speeds, 0.5), 'velocity_ellipsoid'),
-        (force, np.minimum(0.1 / speeds, 0.5), 'force_ellipsoid'),
+    for each, semi_axes, what, of_kind in (
+        (velocity, np.minimum(0.2 * speeds, 0.5), 'velocity', (*GREEN, 0.3)),
+        (force, np.minimum(0.05 / speeds, 0.5), 'force', (0.8, 0.2, 0.2, 0.3)),
     ):
         assert each.type == Marker.SPHERE
-        assert each.ns == f'{what}s'
-        assert color(each) == COLORS[f'{what}_color']
+        assert each.ns == f'{what}_ellipsoids'
+        assert color(each) == of_kind
         o = each.pose.orientation
         R = Rotation.from_quat([o.x, o.y, o.z, o.w]).as_matrix()
         size = np.array([each.scale.x, each.scale.y, each.scale.z])
@@ -139,7 +130,7 @@ def test_joint_axes_are_drawn_once_and_what_is_not_finite_not_at_all():
         np.testing.assert_allclose(points(each), [[0.0, 0.0, -0.15], [0.0, 0.0, 0.15]])
         assert (each.header.frame_id, each.ns) == (f'left_{link}', 'joint_axes')
         assert (each.type, each.scale.x) == (Marker.ARROW, 0.01)
-        assert color(each) == COLORS['joint_axis_color']
+        assert color(each) == (0.2, 0.6, 1.0, 0.8)
     np.testing.assert_allclose(points(others[0])[1], [0.0, -0.5, 0.15])
     assert [each.id for each in (first, second, *others)] == list(range(5))
     bad = kinematics_markers.twist('tool', PARAMETERS, lambda: TWIST * [1, 1, np.inf, 1, 1, 1])

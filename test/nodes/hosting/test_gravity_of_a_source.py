@@ -1,0 +1,255 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""The source of gravity: which messages count, for how long, and what is reported."""
+
+import sys
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+pytest.importorskip('rclpy')
+
+from geometry_msgs.msg import TransformStamped
+from rclpy.serialization import serialize_message
+from scipy.spatial.transform import Rotation
+from sensor_msgs.msg import Imu
+
+from screw_dynamics_ros.core import Robot
+from screw_dynamics_ros.nodes.hosting import gravity_source
+from screw_dynamics_ros.nodes.hosting.gravity_source import GravitySource
+from screw_dynamics_ros.nodes.model.scalar_joints import ScalarJoints
+from screw_dynamics_ros.ros.joint_states import requested_state
+from screw_dynamics_ros.ros.joint_states.contents import JointStateMessage
+from screw_dynamics_ros.ros.joint_states.mapper import JointStateMapper
+from screw_dynamics_ros.ros.status import Level, Status
+from screw_dynamics_ros.ros.topics import frame_chain
+from support.robots import urdf_path
+
+DOWN = np.array([0.0, 0.0, -9.81])
+TILT = Rotation.from_euler('xyz', [0.5, -0.3, 0.8])
+JOINTS = ('joint1', 'joint2')
+
+
+@pytest.fixture(scope='module')
+def model():
+    return ScalarJoints(Robot.from_urdf(urdf_path('planar_2r'), backend='reference'))
+
+
+class Sourced:
+    """A source of gravity, with the clock and the subscriptions of its node."""
+
+    def __init__(self, monkeypatch, model, **parameters):
+        self.now = 100.0
+        for module in (gravity_source, frame_chain, requested_state):
+            monkeypatch.setattr(module, 'time', SimpleNamespace(monotonic=lambda: self.now))
+        self.parameters = {
+            'gravity': DOWN.tolist(),
+            'gravity_source': 'imu',
+            'gravity_frame': 'world',
+            'gravity_cutoff': 1.0,
+            'gravity_timeout': 1.0,
+            'on_gravity_loss': 'hold',
+            'frame_prefix': 'left_',
+            **parameters,
+        }
+        model.robot.gravity = DOWN
+        self.states = SimpleNamespace(
+            model=model, mapper=JointStateMapper(JOINTS, clock=lambda: 10**18), suspended=None
+        )
+        self.subscriptions = {}
+        node = SimpleNamespace(create_subscription=self._create)
+        self.gravity = DOWN.copy()
+        self.source = GravitySource(node, self.parameters, self.states, self.gravity)
+
+    def _create(self, kind, topic, callback, profile, **options):
+        assert topic not in self.subscriptions
+        self.subscriptions[topic] = callback
+
+    def configure(self, **values):
+        self.parameters.update(values)
+        self.source.update_parameters()
+
+    def wait(self, seconds):
+        self.now += seconds
+        self.source.prepare()
+
+    def turn(self):
+        """Let the filter come to its end; return gravity."""
+        for _ in range(400):
+            self.wait(0.02)
+        return self.gravity
+
+    @property
+    def status(self):
+        status = Status('gravity')
+        self.source.report(status)
+        return status
+
+    def imu(self, frame='left_base', R=None, force=None, rate=None):
+        message = Imu()
+        message.header.frame_id = frame
+        message.orientation_covariance[0] = -1.0 if R is None else 0.0
+        message.angular_velocity_covariance[0] = -1.0 if rate is None else 0.0
+        if R is not None:
+            o = message.orientation
+            o.x, o.y, o.z, o.w = R.as_quat().tolist()
+        if force is not None:
+            a = message.linear_acceleration
+            a.x, a.y, a.z = map(float, force)
+        w = message.angular_velocity
+        w.x, w.y, w.z = (9.0, 9.0, 9.0) if rate is None else rate
+        self.subscriptions['imu'](message)
+
+    def transform(self, parent, child, R):
+        from tf2_msgs.msg import TFMessage
+
+        each = TransformStamped()
+        each.header.frame_id, each.child_frame_id = parent, child
+        r = each.transform.rotation
+        r.x, r.y, r.z, r.w = R.as_quat().tolist()
+        self.subscriptions['/tf'](serialize_message(TFMessage(transforms=[each])))
+
+
+@pytest.fixture
+def make(monkeypatch, model):
+    return lambda **parameters: Sourced(monkeypatch, model, **parameters)
+
+
+def test_a_parameter_needs_no_subscription_and_nothing_else(make):
+    made = make(gravity_source='parameter', on_gravity_loss='stop')
+    assert made.subscriptions == {}
+    made.turn()
+    np.testing.assert_array_equal(made.gravity, DOWN)
+    assert made.states.suspended is False
+    made.states.model.robot.gravity = np.ones(3)
+    made.source.keep_house()
+    np.testing.assert_array_equal(made.states.model.robot.gravity, np.ones(3))
+    assert made.status.summary == 'ok'
+    assert made.status.values == {'gravity [m/s^2]': '0, 0, -9.81 (parameter)'}
+    made.configure(gravity_source='imu')
+    made.configure(gravity_source='parameter')
+    made.imu(R=TILT)
+    made.configure(gravity_source='imu')  # subscribed once
+    assert made.source.is_stale
+
+
+def test_an_orientation_turns_gravity_with_its_cutoff(make):
+    made = make()
+    assert made.status.level == Level.ERROR
+    assert made.status.summary == (
+        'no direction of gravity by gravity_source imu: no message so far; the parameter gravity '
+        'stays active'
+    )
+    made.wait(0.5)
+    made.imu(R=TILT)
+    assert not made.source.is_stale
+    expected = TILT.inv().apply(DOWN)
+    whole = np.arccos(expected @ DOWN / 9.81**2)
+    made.wait(0.02)
+    turned = np.arccos(made.gravity @ DOWN / 9.81**2)
+    assert turned == pytest.approx(whole * -np.expm1(-2.0 * np.pi * 0.02), rel=1e-6)
+    np.testing.assert_allclose(made.turn(), expected, atol=1e-6)
+    made.source.keep_house()
+    np.testing.assert_allclose(made.states.model.robot.gravity, expected, atol=1e-6)
+
+
+def test_a_direction_is_out_of_date_after_its_timeout(make):
+    made = make(on_gravity_loss='stop')
+    assert made.states.suspended is True
+    assert made.status.summary.endswith('outputs have stopped (on_gravity_loss)')
+    made.imu(R=TILT)
+    made.wait(0.5)
+    assert made.states.suspended is False
+    assert made.status.summary == 'ok'
+    made.wait(0.5)
+    assert made.states.suspended is False
+    made.wait(0.1)
+    assert made.states.suspended is True
+    assert made.status.summary == (
+        'no direction of gravity by gravity_source imu for 1.1 s; outputs have stopped '
+        '(on_gravity_loss)'
+    )
+    made.parameters['on_gravity_loss'] = 'hold'
+    made.source.look()
+    assert made.states.suspended is False
+    assert made.status.summary.endswith('for 1.1 s; the last vector stays active')
+    made.parameters['gravity_timeout'] = 0.0
+    made.now += 1e6
+    assert made.status.summary == 'ok'
+    made.source.update_parameters()  # forgets it
+    assert made.source.is_stale
+    assert 'no message so far' in made.status.summary
+
+
+def test_forces_count_at_rest_only(make):
+    """Of about the magnitude of gravity, and without a rate, which may be unknown."""
+    made = make(gravity=[0.0, 0.0, -2.0])
+    up = TILT.inv().apply([0.0, 0.0, 2.0])
+    for message, is_used in (
+        ({'force': up}, True),
+        ({'force': up, 'rate': (0.0, 0.0, 0.01)}, True),
+        ({'force': up, 'rate': (0.0, 2.0, 0.0)}, False),
+        ({'force': 2.0 * up}, False),
+        ({'force': [np.nan] * 3}, False),
+    ):
+        made.source.update_parameters()
+        made.imu(**message)
+        assert made.source.is_stale != is_used
+        if not is_used:
+            assert 'it has no orientation and is not at rest' in made.status.summary
+    made.source.update_parameters()
+    made.imu(force=up)
+    np.testing.assert_allclose(made.turn(), TILT.inv().apply([0.0, 0.0, -2.0]), atol=1e-6)
+
+
+def test_an_imu_on_a_link_that_moves(make):
+    made = make()
+    made.imu('tip', R=TILT)
+    assert 'joints are between base and tip' in made.status.summary
+    message = JointStateMessage.of(JOINTS, [0.3, -0.5], [0.0, 0.0], [], 10**18)
+    assert made.states.mapper.update(message, made.now)
+    link = Rotation.from_rotvec([0.0, 0.0, -0.2])
+    for frame in ('tip', 'left_tip'):
+        made.source.update_parameters()
+        made.imu(frame, R=TILT * link)
+        np.testing.assert_allclose(made.turn(), TILT.inv().apply(DOWN), atol=1e-6)
+    for frame, R, reason in (
+        ('right_tip', TILT, "imu: robot planar_2r has no link 'right_tip'"),
+        ('base', None, 'it has no orientation'),
+    ):
+        made.source.update_parameters()
+        made.imu(frame, R=R)
+        assert reason in made.status.summary
+    made.states.model = None
+    made.imu('base', R=TILT)
+    assert 'no robot description yet' in made.status.summary
+
+
+def test_transforms_are_looked_at_fifty_times_a_second(make):
+    pytest.importorskip('tf2_msgs.msg')
+    made = make(gravity_source='tf')
+    assert set(made.subscriptions) == {'/tf', '/tf_static'}
+    made.wait(1.0)
+    assert "does not connect 'left_base' to a frame 'world'" in made.status.summary
+    made.transform('world', 'left_base', TILT)
+    made.wait(0.02)  # not more than the period
+    assert made.source.is_stale
+    made.wait(0.001)
+    assert not made.source.is_stale
+    np.testing.assert_allclose(made.turn(), TILT.inv().apply(DOWN), atol=1e-6)
+    assert made.source.is_stale  # the age is that of the transform
+    made.transform('world', 'left_base', TILT)
+    made.source.keep_house()
+    assert not made.source.is_stale
+    made.configure()
+    assert not made.source.is_stale  # it is known from the transforms at once
+    assert set(made.subscriptions) == {'/tf', '/tf_static'}
+
+
+def test_without_the_package_of_transforms(make, monkeypatch):
+    monkeypatch.setitem(sys.modules, 'tf2_msgs.msg', None)
+    made = make(gravity_source='tf')
+    assert made.subscriptions == {}
+    assert 'the package tf2_msgs is not installed' in made.status.summary
