@@ -3,11 +3,12 @@
 
 """Torques that controllers act on: when they come and how they end.
 
-Those of a node in this process, whose time is in our hands, and over DDS what a process does.
+Those of a node in this process, whose time is in our hands; what a process does over DDS is in
+`test_node_command_processes.py`.
 `test/endurance/command_trials.py` does the same a thousand times against a driver at 500 Hz.
 """
 
-import signal
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -18,7 +19,6 @@ import rclpy
 from rcl_interfaces.msg import SetParametersResult
 from rclpy.duration import Duration
 from rclpy.parameter import Parameter
-from rclpy.qos import QoSProfile
 from rclpy.serialization import deserialize_message
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray, String
@@ -58,6 +58,7 @@ RULES = {
     'joints': [''],
     'payload_mass': 0.0,
     'payload_link': '',
+    'velocity_policy': 'differentiate',
     'enabled': True,
 }
 
@@ -74,6 +75,10 @@ class Controlled:
             command_parameters_locked='none',
         )
         self.clock, self.commands = self.bench.clock, self.bench.part.commands
+        #: Of the checks for missing states.
+        (self.timer,) = [
+            each for each in self.bench.node.timers if each.timer_period_ns == round(1e9 * PERIOD)
+        ]
         self.stamps = set()
 
     def clear(self):
@@ -96,11 +101,11 @@ class Controlled:
     def made_without_states(self):
         return [m for m in self.messages() if stamp_of(m) not in self.stamps]
 
-    def show(self):
+    def show(self, velocity=None):
         """Let a joint state come."""
         stamp = self.clock.time_ns()
         self.stamps.add(stamp)
-        self.bench.host.states.receive(serialized(JOINTS, Q, stamp), {})
+        self.bench.host.states.receive(serialized(JOINTS, Q, stamp, velocity), {})
 
     def drive(self, seconds):
         """Let joint states come for some time, and the looks for them."""
@@ -112,7 +117,7 @@ class Controlled:
         """Let no joint states come for some time."""
         for _ in range(round(seconds / PERIOD)):
             self.clock.offset += PERIOD
-            self.commands.watch()
+            self.timer.callback()
 
     def describe(self, text):
         self.bench.host.source.receive(String(data=text))
@@ -234,6 +239,23 @@ def test_states_stop(following, action):
     assert following.torques[0].any() == (action in ('hold', 'gravity'))
     np.testing.assert_allclose(following.torques[-1], GRAVITY, atol=1e-6)
     following.status()
+
+
+def test_states_without_velocity_are_a_loss(following):
+    """At once by its reason; torques go on when velocities are there again."""
+    following.set(velocity_policy='reject', on_loss='ramp_to_zero')
+    following.drive(0.1)
+    following.clear()
+    for _ in range(30):
+        following.clock.offset += PERIOD
+        following.show(velocity=[])
+        following.timer.callback()
+    assert not following.made_without_states
+    assert following.torques[0].any()
+    assert not following.torques[-1].any()
+    following.status(Level.ERROR, 'joint states contain no velocity (velocity_policy)')
+    following.drive(0.3)
+    np.testing.assert_allclose(following.torques[-1], GRAVITY, atol=1e-6)
 
 
 def test_a_refused_description(following):
@@ -395,99 +417,65 @@ def test_a_command_is_not_sent_when_the_process_stood_still_after_it_was_made(fo
         states.stages = stages
 
 
-# --- processes ------------------------------------------------------------------------------------
+def test_commands_are_published_after_all_other_outputs(following):
+    own = {f'/life/dynamics/{topic}' for topic in ('feedforward', 'commands', 'joint_command')}
+    ranks = {True: [], False: []}
+    for channel in following.bench.host.states.channels:
+        ranks[channel.topic in own].append(channel.rank)
+    assert len(ranks[True]) == 3
+    assert min(ranks[True]) > max(ranks[False])
 
 
-class Process:
-    """A node in a process of its own that commands torques over DDS; no state is too old for it."""
-
-    def __init__(self, start, connect, name, **rules):
-        rules = {'nodes': "['dynamics']", 'age_limit': 10.0, 'effort_rate_factor': 1e6, **rules}
-        self.node = start('bringup', rules, ['-r', f'__ns:=/{name}'])
-        self.name, self.client, self.stamps = name, connect(name), set()
-        self.client.describe(PANDA)
-        self.client.subscribe(JointState, 'dynamics/feedforward', profile=2000)
-        self.received = self.client.received['dynamics/feedforward']
-
-    def drive(self, condition, what):
-        """Send joint states until something holds."""
-
-        def sent():
-            self.stamps.add(self.client.send(*STATE))
-            self.client.executor.spin_once(timeout_sec=PERIOD)
-            return condition()
-
-        self.client.wait(sent, what=what)
-
-    def until_gravity(self):
-        self.drive(
-            lambda: self.received and np.allclose(self.received[-1].effort, GRAVITY, atol=1e-6),
-            'torques of gravity',
-        )
+@pytest.fixture
+def ending(following):
+    """Return the node, which can go on after its end."""
+    yield following
+    following.commands._is_ending = False
+    following.commands.torque = None
+    following.commands._apply({})
+    following.commands._configure()
 
 
-def test_a_service_enables_torques(start, connect):
-    """The first one is zero: there was none before."""
-    control = Process(start, connect, 'off')
-    status = 'off/dynamics: commands'
-    control.drive(lambda: status in control.client.diagnostics, 'a status')
-    control.drive(
-        lambda: control.client.diagnostics[status][2].get('mode') == 'disabled', 'disabled torques'
-    )
-    request = SetBool.Request(data=True)
-    assert control.client.call(SetBool, 'dynamics/enable', request).message == 'enabled'
-    control.until_gravity()
-    assert not any(control.received[0].effort)
-
-
-@pytest.mark.parametrize(
-    ('action', 'number'),
-    [*((action, signal.SIGINT) for action in ACTIONS), ('ramp_to_zero', signal.SIGTERM)],
-)
-def test_the_node_ends(start, connect, action, number):
-    """What on_end says has been carried out and has arrived when the process is gone."""
-    control = Process(start, connect, f'end_{action}_{number.name}', enabled=True, on_end=action)
-    control.until_gravity()
-    control.received.clear()
-    control.node.process.send_signal(number)
-    control.drive(lambda: control.node.process.poll() is not None, 'the end')
-    assert control.node.wait() == 0, control.node.output
-    topic = control.client.node.resolve_topic_name('dynamics/feedforward')
-    control.client.wait(lambda: not control.client.node.count_publishers(topic), what='its leave')
-
-    def made_at_the_end():
-        return [m for m in control.received if stamp_of(m) not in control.stamps]
-
+@pytest.mark.parametrize('action', ACTIONS)
+def test_the_end_of_the_process(ending, monkeypatch, action):
+    """Its last command has arrived before it is gone, and nothing enables torques any more."""
+    acknowledged = []
+    for channel, _ in ending.commands._topics:
+        publisher = SimpleNamespace(wait_for_all_acked=acknowledged.append)
+        monkeypatch.setattr(channel, 'publisher', publisher)
+    ending.set(on_end=action)
+    ending.drive(0.05)
+    ending.clear()
+    ending.commands.begin()
+    assert [m.effort for m in ending.messages()] != [] or action == 'stop'
+    assert not ending.commands.ended or action != 'ramp_to_zero'
+    acknowledged.clear()
+    ending.set(enabled=True, effort_limit_factor=0.9)
+    ending.drive(0.3)
+    assert ending.commands.ended
+    assert acknowledged == len(ending.commands._topics) * [Duration(seconds=0.2)]
+    made = [list(m.effort) for m in ending.messages()]
     if action == 'stop':
-        assert not made_at_the_end()
-        return
-    expected = np.zeros(len(JOINTS)) if action == 'ramp_to_zero' else GRAVITY
-    control.client.wait(
-        lambda: made_at_the_end() and np.allclose(control.received[-1].effort, expected, atol=1e-6),
-        what='the last command',
-    )
+        assert made == []
+    elif action == 'ramp_to_zero':
+        assert made[-1] == [0.0] * len(JOINTS)
+        assert len(made) < 20
+    else:
+        np.testing.assert_allclose(made, len(made) * [GRAVITY], atol=1e-6)
+    ending.clear()
+    ending.drive(0.1)
+    assert not ending.torques.size
 
 
-def test_a_killed_node_is_missed_by_its_listeners(start, connect):
-    from rclpy.event_handler import SubscriptionEventCallbacks
-
-    control = Process(start, connect, 'killed', enabled=True, age_limit=1.0)
-    missed, commands = [], []
-    control.client.node.create_subscription(
-        Float64MultiArray,
-        'dynamics/commands',
-        commands.append,
-        QoSProfile(depth=1, deadline=Duration(seconds=1.0)),
-        event_callbacks=SubscriptionEventCallbacks(deadline=missed.append),
-        raw=True,
-    )
-    control.drive(lambda: commands, 'commands')
-    # nor does a late listener get what is older than age_limit
-    for topic in ('dynamics/commands', 'dynamics/feedforward'):
-        topic = control.client.node.resolve_topic_name(topic)
-        (publisher,) = control.client.node.get_publishers_info_by_topic(topic)
-        assert publisher.qos_profile.lifespan == Duration(seconds=1.0)
-    control.node.process.send_signal(signal.SIGKILL)
-    assert control.node.wait() == -signal.SIGKILL
-    missed.clear()
-    control.client.wait(lambda: missed, what='a missed deadline')
+def test_nothing_to_wait_for_at_the_end(ending):
+    for channel, _ in ending.commands._topics:
+        channel.listeners = 0
+    try:
+        assert ending.commands.ended
+        ending.commands.begin()
+        ending.clear()
+        ending.drive(0.05)
+        assert not ending.torques.size
+    finally:
+        for channel, _ in ending.commands._topics:
+            channel.listeners = 1

@@ -120,7 +120,7 @@ class EffortRecording:
         with self._lock:
             if len(self._poses) >= MAX_POSES:
                 raise ArgumentError(f'already {MAX_POSES} poses, the maximum: CLEAR them first')
-            stamps = np.array([stamp for stamp, _ in latest], dtype=float)
+            stamps = np.array([stamp for stamp, _ in latest])
             self._poses.append(RecordedMotion(stamps, states, True))
         return latest[-1][0], states[-1, 0]
 
@@ -181,7 +181,7 @@ class EffortRecording:
         with self._lock:
             motions = [
                 RecordedMotion(
-                    np.array([stamp for stamp, _ in each], dtype=float),
+                    np.array([stamp for stamp, _ in each]),
                     np.array([state for _, state in each]),
                     False,
                 )

@@ -33,7 +33,7 @@ def read_numbers(message: Any, joints: Sequence[str], interface: str) -> Command
     Raises `ArgumentError` for a wrong length and numbers that are not finite.
     """
     fits = len(message.data) == len(joints)
-    values = np.array(message.data if fits else [], dtype=float)
+    values = np.array(message.data if fits else [])
     if not fits or not np.isfinite(values).all():
         raise ArgumentError(
             f'expected {len(joints)} finite numbers, for {", ".join(joints)}; got '

@@ -55,6 +55,7 @@ def test_a_tenth_may_be_lost(load, arrived, lost, loses):
 def test_incidents_are_counted_with_the_time_of_the_last(load):
     assert load.last_late == load.last_overflow == load.last_unreadable == -math.inf
     assert (load.late, load.overflows, load.lost, load.delay) == (0, 0, 0, 0.0)
+    assert not load.loses
     load.was_late(10.0, 0.3)
     load.was_late(11.0, 0.1)
     assert (load.late, load.last_late, load.delay) == (2, 11.0, 0.1)

@@ -216,10 +216,30 @@ def test_what_outputs_need_is_a_warning_when_it_is_missing():
     statuses.report_records(status, mapper, (), last)
     assert status.level == Level.OK
     assert len(status.texts) == 2
+    for reason, other in ((Reason.VELOCITY_MISSING, 'effort'), (Reason.EFFORT_MISSING, 'velocity')):
+        records[reason].last -= 10.0  # one is over, whichever comes first
+        for options in ({}, {'only_needs': True}):
+            status = Status('joint states')
+            statuses.report_records(status, mapper, {'velocity', 'effort'}, last, **options)
+            assert [text.split()[1] for text in status.texts] == [other]
+        records[reason].last += 10.0
+    status = Status('joint states')
+    statuses.report_records(status, mapper, {'effort'}, last, only_needs=True)
+    assert [text.split()[1] for text in status.texts] == ['effort']
     status = Status('joint states')
     statuses.report_records(status, mapper, needed, last + 3.0)
     assert status.summary == 'ok'
     assert status.values['effort_missing count'] == '1'
+
+
+def test_records_are_part_of_the_status(host, clock):
+    host.mapper.policies = Policies(velocity='reject')
+    message = JointStateMessage.of(('a',), [0.0], [], [1.0], clock.time_ns())
+    assert host.mapper.update(message, clock.monotonic())
+    host.mapper.records[Reason.VELOCITY_MISSING].last = clock.monotonic()
+    status = joint_state_status(host)
+    assert status.values['velocity_missing count'] == '1'
+    assert (status.level, len(status.texts)) == (Level.OK, 1)  # no output needs it
 
 
 def test_topics_that_lack_a_field_are_named():

@@ -64,16 +64,17 @@ def test_the_newest_command_decides(targets):
 
 
 def test_efforts_and_velocities_end_positions_stay(targets):
-    targets.command(command(EFFORT, 1.0, joints=[0]), 'efforts', 0)
-    targets.command(command(VELOCITY, 1.0, joints=[1]), 'velocities', S // 2)
-    targets.command(command(POSITION, 0.7, joints=[2]), 'positions', 0)
+    start = 10**18 + 1  # of a system clock
+    targets.command(command(EFFORT, 1.0, joints=[0]), 'efforts', start)
+    targets.command(command(VELOCITY, 1.0, joints=[1]), 'velocities', start + S // 2)
+    targets.command(command(POSITION, 0.7, joints=[2]), 'positions', start)
     present = np.array([0.4, 0.5, 0.6])
-    targets.expire(S, 1.0, present)  # as old as that is not too old
-    assert targets.at(S)[0] == [EFFORT, VELOCITY, POSITION]
-    targets.expire(S + 1, 1.0, present)
+    targets.expire(start + S, 1.0, present)  # as old as that is not too old
+    assert targets.at(start + S)[0] == [EFFORT, VELOCITY, POSITION]
+    targets.expire(start + S + 1, 1.0, present)
     assert targets.sources == ['', 'velocities', 'positions']
-    targets.expire(5 * S, 1.0, present)
-    interfaces, q, v, _ = targets.at(5 * S)
+    targets.expire(start + 5 * S, 1.0, present)
+    interfaces, q, v, _ = targets.at(start + 5 * S)
     assert interfaces == [POSITION] * 3
     np.testing.assert_array_equal(q, [0.4, 0.5, 0.7])
     np.testing.assert_array_equal(v, 0.0)

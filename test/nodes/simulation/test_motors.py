@@ -83,3 +83,16 @@ def test_without_commands_the_posture_is_held():
     np.testing.assert_allclose(arm.run(0.5), start, atol=1e-9)
     given = arm.motors.torques(arm.now, 1e3, arm.simulated.q, arm.simulated.v)
     np.testing.assert_allclose(given, arm.robot.gravity_torques(start), atol=1e-6)
+
+
+def test_a_command_acts_at_the_time_at_which_it_comes():
+    """Also where the torques of that time have been asked for already."""
+    arm = DrivenArm('panda')
+    q, v = arm.simulated.q, arm.simulated.v
+    arm.motors.torques(0, 1e3, q, v)
+    for efforts in (np.full(arm.robot.nv, 1.0), np.full(arm.robot.nv, -2.0)):
+        arm.command(EFFORT, efforts)
+        np.testing.assert_array_equal(arm.motors.torques(0, 1e3, q, v), efforts)
+    arm.motors.hold(q)
+    held = arm.motors.torques(0, 1e3, q, v)
+    np.testing.assert_allclose(held, arm.robot.gravity_torques(q), atol=1e-6)
