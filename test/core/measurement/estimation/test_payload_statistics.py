@@ -11,6 +11,7 @@ from scipy.stats import t as student
 from screw_dynamics_ros.core import Drive, Robot
 from screw_dynamics_ros.core.description.rigid_body import RigidBody
 from screw_dynamics_ros.core.errors import NotEnoughDataError
+from screw_dynamics_ros.core.measurement.estimation.effort_terms import TERMS
 from screw_dynamics_ros.core.measurement.estimation.payload_estimation import (
     REFERENCE_LENGTH,
     SCALES,
@@ -109,6 +110,40 @@ def test_equations_are_one_for_each_joint_and_interval(robot, records):
     half = RigidBody(0.5 * LOAD.mass, LOAD.com, 0.5 * LOAD.matrix)
     known = equations_of(robot, LINK, exact, ROWS, ALL, {LINK: half})
     np.testing.assert_allclose(known.y, given.y - 0.5 * given.Y @ LOAD.parameters, atol=1e-12)
+
+
+@pytest.mark.parametrize('lacking', ['gravity', 'coriolis', 'friction', 'inertia'])
+def test_terms_of_the_robot_that_efforts_lack_are_not_subtracted(lacking):
+    """Each alone: the load fulfills the equations of motions to the error of the trapezoids."""
+    known, rng = arm(damping=2.0, coulomb=1.0, smoothing=0.5), np.random.default_rng(7)
+    record = motion(known, rng, 0.35)
+    q, v = record.q, record.v
+    a = np.gradient(v, record.time, axis=0, edge_order=2)
+    terms = {
+        'gravity': known.gravity_torques(q),
+        'coriolis': known.coriolis_torques(q, v),
+        'friction': known.friction_torques(v),
+        'inertia': np.einsum('kij,kj->ki', known.mass_matrix(q), a),
+    }
+    tau = record.tau - terms[lacking]
+    shares = np.array([float(term != lacking) for term in TERMS])
+    given = EffortRecord(record.time, q, v, tau, False)
+    found = equations_of(known, LINK, [given], ROWS, shares, {})
+    left = found.Y @ LOAD.parameters - found.y
+    scale = np.abs(terms[lacking]).max()
+    assert np.abs(left).max() < 0.03 * max(scale, np.abs(found.y).max())
+
+
+def test_blocks_of_time_are_those_of_each_record(robot):
+    """A tenth of the time of short motions."""
+    records = [motion(robot, np.random.default_rng(k), 1.6) for k in range(2)]
+    found = equations_of(robot, LINK, records, ROWS, ALL, {}).block.reshape(2, 15, N)
+    assert (found == found[:, :, :1]).all()
+    first = 0.1 * np.arange(15)  # 1.4 s in each record
+    expected = np.floor(first / 0.28 + 1e-9)
+    for blocks in found[:, :, 0]:
+        assert (np.diff(blocks) == np.diff(expected)).all()
+    assert not {*found[0].ravel()} & {*found[1].ravel()}
 
 
 def test_a_stretch_is_the_change_of_momentum_minus_the_mean_of_rates(robot):
