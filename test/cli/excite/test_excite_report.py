@@ -116,22 +116,18 @@ def test_limits_period_and_rate_of_options(tmp_path, capsys):
     """The written motion reaches the limits of its options; its seed makes it another one."""
     options = ['--period', '4', '--harmonics', '3', '--periods', '2', '--rate', '50']
     options += ['--speed', '0.1', '--acceleration', '2', '--range', '0.25', '--restarts', '1']
-    options += ['--ignore-effort']
+    options += ['--ignore-effort', '--joints', 'joint2']
     found = []
-    for seed in ('0', '0', '1'):
-        path = tmp_path / f'{len(found)}.csv'
+    for seed in ('0', '1'):
+        path = tmp_path / f'{seed}.csv'
         assert main([str(PLANAR), *options, '--seed', seed, '-o', str(path)]) == WRITTEN
         assert capsys.readouterr().out.startswith('robot planar_2r: 4 s, up to 0.75 Hz')
         found.append(np.loadtxt(path, delimiter=',', skiprows=1))
-    np.testing.assert_array_equal(found[0], found[1])
-    assert np.abs(found[0] - found[2]).max() > 0.01
-    for table in (found[0], found[2]):
-        np.testing.assert_allclose(table[:, 0], 0.02 * np.arange(401))
-        q, v, a = (table[:, [k, k + 3]] for k in (1, 2, 3))
-        shares = [np.ptp(q, axis=0) / (2 * 0.25 * np.pi), np.abs(v).max(axis=0) / 1.0,
-                  np.abs(a).max(axis=0) / 2.0]  # fmt: skip
-        assert np.max(shares) <= 1.0
-        np.testing.assert_array_less(0.8, np.max(shares, axis=0))  # of each joint, the tightest
+        t, q, v, a = found[-1].T
+        np.testing.assert_allclose(t, 0.02 * np.arange(401))
+        shares = [np.ptp(q) / (2 * 0.25 * np.pi), np.abs(v).max() / 1.0, np.abs(a).max() / 2.0]
+        assert 0.9 < max(shares) <= 1.0  # the tightest
+    assert np.abs(found[0] - found[1]).max() > 0.01
 
 
 def test_effort_limits_payload_gravity_and_joints(capsys):
