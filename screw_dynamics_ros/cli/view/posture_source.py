@@ -121,5 +121,5 @@ def middle(robot: Robot, lower: Array, upper: Array) -> Array:
     """Return the configuration (nq,) in the middle of the ranges."""
     q = robot.neutral()
     known = np.isfinite(lower) & np.isfinite(upper)
-    q[known] = 0.5 * (lower + upper)[known]
+    q[known] = 0.5 * (lower[known] + upper[known])
     return q
