@@ -9,11 +9,13 @@ import math
 
 import numpy as np
 import pytest
+from scipy.linalg import eigh
 
 from screw_dynamics_ros.core import ArgumentError, Robot
 from screw_dynamics_ros.core.motion import control
 from screw_dynamics_ros.core.motion.control.joint_gains import joint_gains, middle_of_range
 from screw_dynamics_ros.core.simulation import SimulatedRobot
+from support.models import random_description
 from support.robots import one_joint, urdf_path
 from support.value_objects import check_data_classes
 
@@ -35,6 +37,31 @@ def test_formulas(panda):
         felt = 1.0 / panda.forward_dynamics(q, v, at_rest + np.eye(panda.nv)[k])[k]
         assert each['p'] == pytest.approx(felt * FREQUENCY**2, rel=1e-9)
         assert each['d'] == pytest.approx(2.0 * felt * FREQUENCY, rel=1e-9)
+
+
+def test_integral_gains(panda):
+    """m w^3 / (4 l), with the largest eigenvalue l of M x = l m x, by SciPy."""
+    q = middle_of_range(panda)
+    M = panda.mass_matrix(q)
+    felt = 1.0 / np.diag(np.linalg.inv(M))
+    largest = eigh(M, np.diag(felt), eigvals_only=True)[-1]
+    found = [each['i'] for each in joint_gains(panda, q, FREQUENCY).values()]
+    np.testing.assert_allclose(found, felt * FREQUENCY**3 / (4.0 * largest), rtol=1e-9)
+
+
+def test_joints_of_several_freedoms_have_none():
+    robot = Robot(
+        random_description(5, 7, ('planar', 'revolute', 'prismatic')), backend='reference'
+    )
+    sizes = {
+        name: np.arange(robot.nv)[robot.joint_coordinates(name)[1]].size
+        for name in robot.joint_names
+    }
+    single = [name for name, size in sizes.items() if size == 1]
+    assert 0 < len(single) < len(robot.joint_names)
+    gains = joint_gains(robot, None, FREQUENCY)
+    assert list(gains) == single
+    assert all(set(each) == {'p', 'i', 'd'} for each in gains.values())
 
 
 @pytest.mark.parametrize('name', ['panda', 'ur5_robot'])
