@@ -41,15 +41,13 @@ def physical_findings(description: RobotDescription) -> tuple[Finding, ...]:
         info: total mass, and which links have none.
     """
     bodies = _moving_bodies(description)
-    findings = [
-        *_impossible_inertias(description),
-        *_far_masses(description),
+    return (
+        *_impossible_inertias(description),  # errors
+        *_far_masses(description),  # warnings
         *_massless_motion(description, bodies),
         *_single_positions(description),
         *_mass_overview(description, bodies),
-    ]
-    order = {'error': 0, 'warning': 1, 'info': 2}
-    return tuple(sorted(findings, key=lambda finding: order[finding.severity]))
+    )
 
 
 def _impossible_inertias(description: RobotDescription) -> Iterator[Finding]:

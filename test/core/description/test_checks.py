@@ -32,6 +32,7 @@ from support.robots import example_robots, robot_id
 SOLID = Inertia(1.0, [0, 0, 0], np.diag([0.01, 0.01, 0.01]))
 NOTHING = Inertia(0.0, [0, 0, 0], np.zeros((3, 3)))
 POINT_ON_AXIS = Inertia(1.0, [0, 0, 0.3], np.zeros((3, 3)))
+POINT_AT_ORIGIN = Inertia(1.0, [0, 0, 0], np.zeros((3, 3)))
 POINT_OFF_AXIS = Inertia(1.0, [0.3, 0, 0], np.zeros((3, 3)))
 ROD_BESIDE_AXIS = Inertia(1.0, [0.3, 0, 0], np.diag([0.1, 0.1, 0.0]))
 ROD_ALONG_AXIS = Inertia(1.0, [0, 0, 0.3], np.diag([0.1, 0.1, 0.0]))
@@ -154,6 +155,10 @@ def test_what_is_physical(inertia):
     ]
     + [
         ('revolute', POINT_ON_AXIS, True),
+        ('revolute', POINT_AT_ORIGIN, True),
+        ('planar', POINT_AT_ORIGIN, True),
+        ('floating', POINT_AT_ORIGIN, True),
+        ('prismatic', POINT_AT_ORIGIN, False),
         ('revolute', ROD_ALONG_AXIS, True),
         ('revolute', ROD_BESIDE_AXIS, False),
         ('planar', POINT_ON_AXIS, True),

@@ -8,7 +8,7 @@ import pytest
 
 from screw_dynamics_ros.core import ArgumentError
 from screw_dynamics_ros.core.description import read_urdf
-from screw_dynamics_ros.core.description.shapes import Shape
+from screw_dynamics_ros.core.description.shapes import Shape, flat_span, round_span
 from support.robots import urdf_path
 
 EXTENTS = {'box': (0.4, 0.1, 0.2), 'cylinder': (0.3, 0.3, 0.5), 'sphere': (0.3, 0.3, 0.3)}
@@ -82,6 +82,19 @@ def test_lines_that_touch(kind, point, direction, expected):
         assert found is None
     else:
         np.testing.assert_allclose(found, expected, atol=1e-8)
+
+
+def test_spans_of_lines():
+    """From which to which parameter a line is inside; always, or never."""
+    x, y, nothing = np.eye(2)[0], np.eye(2)[1], np.zeros(2)
+    inf = np.inf
+    assert round_span(3 * x, -x, 1.0) == (2.0, 4.0)
+    assert round_span(3 * x, 2 * y, 1.0) == (inf, -inf)
+    assert round_span(x, nothing, 1.0) == (-inf, inf)
+    assert round_span(1.1 * x, nothing, 1.0) == (inf, -inf)
+    assert flat_span(3.0, -2.0, 1.0) == flat_span(-3.0, 2.0, 1.0) == (1.0, 2.0)
+    assert flat_span(1.0, 0.0, 1.0) == flat_span(-1.0, 0.0, 1.0) == (-inf, inf)
+    assert flat_span(-1.1, 0.0, 1.0) == (inf, -inf)
 
 
 @pytest.mark.parametrize('k', range(3))
