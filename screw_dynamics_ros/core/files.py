@@ -66,10 +66,8 @@ def read(path: Path, largest: int, private: bool = False) -> bytes:
         It cannot be read, or is refused; `strerror` says why.
     """
     flags = NO_WAITING | (NO_LINKS if private else 0)
-    with os.fdopen(os.open(path, flags), 'rb') as file:
+    with open(path, 'rb', opener=lambda name, _: os.open(name, flags)) as file:
         found = os.fstat(file.fileno())
-        if stat.S_ISDIR(found.st_mode):
-            raise IsADirectoryError(errno.EISDIR, 'Is a directory', str(path))
         if not stat.S_ISREG(found.st_mode):
             raise OSError(errno.EINVAL, 'Not a regular file', str(path))
         if private and _is_from_others(found):

@@ -123,7 +123,7 @@ def arctangent(y: float, x: float) -> float:
 def _sine_cosine(angle: float) -> tuple[int, int]:
     """Return the sine and the cosine of an angle in units of 2^-256."""
     numerator, denominator = abs(angle).as_integer_ratio()
-    more = max(numerator.bit_length() - denominator.bit_length(), 0)  # bits of the full turns
+    more = numerator.bit_length()  # at least the bits of the full turns
     quadrant, x = divmod(
         (numerator << (PRECISION_BITS + more)) // denominator, _half_pi(PRECISION_BITS + more)
     )

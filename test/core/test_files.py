@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import errno
 import grp
 import os
 import pwd
@@ -127,21 +128,32 @@ def test_files_of_another_user_are_not_private(folder):
 
 
 def test_what_is_read(folder):
-    """Regular files up to a size, through links if they need not be private."""
+    """Regular files up to a size, through links if they need not be private; no file stays open."""
+    already_open = os.listdir('/proc/self/fd') if os.path.isdir('/proc/self/fd') else []
     file, link, pipe = folder / 'file', folder / 'link', folder / 'pipe'
     file.write_bytes(b'12345')
     link.symlink_to(file)
     os.mkfifo(pipe)
     for private in (False, True):
         assert files.read(file, 5, private) == b'12345'
-        with pytest.raises(OSError, match='Larger than 4 bytes'):
-            files.read(file, 4, private)
-        with pytest.raises(IsADirectoryError, match='Is a directory'):
-            files.read(folder, 5, private)
-        with pytest.raises(OSError, match='Not a regular file'):
-            files.read(pipe, 5, private)
-        with pytest.raises(FileNotFoundError):
-            files.read(folder / 'missing', 5, private)
+        for path, largest, reason, number in (
+            (file, 4, 'Larger than 4 bytes', errno.EFBIG),
+            (folder, 5, 'Is a directory', errno.EISDIR),
+            (pipe, 5, 'Not a regular file', errno.EINVAL),
+            (folder / 'missing', 5, os.strerror(errno.ENOENT), errno.ENOENT),
+        ):
+            with pytest.raises(OSError) as refused:
+                files.read(path, largest, private)
+            error = refused.value
+            assert (error.errno, error.strerror) == (number, reason)
+            assert str(error.filename) == str(path)
+    file.chmod(0o666)
+    with pytest.raises(PermissionError) as refused:
+        files.read(file, 5, private=True)
+    assert refused.value.args == (errno.EPERM, 'Others may have written it')
+    assert refused.value.filename == str(file)
+    if already_open:
+        assert os.listdir('/proc/self/fd') == already_open
     assert files.read(link, 5) == b'12345'
     with pytest.raises(OSError, match='symbolic links'):
         files.read(link, 5, private=True)
