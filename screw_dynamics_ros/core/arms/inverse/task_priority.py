@@ -217,8 +217,8 @@ def task_priority(
 
 def level_result(level: TaskLevel, v: Array, moved: Array, inverse: WeightedInverse) -> LevelResult:
     """Return what the joint rates v do for one level."""
-    target = np.asarray(level.rate, dtype=float)
-    J = np.asarray(level.J, dtype=float)
+    target = np.asarray(level.rate)
+    J = np.asarray(level.J)
     residual, damping = target - J @ v, inverse.damping(level.damping)
     success, message = verdict(inverse, J, moved, residual, target, damping)
     return LevelResult(success, residual, inverse.rank, message)

@@ -260,7 +260,7 @@ def inertial_forces(
     names = ('r', 'r_dot', 'omega', 'alpha', 'a_origin')
     r, r_dot, omega, alpha, a_origin = (
         as_float_stack('accelerations.inertial_forces', name, value, 3)
-        for name, value in zip(names, (r, r_dot, omega, alpha, a_origin), strict=True)
+        for name, value in zip(names, (r, r_dot, omega, alpha, a_origin))
     )
     return InertialForces(
         -m * np.cross(omega, np.cross(omega, r)),

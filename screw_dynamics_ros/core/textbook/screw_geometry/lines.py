@@ -270,7 +270,7 @@ def from_denavit_hartenberg(
     d, h, a, t = np.broadcast_arrays(
         *(
             as_float_stack('lines.from_denavit_hartenberg', name, value)
-            for name, value in zip(names, (distance, height, azimuth, twist), strict=True)
+            for name, value in zip(names, (distance, height, azimuth, twist))
         )
     )
     e = np.stack([np.sin(a) * np.sin(t), -np.cos(a) * np.sin(t), np.cos(t)], axis=-1)
@@ -329,7 +329,7 @@ def from_hayati_roberts(
     ex, ey, lx, ly, s = np.broadcast_arrays(
         *(
             as_float_stack('lines.from_hayati_roberts', name, value)
-            for name, value in zip(names, (e_x, e_y, l_x, l_y, sign), strict=True)
+            for name, value in zip(names, (e_x, e_y, l_x, l_y, sign))
         )
     )
     square = 1.0 - ex * ex - ey * ey
