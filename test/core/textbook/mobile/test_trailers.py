@@ -76,6 +76,7 @@ def test_no_axle_slips():
         angles = ANGLES + dt * CHAIN.angle_rates(ANGLES, omega, speed)
         poses.append(CHAIN.poses(pose, angles))
     now = CHAIN.poses(np.zeros(3), ANGLES)
+    np.testing.assert_allclose(now[:, 0], -np.cumsum(ANGLES), atol=1e-15)
     rates = (poses[1] - poses[0]) / (2 * h)
     for x, rate, (turn, forward) in zip(now, rates, CHAIN.transfers(ANGLES) @ [omega, speed]):
         np.testing.assert_allclose(planar.rotated(-x[0], rate[1:]), [forward, 0.0], atol=1e-8)
