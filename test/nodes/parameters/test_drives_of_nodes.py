@@ -109,6 +109,45 @@ def test_they_may_be_for_the_start_only(node_of):
         assert not node.describe_parameter('drives.joint1.damping').read_only
 
 
+#: The smallest values, and what descriptors say of others.
+SMALLEST = {
+    **dict.fromkeys(
+        ('rotor_inertia', 'armature', 'damping', 'coulomb', 'breakaway', 'motor_damping',
+         'motor_coulomb', 'load_friction', 'spring_stiffness'),
+        0.0,
+    ),
+    'stribeck_speed': 1e-9,
+    'smoothing': 1e-9,
+}  # fmt: skip
+RULES = {
+    'gear_ratio': 'finite; not 0',
+    'load_friction': 'less than 1',
+    'carrier': 'a link of the robot, or empty',
+    'coupled_joints': 'joints of the robot',
+    'coupling_ratios': 'each finite; one for each of coupled_joints, not 0',
+    'rotor_axis': 'each finite; 3 elements',
+    'counterbalance_on_parent': 'each finite; 3 elements',
+    'counterbalance_on_child': 'each finite; 3 elements',
+    'counterbalance_preload': 'finite',
+    'spring_position': 'finite',
+}
+
+
+def test_ranges(node_of):
+    with node_of() as node:
+        DriveParameters(node, ['joint1'])
+        for name, smallest in SMALLEST.items():
+            assert change(node, **{f'joint1.{name}': smallest}).successful
+            assert not change(node, **{f'joint1.{name}': smallest - 1e-10}).successful
+            (bounds,) = node.describe_parameter(f'drives.joint1.{name}').floating_point_range
+            assert bounds.from_value == smallest
+            assert bounds.to_value > 1e300
+        for name, rule in RULES.items():
+            descriptor = node.describe_parameter(f'drives.joint1.{name}')
+            assert descriptor.additional_constraints == rule
+        assert 'must have 3 elements' in change(node, **{'joint1.rotor_axis': [1.0, 0.0]}).reason
+
+
 @pytest.mark.parametrize(
     ('overrides', 'joints', 'reason'),
     [

@@ -117,3 +117,20 @@ def test_a_payload_with_too_few_moments_is_refused():
     values = {'payload_link': 'tip', 'payload_mass': 1.0, 'payload_inertia': [1.0, 1.0]}
     with pytest.raises(ArgumentError, match=r'moments must have shape \(6,\), got \(2,\)'):
         RobotParameters(values=values).payloads  # noqa: B018
+
+
+def test_a_payload_needs_a_link_and_a_mass_only():
+    ((link, body),) = RobotParameters(
+        values={'payload_link': 'tip', 'payload_mass': 1.5}
+    ).payloads.items()
+    assert (link, body.mass) == ('tip', 1.5)
+    np.testing.assert_array_equal(body.com, [0.0, 0.0, 0.0])
+    np.testing.assert_array_equal(body.matrix, np.zeros((3, 3)))
+    for nothing in ({'payload_link': 'tip'}, {'payload_mass': 1.5}, {}):
+        assert RobotParameters(values=nothing).payloads == {}
+    given = {'payload_center_of_mass': [0.1, 0.2, 0.3], 'payload_inertia': [3, 0.1, 0.2, 4, 0.3, 5]}
+    (body,) = RobotParameters(
+        values={'payload_link': 'tip', 'payload_mass': 1.5, **given}
+    ).payloads.values()
+    np.testing.assert_array_equal(body.com, [0.1, 0.2, 0.3])
+    np.testing.assert_array_equal(body.matrix, [[3, 0.1, 0.2], [0.1, 4, 0.3], [0.2, 0.3, 5]])

@@ -10,7 +10,7 @@ import pytest
 
 pytest.importorskip('rclpy')
 
-from screw_dynamics_ros.core import Robot
+from screw_dynamics_ros.core import ArgumentError, Robot
 from screw_dynamics_ros.nodes.outputs.external_wrenches import finite_check, tare
 from screw_dynamics_ros.nodes.outputs.external_wrenches.finite_check import FiniteCheck
 from screw_dynamics_ros.nodes.outputs.external_wrenches.tare import TareStates
@@ -92,6 +92,29 @@ def test_the_newest_states_are_kept_as_many_as_wanted(make):
     assert len(states.kept.states) == 3
     states.kept.forget()
     assert states.fault() == 'no joint states with velocity and effort so far; see /diagnostics'
+
+
+def test_after_a_reset_only_later_states_show_a_motion(make):
+    states = make()
+    states.come(50)
+    states.kept.forget()
+    states.come(10)
+    states.come(q=(0.312, 0.1))
+    assert 'rail moved by 0.012 m within 0.1 s' in states.fault()
+
+
+def test_how_many_states_may_be_averaged(make):
+    samples, limit = tare.TABLE
+    for count in (1, 10_000):
+        states = make(samples=samples.convert(count))
+        states.come(2)
+        assert len(states.kept.states) == min(count, 2)
+    for count in (0, 10_001):
+        with pytest.raises(ArgumentError, match='tare_samples'):
+            samples.convert(count)
+    assert limit.convert(0.0) == 0.0
+    with pytest.raises(ArgumentError, match='tare_velocity_limit'):
+        limit.convert(-1e-9)
 
 
 def test_ten_states_or_all_that_are_averaged_are_enough(make):
