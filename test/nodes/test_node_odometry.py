@@ -282,6 +282,92 @@ def test_commands_are_filtered_and_end(base):
     assert received[-1].twist.linear.x == 0.25
 
 
+def test_commands_end_when_the_clock_is_set_back(base):
+    """A simulation that restarts does not leave the platform moving until the old time is reached.
+
+    Commands stamped in the future, by another clock, would do the same.
+    """
+    bench, message = base.bench, TwistStamped()
+    received = bench.sent['cmd_vel_out']
+    message.twist.linear.x = 0.25
+    bench.hear('cmd_vel', message)
+    bench.go_on(0.1)
+    assert received[-1].twist.linear.x == 0.25
+    bench.set_back(1000.0)
+    bench.go_on(0.1)
+    assert received[-1].twist == Twist()
+    message.header.stamp.sec = bench.clock.time_ns() // 10**9 + 100
+    received.clear()
+    bench.hear('cmd_vel', message)
+    bench.go_on(0.1)
+    assert not received
+    assert 's in the future, more than cmd_vel_timeout' in bench.status().summary
+
+
+HOSTILE = (0.0, 1.0, -1.0, 3.2, 1e3, 1e17, -1e155, 1e200, 1.7e308, -1.7e308, np.nan, np.inf, 1e-320)
+
+
+@pytest.mark.filterwarnings('error::RuntimeWarning')
+def test_hostile_commands_in_open_loop(make):
+    """Whatever is commanded, what is published is finite and continuous at 1e6 m/s."""
+    random, bench, message = np.random.default_rng(0), make(open_loop=True), Twist()
+    for _ in range(200):
+        t = message.linear, message.angular
+        t[0].x, t[0].y, t[1].z = map(float, random.choice(HOSTILE, 3))
+        bench.hear('cmd_vel_unstamped', message)
+        bench.go_on(0.003)
+    for each in bench.sent['cmd_vel_out']:
+        assert np.abs([each.twist.linear.x, each.twist.angular.z]).max() <= 1e6
+    for each in bench.sent['odom']:
+        assert np.isfinite([*planar(each), *each.pose.covariance, *each.twist.covariance]).all()
+    assert bench.faults() == []
+    message.linear.x, message.linear.y, message.angular.z = 1e7, 0.0, 0.0
+    bench.hear('cmd_vel_unstamped', message)
+    assert 'not finite, or above 1e+06' in bench.status().summary
+
+
+@pytest.mark.filterwarnings('error::RuntimeWarning')
+def test_hostile_states_and_poses(base):
+    """Positions of any size, names missing and twice, steps of any length, poses of anyone.
+
+    A pose is published only for a whole state after a whole one, and never one that is not finite.
+    """
+    random, bench = np.random.default_rng(1), base.bench
+    for _ in range(500):
+        names = [NAMES, NAMES[:1], [], NAMES * 2][random.choice(4, p=[0.8, 0.1, 0.05, 0.05])]
+        wild = random.random(len(names)) < 0.1
+        position = np.where(wild, random.choice(HOSTILE, len(names)), base.wheels[0])
+        before = len(base.poses)
+        base.send(names, position, float(random.choice([0.01, 0.1, 0.6, -0.1, -5.0, 0.0, 1e-9])))
+        assert len(base.poses) == before or (names == NAMES and np.isfinite(position).all())
+        if random.random() < 0.2:
+            message = PoseWithCovarianceStamped()
+            message.header.frame_id = str(random.choice(['odom', 'map', 'x' * 10_000, '\n']))
+            message.pose.pose.orientation.w = 1.0
+            message.pose.pose.position.x = float(random.choice(HOSTILE))
+            wild = random.random(36) < 0.02
+            message.pose.covariance = np.where(wild, random.choice(HOSTILE, 36), 0.0).tolist()
+            bench.hear('set_pose', message)
+        if random.random() < 0.2:
+            assert bench.trigger('reset').success
+        summary = bench.status().summary
+        assert summary.isprintable()
+        assert len(summary) < 2000
+    assert len(base.poses) > 10
+    for each in base.poses:
+        assert np.isfinite([*planar(each), *each.pose.covariance, *each.twist.covariance]).all()
+        assert np.abs(planar(each)).max() < 1e10
+    assert bench.faults() == []
+
+
+def test_several_publishers_of_commands_are_reported(base):
+    bench = base.bench
+    for topic, kind in (('~/cmd_vel', TwistStamped), ('~/cmd_vel_unstamped', Twist)):
+        assert 'publishers of commands' not in bench.status().summary
+        bench.node.create_publisher(kind, topic, 1)
+    base.check(1, '2 publishers of commands on ~/cmd_vel and ~/cmd_vel_unstamped')
+
+
 def test_open_loop(make):
     """Without joint states commands are integrated; the platform rests when they end."""
     bench = make(open_loop=True)

@@ -100,6 +100,12 @@ class NodeBench:
             timer[2]()
         self._go_to(end)
 
+    def set_back(self, seconds):
+        """Let the clock of the node go back."""
+        self._go_to(self.clock.offset - seconds)
+        for timer in self._timers:
+            timer[0] -= seconds
+
     def stand_still(self, seconds):
         """Let time pass as for a process that gets no processor; it is late then."""
         self._go_to(self.clock.offset + seconds)
@@ -145,6 +151,11 @@ class NodeBench:
             for timer in self.node.timers:
                 timer.callback()
         return {status.name.rpartition(': ')[2]: status for status in sent[-1].status}
+
+    @staticmethod
+    def faults():
+        """Return where exceptions were caught."""
+        return list(FAULTS._faults)
 
     @staticmethod
     def wait(condition):

@@ -94,7 +94,8 @@ class WheelReadings:
             A gap, a clock that was set back, a jump of an encoder: the state begins a new path.
         """
         positions, measured = np.asarray(q, dtype=float), np.asarray(q if self._by_position else v)
-        wheels = np.array([np.mean(measured[group]) for group in self._groups])
+        with np.errstate(over='ignore'):
+            wheels = np.array([np.mean(measured[group]) for group in self._groups])
         steering = positions[self._groups[-1].stop :].copy()
         last, self._last = self._last, (stamp, wheels, steering)
         if last is None:
@@ -104,9 +105,10 @@ class WheelReadings:
             raise PathLostError(f'the clock of joint_states went back by {-dt:.3f} s')
         if dt > max_gap:
             raise PathLostError(f'no joint state for {dt:.3f} s, more than max_gap = {max_gap:g} s')
-        moved = wheels - last[1] if self._by_position else 0.5 * dt * (last[1] + wheels)
-        rates = np.abs(moved) / dt
-        if rates.max() > max_rate:
+        with np.errstate(over='ignore', invalid='ignore'):  # an encoder may report anything
+            moved = wheels - last[1] if self._by_position else 0.5 * dt * (last[1] + wheels)
+            rates = np.abs(moved) / dt
+        if not rates.max() <= max_rate:
             fastest = int(np.argmax(rates))
             raise PathLostError(
                 f'wheel {self._names[fastest]!r} jumped by {moved[fastest]:.4g} rad in {dt:.4f} s, '

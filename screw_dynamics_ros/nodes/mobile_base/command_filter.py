@@ -21,6 +21,7 @@ from screw_dynamics_ros.core.types import Array
 from screw_dynamics_ros.nodes.mobile_base.parameters import axis_limits
 
 CHANGE_TOLERANCE = 1e-9  # rad/s, m/s
+MAX_COMMAND = 1e6  # rad/s, m/s; numbers are still accurate after hours of open loop
 
 
 class CommandFilter:
@@ -41,7 +42,7 @@ class CommandFilter:
     def __init__(self, platform: WheeledPlatform, values: Callable[[], Mapping[str, Any]]) -> None:
         self._platform, self._values = platform, values
         self._limiter = TwistLimiter(axis_limits(values()))
-        self._command, self._until = np.zeros(3), -math.inf
+        self._command, self._since = np.zeros(3), -math.inf
         self._resting, self.acting = True, ''
 
     def adapt(self) -> None:
@@ -51,12 +52,15 @@ class CommandFilter:
     def take(self, twist: ArrayLike, now: float) -> None:
         """Activate a command (omega, v_x, v_y) at a time [s], for cmd_vel_timeout.
 
-        Raises `ArgumentError` if it is not finite; the previous command stays active.
+        Raises `ArgumentError` if it is not finite, or above `MAX_COMMAND`; the previous command
+        stays active.
         """
         wanted = vector('the command', 3, twist)
-        if not np.isfinite(wanted).all():
-            raise ArgumentError(f'a component is not finite: {wanted.tolist()}')
-        self._command, self._until = wanted, now + self._values()['cmd_vel_timeout']
+        if not (np.abs(wanted) <= MAX_COMMAND).all():
+            raise ArgumentError(
+                f'a component is not finite, or above {MAX_COMMAND:g}: {wanted.tolist()}'
+            )
+        self._command, self._since = wanted, now
         self._resting = False
 
     def next(self, now: float, dt: float) -> Array | None:
@@ -66,7 +70,9 @@ class CommandFilter:
         """
         if self._resting:
             return None
-        values, is_fresh = self._values(), now <= self._until
+        values = self._values()
+        # After the clock was set back, the command seems to be from the future.
+        is_fresh = abs(now - self._since) <= values['cmd_vel_timeout']
         wanted = self._command if is_fresh else np.zeros(3)
         possible = self._curved(admissible_twist(self._platform, wanted, values['filter_length']))
         given = self._curved(self._limiter.limit(possible, dt))

@@ -30,9 +30,11 @@ from screw_dynamics_ros.core.mobile import planar
 from screw_dynamics_ros.core.mobile.odometry import Odometry
 from screw_dynamics_ros.core.types import Array
 from screw_dynamics_ros.ros.messages.templates import vector
+from screw_dynamics_ros.ros.names import shown
 
 #: Indices of (phi, x, y) in the order x, y, z, roll, pitch, yaw of ROS covariances.
 COVARIANCE_INDICES = (5, 0, 1)
+MAX_COORDINATE = 1e9  # m, m^2, rad^2; numbers of a pose that is set
 TILT_TOLERANCE = 1e-3  # of x and y of the quaternion of a pose that is set
 
 
@@ -112,10 +114,13 @@ def heading(phi: float) -> Quaternion:
 def read_pose(message: PoseWithCovarianceStamped, frame: str) -> tuple[Array, Array]:
     """Return (phi, x, y) and its covariance in the frame of the platform.
 
-    Raises `ArgumentError` for another frame, a tilted pose, or numbers that are not finite.
+    Raises `ArgumentError` for another frame, a tilted pose, or numbers that are not finite, or
+    above `MAX_COORDINATE`.
     """
     if message.header.frame_id != frame:
-        raise ArgumentError(f'header.frame_id is {message.header.frame_id!r} instead of {frame!r}')
+        raise ArgumentError(
+            f'header.frame_id is {shown(message.header.frame_id)!r} instead of {frame!r}'
+        )
     p, o = message.pose.pose.position, message.pose.pose.orientation
     q = np.array([o.x, o.y, o.z, o.w])
     numbers = np.array([p.x, p.y, *q, *message.pose.covariance])
@@ -123,6 +128,8 @@ def read_pose(message: PoseWithCovarianceStamped, frame: str) -> tuple[Array, Ar
         raise ArgumentError('numbers must be finite and the orientation a unit quaternion')
     if max(abs(o.x), abs(o.y)) > TILT_TOLERANCE:
         raise ArgumentError('the pose is tilted; a platform rotates about z only')
+    if max(abs(p.x), abs(p.y), *np.abs(message.pose.covariance)) > MAX_COORDINATE:
+        raise ArgumentError(f'numbers must be at most {MAX_COORDINATE:g}')
     R = quaternions.to_matrix(q / np.sqrt(q @ q))
     phi = math.atan2(R[1, 0], R[0, 0])
     turn = np.eye(3)

@@ -90,10 +90,14 @@ class OdometryNode:
             self._states.subscribe_to_states(self._on_state)
             every(node, HOUSEKEEPING_PERIOD_S, self._states.look_for_drivers)
         listen(PoseWithCovarianceStamped, SET_POSE, self._on_pose, qos.COMMAND)
-        if open_loop or self._limited is not None:
+        if self._takes_commands:
             listen(TwistStamped, COMMANDS, self._on_stamped, qos.COMMAND)
             listen(Twist, UNSTAMPED, self._on_twist, qos.COMMAND)
             every(node, 1.0 / self.parameters['publish_rate'], self._tick)
+
+    @property
+    def _takes_commands(self) -> bool:
+        return self.parameters['open_loop'] or self._limited is not None
 
     # --- parameters -----------------------------------------------------------------------------
 
@@ -165,8 +169,9 @@ class OdometryNode:
         """Activate a command, or store the reason why it is refused."""
         components = twist.angular.z, twist.linear.x, twist.linear.y
         try:
-            if age > self.parameters['cmd_vel_timeout']:
-                raise ArgumentError(f'it is {age:.3f} s old, more than cmd_vel_timeout')
+            if abs(age) > self.parameters['cmd_vel_timeout']:
+                when = f'{age:.3f} s old' if age > 0.0 else f'{-age:.3f} s in the future'
+                raise ArgumentError(f'it is {when}, more than cmd_vel_timeout')
             self._commands.take(components, self._now)
         except ScrewDynamicsError as error:
             self._refused[topic] = f'{topic}: {error}'
@@ -233,4 +238,12 @@ class OdometryNode:
             )
         for refusal in list(self._refused.values()):
             status.report(Level.WARN, f'refused {refusal}')
+        count = self._node.count_publishers
+        publishers = sum(map(count, map(self._node.resolve_topic_name, (COMMANDS, UNSTAMPED))))
+        if self._takes_commands and publishers > 1:
+            status.report(
+                Level.WARN,
+                f'{publishers} publishers of commands on {COMMANDS} and {UNSTAMPED}: the newest '
+                'command acts, of any of them; leave one, or use a multiplexer',
+            )
         return status
