@@ -353,6 +353,51 @@ def test_nothing_is_computed_without_subscribers(make, monkeypatch):
     assert rig.ask('tare').success  # needs no subscriber
 
 
+def test_two_sensors_on_one_topic(make):
+    """Their messages would be mixed: with `sensor_frame` the frames of messages are ignored."""
+    rig = make(sensor_frame=FRAME, **TOOL)
+    rig.stand(HOME)
+    drivers = [rig.bench.node.create_publisher(WrenchStamped, 'wrench', 1) for _ in range(2)]
+    for service in ('tare', 'record_pose'):
+        answer = rig.ask(service)
+        assert not answer.success
+        assert '2 publishers on /life/wrench' in answer.message
+    assert '2 publishers on /life/wrench' in rig.status().summary
+    assert rig.status().values['poses recorded'] == '0'
+    rig.bench.node.destroy_publisher(drivers[0])
+    assert rig.ask('tare').success
+
+
+HOSTILE = (0.0, -1.0, 1e3, 1e17, -1e155, 1e200, 1.7e308, -1.7e308, np.nan, np.inf, 1e-320)
+
+
+@pytest.mark.filterwarnings('error::RuntimeWarning')
+def test_hostile_messages(make):
+    """Numbers, frames and stamps of all kinds: refused, or compensated without overflow."""
+    rig, random = make(frames=['panda_link6'], **TOOL), np.random.default_rng(4)
+    rig.stand(HOME, 60)
+    for _ in range(400):
+        rig.stamp += 5 * MS
+        rig.state(rig.stamp, HOME)
+        wild = random.random(6) < 0.2
+        wrench = np.where(wild, random.choice(HOSTILE, 6), 0.1)
+        frame = str(random.choice([FRAME, FRAME, '', 'f' * 10_000, '\n']))
+        offset = random.choice([MS, MS, 0, -MS, 10**6 * MS, -(10**6) * MS, 2 * 10**6 * MS])
+        stamp = min(max(rig.stamp + int(offset), -(2**31) * 10**9), (2**31 - 1) * 10**9)
+        for message in rig.sense(stamp, wrench, frame).values():
+            assert np.isfinite(numbers(message)).all()
+        if random.random() < 0.1:
+            rig.ask(str(random.choice(['tare', 'record_pose'])))
+            assert np.isfinite(rig.bench.node.get_parameter('bias').value).all()
+        summary = rig.status().summary
+        assert summary.isprintable()
+        assert len(summary) < 2000
+    rig.ask('forget_poses')
+    rig.set(bias=[0.0] * 6)
+    rig.stamp += 700 * MS
+    np.testing.assert_allclose(numbers(rig.stand(HOME, 60)['wrench']), 0.0, atol=1e-9)
+
+
 class Anything(RuleBasedStateMachine):
     """Poses, motion, silence, services and parameters in any order, against what must hold."""
 

@@ -11,13 +11,27 @@ from collections import deque
 from typing import Any, NamedTuple
 
 import numpy as np
+from rclpy.node import Node
 
 from screw_dynamics_ros.core.errors import ArgumentError
 from screw_dynamics_ros.core.types import Array
 from screw_dynamics_ros.ros.names import shown
 
+INPUT = 'wrench'
+
 #: Largest backward step of stamps [ns]; a larger one is a restart of the clock.
 MAX_BACKWARD_JUMP_NS = 10**9
+
+
+def check_one_sensor(node: Node) -> None:
+    """Raise `ArgumentError` if several publishers send messages, which would be mixed."""
+    topic = node.resolve_topic_name(INPUT)
+    count = node.count_publishers(topic)
+    if count > 1:
+        raise ArgumentError(
+            f'{count} publishers on {topic}: messages of several sensors would be mixed; stop the '
+            f'others, or remap {INPUT} to a topic with one'
+        )
 
 
 class WrenchSample(NamedTuple):

@@ -24,7 +24,10 @@ from screw_dynamics_ros.core.robot.fused_kernel import Formula
 from screw_dynamics_ros.core.types import Array
 from screw_dynamics_ros.nodes.force_torque.parameters import tool_of
 from screw_dynamics_ros.nodes.force_torque.rest import RestStates
-from screw_dynamics_ros.nodes.force_torque.sensor_messages import SensorMessages
+from screw_dynamics_ros.nodes.force_torque.sensor_messages import (
+    SensorMessages,
+    check_one_sensor,
+)
 from screw_dynamics_ros.nodes.hosting.host import ModelHost
 from screw_dynamics_ros.nodes.model.running_model import RunningModel
 from screw_dynamics_ros.ros.diagnostics import Status
@@ -115,9 +118,13 @@ class ToolPoses:
     # --- requests -------------------------------------------------------------------------------
 
     def _present(self) -> RestingPose:
-        """Return the current reading; raises `ScrewDynamicsError` unless the robot is at rest."""
+        """Return the current reading of one sensor, with the robot at rest.
+
+        Raises `ScrewDynamicsError` if the robot moves, or there are several sensors.
+        """
         mapper, value = self._mapper, self._parameters
         self._known_motion()
+        check_one_sensor(self._node)
         assert mapper is not None
         samples = self._sensor.samples
         q = self.rest.positions(

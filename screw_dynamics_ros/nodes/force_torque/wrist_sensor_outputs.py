@@ -29,7 +29,11 @@ from screw_dynamics_ros.core.measurement.estimation.wrist_sensor import (
 from screw_dynamics_ros.core.robot.fused_kernel import Formula
 from screw_dynamics_ros.core.types import Array
 from screw_dynamics_ros.nodes.force_torque.parameters import TABLE, bias_of, tool_of
-from screw_dynamics_ros.nodes.force_torque.sensor_messages import SensorMessages
+from screw_dynamics_ros.nodes.force_torque.sensor_messages import (
+    INPUT,
+    SensorMessages,
+    check_one_sensor,
+)
 from screw_dynamics_ros.nodes.force_torque.tool_poses import ToolPoses
 from screw_dynamics_ros.nodes.hosting import statuses
 from screw_dynamics_ros.nodes.hosting.host import ModelHost
@@ -47,7 +51,7 @@ from screw_dynamics_ros.ros.topics import qos
 from screw_dynamics_ros.ros.topics.channel import Channel
 from screw_dynamics_ros.ros.topics.publishers import Publishers
 
-INPUT, OUTPUT = 'wrench', '~/wrench'
+OUTPUT = '~/wrench'
 MAX_KINDS = 20  # of refusals reported
 STATE_HISTORY = 200  # joint states in which the one of a sensor message is searched
 
@@ -276,6 +280,10 @@ class WristSensor:
                 f'no valid message on {self._node.resolve_topic_name(INPUT)}'
                 + (f' for {age:.3g} s' if math.isfinite(age) else ' so far'),
             )
+        try:
+            check_one_sensor(self._node)
+        except ArgumentError as error:
+            status.report(Level.WARN, str(error))
         if adopted is not None and adopted.plan.fault:
             status.report(Level.WARN, adopted.plan.fault)
         for refusal in self._refused.values():
