@@ -36,6 +36,7 @@ from screw_dynamics_ros.nodes.services.requests import (
     service_model,
 )
 from screw_dynamics_ros.ros.messages.trajectories import (
+    LONGEST_DURATION,
     JointTrajectory,
     duration_stamp,
     read_trajectory,
@@ -43,12 +44,13 @@ from screw_dynamics_ros.ros.messages.trajectories import (
     stamp_of,
     trajectory_points,
 )
-from screw_dynamics_ros.ros.names import printable
+from screw_dynamics_ros.ros.names import printable, shown
 
 #: Error codes of control_msgs/action/FollowJointTrajectory.
 SUCCESSFUL, INVALID_GOAL, INVALID_JOINTS, OLD_HEADER_TIMESTAMP = 0, -1, -2, -3
 
 MAX_POINTS = 2000
+MAX_GIVEN_POINTS = 10_000  # of a goal: nothing else is relayed while a message is converted
 MAX_REASON_LENGTH = 1000  # characters
 
 
@@ -141,6 +143,7 @@ def change(goal: Any, queried: ServiceModel, settings: Settings, now: int) -> st
     queried.check_tree('trajectories', 'send goals to the controller itself')
     if goal.multi_dof_trajectory.points:
         raise ArgumentError('multi_dof_trajectory has points; only joints with one coordinate move')
+    check_tolerances(goal)
     robot = queried.robot
     known = {joint.name for joint in robot.description.joints} - set(queried.held)
     given = read_trajectory(goal.trajectory, queried.joints, known)
@@ -169,6 +172,18 @@ def change(goal: Any, queried: ServiceModel, settings: Settings, now: int) -> st
     if not feasible.reason:
         return f'sent although beyond limits: {feasible.exceeded[0]}' if feasible.exceeded else ''
     return f'slowed down, takes {feasible.slowness:.3g} times as long: {feasible.reason}'
+
+
+def check_tolerances(goal: Any) -> None:
+    """Raise `NotFiniteError` for tolerances that are not finite: NaN would never be exceeded."""
+    for kind in ('path_tolerance', 'goal_tolerance'):
+        for tolerance in getattr(goal, kind):
+            for field in ('position', 'velocity', 'acceleration'):
+                value = getattr(tolerance, field)
+                if not np.isfinite(value):
+                    raise NotFiniteError(
+                        f'{kind} of joint {shown(tolerance.name)!r}: {field} is {value}'
+                    )
 
 
 def path_of(queried: ServiceModel, given: JointTrajectory) -> tuple[JointPath, bool]:
@@ -242,7 +257,8 @@ def write(
 def scale_tolerances(goal: Any, slowness: float) -> None:
     """Scale tolerances for a trajectory that takes `slowness` times as long."""
     seconds = duration_stamp(goal.goal_time_tolerance) / NANOSECONDS
-    set_duration(goal.goal_time_tolerance, seconds * slowness)
+    longest = float(LONGEST_DURATION)
+    set_duration(goal.goal_time_tolerance, min(max(seconds * slowness, -longest), longest))
     for tolerance in (*goal.path_tolerance, *goal.goal_tolerance):
         if tolerance.velocity > 0.0:
             tolerance.velocity /= slowness

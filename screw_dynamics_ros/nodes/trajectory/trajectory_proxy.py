@@ -22,6 +22,7 @@ from screw_dynamics_ros.nodes.hosting.output_group import Adopted, Plan, Stage
 from screw_dynamics_ros.nodes.services.requests import pickled
 from screw_dynamics_ros.nodes.trajectory.goal_preparation import (
     INVALID_GOAL,
+    MAX_GIVEN_POINTS,
     PreparedGoal,
     Settings,
     prepare,
@@ -144,6 +145,11 @@ class TrajectoryProxy:
 
     def _prepare(self, goal: Any, done: Callable[[Any, int, str], None]) -> None:
         """Prepare a goal in the other process; `done` is called in the thread of the actions."""
+        count = len(goal.trajectory.points)
+        if count > MAX_GIVEN_POINTS:
+            text = f'the trajectory has {count} points, at most {MAX_GIVEN_POINTS} are accepted'
+            done(None, INVALID_GOAL, f'{text}; send fewer, the controller interpolates')
+            return
         try:
             situation = self._host.situation(self._host.payloads.bodies())
         except ScrewDynamicsError as error:

@@ -18,6 +18,9 @@ from screw_dynamics_ros.core.types import Array
 from screw_dynamics_ros.core.units import NANOSECONDS
 from screw_dynamics_ros.ros.names import check_joint_names
 
+MAX_NUMBER = 1e12  # rad, m, and per s and s^2, of points: larger ones overflow on the way
+LONGEST_DURATION = 2**31 - 1  # s, of builtin_interfaces/Duration
+
 
 @dataclass(frozen=True)
 class JointTrajectory:
@@ -56,8 +59,8 @@ def read_trajectory(
     Raises
     ------
     ArgumentError, NotFiniteError, UnknownNameError
-        If it has no points, a name is unknown or occurs twice, numbers are missing or not finite,
-        or only some points have velocities or accelerations.
+        If it has no points, a name is unknown or occurs twice, numbers are missing, not finite or
+        above `MAX_NUMBER`, or only some points have velocities or accelerations.
     """
     names = list(message.joint_names)
     check_joint_names('the trajectory', names, joints, known)
@@ -76,11 +79,12 @@ def read_trajectory(
                     f'point {k} of the trajectory has {len(row)} {field} for {len(names)} joints'
                 )
         array = np.array(rows, dtype=float)[:, columns]
-        if not np.isfinite(array).all():
-            k, i = np.argwhere(~np.isfinite(array))[0]
+        is_valid = np.abs(array) <= MAX_NUMBER
+        if not is_valid.all():
+            k, i = np.argwhere(~is_valid)[0]
             raise NotFiniteError(
                 f'{field} of joint {names[columns[i]]!r} in point {k} of the trajectory: '
-                f'{array[k, i]}'
+                f'{array[k, i]}; numbers must be finite, and at most {MAX_NUMBER:g}'
             )
         return array
 
@@ -133,5 +137,12 @@ def duration_stamp(duration: Any) -> int:
 
 
 def set_duration(duration: Any, seconds: float) -> None:
-    """Write a time [s] into a builtin_interfaces/Duration."""
+    """Write a time [s] into a builtin_interfaces/Duration.
+
+    Raises `ArgumentError` for one that is too long; rclpy would write another one.
+    """
+    if not abs(seconds) <= LONGEST_DURATION:
+        raise ArgumentError(
+            f'a time of {seconds:g} s is longer than a message can hold: {LONGEST_DURATION} s'
+        )
     duration.sec, duration.nanosec = divmod(round(seconds * NANOSECONDS), NANOSECONDS)

@@ -313,9 +313,26 @@ def test_what_is_too_fast_is_slowed_down_along_its_path(rig):
     status, code, text = sent.result()
     assert (status, code) == (SUCCEEDED, OK)
     assert 'slowed down' in text
+    for longest, most in ((2**31 - 1, 2**31 - 1), (-(2**31), -(2**31 - 1))):
+        message = fast()
+        message.goal_time_tolerance.sec = longest
+        rig.run(message)
+        assert rig.arm.goals[-1].goal_time_tolerance.sec == most  # scaled as far as possible
     rig.set(scale_tolerances=False)
     rig.run(fast())
     assert rig.arm.goals[-1].goal_time_tolerance.sec == 1
+
+
+def test_joints_go_by_name(rig):
+    """In the order of the goal, with efforts of these joints."""
+    rig.run(goal(names=('joint2', 'joint1')))
+    passed = rig.arm.goals[-1]
+    assert passed.trajectory.joint_names == ['joint2', 'joint1']
+    _, q, v, a, efforts = arrays(passed)
+    np.testing.assert_allclose(q[-1], [0.2, 0.1])
+    robot = Robot.from_urdf(ARM, gravity=(0, -9.81, 0), backend='reference')
+    columns = (each[:, ::-1] for each in (q, v, a))
+    np.testing.assert_allclose(efforts[:, ::-1], robot.drive_torques(*columns), atol=1e-6)
 
 
 def test_limits_may_be_used_in_part(rig):
@@ -361,6 +378,13 @@ def type_of_multi_dof():
         (goal(q=((0, 0), (0, float('nan')), (0, 0))), INVALID_GOAL, "joint 'joint2' in point 1"),
         (goal(q=((0, 0), (0, 3.5), (0, 0))), INVALID_GOAL, "position of joint 'joint2' beyond"),
         (goal(names=('joint1',), q=((0,), (0,), (0,))), INVALID_GOAL, 'does not name joint2'),
+        (goal(q=((0, 0), (0, 1e200), (0, 0))), INVALID_GOAL, "joint 'joint2' in point 1"),
+        (
+            goal(path_tolerance=[JointTolerance(name='joint2', velocity=float('nan'))]),
+            INVALID_GOAL,
+            "path_tolerance of joint 'joint2': velocity is nan",
+        ),
+        (goal(np.arange(10_001), np.zeros((10_001, 2))), INVALID_GOAL, 'has 10001 points'),
         (past(), OLD, 's ago'),
         (planar(), INVALID_GOAL, 'multi_dof_trajectory'),
     ],
@@ -649,12 +673,28 @@ class Goals(RuleBasedStateMachine):
         self.rig.pass_time(seconds)
 
     @rule()
+    def hold_up(self):
+        """The controller answers nothing, or again: late goals, cancellations and results."""
+        self.rig.stands_still = not self.rig.stands_still
+
+    @rule(accepts=st.booleans(), forgets=st.booleans())
+    def behave(self, accepts, forgets):
+        self.rig.arm.accepts, self.rig.arm.forgets = accepts, forgets
+
+    @rule()
+    def tell(self):
+        if self.rig.arm.running is not None:
+            self.rig.arm.tell(0.5)
+
+    @rule()
     def restart_controller(self):
         self.rig.kill_controller()
         self.rig.start_controller()
 
     def teardown(self):
         """Whatever happened, the next goal runs, and all those before have ended."""
+        self.rig.stands_still = False
+        self.rig.arm.accepts, self.rig.arm.forgets = True, False
         last = self.rig.run()
         for sent in self.sent:
             assert sent.result()[0] in (SUCCEEDED, CANCELED, ABORTED)
