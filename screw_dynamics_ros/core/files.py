@@ -24,6 +24,16 @@ NO_LINKS = getattr(os, 'O_NOFOLLOW', 0)
 NO_WAITING = os.O_RDONLY | getattr(os, 'O_NONBLOCK', 0) | getattr(os, 'O_BINARY', 0)
 
 
+def expanded(path: str | Path) -> Path:
+    """Return a path with ~ resolved; raises `ArgumentError` if there is no such home directory."""
+    try:
+        return Path(path).expanduser()
+    except RuntimeError:  # a user without entry, as in containers and services, and no HOME
+        raise ArgumentError(
+            f'{path}: there is no such home directory; set HOME, or give a path without ~'
+        ) from None
+
+
 def why_not_private(folder: Path) -> str:
     """Return why others could have written what is in an existing folder, '' if they could not.
 

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import os
 import re
+from functools import cached_property
 from pathlib import Path
 
 from screw_dynamics_ros.core import files
@@ -45,12 +46,20 @@ class DataFolder:
     Parameters
     ----------
     given : str
-        The value of the parameter `data_folder`.
+        The value of the parameter `data_folder`; `ArgumentError` if it begins with ~ and there is
+        no such home directory.
     """
 
     def __init__(self, given: str) -> None:
         base = os.environ.get('XDG_DATA_HOME') or '~/.local/share'
-        self.path = Path(given or Path(base) / 'screw_dynamics_ros').expanduser().absolute()
+        self._given = given or str(Path(base) / 'screw_dynamics_ros')
+        if given:
+            files.expanded(given)  # a folder that was named is refused at the start
+
+    @cached_property
+    def path(self) -> Path:
+        """The folder, which may not exist; raises `ArgumentError` without a home directory."""
+        return files.expanded(self._given).absolute()
 
     def read(self, name: str, largest: int) -> str | None:
         """Return the text of a file of at most `largest` bytes, None if it does not exist.

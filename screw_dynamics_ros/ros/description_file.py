@@ -21,7 +21,7 @@ PACKAGE_URI = 'package://'
 def located(place: str) -> Path:
     """Return a path with ~, package:// and file:// resolved; raises `ArgumentError`."""
     if not place.startswith(PACKAGE_URI):
-        return Path(place.removeprefix('file://')).expanduser()
+        return files.expanded(place.removeprefix('file://'))
     # Imported here: plain paths need no ROS.
     from ament_index_python.packages import PackageNotFoundError, get_package_share_directory
 

@@ -234,7 +234,7 @@ class Driver:
         from screw_dynamics_ros.core import Robot
 
         self.robot = Robot.from_urdf(description(), backend='reference')
-        self.garbage = Garbage(seed, self.robot.joint_names, self.robot.link_names)
+        self.garbage = Garbage(seed, self.robot)
         self._listener, self._violations = listener, violations
         self._deadline = DEADLINE * patience
         self._publisher = node.create_publisher(JointState, 'joint_states', qos_profile_sensor_data)
@@ -359,6 +359,12 @@ def fuzz_services(
             check_response(name, response, violations)
             if k % 100 == 99:
                 driver.good()
+        if (
+            count >= 100
+            and not results['answered']
+            and driver.garbage.prototypes.make(kind.Request)
+        ):
+            violations.note('services that refuse every request', name)
         if not driver.compares:
             restore(srv, asking, executor, driver.robot.link_names)
             driver.compares = True

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+from prototypes import Prototypes
 
 NUMBERS = (
     0.0, -0.0, 1e-320, 1e-9, 1.0, -1.0, 3.2, -7.0, 1e3, 1e17, 1e154, -1e155, 1e200, 1e308, -1.7e308,
@@ -30,13 +31,14 @@ class Garbage:
     Parameters
     ----------
     seed : int
-    joints, links : sequence of str
-        Of the robot: garbage is hardest where some of it is right.
+    robot : Robot
+        Garbage is hardest where some of it is right.
     """
 
-    def __init__(self, seed: int, joints: Sequence[str], links: Sequence[str]) -> None:
+    def __init__(self, seed: int, robot: Any) -> None:
         self.random = np.random.default_rng(seed)
-        self.joints, self.links = list(joints), list(links)
+        self.joints, self.links = list(robot.joint_names), list(robot.link_names)
+        self.prototypes = Prototypes(robot, self.random)
         self._large: dict[int, bytes] = {}
 
     def chance(self, probability: float) -> bool:
@@ -162,7 +164,28 @@ class Garbage:
 
     def request(self, kind: type) -> Any:
         """Return a request: garbage in all fields, or one that is nearly good."""
-        return self.message(kind, self.pick([1.0, 0.1, 0.02, 0.0]))
+        prototype = self.prototypes.make(kind)
+        if prototype is None or self.chance(0.1):
+            return self.message(kind, self.pick([1.0, 0.1, 0.02, 0.0]))
+        return self.changed(prototype, self.pick([0.0, 0.0, 0.003, 0.03, 0.3]))
+
+    def changed(self, message: Any, wild: float) -> Any:
+        """Return a message of which a share of fields and numbers is garbage."""
+        for field, of in message.get_fields_and_field_types().items():
+            value = getattr(message, field)
+            if self.chance(wild):
+                setattr(message, field, self._value(field, of, 1.0, True, 1))
+            elif hasattr(value, 'get_fields_and_field_types'):
+                self.changed(value, wild)
+            elif of.startswith('sequence<') and of != 'sequence<double>':
+                for each in value:
+                    if hasattr(each, 'get_fields_and_field_types'):
+                        self.changed(each, wild)
+            elif of == 'sequence<double>':
+                setattr(message, field, [
+                    self.pick(NUMBERS) if self.chance(wild) else number for number in value
+                ])  # fmt: skip
+        return message
 
     def message(self, kind: type, wild: float, depth: int = 0) -> Any:
         """Return a message of a type, of whose fields a share is garbage."""

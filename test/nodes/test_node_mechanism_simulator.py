@@ -223,6 +223,42 @@ def test_divergence_stops_with_a_reason(make):
     assert bench.status().level == 0
 
 
+HOSTILE = (0.0, 1.0, -3.0, 1e3, 1e17, -1e155, 1e200, 1.7e308, -1.7e308, np.nan, np.inf, 1e-320)
+
+
+@pytest.mark.filterwarnings('ignore::RuntimeWarning')  # overflow, which is noticed
+def test_hostile_commands(linkage):
+    """Efforts and wrenches of any size: what is published is finite and closed, or it stops."""
+    random, stops = np.random.default_rng(0), 0
+    for _ in range(60):
+        names = [['a'], ['a'], ['d', 'a'], ['nose'], ['a', 'a'], ['x' * 10_000]]
+        named = names[random.integers(len(names))]
+        efforts = [float(each) for each in random.choice(HOSTILE, len(named))]
+        linkage.hear('joint_commands', JointState(name=named, effort=efforts))
+        frame = str(random.choice(['coupler', 'crank', 'base', '', 'x' * 10_000, '\n']))
+        x, y, z = map(float, random.choice(HOSTILE, 3))
+        wrench = Wrench(force=Vector3(x=x, y=y, z=z), torque=Vector3(x=z, y=x, z=y))
+        linkage.hear('external_wrench', WrenchStamped(header=Header(frame_id=frame), wrench=wrench))
+        linkage.forget()
+        linkage.go_on(0.05)
+        for message in linkage.sent['joint_states']:
+            assert np.isfinite([message.position, message.velocity, message.effort]).all()
+        for message in linkage.sent['violation']:
+            assert np.isfinite(matrix(message)).all()
+            assert np.abs(matrix(message)[:, 0]).max() < 0.1
+        status = linkage.status()
+        assert status.summary.isprintable()
+        assert len(status.summary) < 2000
+        if 'has stopped' in status.summary:
+            stops += 1
+            assert linkage.trigger('reset').success
+    assert 0 < stops < 60
+    assert linkage.faults() == []
+    linkage.go_on(0.2)  # until all commands have ended
+    linkage.trigger('reset')
+    assert (linkage.states(3)[1] == linkage.states(1)[1]).all()
+
+
 def test_it_is_a_node(start, connect, tmp_path):
     """Through DDS: states, their names, a command and a status."""
     parameters = {**parameters_of_linkage(tmp_path), 'command_timeout': 3600.0}

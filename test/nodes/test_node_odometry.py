@@ -13,6 +13,7 @@ pytest.importorskip('rclpy')
 
 from geometry_msgs.msg import PoseWithCovarianceStamped, Twist, TwistStamped
 from nav_msgs.msg import Odometry as OdometryMessage
+from rclpy.time import Time
 from sensor_msgs.msg import JointState
 from std_srvs.srv import Trigger
 from tf2_msgs.msg import TFMessage
@@ -302,6 +303,17 @@ def test_commands_end_when_the_clock_is_set_back(base):
     bench.go_on(0.1)
     assert not received
     assert 's in the future, more than cmd_vel_timeout' in bench.status().summary
+
+
+@pytest.mark.parametrize('open_loop', [False, True])
+def test_a_simulated_clock_that_does_not_run_is_reported(make, open_loop):
+    """Nothing is published meanwhile, neither poses in open loop nor commands."""
+    bench = make(open_loop=open_loop)
+    bench.set(use_sim_time=True)
+    bench.node.get_clock().set_ros_time_override(Time(nanoseconds=0))
+    assert 'no message has arrived on /clock' in bench.tested.status().summary
+    bench.go_on(0.1)
+    assert '/clock' not in bench.tested.status().summary
 
 
 HOSTILE = (0.0, 1.0, -1.0, 3.2, 1e3, 1e17, -1e155, 1e200, 1.7e308, -1.7e308, np.nan, np.inf, 1e-320)

@@ -248,6 +248,60 @@ def test_a_lost_assembly_mode_stays_lost_until_reset(fresh):
     assert len(fresh.sent['pose']) == 2
 
 
+HOSTILE = (0.0, -1.0, 1e3, 1e17, -1e155, 1e200, 1.7e308, -1.7e308, np.nan, np.inf, 1e-320)
+
+
+@pytest.mark.filterwarnings('ignore::RuntimeWarning')  # overflow, which is noticed
+def test_hostile_lengths(fresh):
+    """Lengths that no pose has, of any size, and wrenches: each pose that is published has them."""
+    random, sent, checked = np.random.default_rng(2), fresh.sent, 0
+    mechanism = fresh.robot.mechanism
+    for _ in range(150):
+        pose = pose_at(random.integers(-40, 40), 0.02)
+        lengths = fresh.robot.inverse_position(pose)
+        far = random.random(6) < random.choice([0.0, 0.0, 0.3])
+        lengths = np.where(far, lengths + random.normal(0.0, 0.3, 6), lengths)
+        lengths = np.where(random.random(6) < random.choice([0.0, 0.05]),
+                           random.choice(HOSTILE, 6), lengths)  # fmt: skip
+        message = wrench_message(str(random.choice(['platform', 'base', 'x' * 10_000])))
+        f = message.wrench.force
+        f.x, f.y, f.z = map(float, random.choice(HOSTILE, 3))
+        fresh.bench.hear('external_wrench', message)
+        fresh.bench.forget()
+        fresh.bench.go_on(0.05)
+        rates = np.where(random.random((2, 6)) < 0.05, random.choice(HOSTILE, (2, 6)), 0.1)
+        state = fresh.state(pose, *rates)
+        order = np.roll(np.arange(6), 2)
+        state.position = lengths[order].tolist()
+        fresh.bench.hear('joint_states', state)
+        for found in sent['pose']:
+            checked += 1
+            p, o = found.pose.position, found.pose.orientation
+            R = quaternions.to_matrix([o.x, o.y, o.z, o.w])
+            arms = mechanism.platform_pivots @ R.T + numbers(p) - mechanism.base_pivots
+            np.testing.assert_allclose(np.linalg.norm(arms, axis=1), lengths, atol=1e-8)
+        for topic in ('twist', 'gravity', 'leg_forces', 'wrench'):
+            for found in sent[topic]:
+                assert np.isfinite(all_numbers(found)).all()
+        summary = fresh.bench.status().summary
+        assert summary.isprintable()
+        assert len(summary) < 2000
+        if 'assembly mode lost' in summary:
+            assert not sent['pose']
+            assert fresh.bench.trigger('reset').success
+    assert checked > 30
+    assert fresh.bench.faults() == []
+
+
+def all_numbers(message):
+    """Return the numbers of a twist, a wrench or efforts."""
+    if hasattr(message, 'effort'):
+        return message.effort
+    vectors = getattr(message, 'twist', None) or message.wrench
+    parts = ('linear', 'angular') if hasattr(vectors, 'linear') else ('force', 'torque')
+    return [x for part in parts for x in numbers(getattr(vectors, part))]
+
+
 def test_a_wrench_in_another_frame_is_refused(fresh):
     fresh.send(pose_at(0), *STILL)
     fresh.bench.hear('external_wrench', wrench_message('tool'))

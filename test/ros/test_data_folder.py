@@ -11,6 +11,7 @@ pytest.importorskip('rclpy')
 
 from screw_dynamics_ros.core import ArgumentError
 from screw_dynamics_ros.ros.data_folder import DataFolder, check_name
+from screw_dynamics_ros.ros.description_file import located
 
 HEADING = '# kind'
 LARGEST = 1000
@@ -62,6 +63,24 @@ def test_the_default_is_the_data_of_the_user(tmp_path, monkeypatch):
     monkeypatch.delenv('XDG_DATA_HOME')
     monkeypatch.setenv('HOME', str(tmp_path))
     assert DataFolder('').path == tmp_path / '.local' / 'share' / 'screw_dynamics_ros'
+
+
+def test_without_a_home_directory_files_are_refused(monkeypatch):
+    """As in a container or a service whose user has no entry; other nodes go on."""
+    import pwd
+
+    monkeypatch.delenv('XDG_DATA_HOME', raising=False)
+    monkeypatch.delenv('HOME')
+    monkeypatch.setattr(pwd, 'getpwuid', lambda user: pwd.getpwnam('no such user'))
+    folder = DataFolder('')
+    with pytest.raises(ArgumentError, match='no such home directory; set HOME'):
+        folder.read('map', LARGEST)
+    with pytest.raises(ArgumentError, match='no such home directory; set HOME'):
+        folder.write('map', 'x', HEADING, LARGEST)
+    with pytest.raises(ArgumentError, match='~nobody_here/x: there is no such home directory'):
+        DataFolder('~nobody_here/x')
+    with pytest.raises(ArgumentError, match='~nobody_here/x: there is no such home directory'):
+        located('file://~nobody_here/x')
 
 
 def put(folder, kind, tmp_path):

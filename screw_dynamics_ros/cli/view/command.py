@@ -35,7 +35,7 @@ from screw_dynamics_ros.cli.command_line import (
 )
 from screw_dynamics_ros.cli.view.posture_source import PostureSource
 from screw_dynamics_ros.cli.view.state import ViewSource
-from screw_dynamics_ros.core import ScrewDynamicsError, bundled_urdf
+from screw_dynamics_ros.core import ScrewDynamicsError, bundled_urdf, files
 
 ENDED, UNUSABLE = 0, 2
 EXIT_STATUS = f'exit status: {ENDED} ended by the user, {UNUSABLE} the input cannot be used'
@@ -150,7 +150,7 @@ def source_of(options: argparse.Namespace, arguments: Sequence[str]) -> ViewSour
 
 def description_path(name: str) -> Path:
     """Return the file of a robot: a path, or the name of a bundled robot."""
-    path = Path(name).expanduser()
+    path = files.expanded(name)
     return path if path.suffix or path.exists() else bundled_urdf(name)
 
 

@@ -27,6 +27,7 @@ from typing import Any
 
 from screw_dynamics_ros.core import files
 from screw_dynamics_ros.core.compile import sources
+from screw_dynamics_ros.core.errors import ArgumentError
 
 log = logging.getLogger(__name__)
 
@@ -39,15 +40,30 @@ _unseen: dict[Path, int] = {}  # bytes written by this process since the last ch
 def directory() -> Path | None:
     """Return the cache directory, or None without one.
 
-    Caching is disabled if the environment variable is empty or the sources cannot be read.
+    Caching is disabled if the environment variable is empty, the sources cannot be read, or there
+    is no home directory.
     """
     if not sources.FILES:
         return None
     chosen = os.environ.get(ENVIRONMENT_VARIABLE)
     if chosen is not None:
         return Path(chosen) if chosen else None
-    base = os.environ.get('XDG_CACHE_HOME') or Path.home() / '.cache'
-    return Path(base) / 'screw_dynamics_ros'
+    try:
+        base = files.expanded(os.environ.get('XDG_CACHE_HOME') or '~/.cache')
+    except ArgumentError as error:
+        _warn_without_home(str(error))
+        return None
+    return base / 'screw_dynamics_ros'
+
+
+@cache
+def _warn_without_home(reason: str) -> None:
+    log.warning(
+        'each process compiles again, because the cache of compiled programs has no place: %s; or '
+        'set its folder by %s',
+        reason,
+        ENVIRONMENT_VARIABLE,
+    )
 
 
 def key(kind: str, *parts: object) -> str:

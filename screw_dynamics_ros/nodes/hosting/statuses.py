@@ -108,6 +108,12 @@ def report_volatile_descriptions(status: Status, node: Node) -> None:
         )
 
 
+def report_clock(status: Status, node: Node) -> None:
+    """Report a simulated clock that does not run."""
+    if node.get_parameter('use_sim_time').value and node.get_clock().now().nanoseconds == 0:
+        status.report(Level.WARN, 'use_sim_time is set, but no message has arrived on /clock')
+
+
 def joint_state_status(
     node: Node,
     model: RunningModel | None,
@@ -127,8 +133,7 @@ def joint_state_status(
     status, now = Status('joint states'), time.monotonic()
     status.values.update(load.take(now))
     silence = now - load.last_arrival
-    if node.get_parameter('use_sim_time').value and (node.get_clock().now().nanoseconds == 0):
-        status.report(Level.WARN, 'use_sim_time is set, but no message has arrived on /clock')
+    report_clock(status, node)
     if scheduling_fault:
         status.report(Level.WARN, scheduling_fault)
     if model is None or mapper is None:

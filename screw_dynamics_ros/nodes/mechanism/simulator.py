@@ -11,7 +11,7 @@ from geometry_msgs.msg import WrenchStamped
 from rclpy.node import Node
 from sensor_msgs.msg import JointState
 
-from screw_dynamics_ros.core.errors import DivergenceError
+from screw_dynamics_ros.core.errors import DivergenceError, ScrewDynamicsError
 from screw_dynamics_ros.core.types import Array
 from screw_dynamics_ros.core.units import NANOSECONDS
 from screw_dynamics_ros.nodes.mechanism.assembly import group_label, make_mechanism
@@ -111,20 +111,29 @@ class MechanismSimulator(SimulationNode):
 
     def _publish(self) -> None:
         self._publish_clock()
-        self._outputs.publish(self._time.stamp)
+        try:
+            self._outputs.publish(self._time.stamp)
+        except ScrewDynamicsError as error:  # reactions to loads that are too large
+            self._stop(self._time.stamp, error)
 
     def _move(self) -> None:
         """Simulate until the next output; stop on divergence."""
+        if self._state.stopped:
+            return
         mechanism, timeout = self._mechanism, self.parameters['command_timeout']
         for k in range(self._steps):
             instant = self._time.stamp + round(k * self._dt * NANOSECONDS)
             forces, _, wrenches = self._loads.acting(mechanism.q, instant, timeout)
             try:
                 mechanism.step(self._dt, forces, wrenches)
-            except DivergenceError as error:
-                self._state.stop(f'at {instant / NANOSECONDS:.3f} s it diverged: {error}')
+            except ScrewDynamicsError as error:
+                self._stop(instant, error)
                 return
         self._time.tick += 1
+
+    def _stop(self, instant: int, error: ScrewDynamicsError) -> None:
+        what = 'it diverged' if isinstance(error, DivergenceError) else 'it has no solution'
+        self._state.stop(f'at {instant / NANOSECONDS:.3f} s {what}: {error}')
 
     # --- messages and requests ------------------------------------------------------------------
 

@@ -20,6 +20,7 @@ from screw_dynamics_ros.core.mobile.followed_path import FollowedPath
 from screw_dynamics_ros.core.mobile.odometry import Odometry, WheelNoise
 from screw_dynamics_ros.core.mobile.wheel_readings import WheelReadings
 from screw_dynamics_ros.core.units import NANOSECONDS
+from screw_dynamics_ros.nodes.hosting import statuses
 from screw_dynamics_ros.nodes.hosting.state_input import TOPIC, state_input
 from screw_dynamics_ros.nodes.mobile_base import messages
 from screw_dynamics_ros.nodes.mobile_base.assembly import make_base
@@ -236,6 +237,7 @@ class OdometryNode:
             self._states.report(
                 status, () if self.parameters['position_feedback'] else ['velocity']
             )
+        statuses.report_clock(status, self._node)
         for refusal in list(self._refused.values()):
             status.report(Level.WARN, f'refused {refusal}')
         count = self._node.count_publishers

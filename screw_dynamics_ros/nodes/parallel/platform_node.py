@@ -46,6 +46,7 @@ class PlatformNode:
     """
 
     def __init__(self, node: Node) -> None:
+        self._node = node
         self.parameters = parameters = Parameters(node, TABLE, self._check, self._follow)
         check(parameters.values)
         robot = make_robot(parameters)
@@ -156,6 +157,7 @@ class PlatformNode:
         elif age > (self.parameters['state_timeout'] or math.inf):
             motors = shorten(self._robot.joint_names)
             status.report(Level.ERROR, f'no state of {motors} in {TOPIC} for {age:.3g} s')
+        statuses.report_clock(status, self._node)
         for refusal in list(self._refused.values()):
             status.report(Level.WARN, f'refused {refusal}')
         statuses.report_channels(status, self._outputs.channels, self._states.mapper)

@@ -72,7 +72,7 @@ class McapFile:
         self.counts: dict[int, int] = {}
         try:
             self._read_summary()
-        except (struct.error, UnicodeDecodeError, IndexError) as error:
+        except (struct.error, ValueError, IndexError) as error:  # with UnicodeDecodeError
             raise McapError(f'the summary cannot be read: {error}') from None
         self.chunks.sort(key=lambda chunk: chunk.offset)
 
@@ -166,7 +166,7 @@ class McapFile:
 def sizes_at(content: Any, places: NDArray[np.int64]) -> NDArray[np.int64]:
     """Return the sizes of messages at these offsets of a chunk."""
     data = np.frombuffer(content, np.uint8)
-    if len(places) and places[-1] + MESSAGE_HEAD.size > len(data):
+    if len(places) and not 0 <= places.min() <= places.max() <= len(data) - MESSAGE_HEAD.size:
         raise McapError('the index of messages is wrong')
     heads = np.ascontiguousarray(data[places[:, None] + np.arange(9)])
     if (heads[:, 0] != MESSAGE).any():

@@ -120,12 +120,12 @@ def decompressed(data: memoryview, compression: str, size: int) -> Any:
     if compression == '':
         content: Any = data
     elif compression == 'zstd':
-        content = zstd().decompress(bytes(data))
+        content = zstd().ZstdDecompressor().decompress(bytes(data), size + 1)
     elif compression == 'lz4':
-        content = lz4().decompress(bytes(data))
+        content = lz4().LZ4FrameDecompressor().decompress(bytes(data), size + 1)
     else:
         raise McapError(f'unknown compression {compression!r}')
-    if len(content) != size:
+    if len(content) != size:  # no more than one byte too many: it may expand to any size
         raise McapError('the size of a chunk is wrong')
     return content
 

@@ -297,6 +297,20 @@ def test_without_a_place_to_write_everything_works(tmp_path, monkeypatch, where)
     close(torques(), expected)
 
 
+def test_without_a_home_directory_everything_works(monkeypatch, caplog):
+    """As in a service with a user of its own: compiled in each process, which is told once."""
+    import pwd
+
+    for name in ('SCREW_DYNAMICS_CACHE', 'XDG_CACHE_HOME', 'HOME'):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setattr(pwd, 'getpwuid', lambda user: pwd.getpwnam('no such user'))
+    expected = Robot(random_description(0, 3), backend='reference').gravity_torques([0.1, 0.2, 0.3])
+    for _ in range(2):
+        close(torques(), expected)
+    assert sum('no such home directory' in each.message for each in caplog.records) <= 1
+    assert disk.directory() is None
+
+
 @needs_llvmlite
 def test_a_full_disk_leaves_no_half_file(folder, monkeypatch):
     def full(*_: object) -> None:
