@@ -15,7 +15,7 @@ import numpy as np
 
 TOOL = """<robot name="tool"><link name="tool"><inertial><origin xyz="0 0 0.05"/><mass value="0.4"/>
 <inertia ixx="1e-3" ixy="0" ixz="0" iyy="1e-3" iyz="0" izz="5e-4"/></inertial></link></robot>"""
-CALIBRATION_POSES = 8
+CALIBRATION_POSES = 10
 
 
 class Prototypes:
@@ -91,10 +91,10 @@ class Prototypes:
         configurations = [self._q() for _ in range(CALIBRATION_POSES)]
         request.frame = self._tip
         request.joint_states = [self._state(q) for q in configurations]
-        request.poses = [self._pose(q) for q in configurations]
+        request.poses = [self._pose(q + 0.02) for q in configurations]  # zero positions are wrong
         request.rotation_deviation = request.position_deviation = 1e-3
         request.target.orientation.w = 1.0
-        request.estimate = ['target', 'base']
+        request.estimate = ['offsets']
 
     def _compare_model(self, request: Any) -> None:
         request.programs, request.states = ['pinocchio'], 2

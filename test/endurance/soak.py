@@ -84,7 +84,7 @@ class Soak:
         self.actions = Actions(self.node, self._unspun, self.rng, arguments.only)
         self._heard_before = self._used_before = 0.0
         self._heard, self._defaults = time.monotonic(), dict[str, dict[str, Any]]()
-        self.driver = self._python('driver', ['drive', str(RATE)])
+        self.driver = self._python('driver', ['drive', str(arguments.rate)])
         self._listener: Watched | None = None
         self._listener_ends = 0.0
 
@@ -495,6 +495,7 @@ def main() -> int:
         default=[],
         help='take only this action (repeatable), to narrow a death down',
     )
+    parser.add_argument('--rate', type=int, default=RATE, help='of the joint states [Hz]')
     parser.add_argument('--seed', type=int, default=1)
     parser.add_argument('--domain', type=int, help='ROS_DOMAIN_ID; a free one by default')
     parser.add_argument('--package', type=Path, default=ROOT, help='folder of the package to soak')

@@ -470,7 +470,7 @@ REQUESTS: Sequence[tuple[str, str, Callable[[Any, random.Random], None]]] = (
 
 
 def drive(rate: float) -> None:
-    """Publish joint states for ever."""
+    """Publish joint states for ever; what a busy machine delays is not made up for."""
     import rclpy
     from rclpy.qos import qos_profile_sensor_data
     from sensor_msgs.msg import JointState
@@ -480,13 +480,15 @@ def drive(rate: float) -> None:
     publisher = node.create_publisher(JointState, '/joint_states', qos_profile_sensor_data)
     message, count = JointState(name=joint_names()), len(joint_names())
     message.effort = [0.0] * count
+    due = time.monotonic()
     while True:
         now = time.time_ns()
         message.header.stamp.sec, message.header.stamp.nanosec = divmod(now, 10**9)
         message.position = position(count, now * 1e-9).tolist()
         message.velocity = (0.15 * np.cos(0.5e-9 * now + np.arange(count))).tolist()
         publisher.publish(message)
-        time.sleep(1.0 / rate)
+        due = max(due + 1.0 / rate, time.monotonic())
+        time.sleep(max(0.0, due - time.monotonic()))
 
 
 def listen(seed: int) -> None:

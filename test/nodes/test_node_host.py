@@ -293,3 +293,19 @@ def test_the_good_description_again_ends_a_refusal(bench):
     assert bench.host.model.text == model.text
     describe(bench)
     assert not bench.host.source.descriptions.reason
+
+
+def test_a_robot_with_too_many_joints_is_refused(bench):
+    """Anyone can publish one, whose mass matrix would fill the memory to compile."""
+    describe(bench)
+    count = 301
+    links = ''.join(f'<link name="l{k}"/>' for k in range(count + 1))
+    ends = '<parent link="l{}"/><child link="l{}"/>'
+    joints = ''.join(
+        f'<joint name="j{k}" type="continuous">{ends.format(k, k + 1)}</joint>'
+        for k in range(count)
+    )
+    model = bench.host.model
+    describe(bench, f'<robot name="many">{links}{joints}</robot>')
+    assert 'robot many has 301 degrees of freedom' in bench.host.source.descriptions.reason
+    assert bench.host.model is model

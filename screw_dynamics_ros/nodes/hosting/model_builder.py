@@ -11,6 +11,7 @@ from typing import Any
 
 from screw_dynamics_ros.core import Robot
 from screw_dynamics_ros.core.description.ros2_control import unmet_condition
+from screw_dynamics_ros.core.errors import UnsupportedRobotError
 from screw_dynamics_ros.core.types import Array
 from screw_dynamics_ros.nodes.hosting.output_group import BoundPlan, OutputGroup, planned
 from screw_dynamics_ros.nodes.model.actuated import actuated
@@ -20,6 +21,8 @@ from screw_dynamics_ros.ros.joint_states.mapper import JointStateMapper
 from screw_dynamics_ros.ros.parameters import Parameters
 from screw_dynamics_ros.ros.process.faults import FAULTS
 from screw_dynamics_ros.ros.topics.channel import Channel
+
+MAX_FREEDOMS = 300  # of a robot: memory to compile mass matrices grows with the square
 
 
 @dataclass(frozen=True)
@@ -77,7 +80,15 @@ class ModelBuilder:
         self.groups: list[OutputGroup[Any]] = []
 
     def build(self, text: str, robot: Robot) -> BuiltModel:
-        """Return the model of a description; runs in a background thread."""
+        """Return the model of a description; runs in a background thread.
+
+        Raises `UnsupportedRobotError` for more than `MAX_FREEDOMS`.
+        """
+        if robot.nv > MAX_FREEDOMS:
+            raise UnsupportedRobotError(
+                f'robot {robot.description.name} has {robot.nv} degrees of freedom, at most '
+                f'{MAX_FREEDOMS} are supported by the nodes; describe a part of it'
+            )
         bound = [planned(group, robot) for group in self.groups]
         plans = [each.plan for each in bound]
         model = RunningModel(
