@@ -167,7 +167,16 @@ def read_driver(path: Path) -> Driver:
     driver = Driver(path.stem, path, facts, {key: value or {} for key, value in sections.items()})
     if driver.condition:
         read_condition(driver.condition)
+    for key, values in driver.parameters.items():
+        for name, value in values.items():
+            if name.endswith('_terms') and not is_list_of_names(value):
+                raise ArgumentError(f'{key}: {name} must be a list of names, found {value!r}')
     return driver
+
+
+def is_list_of_names(value: Any) -> bool:
+    """Return whether a value is a list of texts."""
+    return isinstance(value, list) and all(isinstance(each, str) for each in value)
 
 
 def facts_of(content: Mapping[str, Any]) -> DriverProperties:
@@ -181,7 +190,7 @@ def facts_of(content: Mapping[str, Any]) -> DriverProperties:
         value = content.get(name)
         if is_text and isinstance(value, str):
             found[name] = value
-        elif not is_text and isinstance(value, list) and all(isinstance(x, str) for x in value):
+        elif not is_text and is_list_of_names(value):
             found[name] = tuple(each for each in value if each)
         else:
             kind = 'text' if is_text else "a list of names, [''] for none"

@@ -107,6 +107,7 @@ def changed(tmp_path, *changes):
         ("    root_frame: 'base_link'\n", '', 'root_frame must be text, found None'),
         ("['forward_effort_controller']", "'forward'", 'effort_controllers must be a list'),
         ("'elbow_joint'", "'wrist_1_joint'", 'joints names a joint twice'),
+        ("terms: ['gravity']", 'terms: 1e300', 'compensated_terms must be a list of names'),
         ('tool_frame:', 'tool:', 'there is no tool; there are joints'),
         ('efforts=false', 'efforts', "'use_currents_as_efforts' is not a condition NAME=VALUE"),
         ('/**/dynamics', '/**/simulator', 'section /\\*\\*/simulator is for no node'),
