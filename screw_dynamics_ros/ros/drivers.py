@@ -14,7 +14,7 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass, fields
 from difflib import get_close_matches
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeGuard
 
 from screw_dynamics_ros.core.description.ros2_control import (
     hardware_parameter,
@@ -174,7 +174,7 @@ def read_driver(path: Path) -> Driver:
     return driver
 
 
-def is_list_of_names(value: Any) -> bool:
+def is_list_of_names(value: Any) -> TypeGuard[list[str]]:
     """Return whether a value is a list of texts."""
     return isinstance(value, list) and all(isinstance(each, str) for each in value)
 

@@ -298,7 +298,7 @@ def test_without_a_place_to_write_everything_works(tmp_path, monkeypatch, where)
 
 
 def test_without_a_home_directory_everything_works(monkeypatch, caplog):
-    """As in a service with a user of its own: compiled in each process, which is told once."""
+    """As in a service with a user of its own: compiled in each process, reported once."""
     import pwd
 
     for name in ('SCREW_DYNAMICS_CACHE', 'XDG_CACHE_HOME', 'HOME'):
