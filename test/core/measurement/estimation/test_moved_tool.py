@@ -35,7 +35,7 @@ MASSES = np.array([0.4, 0.7, 0.2, 0.5])
 PLACES = np.array([[0.2, 0.1, 0.1], [-0.1, 0.0, 0.25], [0.0, 0.2, 0.05], [0.1, -0.2, 0.2]])
 BIAS = np.array([0.2, -0.1, 0.05, 3.0, -2.0, 8.0])
 UPPER = np.triu_indices(3)
-NOISE = np.array([0.02] * 3 + [0.3] * 3)  # N m, N
+NOISE = np.array([0.015, 0.015, 0.03, 0.2, 0.2, 0.45])  # N m, N
 
 
 def truth():
@@ -133,8 +133,8 @@ def test_deviations_are_those_of_the_errors(robot, moved):
     assert np.abs(ratios).max() < 4.0
     assert found.cutoff == 6.0
     # a filter of 6 Hz keeps 12 % of the power of white noise at 100 Hz
-    assert found.moment_residual == pytest.approx(0.02 * np.sqrt(0.12), rel=0.15)
-    assert found.force_residual == pytest.approx(0.3 * np.sqrt(0.12), rel=0.15)
+    for residual, noise in ((found.moment_residual, NOISE[:3]), (found.force_residual, NOISE[3:])):
+        assert residual == pytest.approx(np.sqrt(0.12 * np.mean(noise**2)), rel=0.15)
     later = with_noise(recording(robot, 12.0, start=20.0), 99)
     both = identify_moved_tool(robot, LINK, [with_noise(moved, 11), later], 6.0)
     assert both.instants == 2 * found.instants
