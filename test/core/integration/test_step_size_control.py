@@ -19,8 +19,11 @@ from screw_dynamics_ros.core.integration import (
     DORMAND_PRINCE,
     HEUN_EULER,
     AdaptiveRungeKutta,
+    ConfigurationSpace,
+    RungeKutta,
     Tableau,
 )
+from screw_dynamics_ros.core.integration.munthe_kaas import munthe_kaas_step
 
 
 class Points:
@@ -205,8 +208,24 @@ def test_the_worst_component_is_named(rtol, name):
 def test_wrenches_act():
     run = AdaptiveRungeKutta(Points()).until([0.0], [0.0], [1.0], 0.0, 2.0, {'point': 3.0})
     np.testing.assert_allclose(run.q, 8.0, rtol=1e-12)
-    q, v = AdaptiveRungeKutta(Points()).step([0.0], [0.0], [1.0], 2.0, {'point': 3.0}, t=5.0)
-    np.testing.assert_allclose([q[0], v[0]], 8.0, rtol=1e-12)
+    q, v = AdaptiveRungeKutta(Points()).step([7.0], [0.5], [1.0], 2.0, {'point': 3.0}, t=5.0)
+    np.testing.assert_allclose([q[0], v[0]], [16.0, 8.5], rtol=1e-12)
+
+
+def test_steps_begin_at_zero_unless_it_is_said_otherwise():
+    """x'' = t is exact with a method of order 4: t^3 / 6 from the time 0 on."""
+    space = ConfigurationSpace(Points())
+
+    def motion(t, q, v):
+        return v, np.array([t])
+
+    q, v = munthe_kaas_step(space, motion, [0.0], [0.0], 2.0)
+    np.testing.assert_allclose([q[0], v[0]], [8 / 6, 2.0], rtol=1e-13)
+    q, v = munthe_kaas_step(space, motion, [0.0], [0.0], 2.0, t=3.0)
+    np.testing.assert_allclose([q[0], v[0]], [8 / 6 + 6.0, 8.0], rtol=1e-13)
+    for integrator in (AdaptiveRungeKutta(Points()), RungeKutta(Points())):
+        q, v = integrator.step([0.0], [0.0], lambda t, q, v: np.array([t]), 2.0)
+        np.testing.assert_allclose([q[0], v[0]], [8 / 6, 2.0], rtol=1e-12)
 
 
 @pytest.mark.parametrize(

@@ -103,7 +103,7 @@ class SaddlePoint:
         )
         A = J @ W.T  # symmetric: its rows are its columns
         factors = splu(
-            sparse.csc_array((A.data, A.indices, A.indptr), shape=A.shape),
+            sparse.csc_array((A.data, A.indices, A.indptr)),
             permc_spec='NATURAL',
             diag_pivot_thresh=0.0,
             options={'SymmetricMode': True},

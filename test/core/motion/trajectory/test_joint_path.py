@@ -118,7 +118,7 @@ def test_a_point_in_front():
     np.testing.assert_array_equal(longer.times, [0.5, *TIME])
     np.testing.assert_array_equal(longer.samples(np.array([0.5]))[:2], [[[7.0, 8.0]], [[2.0, 3.0]]])
     np.testing.assert_allclose(longer.state(1.5), path.state(1.5))
-    alone = JointPath([0.5], [[3.0]])
+    alone = JointPath([0.5], [[3.0]], [[2.0]])
     q, v, a = alone.samples(np.array([0.0, 9.0]))
     assert (q.tolist(), v.tolist(), a.tolist()) == ([[3.0]] * 2, [[0.0]] * 2, [[0.0]] * 2)
     state = path.state(99.0)[0]

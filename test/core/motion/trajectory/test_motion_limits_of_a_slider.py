@@ -123,3 +123,20 @@ def test_extremes_of_columns(count):
     values = np.random.default_rng(count).normal(size=(count, 3))
     np.testing.assert_array_equal(extreme(np.maximum, values), values.max(axis=0))
     np.testing.assert_array_equal(extreme(np.minimum, values), values.min(axis=0))
+
+
+def test_a_motion_that_is_too_fast_after_its_start(slider):
+    """It starts as given and is slowed from there on; where it starts too fast it is refused."""
+    time, q = 0.1 * np.arange(4), np.array([0.0, 0.3, 0.62, 0.92])
+    v, a = np.array([2.8, 3.3, 3.1, 2.8]), np.array([1.0, 0.0, -1.0, 0.0])
+    given = Motion(time, q[:, None], v[:, None], a[:, None])
+    found = feasible_motion(slider, given)
+    assert found.motion.v[0, 0] == pytest.approx(2.8, rel=1e-3)
+    assert found.motion.v.max() <= 3.0 * (1 + 1e-3)
+    assert found.slowness == pytest.approx(np.ptp(found.motion.time) / 0.3)
+    assert found.slowness > 1.0
+    assert found.reason == str(found.exceeded[0])
+    assert "velocity of joint 'rail' beyond its limit 3 from 0.1 s to 0.2 s: 3.3" in found.reason
+    v[0] = 3.3
+    with pytest.raises(ExceededLimitError, match='cannot be slowed down from its start, where the'):
+        feasible_motion(slider, Motion(time, q[:, None], v[:, None], a[:, None]))
