@@ -113,6 +113,7 @@ def test_a_constant_push_is_found_after_settling(name):
     found = response(name, of_efforts(np.full(120, -push)), T)
     at = observer.settling_time(T)
     assert at == (round(5e9 * T) if name in FIRST_ORDER else {'sliding': 1}.get(name, 0))
+    assert observer.settling_time(10.0) == (50 * 10**9 if name in FIRST_ORDER else at)  # ns
     for k in range(60):
         steps.advance(round(k * H * 1e9))
         is_settled = name == 'static' or k * H * 1e9 >= at
