@@ -95,6 +95,17 @@ def test_what_is_carried_while_it_changes(carried, clock, model):
     assert reported(carried).values == {'payload': 'none'}
 
 
+def test_another_robot_carries_the_same_from_its_first_state_on(carried, model, planar):
+    carried.put('box', 'tip', BOX)
+    carried.prepare()
+    other = SimpleNamespace(robot=planar, payload=np.zeros_like(model.payload))
+    before = carried.changes
+    carried.use(other)
+    np.testing.assert_array_equal(other.payload, model.payload)
+    assert other.payload.any()
+    assert carried.changes > before  # topics are published again
+
+
 def test_all_are_removed_and_names_of_those_that_leave_remain(carried, clock):
     carried.put('box', 'tip', BOX, tool=True)
     carried.put('ball', 'link1', BOX)
