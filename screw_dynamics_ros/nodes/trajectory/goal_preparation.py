@@ -36,7 +36,7 @@ from screw_dynamics_ros.nodes.services.requests import (
     service_model,
 )
 from screw_dynamics_ros.ros.messages.trajectories import (
-    LONGEST_DURATION,
+    MAX_DURATION_S,
     JointTrajectory,
     duration_stamp,
     read_trajectory,
@@ -257,7 +257,7 @@ def write(
 def scale_tolerances(goal: Any, slowness: float) -> None:
     """Scale tolerances for a trajectory that takes `slowness` times as long."""
     seconds = duration_stamp(goal.goal_time_tolerance) / NANOSECONDS
-    longest = float(LONGEST_DURATION)
+    longest = float(MAX_DURATION_S)
     set_duration(goal.goal_time_tolerance, min(max(seconds * slowness, -longest), longest))
     for tolerance in (*goal.path_tolerance, *goal.goal_tolerance):
         if tolerance.velocity > 0.0:

@@ -19,7 +19,7 @@ from screw_dynamics_ros.core.units import NANOSECONDS
 from screw_dynamics_ros.ros.names import check_joint_names
 
 MAX_NUMBER = 1e12  # rad, m, and per s and s^2, of points: larger ones overflow on the way
-LONGEST_DURATION = 2**31 - 1  # s, of builtin_interfaces/Duration
+MAX_DURATION_S = 2**31 - 1  # s, of builtin_interfaces/Duration
 
 
 @dataclass(frozen=True)
@@ -141,8 +141,8 @@ def set_duration(duration: Any, seconds: float) -> None:
 
     Raises `ArgumentError` for one that is too long; rclpy would write another one.
     """
-    if not abs(seconds) <= LONGEST_DURATION:
+    if not abs(seconds) <= MAX_DURATION_S:
         raise ArgumentError(
-            f'a time of {seconds:g} s is longer than a message can hold: {LONGEST_DURATION} s'
+            f'a time of {seconds:g} s is longer than a message can hold: {MAX_DURATION_S} s'
         )
     duration.sec, duration.nanosec = divmod(round(seconds * NANOSECONDS), NANOSECONDS)
