@@ -16,6 +16,7 @@ import yaml
 from screw_dynamics_ros.cli.command_line import UnusableError
 from screw_dynamics_ros.cli.identify import payload, tool
 from screw_dynamics_ros.cli.identify.command import known_payload, parse
+from screw_dynamics_ros.cli.identify.known_drives import known_robot
 from screw_dynamics_ros.cli.identify.recordings import are_poses, descriptions, of_robot
 from screw_dynamics_ros.core import ArgumentError, Robot, UnknownNameError
 from screw_dynamics_ros.core.measurement.estimation.moved_tool import MovedTool
@@ -169,6 +170,41 @@ def test_values_of_options(option, good, bad, capsys):
         with pytest.raises(SystemExit):
             parse(['r', name, value])
         assert f'argument {name}' in capsys.readouterr().err
+
+
+def known(tmp_path, **parameters):
+    """Return what is known of the planar arm by a parameter file."""
+    file = tmp_path / 'drives.yaml'
+    file.write_text(yaml.safe_dump({'/**': {'ros__parameters': parameters}}))
+    options = SimpleNamespace(drives=file, gravity=(0.5, -9.81, 0.0))
+    return known_robot(URDF_TEXT, options)
+
+
+def test_a_robot_with_the_terms_of_its_efforts(tmp_path):
+    """Without gravity in the efforts there is none; efforts without other terms are refused."""
+    terms = ['gravity', 'coriolis', 'friction', 'inertia']
+    plain = known(tmp_path, effort_terms=terms, effort_delay=0.0125)
+    assert (list(plain.robot.gravity), plain.notes, plain.delay) == ([0.5, -9.81, 0.0], [], 0.0125)
+    assert plain.calibration == (None, None)
+    without = known(tmp_path, effort_terms=terms[1:])
+    assert list(without.robot.gravity) == [0.0, 0.0, 0.0]
+    assert without.notes == ['efforts do not contain gravity (effort_terms): identified without it']
+    assert without.delay == 0.0
+    with pytest.raises(ArgumentError, match='efforts without friction, inertia do not determine'):
+        known(tmp_path, effort_terms=terms[:2])
+
+
+def test_a_robot_with_calibrated_efforts(tmp_path):
+    """Unless the description does not meet their condition."""
+    given = {'effort_joints': ['joint2'], 'effort_scale': [3.0], 'effort_offset': [0.5]}
+    found = known(tmp_path, **given)
+    assert [each.tolist() for each in found.calibration] == [[1.0, 3.0], [0.0, 0.5]]
+    (note,) = found.notes
+    assert note.startswith('efforts are scaled with ')
+    unmet = known(tmp_path, effort_condition='x=1', effort_terms=['gravity'], **given)
+    assert unmet.calibration == (None, None)
+    (note,) = unmet.notes
+    assert 'is not met' in note
 
 
 # --- tools ----------------------------------------------------------------------------------------

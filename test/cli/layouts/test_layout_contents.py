@@ -114,6 +114,7 @@ def test_panels_of_foxglove_have_the_same_height():
     """Beside the scene, which takes half of the width; each panel has the curves of its plot."""
     content = json.loads(foxglove.layout(ROBOT, NAMES))
     layout = content['layout']
+    assert content['playbackConfig'] == {'speed': 1}
     assert (layout['direction'], layout['first'], layout['splitPercentage']) == (
         'row',
         '3D!robot',
