@@ -10,9 +10,15 @@ import pytest
 
 pytest.importorskip('pinocchio')
 
-from screw_dynamics_ros.core import ArgumentError, InertiaError, Robot, UnknownNameError
+from screw_dynamics_ros.core import ArgumentError, Drive, InertiaError, Robot, UnknownNameError
 from screw_dynamics_ros.core.description import Inertia
-from screw_dynamics_ros.core.description.rigid_body import RigidBody
+from screw_dynamics_ros.core.description.rigid_body import PARAMETERS, RigidBody
+from screw_dynamics_ros.core.dynamics.payload import (
+    carried_alone,
+    payload_parameters,
+    with_inertia_changes,
+)
+from screw_dynamics_ros.core.tree.multibody_tree import GROUND, build_tree
 from support.loaded_robots import loaded
 from support.models import random_configuration, random_description, random_inertia, to_urdf
 
@@ -111,3 +117,44 @@ def test_impossible_payloads_are_refused(payloads, error, reason):
 def test_negative_mass_is_no_payload():
     with pytest.raises(InertiaError, match='cannot be negative'):
         RigidBody(-1.0, np.zeros(3), np.zeros((3, 3)))
+
+
+def test_parameters_of_bodies():
+    """Those of payloads alone, without drives, or added: mass, first moment, six moments."""
+    description = random_description(8, 3, KINDS)
+    tree = build_tree(description, drives={'joint1': Drive(armature=0.3)})
+    rows = np.random.default_rng(6).normal(size=(3, len(PARAMETERS)))
+    alone, changed = carried_alone(tree, rows.ravel()), with_inertia_changes(tree, rows.ravel())
+    for row, before, load, after in zip(rows, tree.bodies, alone.bodies, changed.bodies):
+        x = dict(zip(PARAMETERS, row))
+        h = np.array([x['mx'], x['my'], x['mz']])
+        moments = np.array([[x[f'I{min(i, j)}{max(i, j)}'] for j in 'xyz'] for i in 'xyz'])
+        assert (load.m, after.m) == (x['m'], before.m + x['m'])
+        np.testing.assert_array_equal(load.h, h)
+        np.testing.assert_array_equal(after.h, before.h + h)
+        np.testing.assert_array_equal(load.I, moments)
+        np.testing.assert_array_equal(after.I, before.I + moments)
+        assert load.drive == Drive()
+        assert after.drive == before.drive
+    assert tree.bodies[0].drive.armature == 0.3
+
+
+def test_payloads_are_bodies_of_links():
+    """In the frames of their links; on the root of a fixed base they have no effect."""
+    rng = np.random.default_rng(7)
+    tree, load = build_tree(random_description(8, 3, (*KINDS, 'fixed'))), body(rng)
+    for link, frame in tree.frames.items():
+        rows = payload_parameters(tree, {link: load}).reshape(-1, len(PARAMETERS))
+        expected = np.zeros_like(rows)
+        if frame.body != GROUND:
+            expected[frame.body] = load.moved(frame.S).parameters
+        np.testing.assert_array_equal(rows, expected)
+    both = payload_parameters(tree, {'link2': load, 'link3': load})
+    single = [payload_parameters(tree, {link: load}) for link in ('link2', 'link3')]
+    np.testing.assert_allclose(both, sum(single))
+    with pytest.raises(ArgumentError, match=r'^payloads must be a dict .*, got 3$'):
+        payload_parameters(tree, 3)
+    with pytest.raises(
+        ArgumentError, match=r"^the payload on 'link1' must be a RigidBody, got 2\.0"
+    ):
+        payload_parameters(tree, {'link1': 2.0})

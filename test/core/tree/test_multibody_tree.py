@@ -210,7 +210,8 @@ def test_frames_and_paths():
             carriers = moving[::-1] + carriers
             name = parents.get(name)
         assert [tree.bodies[i].joint for i in tree.path(frame.body)] == carriers
-    assert tree.path(GROUND) == []
+    assert tree.path(-1) == []  # of the root frame, in `Geometry` as well
+    assert tree.bodies[0].parent == GROUND == -1
     assert build_tree(description, floating_base=True).frame('link0').body == 0
 
 
