@@ -15,6 +15,7 @@ from screw_dynamics_ros.core.description import Inertia
 from screw_dynamics_ros.core.description.rigid_body import PARAMETERS, RigidBody
 from screw_dynamics_ros.core.dynamics.payload import (
     carried_alone,
+    payload_mass_matrix,
     payload_parameters,
     with_inertia_changes,
 )
@@ -53,6 +54,9 @@ def test_payload_torques_against_pinocchio(kinds, mimic, floating):
         np.testing.assert_allclose(
             torques, oracle.inverse_dynamics(q, v, a), rtol=1e-10, atol=1e-10
         )
+    parameters = payload_parameters(robot.tree, payloads)
+    M = robot.mass_matrix(q) + payload_mass_matrix(robot.tree, q, parameters)
+    np.testing.assert_allclose(M, oracle.mass_matrix(q), rtol=1e-10, atol=1e-10)
 
 
 @pytest.mark.parametrize('backend', ['native', 'python', 'reference'])
