@@ -137,3 +137,8 @@ def test_bad_pairs(options, reason):
 def test_bad_tableaus(A, b, reason):
     with pytest.raises(ArgumentError, match=f'mine: .*{reason}'):
         Tableau('mine', 1, A, b)
+
+
+def test_names_have_both_orders_of_pairs():
+    assert repr(DORMAND_PRINCE) == "Tableau('Dormand-Prince', order=5(4), 7 stages)"
+    assert repr(EULER) == "Tableau('Euler', order=1, 1 stages)"

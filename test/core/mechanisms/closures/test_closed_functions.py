@@ -292,3 +292,16 @@ def test_loop_closures_are_values():
 
 def test_data_classes():
     check_data_classes(closures)
+
+
+def test_restarts_search_the_whole_turn(linkage):
+    """Of a crank without limits: from -1.5 rad few steps lead nowhere, near 1.5 rad they do."""
+    target = linkage.link_pose([1.5], 'coupler')
+    few = {'max_iterations': 5, 'q0': [-1.5]}
+    assert not linkage.inverse_kinematics(target, 'coupler', restarts=0, **few).success
+    found = linkage.inverse_kinematics(target, 'coupler', restarts=40, **few)
+    assert found.success
+    np.testing.assert_allclose(found.q, [1.5], atol=1e-7)
+    again = linkage.inverse_kinematics(target, 'coupler', restarts=40, seed=3, **few)
+    assert again.success
+    assert again.iterations != found.iterations
