@@ -24,7 +24,7 @@ def c_functions(
     name: str,
     outputs: Sequence[Output | Formula],
     parameters: Mapping[str, int],
-    separate: bool = False,
+    separate: bool,
 ) -> CSource:
     """Return what `Robot.fuse` computes as a function `name` in C; `robot` is for its comment.
 
