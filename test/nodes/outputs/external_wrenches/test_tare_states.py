@@ -219,8 +219,9 @@ def test_a_turning_joint_at_rest_on_both_sides_of_a_half_turn(make):
 
 def test_positions_that_go_back_and_forth(make):
     states = make()
+    states.come(5)
     states.come(q=(0.294, 0.1))
-    states.come(19)
+    states.come(14)
     states.come(q=(0.306, 0.1))
     assert 'rail moved by 0.012 m' in states.fault()
 
