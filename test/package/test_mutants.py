@@ -32,6 +32,12 @@ def test_annotations_and_texts_are_not_changed():
     assert 2 not in lines
 
 
+def test_a_star_of_parameters_is_no_product():
+    lines = lines_with_changes('def f(a, *, b=1):\n    return a * b\n')
+    assert {name for name, _ in lines[1]} == {'NumberReplacer'}
+    assert {k for name, k in lines[2] if name.endswith('Mul_Div')} == {1}
+
+
 def test_each_line_has_one_change_that_compiles(tmp_path):
     (tmp_path / 'module.py').write_text('def f(a, b):\n    g(a, b, c=1)\n    return a < b + 2\n')
     changes = changes_of(tmp_path, ['module.py'])

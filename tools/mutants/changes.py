@@ -109,9 +109,10 @@ def lines_with_changes(source: str) -> dict[int, list[tuple[str, int]]]:
     nodes = list(ast_nodes(get_ast(source)))
     lines: dict[int, list[tuple[str, int]]] = defaultdict(list)
     for name, operator in operators().items():
-        places = (start for node in nodes for start, _ in operator.mutation_positions(node))
-        for occurrence, place in enumerate(places):
-            if not any(start <= place < end for start, end in without_effect):
+        places = ((node, start) for node in nodes for start, _ in operator.mutation_positions(node))
+        for occurrence, (node, place) in enumerate(places):
+            is_star = node.parent is not None and node.parent.type in ('parameters', 'param')
+            if not is_star and not any(start <= place < end for start, end in without_effect):
                 lines[place[0]].append((name, occurrence))
     return lines
 
