@@ -121,6 +121,8 @@ def d_optimal(A: Array, count: int) -> list[int]:
     Greedy selection, followed by exchanges: the best one is added and the worst removed, until both
     are the same. The determinant increases with each exchange.
     """
+    if count == len(A):
+        return list(range(count))  # there is nothing to exchange
     k = A.shape[2]
     M = PRIOR_INFORMATION * np.eye(k) * np.trace(np.einsum('ndi,ndj->ij', A, A)) / k
     chosen: list[int] = []

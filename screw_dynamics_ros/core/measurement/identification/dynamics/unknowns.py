@@ -126,6 +126,11 @@ class Unknowns:
             *(f'{name}/{parameter}' for name in chosen for parameter in PARAMETERS),
             *(f'{robot.joint_names[k]}/{kind}' for kind, k in self.drives.unknowns),
         )
+        if not self.names:
+            raise ArgumentError(
+                f'nothing to estimate: {robot.description.name!r} has no parameters of '
+                f'{", ".join(model.estimate)}; choose from {", ".join(GROUPS)}, or add inertias'
+            )
         self.nominal = np.concatenate(
             [
                 *(self._nominal_body(name, k) for name, k in chosen.items()),
