@@ -22,6 +22,7 @@ from screw_dynamics_ros.cli.replay import command
 from screw_dynamics_ros.cli.replay.command import BROKEN, REFUSED, WRITTEN, main
 from screw_dynamics_ros.nodes.outputs.dynamics.dynamics_outputs import Dynamics
 from screw_dynamics_ros.nodes.outputs.external_wrenches.wrench_outputs import WrenchEstimator
+from screw_dynamics_ros.ros.joint_states.policies import Reason
 from support.host_bench import Bench
 from support.recordings import (
     JOINT_STATE,
@@ -161,6 +162,25 @@ def test_the_clock_is_that_of_the_recording(tmp_path, monkeypatch, capsys):
         assert stamp.sec * 10**9 + stamp.nanosec == time
     assert shown == [k / 20 for k in range(20)]
     assert capsys.readouterr().out.split() == ['20', '/wrench_estimator/external_torque']
+
+
+def test_topics_without_messages_have_a_reason(tmp_path, capsys):
+    """Coriolis torques without velocities, of states of which one came twice."""
+    with writing(
+        tmp_path / 'run', {'/joint_states': JOINT_STATE, '/robot_description': STRING}
+    ) as put:
+        put('/robot_description', START, string(PLANAR))
+        for k in (0, 1, 1, 2):
+            stamp = START + k * 4_000_000
+            put('/joint_states', stamp, joint_state(stamp, NAMES, [0.3, 0.2]))
+    target = tmp_path / 'a.mcap'
+    options = ['--nodes', 'dynamics', '--topics', 'coriolis', '--ros-args', *PYTHON]
+    options += ['-p', 'velocity_policy:=reject']
+    assert main([str(tmp_path / 'run'), '-o', str(target), *options]) == REFUSED
+    error = capsys.readouterr().err
+    assert 'no message is published on any topic: ' in error
+    assert f'{Reason.DUPLICATE_STAMP.value} (1 times, ' in error
+    assert not target.exists()
 
 
 @pytest.mark.parametrize(('observer', 'delay'), [('momentum', 0.0), ('filtered', 0.0123)])
