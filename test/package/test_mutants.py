@@ -12,7 +12,7 @@ pytest.importorskip('cosmic_ray')
 from cosmic_ray.mutating import mutate_code
 
 from tools.mutants.changes import changes_of, compiles, lines_with_changes
-from tools.mutants.coverage import folders_of_tests
+from tools.mutants.coverage import folder_of_tests
 from tools.mutants.operators import RemoveCall, RemoveKeyword, SwapArguments
 from tools.mutants.report import Equivalent
 
@@ -24,6 +24,12 @@ def test_operators_change_what_their_examples_show(operator):
     for example in operator.examples():
         code = mutate_code(example.pre_mutation_code, operator(), example.occurrence)
         assert code == example.post_mutation_code
+
+
+def test_the_order_of_symmetric_functions_is_no_change():
+    lines = lines_with_changes('max(a, b)\nnp.hypot(a, b)\nf(a, b)\n')
+    swaps = [line for line, each in lines.items() for name, _ in each if name == 'SwapArguments']
+    assert swaps == [3]
 
 
 def test_annotations_and_texts_are_not_changed():
@@ -47,12 +53,9 @@ def test_each_line_has_one_change_that_compiles(tmp_path):
 
 def test_folders_of_tests_have_the_path_of_the_file():
     observers = 'screw_dynamics_ros/core/measurement/estimation/observers/kalman.py'
-    assert folders_of_tests(ROOT, observers) == [
-        'test/core/measurement/estimation/observers',
-        'test/core/measurement/estimation',
-        'test/core/measurement',
-    ]
-    assert folders_of_tests(ROOT, 'screw_dynamics_ros/nodes/hosting/host.py') == ['test/nodes']
+    assert folder_of_tests(ROOT, observers) == 'test/core/measurement/estimation/observers'
+    annotate = 'screw_dynamics_ros/nodes/parallel/outputs.py'
+    assert folder_of_tests(ROOT, annotate) == 'test/nodes'
 
 
 def test_equivalent_changes_name_lines_that_exist(tmp_path):

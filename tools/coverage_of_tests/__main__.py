@@ -12,8 +12,6 @@ status is that of the tests.
 from __future__ import annotations
 
 import json
-import os
-import subprocess
 import sys
 from collections import Counter
 from pathlib import Path
@@ -22,38 +20,32 @@ from typing import Any
 from coverage import Coverage
 
 from tools.coverage_of_tests.folders import folder_of
+from tools.coverage_of_tests.measurement import BUILD, SETTINGS, measure, test_files
 
 ROOT = Path(__file__).resolve().parents[2]
-BUILD = ROOT / 'build/coverage'
 RESULT = ROOT / 'benchmarks/results/coverage.json'
-SETTINGS = 'tools/coverage_of_tests/coverage.ini'
 COUNTS = ('num_statements', 'covered_lines', 'num_branches', 'covered_branches')
 
 
 def main() -> int:
     """Run the tests, write what they reach, and return their status."""
-    BUILD.mkdir(parents=True, exist_ok=True)
-    data = BUILD / 'data'
-    command = [
-        sys.executable, '-m', 'pytest', '-n', 'auto', '--maxprocesses', '4', '--dist', 'loadfile',
-        '--no-loadscope-reorder', '-p', 'tools.coverage_of_tests.plugin',
-        '--cov=screw_dynamics_ros', '--cov-report=', f'--cov-config={SETTINGS}',
-    ]  # fmt: skip
-    status = subprocess.run(
-        command, cwd=ROOT, env=os.environ | {'COVERAGE_FILE': str(data)}, check=False
-    ).returncode
-    report(data)
+    folder = ROOT / BUILD
+    folder.mkdir(parents=True, exist_ok=True)
+    for old in folder.glob('*.tests.json'):
+        old.unlink()
+    path, status = measure(ROOT, test_files(ROOT))
+    report(path.with_name(path.name.replace('.tests.json', '.data')), folder)
     return status
 
 
-def report(data: Path) -> None:
+def report(data: Path, folder: Path) -> None:
     """Write the counts of each folder, and what is not reached."""
     measured = Coverage(data_file=str(data), config_file=str(ROOT / SETTINGS))
     measured.load()
-    everything = BUILD / 'everything.json'
+    everything = folder / 'everything.json'
     measured.json_report(outfile=str(everything))
     files: dict[str, Any] = json.loads(everything.read_text())['files']
-    with (BUILD / 'missing.txt').open('w') as missing:
+    with (folder / 'missing.txt').open('w') as missing:
         measured.report(show_missing=True, skip_covered=True, file=missing)
     folders: dict[str, Counter[str]] = {}
     for name, each in sorted(files.items()):

@@ -4,7 +4,7 @@
 """A pytest plugin: processes that a test starts are measured, too; durations go to a file.
 
 What such a process runs has the file of the test as its context: the other tests of the file use
-it. The file of TEST_DURATIONS gets the duration of each test [s].
+it. The file of TEST_DURATIONS gets the duration of each test that has not failed [s].
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from pathlib import Path
 import pytest
 
 SECONDS: Counter[str] = Counter()
+FAILED: set[str] = set()
 
 
 def pytest_runtest_setup(item: pytest.Item) -> None:
@@ -28,9 +29,12 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
 def pytest_runtest_logreport(report: pytest.TestReport) -> None:
     """Add the time of set-up, call and teardown."""
     SECONDS[report.nodeid] += report.duration
+    if report.failed:
+        FAILED.add(report.nodeid)
 
 
 def pytest_sessionfinish(session: pytest.Session) -> None:
     """Write all durations, but for a worker, whose reports the main process gets."""
+    passed = {name: each for name, each in SECONDS.items() if name not in FAILED}
     if 'TEST_DURATIONS' in os.environ and not hasattr(session.config, 'workerinput'):
-        Path(os.environ['TEST_DURATIONS']).write_text(json.dumps(SECONDS))
+        Path(os.environ['TEST_DURATIONS']).write_text(json.dumps(passed))

@@ -6,10 +6,10 @@
     make mutants MUTANTS='screw_dynamics_ros/core/lie --sample 100'
     make mutants MUTANTS='--since origin/main'
 
-Cosmic Ray makes the changes, each in a copy of the tree. The tests of the nearest folder in `test`
-that has the same path run once with coverage, in their process and in those of nodes, and those of
-wider folders if they do not run a line; each change is then tried with the tests that run the
-changed line, doctests included, the quick ones first and two minutes of them at most. Results are
+Cosmic Ray makes the changes, each in a copy of the tree. The test suite runs once with coverage,
+nodes in other processes included, and test files that change run again; each change is then tried
+with the tests that run the changed line, doctests included: those in the folder of `test` with the
+path of the file first, quick ones first, two minutes of them and of all others at most. Results are
 kept in build/mutants/results.jsonl, so that an interrupted run goes on, and a change whose file and
 tests are the same is not tried again. What changes no result is listed, with the reason, in
 tools/mutants/equivalent.yaml.
@@ -52,7 +52,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         if untried:
             copies = [copy_of(ROOT, BUILD / f'copy_{k}') for k in range(options.jobs)]
-            try_all(copies, untried, TestsByLine(BUILD, copies[0]), results)
+            try_all(copies, untried, TestsByLine(ROOT), results)
     except KeyboardInterrupt:
         print('interrupted; the same command goes on from here', file=sys.stderr)
         changes = [each for each in changes if each in results or each in equivalent]

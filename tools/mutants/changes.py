@@ -13,6 +13,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from cosmic_ray.ast import ast_nodes, get_ast
 from cosmic_ray.mutating import mutate_code
@@ -111,10 +112,21 @@ def lines_with_changes(source: str) -> dict[int, list[tuple[str, int]]]:
     for name, operator in operators().items():
         places = ((node, start) for node in nodes for start, _ in operator.mutation_positions(node))
         for occurrence, (node, place) in enumerate(places):
-            is_star = node.parent is not None and node.parent.type in ('parameters', 'param')
-            if not is_star and not any(start <= place < end for start, end in without_effect):
+            if not is_star_of_parameters(node) and not any(
+                start <= place < end for start, end in without_effect
+            ):
                 lines[place[0]].append((name, occurrence))
     return lines
+
+
+def within(place: tuple[int, int], ranges: Iterable[Range]) -> bool:
+    """Return whether a place is in a range."""
+    return any(start <= place < end for start, end in ranges)
+
+
+def is_star_of_parameters(node: Any) -> bool:
+    """Return whether a node is the star or slash of a signature, and no product or quotient."""
+    return node.type == 'operator' and node.parent.type in ('parameters', 'param')
 
 
 def change_of(

@@ -39,6 +39,20 @@ PRESENTATION = {
 }  # fmt: skip
 
 
+#: Functions whose first two arguments may change places.
+SYMMETRIC = {
+    'allclose',
+    'array_equal',
+    'gcd',
+    'hypot',
+    'isclose',
+    'max',
+    'maximum',
+    'min',
+    'minimum',
+}
+
+
 @cache
 def operators() -> dict[str, Operator]:
     """Return the operators by name."""
@@ -54,11 +68,11 @@ def operators() -> dict[str, Operator]:
 
 
 class SwapArguments(Operator):
-    """Swaps the first two positional arguments of a call."""
+    """Swaps the first two positional arguments of a call, if their order counts."""
 
     def mutation_positions(self, node: Any) -> Iterator[Position]:
         """Yield the argument list."""
-        if len(positional(node)) >= 2:
+        if len(positional(node)) >= 2 and name_of_function(node) not in SYMMETRIC:
             yield node.start_pos, node.end_pos
 
     def mutate(self, node: Any, index: int) -> Any:
@@ -121,6 +135,13 @@ class RemoveCall(Operator):
 def is_call(node: Any) -> bool:
     """Return whether an expression is a call."""
     return node.type == 'atom_expr' and node.children[-1].get_first_leaf().value == '('
+
+
+def name_of_function(arguments: Any) -> str:
+    """Return the last name before an argument list, '' if there is none."""
+    call = arguments.parent
+    before = call.get_previous_sibling() if call is not None else None
+    return before.get_last_leaf().value if before is not None else ''
 
 
 def positional(node: Any) -> list[int]:

@@ -13,8 +13,9 @@ from pathlib import Path
 import yaml
 
 from tools.coverage_of_tests.folders import folder_of
+from tools.coverage_of_tests.measurement import digest
 from tools.mutants.changes import Change
-from tools.mutants.coverage import digest, folders_of_tests
+from tools.mutants.coverage import folder_of_tests
 
 FOUND, SURVIVED = 'found', 'survived'
 
@@ -48,11 +49,11 @@ class Results:
         return self._outcomes[self._key(change)][1]
 
     def _key(self, change: Change) -> tuple[str, ...]:
-        widest = folders_of_tests(self._root, change.file)[-1]
-        for name in (change.file, widest):
+        beside = folder_of_tests(self._root, change.file)
+        for name in (change.file, beside):
             if name not in self._digests:
                 self._digests[name] = digest(self._root, [name])
-        return *change.key, self._digests[change.file], self._digests[widest]
+        return *change.key, self._digests[change.file], self._digests[beside]
 
 
 class Equivalent:

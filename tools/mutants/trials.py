@@ -34,7 +34,7 @@ PATIENCE = 180.0  # s beyond ten times the usual duration, for changes that do n
 PATIENCE_OF_PROCESSOR = 20.0  # s of its time, likewise
 FACTOR = 10.0
 
-PASSED: set[Path] = set()  # files whose tests passed without a change
+PASSED: set[tuple[Path, str]] = set()  # tests that passed in a copy without a change
 
 
 def try_all(
@@ -49,10 +49,12 @@ def try_all(
         while waiting or running:
             while waiting and free:
                 change, copy = waiting.pop(), free.pop()
-                chosen = tests(change.file, change.line)
-                seconds = FACTOR * tests.duration(chosen) + PATIENCE
-                future = pool.submit(tried, copy, change, chosen, seconds)
-                running[future] = change, copy, len(chosen)
+                chosen = [
+                    (group, FACTOR * tests.duration(group) + PATIENCE)
+                    for group in tests(change.file, change.line)
+                ]
+                future = pool.submit(tried, copy, change, chosen)
+                running[future] = change, copy, sum(len(group) for group, _ in chosen)
             for future in wait(running, return_when=FIRST_COMPLETED).done:
                 change, copy, count = running.pop(future)
                 results.add(change, future.result(), count)
@@ -83,27 +85,33 @@ class InOrder:
         items.sort(key=lambda item: self._place.get(item.nodeid.partition('::')[0], 0))
 
 
-def tried(copy: Path, change: Change, tests: Sequence[str], seconds: float) -> str:
-    """Return whether tests find a change; the file is put back.
+def tried(copy: Path, change: Change, groups: Sequence[tuple[Sequence[str], float]]) -> str:
+    """Return whether one of groups of tests, each with its longest duration [s], finds a change.
+
+    The file is put back.
 
     Raises
     ------
     RuntimeError
-        If the tests fail without the change, too; looked at for the first change of each file.
+        If tests fail without the change, too; they run once without one.
     """
     place = copy / change.file
-    if place not in PASSED and not passes(copy, tests, seconds, keeps_bytecode=True):
-        files = ' '.join(sorted({each.partition('::')[0] for each in tests}))
-        raise RuntimeError(f'tests of {change.file} fail without a change: {files}')
-    PASSED.add(place)
-    original, times = place.read_text(), place.stat()
-    place.write_text(change.code)
-    os.utime(place, (0, 0))  # the bytecode is that of another time
-    try:
-        return SURVIVED if passes(copy, tests, seconds) else FOUND
-    finally:
-        place.write_text(original)
-        os.utime(place, ns=(times.st_atime_ns, times.st_mtime_ns))
+    for tests, seconds in groups:
+        left = [each for each in tests if (copy, each) not in PASSED]
+        if left and not passes(copy, left, seconds, keeps_bytecode=True):
+            files = ' '.join(sorted({each.partition('::')[0] for each in left}))
+            raise RuntimeError(f'tests of {change.file} fail without a change: {files}')
+        PASSED.update((copy, each) for each in left)
+        original, times = place.read_text(), place.stat()
+        place.write_text(change.code)
+        os.utime(place, (0, 0))  # the bytecode is that of another time
+        try:
+            if not passes(copy, tests, seconds):
+                return FOUND
+        finally:
+            place.write_text(original)
+            os.utime(place, ns=(times.st_atime_ns, times.st_mtime_ns))
+    return SURVIVED
 
 
 def passes(copy: Path, tests: Sequence[str], seconds: float, keeps_bytecode: bool = False) -> bool:
