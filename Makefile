@@ -30,7 +30,7 @@ help:
 	@echo 'make demo    simulated arm, model state and wrench estimate, live in the terminal'
 	@echo 'make test    the test suite; make docs tests the tutorials and the site'
 	@echo 'make mutants which changes of the package its tests find (CONTRIBUTING.md)'
-	@echo 'make coverage which lines and branches the tests run, into benchmarks/results'
+	@echo 'make coverage which lines and branches the tests run, into build/coverage'
 	@echo 'make bench   speed against others and of the nodes, into benchmarks/results'
 	@echo 'make tables  the tables of README.md and doc/ from benchmarks/results'
 	@echo 'make docs    the site, into build/docs; runs the tutorials'

@@ -5,8 +5,8 @@
 
 The processes of nodes and commands that tests start count, too, but for those that are ended by
 force. Writes what is not reached to build/coverage/missing.txt, and the counts of each folder to
-benchmarks/results/coverage.json, which `make tables` shows in QUALITY_DECLARATION.md. The exit
-status is that of the tests.
+results/coverage.json, which `make tables` shows in QUALITY_DECLARATION.md. The exit status is that
+of the tests.
 """
 
 from __future__ import annotations
@@ -20,10 +20,10 @@ from typing import Any
 from coverage import Coverage
 
 from tools.coverage_of_tests.folders import folder_of
-from tools.coverage_of_tests.measurement import BUILD, SETTINGS, measure, test_files
+from tools.coverage_of_tests.measurement import BUILD, PACKAGE, SETTINGS, measure, test_files
 
 ROOT = Path(__file__).resolve().parents[2]
-RESULT = ROOT / 'benchmarks/results/coverage.json'
+RESULT = Path(__file__).with_name('results') / 'coverage.json'
 COUNTS = ('num_statements', 'covered_lines', 'num_branches', 'covered_branches')
 
 
@@ -43,10 +43,11 @@ def report(data: Path, folder: Path) -> None:
     measured = Coverage(data_file=str(data), config_file=str(ROOT / SETTINGS))
     measured.load()
     everything = folder / 'everything.json'
-    measured.json_report(outfile=str(everything))
+    ours = [str(ROOT / PACKAGE / '*')]  # no copies that tests install
+    measured.json_report(outfile=str(everything), include=ours)
     files: dict[str, Any] = json.loads(everything.read_text())['files']
     with (folder / 'missing.txt').open('w') as missing:
-        measured.report(show_missing=True, skip_covered=True, file=missing)
+        measured.report(show_missing=True, skip_covered=True, file=missing, include=ours)
     folders: dict[str, Counter[str]] = {}
     for name, each in sorted(files.items()):
         counts = {key: each['summary'][key] for key in COUNTS}

@@ -34,7 +34,7 @@ from tools.mutants.trials import try_all
 
 ROOT = Path(__file__).resolve().parents[2]
 BUILD = ROOT / 'build/mutants'
-RESULT = ROOT / 'benchmarks/results/mutants.json'
+RESULT = ROOT / 'tools/coverage_of_tests/results/mutants.json'
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

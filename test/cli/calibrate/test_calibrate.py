@@ -194,6 +194,7 @@ def test_points_and_distances(tmp_path, table, capsys):
     assert '--center: required for measured distances' in capsys.readouterr().err
     yaw, pitch, roll = Rotation.from_matrix(BASE[:3, :3]).as_euler('ZYX')
     base = ('--base', *BASE[:3, 3], roll, pitch, yaw)
+    beside = ('--target', *TARGET[:3, 3], 0, 0, 0)
     assert run(path, *beside, *base, '--center', *center, '--estimate', 'axes') == WRITTEN
     assert '40 measured distances' in capsys.readouterr().out
 

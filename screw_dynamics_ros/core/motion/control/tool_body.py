@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from screw_dynamics_ros.core.description.rigid_body import RigidBody
 from screw_dynamics_ros.core.description.robot_description import RobotDescription
-from screw_dynamics_ros.core.errors import DescriptionError
+from screw_dynamics_ros.core.errors import DescriptionError, InertiaError
 from screw_dynamics_ros.core.kinematics.configurations import neutral
 from screw_dynamics_ros.core.kinematics.poe import link_pose
 from screw_dynamics_ros.core.motion.control.payload_transitions import mixture
@@ -37,7 +37,10 @@ def tool_body(description: RobotDescription, pose: Array) -> RigidBody:
         inertia = frame.inertia
         if inertia is None or not inertia.mass:
             continue
-        body = RigidBody(inertia.mass, inertia.com, inertia.matrix)
+        try:
+            body = RigidBody(inertia.mass, inertia.com, inertia.matrix)
+        except InertiaError as error:  # the description may have been read without its checks
+            raise InertiaError(f'link {link!r} of {description.name}: {error}') from None
         parts.append((1.0, body.moved(pose @ link_pose(tree, q, link))))
     if not parts:
         raise DescriptionError(
