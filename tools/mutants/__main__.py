@@ -55,7 +55,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             try_all(copies, untried, TestsByLine(ROOT), results)
     except KeyboardInterrupt:
         print('interrupted; the same command goes on from here', file=sys.stderr)
-        changes = [each for each in changes if each in results or each in equivalent]
+    changes = [each for each in changes if each in results or each in equivalent]
     counts = count(changes, results, equivalent)
     if options.write:
         before = json.loads(RESULT.read_text()) if RESULT.exists() else {}

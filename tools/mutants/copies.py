@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 import shutil
 import subprocess
+import sys
 from pathlib import Path
 
 
@@ -22,6 +23,10 @@ def copy_of(root: Path, folder: Path) -> Path:
         if (root / name).is_file():
             (folder / name).parent.mkdir(parents=True, exist_ok=True)
             shutil.copy2(root / name, folder / name)
+    own = os.environ | {'PYTHONPYCACHEPREFIX': str(bytecode_of(folder))}
+    own.pop('PYTHONDONTWRITEBYTECODE', None)
+    command = [sys.executable, '-m', 'compileall', '-q', 'screw_dynamics_ros', 'tools']
+    subprocess.run(command, cwd=folder, env=own, check=False)
     return folder
 
 

@@ -42,7 +42,7 @@ def try_all(
 ) -> None:
     """Try changes, in each copy one at a time; results are kept as they come."""
     context = get_context('spawn')
-    waiting, running = list(reversed(changes)), dict[Future[str], tuple[Change, Path, int]]()
+    waiting, running = list(reversed(changes)), dict[Future[str | None], tuple[Change, Path, int]]()
     free = list(copies)
     begin, done = time.monotonic(), 0
     with ProcessPoolExecutor(len(copies), context, load_libraries) as pool:
@@ -57,7 +57,9 @@ def try_all(
                 running[future] = change, copy, sum(len(group) for group, _ in chosen)
             for future in wait(running, return_when=FIRST_COMPLETED).done:
                 change, copy, count = running.pop(future)
-                results.add(change, future.result(), count)
+                outcome = future.result()
+                if outcome is not None:
+                    results.add(change, outcome, count)
                 free.append(copy)
                 done += 1
                 left = (time.monotonic() - begin) / done * (len(changes) - done)
@@ -73,9 +75,10 @@ def load_libraries() -> None:
 
 
 class InOrder:
-    """A pytest plugin: files in the order of the arguments."""
+    """A pytest plugin: files in the order of the arguments; a failure is logged."""
 
-    def __init__(self, tests: Sequence[str]) -> None:
+    def __init__(self, tests: Sequence[str], log: Path) -> None:
+        self._log = log
         files = [each.partition('::')[0] for each in tests]
         self._place = {file: k for k, file in reversed(list(enumerate(files)))}
 
@@ -84,45 +87,62 @@ class InOrder:
         """Sort the tests by their files."""
         items.sort(key=lambda item: self._place.get(item.nodeid.partition('::')[0], 0))
 
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        """Log a test that fails."""
+        if report.failed:
+            self._log.write_text(report.nodeid)
 
-def tried(copy: Path, change: Change, groups: Sequence[tuple[Sequence[str], float]]) -> str:
+    def pytest_collectreport(self, report: pytest.CollectReport) -> None:
+        """Log a file that cannot be imported."""
+        if report.failed:
+            self._log.write_text(report.nodeid)
+
+
+def tried(copy: Path, change: Change, groups: Sequence[tuple[Sequence[str], float]]) -> str | None:
     """Return whether one of groups of tests, each with its longest duration [s], finds a change.
 
-    The file is put back.
-
-    Raises
-    ------
-    RuntimeError
-        If tests fail without the change, too; they run once without one.
+    The file is put back. None if the test that fails also does without the change.
     """
     place = copy / change.file
     for tests, seconds in groups:
-        left = [each for each in tests if (copy, each) not in PASSED]
-        if left and not passes(copy, left, seconds, keeps_bytecode=True):
-            files = ' '.join(sorted({each.partition('::')[0] for each in left}))
-            raise RuntimeError(f'tests of {change.file} fail without a change: {files}')
-        PASSED.update((copy, each) for each in left)
         original, times = place.read_text(), place.stat()
         place.write_text(change.code)
         os.utime(place, (0, 0))  # the bytecode is that of another time
         try:
-            if not passes(copy, tests, seconds):
-                return FOUND
+            failed = failure(copy, tests, seconds)
         finally:
             place.write_text(original)
             os.utime(place, ns=(times.st_atime_ns, times.st_mtime_ns))
+        if failed is None:
+            continue
+        if (copy, failed) not in PASSED and failure(copy, [failed], seconds, True) is not None:
+            print(f'\n{failed} fails without a change', flush=True)
+            return None
+        PASSED.add((copy, failed))
+        return FOUND
     return SURVIVED
 
 
-def passes(copy: Path, tests: Sequence[str], seconds: float, keeps_bytecode: bool = False) -> bool:
-    """Return whether tests pass in a copy as it is, in a process of their own."""
+def failure(
+    copy: Path, tests: Sequence[str], seconds: float, keeps_bytecode: bool = False
+) -> str | None:
+    """Return the first test that fails in a copy as it is, in a process of its own, if any.
+
+    If none is known to have failed, as when the process ends, it is the first of the tests.
+    """
+    log = copy.with_name(f'{copy.name}_failed')
+    log.unlink(missing_ok=True)
     child = os.fork()
     if child == 0:
-        run_tests(copy, tests, seconds, keeps_bytecode)
-    return ended(child, seconds) == 0
+        run_tests(copy, tests, log, seconds, keeps_bytecode)
+    if ended(child, seconds) == 0:
+        return None
+    return log.read_text() if log.exists() else tests[0]
 
 
-def run_tests(copy: Path, tests: Sequence[str], seconds: float, keeps_bytecode: bool) -> None:
+def run_tests(
+    copy: Path, tests: Sequence[str], log: Path, seconds: float, keeps_bytecode: bool
+) -> None:
     """Run tests in this process, which ends with their status."""
     status = 1
     try:
@@ -137,7 +157,7 @@ def run_tests(copy: Path, tests: Sequence[str], seconds: float, keeps_bytecode: 
         sys.path[:] = [str(copy), *(each for each in sys.path if 'screw' not in each)]
         sys.pycache_prefix = str(bytecode_of(copy))
         sys.dont_write_bytecode = not keeps_bytecode
-        status = int(pytest.main([*OPTIONS, *tests], [InOrder(tests)]))
+        status = int(pytest.main([*OPTIONS, *tests], [InOrder(tests, log)]))
     except BaseException:  # a change may raise anything while a module is imported
         status = 1
     os._exit(status)
