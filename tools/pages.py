@@ -49,6 +49,7 @@ MEASURED = {
 #: Each page, and the module whose TABLES it shows, or among whose FILES it is.
 PAGES = {
     'README.md': 'page_tables.highlights',
+    'QUALITY_DECLARATION.md': 'page_tables.coverage',
     **{f'{PERFORMANCE}/{name}.md': 'page_tables.benchmark' for name in MEASURED},
     'doc/reference/all_solutions.md': 'page_tables.solutions',
     'doc/reference/all_solutions_tables.md': 'page_tables.solutions',

@@ -8,9 +8,9 @@
 
 Cosmic Ray makes the changes, each in a copy of the tree. The test suite runs once with coverage,
 nodes in other processes included, and test files that change run again; each change is then tried
-with the tests that run the changed line, doctests included: those in the folder of `test` with the
-path of the file first, quick ones first, two minutes of them and of all others at most. Results are
-kept in build/mutants/results.jsonl, so that an interrupted run goes on, and a change whose file and
+with the tests that run the changed line, doctests included: first those in the folder of `test`
+with the path of the file, then others, a minute and eight files of each at most. Results are kept
+in build/mutants/results.jsonl, so that an interrupted run goes on, and a change whose file and
 tests are the same is not tried again. What changes no result is listed, with the reason, in
 tools/mutants/equivalent.yaml.
 

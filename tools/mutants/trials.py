@@ -89,12 +89,12 @@ class InOrder:
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         """Log a test that fails."""
-        if report.failed:
+        if report.failed and report.nodeid:
             self._log.write_text(report.nodeid)
 
     def pytest_collectreport(self, report: pytest.CollectReport) -> None:
         """Log a file that cannot be imported."""
-        if report.failed:
+        if report.failed and report.nodeid:
             self._log.write_text(report.nodeid)
 
 
