@@ -189,6 +189,20 @@ def test_wrench_on_a_body(linkage):
     assert linkage.status().level == 0
 
 
+def test_a_wrench_turns_the_crank_its_way(linkage):
+    """A moment about the axis of the crank acts as its motor does."""
+    wrench = Wrench(torque=Vector3(z=30.0))
+    message = WrenchStamped(header=Header(frame_id='crank'), wrench=wrench)
+    speeds = []
+
+    def is_fast(q, v, tau):
+        speeds.append(v[0])
+        return abs(v[0]) > 6.0
+
+    linkage.until(is_fast, lambda: linkage.hear('external_wrench', message))
+    assert speeds[-1] > 6.0
+
+
 @pytest.mark.parametrize(
     ('message', 'reason'),
     [
