@@ -7,7 +7,16 @@ from __future__ import annotations
 
 import importlib
 import pkgutil
-from dataclasses import is_dataclass
+import re
+from dataclasses import FrozenInstanceError, fields, is_dataclass
+from types import ModuleType
+
+import pytest
+
+#: Compared by identity themselves, as what holds one of them.
+HOLD_ARRAYS = re.compile(
+    r'\b(Array|NDArray|Complex|Inertia|ConstraintJoint|Motion|TimeOptimalPath|JointPath)\b'
+)
 
 
 def data_classes(folder: str) -> dict[str, type]:
@@ -34,3 +43,21 @@ def mutable(folder: str) -> set[str]:
 def compared_by_identity(folder: str) -> set[str]:
     """Return which data classes of a folder are equal to themselves only."""
     return {k for k, kind in data_classes(folder).items() if not kind.__dataclass_params__.eq}
+
+
+def check_data_classes(package: ModuleType) -> None:
+    """Check that none can be changed, and that those with arrays are compared by identity.
+
+    `==` of arrays has no truth value, and arrays have no hash.
+    """
+    classes = data_classes(package.__name__.removeprefix('screw_dynamics_ros.')).values()
+    assert classes
+    for found in classes:
+        with pytest.raises(FrozenInstanceError):
+            object.__new__(found).anything = 1
+        types = ' '.join(str(field.type) for field in fields(found) if field.compare)
+        if HOLD_ARRAYS.search(types):
+            assert found.__eq__ is object.__eq__, found
+            assert found.__hash__ is object.__hash__, found
+        else:
+            assert found.__eq__ is not object.__eq__, found

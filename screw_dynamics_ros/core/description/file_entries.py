@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from screw_dynamics_ros.core.arguments import is_number
+from screw_dynamics_ros.core.description.xml_document import short
 from screw_dynamics_ros.core.errors import DescriptionError
 from screw_dynamics_ros.core.types import Array
 
@@ -20,11 +21,10 @@ MAX_QUOTED_LENGTH = 100  # characters of a wrong entry in an error
 
 def check_keys(where: str, entry: Any, needed: set[str], allowed: set[str]) -> None:
     """Raise `DescriptionError` unless `entry` is a mapping with these keys."""
-    known = ', '.join(sorted(needed)) + (
-        f', optional {", ".join(sorted(allowed))}' if allowed else ''
-    )
+    optional = [f'optional {", ".join(sorted(allowed))}'] if allowed else []
+    known = ', '.join([*sorted(needed), *optional])
     if not isinstance(entry, dict):
-        raise DescriptionError(f'{where} must be a mapping with the keys {known.lstrip(", ")}')
+        raise DescriptionError(f'{where} must be a mapping with the keys {known}')
     missing, unknown = needed - set(entry), set(entry) - needed - allowed
     if missing or unknown:
         what = (
@@ -32,7 +32,7 @@ def check_keys(where: str, entry: Any, needed: set[str], allowed: set[str]) -> N
             if missing
             else f'has an unknown key {quoted(min(unknown, key=str))}'
         )
-        raise DescriptionError(f'{where} {what}; keys are {known.lstrip(", ")}')
+        raise DescriptionError(f'{where} {what}; keys are {known}')
 
 
 def name_of(where: str, value: Any) -> str:
@@ -80,4 +80,4 @@ def quoted(value: Any) -> str:
         text = repr(value)
     except ValueError:  # an integer of more than 4300 digits
         text = 'an integer of thousands of digits'
-    return text if len(text) <= MAX_QUOTED_LENGTH else f'{text[:MAX_QUOTED_LENGTH]}...'
+    return short(text, MAX_QUOTED_LENGTH)

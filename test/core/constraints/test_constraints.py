@@ -14,7 +14,7 @@ from screw_dynamics_ros.core.constraints.contact_models import (
 )
 from screw_dynamics_ros.core.errors import ArgumentError
 from screw_dynamics_ros.core.lie import screw_systems, screws
-from support.value_objects import check_data_classes
+from support.data_classes import check_data_classes
 
 
 def close(actual, desired, tolerance=1e-12):

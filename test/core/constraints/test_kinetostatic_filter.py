@@ -18,28 +18,10 @@ from screw_dynamics_ros.core.constraints.kinetostatic_filter import (
     joint_rows,
 )
 from screw_dynamics_ros.core.textbook.constraints.contact_wrenches import (
-    edge_edge,
     edge_face,
-    face_face,
-    point_with_friction,
-    soft_finger,
-    vertex_face,
 )
 from support import arm_321
-
-P = np.array([0.2, -0.1, 0.4])
-N = np.array([1.0, 2.0, -2.0]) / 3.0
-U, W = np.array([2.0, -2.0, -1.0]) / 3.0, np.array([2.0, 1.0, 2.0]) / 3.0
-CORNERS = [P, P + 0.3 * U, P + 0.2 * W, P + 0.3 * U + 0.2 * W]
-
-CONTACTS = {
-    'vertex_face': (vertex_face(P, 3 * N), 1),
-    'edge_face': (edge_face(P, P + 0.3 * U, N), 2),
-    'face_face': (face_face(CORNERS, N), 3),
-    'edge_edge': (edge_edge(P, U, W, N), 1),
-    'point_with_friction': (point_with_friction(P), 3),
-    'soft_finger': (soft_finger(P, N), 4),
-}
+from support.contacts import CONTACTS
 
 
 @pytest.fixture

@@ -11,7 +11,7 @@ import pytest
 from screw_dynamics_ros.core import integration
 from screw_dynamics_ros.core.errors import DivergenceError
 from screw_dynamics_ros.core.integration.fixed_point import fixed_point
-from support.value_objects import check_data_classes
+from support.data_classes import check_data_classes
 
 
 def linear(spectrum: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

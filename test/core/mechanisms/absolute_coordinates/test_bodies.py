@@ -20,7 +20,7 @@ from screw_dynamics_ros.core.mechanisms.absolute_coordinates import (
     ConstraintJoint,
     frame,
 )
-from support.value_objects import check_data_classes
+from support.data_classes import check_data_classes
 
 BODY = AbsoluteBody('a', Inertia(2.0, np.array([0.1, -0.2, 0.3]), np.diag([0.2, 0.3, 0.4])))
 OTHER = AbsoluteBody('b', BODY.inertia)

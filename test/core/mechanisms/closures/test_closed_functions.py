@@ -23,7 +23,7 @@ from screw_dynamics_ros.core.mechanisms.closures.closure_mobility import mobilit
 from screw_dynamics_ros.core.mechanisms.closures.example_loops import golden_four_bar
 from screw_dynamics_ros.core.mechanisms.closures.hybrid import hybrid_motion
 from support.closed_chains import EXCAVATOR, excavator, figure_5_7
-from support.value_objects import check_data_classes
+from support.data_classes import check_data_classes
 
 Q, V, A = np.array([1.1]), np.array([0.7]), np.array([-0.4])
 

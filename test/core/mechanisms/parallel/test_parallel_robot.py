@@ -19,8 +19,8 @@ from screw_dynamics_ros.core.mechanisms.parallel import (
     example_mechanisms,
 )
 from screw_dynamics_ros.core.mechanisms.parallel.recursions import newton_step, unit_wrenches
+from support.data_classes import check_data_classes
 from support.parallel_robots import GOLDEN, GOLDEN_LEGS, moved, random_pose, unit, with_seventh_leg
-from support.value_objects import check_data_classes
 
 DESIGNS = {
     'stewart_gough': '6-6',

@@ -15,9 +15,9 @@ from screw_dynamics_ros.core import ArgumentError, Robot
 from screw_dynamics_ros.core.motion import control
 from screw_dynamics_ros.core.motion.control.joint_gains import joint_gains, middle_of_range
 from screw_dynamics_ros.core.simulation import SimulatedRobot
+from support.data_classes import check_data_classes
 from support.models import random_description
 from support.robots import one_joint, urdf_path
-from support.value_objects import check_data_classes
 
 FREQUENCY = 30.0  # rad/s
 

@@ -20,8 +20,8 @@ from screw_dynamics_ros.core.motion.trajectory.feasible_motion import ExceededLi
 from screw_dynamics_ros.core.motion.trajectory.feedforward_efforts import held_at_end
 from screw_dynamics_ros.core.motion.trajectory.joint_path import JointPath
 from screw_dynamics_ros.core.motion.trajectory.path_sequence import PathSequence, TimedPath
+from support.data_classes import check_data_classes
 from support.robots import urdf_path
-from support.value_objects import check_data_classes
 
 #: An arm in a vertical plane, held by its motors with a little to spare.
 ARM = (
