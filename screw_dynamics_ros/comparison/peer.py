@@ -21,7 +21,7 @@ class RefusalError(Exception):
     """A program is not installed, or refuses the file; the text gives its reason."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class ModelSource:
     """What is compared.
 
@@ -54,7 +54,7 @@ class ModelSource:
     drives_are_given: bool = False
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class FullState:
     """What a program computes in one state, in coordinates of all n scalar joints.
 
@@ -83,7 +83,7 @@ class FullState:
     potential: float
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class PeerReading:
     """What a program says it has read.
 

@@ -35,7 +35,7 @@ OF_JOINTS = ('mass matrix', 'gravity torques', 'Coriolis torques', 'forward dyna
 ZERO_SHARE = 1e-3  # of the natural size of a quantity, below which it counts as zero
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class SampledStates:
     """States in which is compared.
 
@@ -57,7 +57,7 @@ class SampledStates:
         return SampledStates(self.q[:count], self.v[:count], self.tau[:count], self.gravity)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Values:
     """Values of the quantities in n states.
 
@@ -154,7 +154,7 @@ def fixed_mass(reading: DescriptionReading) -> tuple[float, Array]:
     return mass, moment
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Scale:
     """The sizes that differences are compared with.
 

@@ -162,7 +162,7 @@ def chain_to(description: RobotDescription, tip: str) -> RobotDescription:
     )
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class JointMap:
     """All scalar joints in terms of those that follow no other: values = gain q + offset.
 

@@ -9,10 +9,10 @@
 Cosmic Ray makes the changes, each in a copy of the tree. The test suite runs once with coverage,
 nodes in other processes included, and test files that change run again; each change is then tried
 with the tests that run the changed line, doctests included: first those in the folder of `test`
-with the path of the file, then others, a minute and eight files of each at most. Results are kept
-in build/mutants/results.jsonl, so that an interrupted run goes on, and a change whose file and
-tests are the same is not tried again. What changes no result is listed, with the reason, in
-tools/mutants/equivalent.yaml.
+with the path of the file, then others, a minute (--seconds) and eight files of each at most.
+Results are kept in build/mutants/results.jsonl: an interrupted run goes on, a change that was found
+is not tried again while its file is the same, and one that survived while its tests are. What
+changes no result is listed, with the reason, in tools/mutants/equivalent.yaml.
 
 Prints a table by folder and every change that no test finds; the exit status is 1 if there is one.
 """
@@ -44,7 +44,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     files = python_files(ROOT, options.path) if lines is None else sorted(lines)
     changes = changes_of(ROOT, files, lines, options.sample, options.seed)
     BUILD.mkdir(parents=True, exist_ok=True)
-    results = Results(BUILD / 'results.jsonl', ROOT)
+    tests = TestsByLine(ROOT, options.seconds)
+    results = Results(BUILD / 'results.jsonl', ROOT, tests)
     equivalent = Equivalent(Path(__file__).with_name('equivalent.yaml'), ROOT)
     untried = [each for each in changes if each not in results and each not in equivalent]
     random.Random(options.seed).shuffle(untried)  # what is tried before an interruption is a sample
@@ -52,7 +53,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         if untried:
             copies = [copy_of(ROOT, BUILD / f'copy_{k}') for k in range(options.jobs)]
-            try_all(copies, untried, TestsByLine(ROOT), results)
+            try_all(copies, untried, tests, results)
     except KeyboardInterrupt:
         print('interrupted; the same command goes on from here', file=sys.stderr)
     changes = [each for each in changes if each in results or each in equivalent]
@@ -89,6 +90,9 @@ def parse(arguments: Sequence[str]) -> argparse.Namespace:
     parser.add_argument('--seed', type=int, default=1, help='of the sample (default: 1)')
     parser.add_argument(
         '--write', action='store_true', help='write the counts for QUALITY_DECLARATION.md'
+    )
+    parser.add_argument(
+        '--seconds', type=float, default=60.0, help='of tests beside the file, and of others'
     )
     parser.add_argument('--jobs', type=int, default=2, help='processes at a time (default: 2)')
     return parser.parse_args(arguments)

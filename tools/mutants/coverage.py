@@ -5,14 +5,17 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections import Counter
 from collections.abc import Iterable
+from functools import cache
 from pathlib import Path
 
-from tools.coverage_of_tests.measurement import measurements
+from tools.coverage_of_tests.measurement import lines_in_functions, measurements, test_files
 
 PACKAGE = Path('screw_dynamics_ros')
-ENOUGH = 60.0  # s of tests for one change in each of the two groups; the quick ones first
+#: Tests of what importing makes: data classes, and tables of parameters.
+OF_MODULES = {'test/package/test_data_classes.py', 'test/doc/test_generated_pages.py'}
 MOST_FILES = 8  # of tests in a group: each is imported
 
 
@@ -31,21 +34,25 @@ class TestsByLine:
 
     __test__ = False
 
-    def __init__(self, root: Path) -> None:
-        self._root = root
+    def __init__(self, root: Path, seconds: float) -> None:
+        self._root, self._seconds = root, seconds
         self._measurements = measurements(root)
+        self._hashes = test_files(root)
         self._durations = Counter[str]()  # of tests and files
         for each in self._measurements:
             for name, seconds in each.seconds.items():
                 self._durations.update({name: seconds, name.partition('::')[0]: seconds})
 
+    @cache  # noqa: B019 - it lives as long as the command
     def __call__(self, file: str, line: int) -> list[list[str]]:
         """Return the tests of a line in two groups: those beside its file, and others.
 
-        Quick ones come first, as many as are quick together, of a few files.
+        Quick ones come first, as many as take so many seconds together, of a few files.
         """
         source, folder = (self._root / file).read_text(), folder_of_tests(self._root, file)
         found = {x for each in self._measurements for x in each.tests_of(file, source, line)}
+        if line not in lines_in_functions(source):
+            found |= OF_MODULES
         near = {each for each in found if each.startswith((f'{folder}/', f'{file}::'))}
         return [self._quick(each) for each in (near, found - near) if each]
 
@@ -54,13 +61,19 @@ class TestsByLine:
         chosen, files, sum_of = list[str](), set[str](), 0.0
         for test in sorted(tests, key=lambda each: (self._durations[each], each)):
             sum_of += self._durations[test]
-            if chosen and sum_of > ENOUGH:
+            if chosen and sum_of > self._seconds:
                 break
             file = test.partition('::')[0]
             if file in files or len(files) < MOST_FILES:
                 chosen.append(test)
                 files.add(file)
         return chosen
+
+    def digest(self, file: str, line: int) -> str:
+        """Return a hash of the tests of a line, and of their files."""
+        tests = [each for group in self(file, line) for each in group]
+        texts = [f'{each} {self._hashes.get(each.partition("::")[0])}' for each in tests]
+        return hashlib.sha256('\n'.join(texts).encode()).hexdigest()[:16]
 
     def duration(self, tests: Iterable[str]) -> float:
         """Return how long tests and files take [s]."""

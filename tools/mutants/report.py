@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Iterable
+from functools import cache
 from pathlib import Path
 
 import yaml
@@ -15,45 +16,53 @@ import yaml
 from tools.coverage_of_tests.folders import folder_of
 from tools.coverage_of_tests.measurement import digest
 from tools.mutants.changes import Change
-from tools.mutants.coverage import folder_of_tests
+from tools.mutants.coverage import TestsByLine
 
 FOUND, SURVIVED = 'found', 'survived'
 
 
 class Results:
-    """Outcomes by change, file and tests, in a file that is appended to."""
+    """Outcomes by change, in a file that is appended to.
 
-    def __init__(self, path: Path, root: Path) -> None:
-        self._path, self._root = path, root
-        self._digests: dict[str, str] = {}
-        self._outcomes: dict[tuple[str, ...], tuple[str, int]] = {}
+    A change that was found is not tried again while its file is the same, one that survived not
+    while the tests that try it are the same as well.
+    """
+
+    def __init__(self, path: Path, root: Path, tests: TestsByLine) -> None:
+        self._path, self._root, self._tests = path, root, tests
+        self._outcomes: dict[tuple[str, ...], tuple[str, int, str]] = {}
         for line in path.read_text().splitlines() if path.exists() else ():
-            *key, outcome, count = json.loads(line)
-            self._outcomes[tuple(key)] = outcome, count
+            *key, outcome, count, tried = json.loads(line)
+            self._outcomes[tuple(key)] = outcome, count, tried
 
-    def add(self, change: Change, outcome: str, count: int) -> None:
-        """Keep an outcome, and how many tests there were."""
-        self._outcomes[self._key(change)] = outcome, count
+    def add(self, change: Change, outcome: str) -> None:
+        """Keep an outcome, and by which tests."""
+        count = sum(len(group) for group in self._tests(change.file, change.line))
+        kept = outcome, count, self._tests.digest(change.file, change.line)
+        self._outcomes[self._key(change)] = kept
         with self._path.open('a') as file:
-            file.write(json.dumps([*self._key(change), outcome, count]) + '\n')
+            file.write(json.dumps([*self._key(change), *kept]) + '\n')
 
     def __contains__(self, change: Change) -> bool:
-        return self._key(change) in self._outcomes
+        if self._key(change) not in self._outcomes:
+            return False
+        outcome, _, tried = self._outcomes[self._key(change)]
+        return outcome == FOUND or tried == self._tests.digest(change.file, change.line)
 
     def survived(self, change: Change) -> bool:
         """Return whether no test has found a change."""
-        return self._outcomes.get(self._key(change), ('', 0))[0] == SURVIVED
+        return self._outcomes.get(self._key(change), ('', 0, ''))[0] == SURVIVED
 
     def tests(self, change: Change) -> int:
         """Return how many tests have tried a change."""
         return self._outcomes[self._key(change)][1]
 
     def _key(self, change: Change) -> tuple[str, ...]:
-        beside = folder_of_tests(self._root, change.file)
-        for name in (change.file, beside):
-            if name not in self._digests:
-                self._digests[name] = digest(self._root, [name])
-        return *change.key, self._digests[change.file], self._digests[beside]
+        return *change.key, self._digest(change.file)
+
+    @cache  # noqa: B019 - it lives as long as the command
+    def _digest(self, file: str) -> str:
+        return digest(self._root, [file])
 
 
 class Equivalent:

@@ -42,7 +42,7 @@ def try_all(
 ) -> None:
     """Try changes, in each copy one at a time; results are kept as they come."""
     context = get_context('spawn')
-    waiting, running = list(reversed(changes)), dict[Future[str | None], tuple[Change, Path, int]]()
+    waiting, running = list(reversed(changes)), dict[Future[str | None], tuple[Change, Path]]()
     free = list(copies)
     begin, done = time.monotonic(), 0
     with ProcessPoolExecutor(len(copies), context, load_libraries) as pool:
@@ -54,12 +54,12 @@ def try_all(
                     for group in tests(change.file, change.line)
                 ]
                 future = pool.submit(tried, copy, change, chosen)
-                running[future] = change, copy, sum(len(group) for group, _ in chosen)
+                running[future] = change, copy
             for future in wait(running, return_when=FIRST_COMPLETED).done:
-                change, copy, count = running.pop(future)
+                change, copy = running.pop(future)
                 outcome = future.result()
                 if outcome is not None:
-                    results.add(change, outcome, count)
+                    results.add(change, outcome)
                 free.append(copy)
                 done += 1
                 left = (time.monotonic() - begin) / done * (len(changes) - done)

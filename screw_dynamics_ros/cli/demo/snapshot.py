@@ -18,7 +18,7 @@ RATE_WINDOW = 200  # messages for the computation of rates
 LATENCY_WINDOW = 3  # messages for the latency; few, because they are deserialized
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Snapshot:
     """Contents of the live view.
 

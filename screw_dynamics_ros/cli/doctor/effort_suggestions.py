@@ -44,7 +44,7 @@ MORE_POSES_HINT = (
 )
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Poses:
     """A robot at rest in k poses.
 

@@ -32,7 +32,7 @@ WEIGHT = ('gravity', 'payload')
 CONTENTS = (('gravity', 'payload'), ('gravity',), ('payload',), ())
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class RecordedEfforts:
     """Measured efforts and torques of the model.
 

@@ -31,7 +31,7 @@ MAX_LIMIT_RATIO = 10.0  # a limit / limits of neighboring joints
 CORNERS = np.array([[x, y, z] for x in (-1, 1) for y in (-1, 1) for z in (-1, 1)])
 
 
-@dataclass
+@dataclass(eq=False)
 class BodyValues:
     """A link that a joint moves, with all links fixed to it, and its neighbors.
 

@@ -14,7 +14,7 @@ from scipy.spatial.transform import Rotation
 from screw_dynamics_ros.core.types import Array
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Expected:
     """Expected results for n states.
 

@@ -74,7 +74,7 @@ class Configuration:
         return efforts * scale + EFFORTS.array('effort_offset', given, joints, 0.0)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class SessionData:
     """The data of a running or recorded robot.
 

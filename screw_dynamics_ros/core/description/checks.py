@@ -87,7 +87,7 @@ def _far_masses(description: RobotDescription) -> Iterator[Finding]:
 # --- bodies: links joined by fixed joints ---------------------------------------------------------
 
 
-@dataclass
+@dataclass(eq=False)
 class _Body:
     """Links that move as one, with their inertia about the frame of the first one."""
 

@@ -57,7 +57,7 @@ class Finding:
         return f'{self.subject}: {self.message}' + (f' ({self.remedy})' if self.remedy else '')
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Link:
     """A rigid body and its frame; `inertia` is None if the file has none.
 

@@ -63,7 +63,7 @@ from screw_dynamics_ros.core.types import Array
 ByBody = dict[int, Array]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class ArticulatedBodies:
     """Results of the inward pass, by the index of the body.
 

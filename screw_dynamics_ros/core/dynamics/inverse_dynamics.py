@@ -104,7 +104,7 @@ def newton_euler_torques(
     return Q
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class BodyState:
     """Motion of one body in its own frame; gravity is an acceleration of the root.
 

@@ -95,7 +95,7 @@ def inertial_parameters(description: RobotDescription, names: tuple[str, ...]) -
     return parameters.ravel()
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class BaseParameters:
     """A minimal set of inertial parameters, identifiable from motions and torques.
 

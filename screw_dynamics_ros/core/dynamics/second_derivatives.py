@@ -152,7 +152,7 @@ class Carried(NamedTuple):
     W: Array
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Columns:
     """The N screws of all bodies; those of mimic joints are multiplied by their multipliers.
 

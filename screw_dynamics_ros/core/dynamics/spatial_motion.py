@@ -34,7 +34,7 @@ from screw_dynamics_ros.core.tree.multibody_tree import GROUND, Tree
 from screw_dynamics_ros.core.types import Array
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class VelocityInertia:
     """The part of the wrench of a moving body that is bilinear in its velocity.
 
@@ -73,7 +73,7 @@ class VelocityInertia:
         return VelocityInertia(xi @ self.N - self.N @ xi - eta @ hat(self.P), xi @ self.P)
 
 
-@dataclass
+@dataclass(eq=False)
 class SpatialBody:
     """One body.
 

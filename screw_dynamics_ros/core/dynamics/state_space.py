@@ -33,7 +33,7 @@ from screw_dynamics_ros.core.tree.multibody_tree import Tree
 from screw_dynamics_ros.core.types import Array
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class StateSpace:
     """x' = A x + B u, or x_{k+1} = A x_k + B u_k: deviations from a state and from its torques.
 

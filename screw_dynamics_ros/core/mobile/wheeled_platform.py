@@ -33,7 +33,7 @@ from screw_dynamics_ros.core.types import Array
 SAME_LINE = 1e-12  # m, rad
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Slips:
     """Slips of the wheels on the ground.
 

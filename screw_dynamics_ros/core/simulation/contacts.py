@@ -133,7 +133,7 @@ class ContactPoint:
         return np.array([*self.position, self.radius], dtype=float)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class CompliantForce:
     """A force on a point of a link that depends on where it is; may hold recorded scalars.
 

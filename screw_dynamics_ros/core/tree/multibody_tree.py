@@ -52,7 +52,7 @@ def per_body(count: int) -> tuple[dict[int, Array], ...]:
     return tuple({} for _ in range(count))
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Body:
     """One moving body with the joint that carries it.
 
@@ -113,7 +113,7 @@ class Body:
         return se3.unit_screw_terms(self.X[:, 0])
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class CoupledMotor:
     """A motor that turns with several joints (`Drive.coupled_joints`).
 
@@ -134,7 +134,7 @@ class CoupledMotor:
     friction: Drive
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Frame:
     """The frame of a link: fixed at configuration S in the frame of moving body `body`.
 
@@ -157,7 +157,7 @@ class MovingJoint:
     offset: float
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class JointLimits:
     """Limits of the joints that own coordinates, (number of joints,) each.
 
@@ -175,7 +175,7 @@ class JointLimits:
             limit.flags.writeable = False
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Tree:
     """Moving bodies in an order in which every predecessor comes before its successors.
 

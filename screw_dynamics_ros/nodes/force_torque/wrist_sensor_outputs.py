@@ -65,7 +65,7 @@ class Refusal:
     reason: str
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class SensorPlan(Plan):
     """Outputs and settings for one robot.
 

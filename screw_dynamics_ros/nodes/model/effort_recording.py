@@ -28,7 +28,7 @@ MAX_MOTION_S = 60.0
 MAX_STATES = 60_000  # in motion
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class RecordedMotion:
     """Consecutive states without a pause: stamps (N,) [ns], (q, v, tau) (N, 3, n)."""
 

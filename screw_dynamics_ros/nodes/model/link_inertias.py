@@ -30,7 +30,7 @@ from screw_dynamics_ros.ros.status import Level, Status
 _UPPER = np.triu_indices(3)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Correction(Transition):
     """The inertia of a link: parameters (10,) at the start, and the body at the end.
 

@@ -31,7 +31,7 @@ from screw_dynamics_ros.ros.messages.conversions import time_message
 from screw_dynamics_ros.ros.names import shorten
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class RequestContext:
     """All data that determine a response in addition to the request; can be pickled.
 
@@ -149,7 +149,7 @@ class ServiceModel(ScalarJoints):
         )
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class RequestedState:
     """A state of the whole robot: arguments for the functions of `ServiceModel.model`.
 

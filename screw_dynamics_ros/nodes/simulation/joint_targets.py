@@ -23,7 +23,7 @@ Indices = NDArray[np.intp]
 Wanted = tuple[list[str], Array, Array, Array]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Command:
     """Numbers for one interface of some joints.
 
@@ -45,7 +45,7 @@ class Command:
     rates: Array | None = None
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Trajectory:
     """A path of some joints.
 

@@ -18,7 +18,7 @@ from screw_dynamics_ros.ros.names import shorten
 CACHED_LAYOUTS = 16
 
 
-@dataclass
+@dataclass(eq=False)
 class NameMap:
     """Assignment of one layout to joints: values[source] belong to the joints `target`.
 

@@ -18,7 +18,7 @@ from screw_dynamics_ros.ros.joint_states.mapper import JointStateMapper
 from screw_dynamics_ros.ros.names import check_joint_names, shorten
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class JointState:
     """Positions, velocities, accelerations and torques of joints, (n,) each.
 

@@ -24,7 +24,7 @@ MAX_ACCELERATION = 1e6  # rad/s^2, m/s^2
 REFERENCE, CONTROLLER_STATE = 'the reference', 'the controller state'
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Reference:
     """Positions, velocities and accelerations of some joints.
 

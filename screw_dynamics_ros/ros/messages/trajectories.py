@@ -22,7 +22,7 @@ MAX_NUMBER = 1e12  # rad, m, and per s and s^2, of points: larger ones overflow 
 MAX_DURATION_S = 2**31 - 1  # s, of builtin_interfaces/Duration
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class JointTrajectory:
     """Samples of some joints.
 

@@ -33,7 +33,7 @@ from screw_dynamics_ros.ros.recordings.storage import Block, RecordingReader
 JOINT_STATE, STRING = 'sensor_msgs/msg/JointState', 'std_msgs/msg/String'
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Recording:
     """The joint states of one topic, one row per message.
 
@@ -168,7 +168,7 @@ def text_of(data: bytes) -> str:
         raise RecordingError(f'a std_msgs/String cannot be read: {error}') from None
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class RecordedWrenches:
     """The messages of a geometry_msgs/WrenchStamped topic.
 

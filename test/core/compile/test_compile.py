@@ -32,7 +32,6 @@ from support.compilation import (
     needs_llvmlite,
     states,
 )
-from support.data_classes import mutable
 from support.models import random_wrenches
 from support.robots import urdf_path
 
@@ -380,9 +379,3 @@ def test_long_programs_are_compiled_in_children_if_there_can_be_any(
     entries = [module for module in here if '@entry' in module]
     assert len(entries) == 2
     assert (here == entries) == (executable == PYTHON)
-
-
-def test_data_cannot_be_changed():
-    assert mutable('core.compile') | mutable('core.compile.text') == set()
-    assert mutable('core.compile.llvm') == {'_Part'}
-    assert mutable('core.compile.program') == {'Pack', 'Part'}

@@ -6,7 +6,6 @@
 import numpy as np
 import pytest
 
-from screw_dynamics_ros.core import constraints
 from screw_dynamics_ros.core.constraints.contact_models import (
     Constraint,
     free_motions,
@@ -14,7 +13,6 @@ from screw_dynamics_ros.core.constraints.contact_models import (
 )
 from screw_dynamics_ros.core.errors import ArgumentError
 from screw_dynamics_ros.core.lie import screw_systems, screws
-from support.data_classes import check_data_classes
 
 
 def close(actual, desired, tolerance=1e-12):
@@ -190,7 +188,3 @@ def test_d_alembert():
     close(free.T @ effective, [0])
     reaction, *_ = np.linalg.lstsq(A, -effective, rcond=None)
     close(reaction, [-m * (g * np.cos(u) + u_dot**2)])
-
-
-def test_data_classes():
-    check_data_classes(constraints)

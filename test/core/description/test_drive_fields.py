@@ -19,7 +19,6 @@ from screw_dynamics_ros.core.description import (
 )
 from screw_dynamics_ros.core.description.drives import NO_DRIVE, drive_of, drives_of
 from screw_dynamics_ros.core.description.motor_coupling import motor_coupling
-from support.data_classes import compared_by_identity, mutable
 from support.drives import two_masses
 from support.models import random_description
 
@@ -351,10 +350,3 @@ def test_pivots_need_a_lever_of_a_micrometer(description, parent, child, message
         return
     with pytest.raises(ArgumentError, match=f"counterbalance of 'q' .*{message}|{message}.*give"):
         drives_of(description, drives)
-
-
-def test_data_cannot_be_changed():
-    assert mutable('core.description') == {'_Body'}
-    assert compared_by_identity('core.description') == {
-        'Inertia', 'Joint', 'RigidBody', 'RobotDescription', 'Shape'
-    }  # fmt: skip

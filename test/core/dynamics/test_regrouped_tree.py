@@ -19,7 +19,6 @@ from screw_dynamics_ros.core.dynamics.regrouped_tree import (
     split,
 )
 from screw_dynamics_ros.core.tree.multibody_tree import GROUND, Body, Tree, build_tree
-from support.data_classes import mutable
 from support.models import random_description, random_inertia
 
 ABOUT_Z, ALONG_Z = np.eye(6)[:, [2]], np.eye(6)[:, [5]]
@@ -160,7 +159,3 @@ def test_bodies_without_inertia_about_their_joint(given, expected):
 def test_kinetic_energies_that_can_be_negative(m, h, moments, expected):
     """About the center of mass, but for 1e-9 of the moments."""
     assert has_positive_energy(body(ABOUT_Z, m, h, np.diag(moments))) == expected
-
-
-def test_data_cannot_be_changed():
-    assert mutable('core.dynamics') == {'SpatialBody'}

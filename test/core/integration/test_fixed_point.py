@@ -8,10 +8,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from screw_dynamics_ros.core import integration
 from screw_dynamics_ros.core.errors import DivergenceError
 from screw_dynamics_ros.core.integration.fixed_point import fixed_point
-from support.data_classes import check_data_classes
 
 
 def linear(spectrum: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -93,7 +91,3 @@ def test_the_smallest_correction_has_to_be_within_the_tolerance():
         calls_until(1e-6, [1.0, 2.2e-6, 3e-6, 3e-6, 3e-6])
     with pytest.raises(DivergenceError, match=r'with a tolerance of 1\.0e-06; take shorter'):
         calls_until(1e-6, [1.0, 2.2e-6, 3e-6, 3e-6, 3e-6])
-
-
-def test_data_classes():
-    check_data_classes(integration)

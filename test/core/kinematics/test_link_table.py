@@ -20,7 +20,6 @@ from screw_dynamics_ros.core.kinematics.product_of_exponentials import BodyScrew
 from screw_dynamics_ros.core.lie import se3
 from screw_dynamics_ros.core.textbook.link_tables.denavit_hartenberg import StandardRow
 from screw_dynamics_ros.core.textbook.link_tables.hayati_roberts import HayatiRobertsRow, automatic
-from support.data_classes import compared_by_identity, mutable
 from support.models import random_pose
 
 RNG = np.random.default_rng(3)
@@ -167,8 +166,3 @@ def test_chains_that_have_no_table():
     arm = BodyScrews([np.eye(4)] * 3, upright, names=['a', 'b', 'c'])
     with pytest.raises(DescriptionError, match=r"^after joint 'b': .*perpendicular"):
         LinkTable.of(arm, HayatiRobertsRow.fit)
-
-
-def test_data_cannot_be_changed():
-    assert mutable('core.kinematics') == set()
-    assert compared_by_identity('core.kinematics') == {'RobotGeometry'}

@@ -17,7 +17,6 @@ from screw_dynamics_ros.core.measurement.quantities import (
     contact,
     inertial_torques,
 )
-from support.immutable import assert_immutable
 from support.robots import urdf_path
 
 #: Of `annotate`, without a topic like those of the table.
@@ -88,7 +87,6 @@ def test_messages_with_screws_have_the_linear_part_first():
     ):
         assert QUANTITIES[name].arguments(joints, velocities, 'tool') == expected
     assert QUANTITIES['twist'].arguments(joints, velocities) == ('',)
-    assert_immutable(QUANTITIES['twist'])
 
 
 def test_what_is_published_without_velocities():

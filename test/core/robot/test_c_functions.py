@@ -19,7 +19,6 @@ from screw_dynamics_ros.core.robot.actuated_robot import (
     sum_of_torques,
 )
 from screw_dynamics_ros.core.robot.fused_kernel import Formula
-from support.data_classes import mutable
 from support.models import random_description
 
 DESCRIPTION = random_description(29, 4, ('revolute', 'planar', 'floating', 'prismatic'))
@@ -119,7 +118,3 @@ def test_formulas_of_motors():
     assert at_rest(v).shape == v.shape
     assert elements('v', places) == elements('v', [2, 0])
     assert elements('v', places) != elements('v', [0, 2])
-
-
-def test_data_cannot_be_changed():
-    assert mutable('core.robot') == set()

@@ -29,7 +29,6 @@ from screw_dynamics_ros.core.tree.multibody_tree import (
     mimic_map,
     rotation_of_z_to,
 )
-from support.data_classes import mutable
 from support.models import random_description, random_inertia, random_pose, random_unit
 
 KINDS = ('revolute', 'continuous', 'prismatic', 'helical', 'planar', 'floating', 'fixed')
@@ -426,7 +425,3 @@ def test_friction_is_a_part_of_the_equations_if_drives_are_given():
     assert not build_tree(description).has_load_friction
     rough = build_tree(description, drives={'a': Drive(load_friction=0.1)})
     assert rough.has_load_friction
-
-
-def test_data_cannot_be_changed():
-    assert mutable('core.tree') == set()

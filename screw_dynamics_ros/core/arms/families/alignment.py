@@ -32,7 +32,7 @@ RIGHT_ANGLE = 0.5 * np.pi
 ALIGNMENT_TOLERANCE = 1e-12
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Placement:
     """How a robot has the axes of a model: q_model = sign * q_robot + offset.
 

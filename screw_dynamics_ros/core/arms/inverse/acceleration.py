@@ -20,7 +20,7 @@ from screw_dynamics_ros.core.arms.inverse.velocity import inverse_velocity, matr
 from screw_dynamics_ros.core.types import Array
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class InverseAccelerationResult:
     """Joint accelerations for an acceleration; fields as in `InverseVelocityResult`.
 

@@ -48,7 +48,7 @@ UNIQUENESS_DAMPING = 1e-6
 OPTIMALITY_TOLERANCE = 1e-8
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class JointLimitedResult:
     """Joint rates within limits.
 

@@ -66,7 +66,7 @@ class CoincidentFrames:
     selection: ArrayLike | None = None
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class ClosedLoopStep:
     """Result of one sample.
 
@@ -269,7 +269,7 @@ class ClosedLoop:
         return Answer(status.v, followed, status.limiting, status.message), status
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Answer:
     """Joint rates of a sample, as in `ClosedLoopStep`."""
 

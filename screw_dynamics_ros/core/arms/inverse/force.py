@@ -42,7 +42,7 @@ from screw_dynamics_ros.core.tree.multibody_tree import Tree
 from screw_dynamics_ros.core.types import Array
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class ForwardForceResult:
     """The wrenches on one or several links that joint torques balance.
 

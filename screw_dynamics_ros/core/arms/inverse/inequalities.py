@@ -80,7 +80,7 @@ class TwistLimit:
         return np.broadcast_to(limit, (size,))
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Inequalities:
     """Rows A v <= b of joint rates: A (k, n), b (k,), and k names for messages."""
 
@@ -115,7 +115,7 @@ class Inequalities:
         return bool((self.A @ v - self.b <= rounding(self.A, self.b, np.abs(v))).all())
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class ConstrainedOptimum:
     """Rates within bounds and inequalities.
 

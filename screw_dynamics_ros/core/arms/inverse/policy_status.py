@@ -18,7 +18,7 @@ from screw_dynamics_ros.core.errors import ArgumentError
 from screw_dynamics_ros.core.types import Array
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class SingularityStatus:
     """Input of a policy: the task and its Jacobian.
 
@@ -69,7 +69,7 @@ class SingularityStatus:
         return bool(self.smallest_singular_value(slopes=True)[1] @ v > 0.0)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class PolicyStatus:
     """Result of a policy.
 

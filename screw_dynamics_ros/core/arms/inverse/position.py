@@ -35,7 +35,7 @@ from screw_dynamics_ros.core.types import Array
 MIN_DAMPING = 1e-12  # keeps the normal equations solvable in a singular configuration
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class InverseKinematicsResult:
     """Result of the inverse position kinematics.
 

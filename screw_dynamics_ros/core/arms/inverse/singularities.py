@@ -60,7 +60,7 @@ class Decoupled:
     shoulder: float
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class SingularityReport:
     """Rank, lost and remaining motions of a link.
 

@@ -65,7 +65,7 @@ class Task:
     damping: float | AdaptiveDamping = 0.0
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class TaskLevel:
     """One level of priority as equations J v = rate; other fields as in `Task`."""
 
@@ -75,7 +75,7 @@ class TaskLevel:
     damping: float | AdaptiveDamping = 0.0
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class LevelResult:
     """Result of one level.
 
@@ -96,7 +96,7 @@ class LevelResult:
     message: str
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class TaskPriorityResult:
     """Joint rates for tasks in order of priority.
 

@@ -41,7 +41,7 @@ TASK_TOLERANCE = 1e-6
 ROUNDING_TOLERANCE = 1e-9
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class InverseVelocityResult:
     """Joint rates for a twist, with residual and status.
 

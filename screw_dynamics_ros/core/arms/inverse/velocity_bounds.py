@@ -30,7 +30,7 @@ from screw_dynamics_ros.core.tree.multibody_tree import JointLimits, Tree
 from screw_dynamics_ros.core.types import Array
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Bounds:
     """Bounds of the joint velocities over the next sample, (nv,) each [rad/s, m/s].
 

@@ -79,7 +79,7 @@ class LocalizationOptions:
     confidence: float = 0.999
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class LocatedContact:
     """A contact; vectors are in the frame of the link.
 
@@ -155,7 +155,7 @@ class Localization:
     reason: str
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Hypotheses:
     """The k segments that may be touched.
 

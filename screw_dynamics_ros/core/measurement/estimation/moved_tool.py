@@ -56,7 +56,7 @@ ITERATIONS = 4  # iterations of the weights of forces and moments
 STEP = 1e-6  # relative step of finite differences
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class MovedTool:
     """The tool; vectors are in the frame of the sensor.
 

@@ -74,7 +74,7 @@ RANK_TOLERANCE = 1e-7
 _UPPER = np.triu_indices(3)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class EffortRecord:
     """Measured states of a robot: one pose at rest, or one motion.
 
@@ -95,7 +95,7 @@ class EffortRecord:
     at_rest: bool
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class PayloadEquations:
     """Y phi = y of all intervals: row k is of joint `joint[k]`, (m, 10) and (m,) [N m, N].
 
@@ -112,7 +112,7 @@ class PayloadEquations:
     block: NDArray[np.int64]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class PayloadEstimate:
     """Estimate of a payload, in the frame of its link; NaN if not estimated.
 

@@ -48,7 +48,7 @@ MIN_POSES = 5  # poses
 CONSTANT_TOLERANCE = 1e-12  # relative variation below which a residual is constant
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class ResidualMap:
     """The residuals of n joints by m recorded poses.
 

@@ -48,7 +48,7 @@ class NoToolError(ScrewDynamicsError):
     code = ErrorCode.NO_SOLUTION
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class ToolEstimate:
     """Estimated tool and bias; vectors are in the frame of the sensor.
 

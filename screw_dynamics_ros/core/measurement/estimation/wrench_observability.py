@@ -43,7 +43,7 @@ from screw_dynamics_ros.core.measurement.estimation.low_pass import LowPassSteps
 from screw_dynamics_ros.core.types import Array
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class WrenchObservability:
     """The decomposition (1) of a Jacobian.
 

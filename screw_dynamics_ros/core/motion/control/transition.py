@@ -17,7 +17,7 @@ from screw_dynamics_ros.core.errors import ArgumentError
 MAX_DURATION_S = 3600.0  # that a transition may take
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Transition:
     """What something is at `begin` [s] becomes something else over `duration` [s]."""
 

@@ -30,7 +30,7 @@ from screw_dynamics_ros.core.textbook.arms.serial_kinematics import SerialKinema
 from screw_dynamics_ros.core.types import Array
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class NamedSingularity:
     """A singular configuration of a 321 arm.
 

@@ -57,7 +57,7 @@ def commutator(first: ArrayLike, second: ArrayLike) -> Array:
     return sequence([first, second, planar.inverse(first), planar.inverse(second)])
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Controllability:
     """Motions of a platform that result from Lie brackets of its admissible motions.
 

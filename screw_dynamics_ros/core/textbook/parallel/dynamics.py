@@ -88,7 +88,7 @@ class LegInertia:
             check_number(f'{name} of a leg', getattr(self, name))
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class RodMotion:
     """Motion of one rod.
 

@@ -104,7 +104,7 @@ class UniversalSensor:
         return e
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class FusedPose:
     """The pose that best fits all measurements.
 

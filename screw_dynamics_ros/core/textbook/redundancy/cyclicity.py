@@ -39,7 +39,7 @@ from screw_dynamics_ros.core.types import Array
 Resolution = Callable[[Array, Array], Array]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Drift:
     """Drift of the joints after closed paths of the tool.
 

@@ -37,7 +37,7 @@ from screw_dynamics_ros.core.lie.screw_systems import TOLERANCE, null_space
 from screw_dynamics_ros.core.types import Array
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class ImplicitSingularity:
     """Singularity of a mechanism at one configuration.
 

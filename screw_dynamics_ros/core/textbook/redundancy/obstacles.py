@@ -32,7 +32,7 @@ from screw_dynamics_ros.core.textbook.redundancy.capsules import (
 from screw_dynamics_ros.core.types import Array
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Clearance:
     """Distance between a capsule of the robot and an obstacle.
 

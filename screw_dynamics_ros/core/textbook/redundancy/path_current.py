@@ -38,7 +38,7 @@ from screw_dynamics_ros.core.types import Array
 MAX_KNOT, SEARCHES = 0.4, 20
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class CurrentPath:
     """A path of the joints and its currents.
 

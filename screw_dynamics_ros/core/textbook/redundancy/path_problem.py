@@ -56,7 +56,7 @@ class PathDynamics(Protocol):
         """Return their derivatives with respect to q, v and a, (N, nv, nv) each."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Found:
     """Result of one search: a path (N, n), its RMS current, and the status of scipy."""
 

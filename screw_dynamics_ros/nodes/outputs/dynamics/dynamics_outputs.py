@@ -77,7 +77,7 @@ SHAPING = {
 MOMENTUM = Formula('momentum', ('centroidal_momentum',), swap_linear_angular)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Outputs:
     """Outputs for one robot, and the arrays of their parameters.
 
@@ -102,7 +102,7 @@ class Outputs:
     constraints: ConstraintWrenches
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class DynamicsPlan(Plan):
     """The plan of `Dynamics` for one robot."""
 

@@ -80,7 +80,7 @@ class Signal:
     size: int
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class FilterPlan:
     """The filters of one robot, and the arrays they read.
 

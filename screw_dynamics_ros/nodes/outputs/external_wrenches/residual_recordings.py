@@ -24,7 +24,7 @@ HEADING = '# Residuals of external torques [rad, m; N m, N] by wrench_estimator/
 MAX_FILE_BYTES = 2 * 2**20  # bytes: 300 poses of 100 joints
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Recordings:
     """Recorded residuals of one robot.
 

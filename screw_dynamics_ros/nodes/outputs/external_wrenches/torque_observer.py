@@ -78,7 +78,7 @@ def check(values: Mapping[str, Any], robot: Robot | None) -> None:
     check_per_joint(values, scalar_joints(robot) if robot is not None else None)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class ObserverPlan:
     """Formulas and input arrays of an observer for one robot.
 

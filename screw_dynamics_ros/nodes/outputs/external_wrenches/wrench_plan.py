@@ -30,7 +30,7 @@ from screw_dynamics_ros.nodes.outputs.external_wrenches.torque_observer import O
 from screw_dynamics_ros.nodes.parameters.frame_parameters import Frames
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class WrenchPlan(Plan):
     """The outputs for a robot, with its observer and filters.
 

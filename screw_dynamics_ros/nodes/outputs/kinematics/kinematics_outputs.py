@@ -102,7 +102,7 @@ class LinkOutputs:
         return [self.jacobian, self.velocity, self.body_jacobian, self.body_velocity]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class KinematicsPlan(Plan):
     """The plan of `Kinematics` for one robot.
 

@@ -18,7 +18,6 @@ from screw_dynamics_ros.core.measurement.estimation.contact_localization import 
     chi2_quantile,
 )
 from screw_dynamics_ros.core.measurement.estimation.link_segments import Segment
-from support.immutable import assert_immutable
 
 NAMES = tuple('abcdefgh')
 OPEN = {'link_radius': 0.0, 'largest_deviation': np.inf, 'least_probability': 0.0}
@@ -126,7 +125,6 @@ def test_force_place_and_their_covariance():
     assert contact.along == pytest.approx(0.4, abs=1e-6)
     assert contact.deviation == pytest.approx(0.8 * np.sqrt(P[3, 3]), rel=1e-4)
     assert contact.probability == 1.0
-    assert_immutable(contact, touched.located(), LocalizationOptions())
     np.testing.assert_allclose(
         contact.wrench[3:] @ touched.J[0, 3:] + contact.wrench[:3] @ touched.J[0, :3],
         touched.torques,

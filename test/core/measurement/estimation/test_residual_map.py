@@ -13,7 +13,6 @@ from screw_dynamics_ros.core.measurement.estimation.residual_map import (
     NOISE_CANDIDATES,
     fitted,
 )
-from support.immutable import assert_immutable
 from support.robots import urdf_path
 
 TURNING = np.array([True, True, False])
@@ -76,7 +75,6 @@ def test_the_most_likely_length_and_noise(recorded, found):
                 log += multivariate_normal.logpdf(each, np.zeros(len(q)), variance * C)
             best = max(best, (log, (length, noise)))
     assert (found.length, found.noise) == best[1]
-    assert_immutable(found)
 
 
 def test_far_from_recorded_poses_the_plain_offset_remains(recorded, found):

@@ -15,7 +15,6 @@ from screw_dynamics_ros.core.measurement.estimation.tool_identification import (
     fit,
     identify_tool,
 )
-from support.immutable import assert_immutable
 
 
 def directions(first, second, size=9.81):
@@ -70,7 +69,6 @@ def test_a_mass_is_three_deviations_above_zero(factor, is_tool):
         tool = identify_tool(g, W)
         assert tool.mass == pytest.approx(mass)
         assert tool.mass_deviation == pytest.approx(mass / (3.0 * factor))
-        assert_immutable(tool)
     else:
         with pytest.raises(NoToolError, match='there is no tool'):
             identify_tool(g, W)

@@ -10,7 +10,6 @@ import pytest
 
 from screw_dynamics_ros.core.description.body_inertia import Inertia
 from screw_dynamics_ros.core.errors import ArgumentError, InertiaError, UnknownNameError
-from screw_dynamics_ros.core.mechanisms import absolute_coordinates
 from screw_dynamics_ros.core.mechanisms.absolute_coordinates import (
     GROUND,
     REVOLUTE,
@@ -20,7 +19,6 @@ from screw_dynamics_ros.core.mechanisms.absolute_coordinates import (
     ConstraintJoint,
     frame,
 )
-from support.data_classes import check_data_classes
 
 BODY = AbsoluteBody('a', Inertia(2.0, np.array([0.1, -0.2, 0.3]), np.diag([0.2, 0.3, 0.4])))
 OTHER = AbsoluteBody('b', BODY.inertia)
@@ -117,7 +115,3 @@ def test_frame_along_an_axis(axis) -> None:
     np.testing.assert_allclose(F[:3, :3].T @ F[:3, :3], np.eye(3), atol=1e-15)
     assert np.linalg.det(F[:3, :3]) > 0.0
     np.testing.assert_array_equal(F[:3, 3], [1, 2, 3])
-
-
-def test_data_classes():
-    check_data_classes(absolute_coordinates)

@@ -17,13 +17,11 @@ from screw_dynamics_ros.core.errors import (
     UnknownNameError,
 )
 from screw_dynamics_ros.core.lie import se3
-from screw_dynamics_ros.core.mechanisms import closures
 from screw_dynamics_ros.core.mechanisms.closures import LoopClosures
 from screw_dynamics_ros.core.mechanisms.closures.closure_mobility import mobility, rank
 from screw_dynamics_ros.core.mechanisms.closures.example_loops import golden_four_bar
 from screw_dynamics_ros.core.mechanisms.closures.hybrid import hybrid_motion
 from support.closed_chains import EXCAVATOR, excavator, figure_5_7
-from support.data_classes import check_data_classes
 
 Q, V, A = np.array([1.1]), np.array([0.7]), np.array([-0.4])
 
@@ -288,10 +286,6 @@ def test_loop_closures_are_values():
     for tolerance in (0.0, -1.0, np.nan):
         with pytest.raises(ArgumentError, match='tolerance of loop closures must be a finite pos'):
             LoopClosures([cut], ['a'], tolerance=tolerance)
-
-
-def test_data_classes():
-    check_data_classes(closures)
 
 
 def test_restarts_search_the_whole_turn(linkage):

@@ -9,7 +9,6 @@ import pytest
 from screw_dynamics_ros.core.errors import ArgumentError, InertiaError
 from screw_dynamics_ros.core.kinematic_model import KinematicModel
 from screw_dynamics_ros.core.lie import se3, so3
-from screw_dynamics_ros.core.mechanisms import parallel
 from screw_dynamics_ros.core.mechanisms.parallel import (
     PUS,
     RUS,
@@ -19,7 +18,6 @@ from screw_dynamics_ros.core.mechanisms.parallel import (
     example_mechanisms,
 )
 from screw_dynamics_ros.core.mechanisms.parallel.recursions import newton_step, unit_wrenches
-from support.data_classes import check_data_classes
 from support.parallel_robots import GOLDEN, GOLDEN_LEGS, moved, random_pose, unit, with_seventh_leg
 
 DESIGNS = {
@@ -392,7 +390,3 @@ def test_wrong_mechanisms_are_refused():
     broken = type(inertia)(1.0, np.zeros(3), np.diag([1.0, 1.0, 3.0]))
     with pytest.raises(InertiaError, match='triangle'):
         Mechanism('m', legs, np.eye(4), broken)
-
-
-def test_data_classes():
-    check_data_classes(parallel)

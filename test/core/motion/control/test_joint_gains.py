@@ -12,10 +12,8 @@ import pytest
 from scipy.linalg import eigh
 
 from screw_dynamics_ros.core import ArgumentError, Robot
-from screw_dynamics_ros.core.motion import control
 from screw_dynamics_ros.core.motion.control.joint_gains import joint_gains, middle_of_range
 from screw_dynamics_ros.core.simulation import SimulatedRobot
-from support.data_classes import check_data_classes
 from support.models import random_description
 from support.robots import one_joint, urdf_path
 
@@ -114,7 +112,3 @@ def test_joints_that_move_no_mass():
 def test_bad_frequencies(panda, frequency):
     with pytest.raises(ArgumentError, match='frequency must be positive'):
         joint_gains(panda, middle_of_range(panda), frequency)
-
-
-def test_data_classes():
-    check_data_classes(control)

@@ -8,7 +8,6 @@ import pytest
 from scipy.interpolate import CubicSpline
 
 from screw_dynamics_ros.core import Robot
-from screw_dynamics_ros.core.motion import trajectory
 from screw_dynamics_ros.core.motion.trajectory import (
     feasible_motion,
     feedforward_efforts,
@@ -20,7 +19,6 @@ from screw_dynamics_ros.core.motion.trajectory.feasible_motion import ExceededLi
 from screw_dynamics_ros.core.motion.trajectory.feedforward_efforts import held_at_end
 from screw_dynamics_ros.core.motion.trajectory.joint_path import JointPath
 from screw_dynamics_ros.core.motion.trajectory.path_sequence import PathSequence, TimedPath
-from support.data_classes import check_data_classes
 from support.robots import urdf_path
 
 #: An arm in a vertical plane, held by its motors with a little to spare.
@@ -148,7 +146,3 @@ def test_joints_that_the_path_before_did_not_move_start_where_they_are_measured(
     arm.add(TimedPath(np.array([0, 1]), JointPath([1.0], [[0.0, 0.0]]), 10**9))
     arm.advance(10**9, np.array([9.0, 9.0]), np.zeros(2))
     assert arm.state(10**9)[1].tolist() == [1.0, 9.0]
-
-
-def test_data_classes():
-    check_data_classes(trajectory)

@@ -68,7 +68,7 @@ class BoundedRates:
 Criterion = Cost | Metric | Task | BoundedRates
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Contribution:
     """What one criterion did.
 
@@ -93,7 +93,7 @@ class Contribution:
     message: str
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class RedundancyResult:
     """Joint rates, and where they come from.
 

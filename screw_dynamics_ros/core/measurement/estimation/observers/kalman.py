@@ -34,7 +34,7 @@ from screw_dynamics_ros.core.measurement.estimation.observers.steps import Obser
 from screw_dynamics_ros.core.types import Array
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Noise:
     """Standard deviations, (n,) each; may contain recorded numbers.
 

@@ -29,7 +29,7 @@ from screw_dynamics_ros.core.types import Array
 QUANTITIES = ('velocity', 'static_torque', 'momentum', 'known_torque', 'moved_mass')
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Sample:
     """One sample of the inputs of an observer.
 

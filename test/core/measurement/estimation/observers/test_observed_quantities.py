@@ -24,7 +24,6 @@ from screw_dynamics_ros.core.measurement.estimation.observers.steps import Obser
 from screw_dynamics_ros.core.measurement.estimation.observers.table import OBSERVERS
 from screw_dynamics_ros.core.robot.actuated_robot import REST
 from screw_dynamics_ros.core.robot.fused_kernel import Formula
-from support.immutable import assert_immutable
 from support.models import random_description
 from support.paths import URDF
 
@@ -165,7 +164,6 @@ def test_formulas_of_an_observer_are_its_functions(robot, name):
     sources = {each: Formula(each, (each,), np.reshape, (x.shape,)) for each, x in given.items()}
     made = observation(name, n, sources)
     assert made.observer is observer
-    assert_immutable(made, EFFORTS.none)
     assert made.size == observer.state_size(n)
     assert (made.state is None) == (made.size == 0)
     assert (made.covariance is not None) == observer.estimates_covariance
@@ -186,7 +184,6 @@ def test_formulas_of_an_observer_are_its_functions(robot, name):
     found = kernel(*(inputs[each] for each in kernel.inputs))
     if made.size:
         sample = Sample.of(observer, [*(given[x] for x in observer.reads), values, steps.numbers])
-        assert_immutable(sample)
         state = observer.advance(state, sample)
         np.testing.assert_allclose(found[1], state, rtol=1e-12)
     np.testing.assert_allclose(found[0], observer.torques(n, state, given), rtol=1e-12)

@@ -18,7 +18,6 @@ from screw_dynamics_ros.core.measurement.estimation.observers.parameters import 
     values_of_joints,
 )
 from screw_dynamics_ros.core.measurement.estimation.observers.table import parameter_texts
-from support.immutable import assert_immutable
 
 #: Default, minimum and maximum.
 DOCUMENTED = {
@@ -35,7 +34,6 @@ RULES = {'observer_joints', *PER_JOINT}
 
 
 def test_defaults_and_bounds():
-    assert_immutable(DEFAULTS)
     found = {
         each.name: (each.default, each.metadata['minimum'], each.metadata['maximum'])
         for each in fields(ObserverParameters)
