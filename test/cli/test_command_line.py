@@ -5,12 +5,28 @@
 
 from __future__ import annotations
 
+import argparse
 import io
+import os
 import sys
+import threading
 
 import pytest
 
-from screw_dynamics_ros.cli.command_line import add_gravity, command_parser, progress_bar
+from screw_dynamics_ros.cli.command_line import (
+    UnusableError,
+    add_gravity,
+    command_parser,
+    names,
+    number,
+    own_arguments,
+    positive,
+    print_above,
+    progress_bar,
+    seconds,
+    write_text,
+    write_whole,
+)
 
 
 class Terminal(io.StringIO):
@@ -47,6 +63,16 @@ def test_progress_ends_with_an_interruption(monkeypatch):
     assert screen(terminal.getvalue()).strip() == ''
 
 
+def test_lines_above_the_progress_are_there_at_once(capsys):
+    """In a file with a buffer, too."""
+    written = io.BytesIO()
+    file = io.TextIOWrapper(written, write_through=False)
+    print_above('first', file)
+    assert written.getvalue() == b'first\n'
+    print_above('second')
+    assert capsys.readouterr() == ('', 'second\n')
+
+
 def test_no_progress_without_a_terminal(capsys):
     with progress_bar('annotate') as show:
         show(0.5, 'a.mcap')
@@ -68,3 +94,51 @@ def test_gravity_is_three_finite_numbers():
     for words in (['0', '0', 'nan'], ['0', '0']):
         with pytest.raises(SystemExit):
             parser.parse_args(['--gravity', *words])
+
+
+@pytest.mark.parametrize(
+    ('kind', 'valid', 'invalid'),
+    [
+        (seconds, ('0', '600', '1e-3'), ('-1e-9', '600.1', 'nan', 'inf', 'soon')),
+        (number, ('0', '-1e300'), ('nan', '-inf', 'many')),
+        (positive, ('1e-300', '5'), ('0', '-1', 'nan', 'inf')),
+    ],
+)
+def test_numbers_of_the_command_line(kind, valid, invalid):
+    """The one at fault is named."""
+    assert [kind(text) for text in valid] == [float(text) for text in valid]
+    for text in invalid:
+        with pytest.raises(argparse.ArgumentTypeError, match=f"^'{text}' is not "):
+            kind(text)
+
+
+def test_names_are_separated_by_commas():
+    assert names(' a, b c ,,d,') == ('a', 'b c', 'd')
+
+
+def test_arguments_of_ros_are_not_those_of_the_command():
+    assert own_arguments(['-o', 'x', '--ros-args', '-r', '--ros-args']) == ['-o', 'x']
+    assert own_arguments(('-o', 'x')) == ['-o', 'x']
+
+
+def test_pipes_are_written_directly(tmp_path):
+    """A pipe stays one; files are written in other threads as well."""
+    pipe, file = tmp_path / 'pipe', tmp_path / 'file'
+    os.mkfifo(pipe)
+    writers = [threading.Thread(target=write_whole, args=(p, b'x')) for p in (pipe, file)]
+    for writer in writers:
+        writer.start()
+    assert pipe.read_bytes() == b'x'
+    for writer in writers:
+        writer.join()
+    assert pipe.is_fifo()
+    assert file.read_bytes() == b'x'
+
+
+def test_a_file_that_cannot_be_written_is_named(tmp_path, capsys):
+    path = tmp_path / 'new' / 'folder' / 'a.yaml'
+    write_text(path, '-o', 'content')
+    assert path.read_text() == 'content'
+    assert capsys.readouterr().out == f'written: {path}\n'
+    with pytest.raises(UnusableError, match=rf'^argument -o: cannot write {path}/b: .*; name a '):
+        write_text(path / 'b', '-o', 'content')

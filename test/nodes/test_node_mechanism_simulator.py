@@ -101,6 +101,25 @@ def test_reaction_of_the_pivot(make_top):
     np.testing.assert_allclose(force, expected, rtol=1e-9)
 
 
+def test_reaction_to_a_force_through_the_pivot(make_top):
+    """It turns nothing: the pivot takes it alone, in whose frame the moment is zero."""
+    reactions = []
+    for force in (np.zeros(3), np.array([30.0, -20.0, 10.0])):
+        bench = make_top('se3', 1)
+        moment = np.cross([-0.5, 0.0, 0.0], force)  # about the center of mass
+        wrench = Wrench(force=Vector3(**dict(zip('xyz', force))))
+        wrench.torque = Vector3(**dict(zip('xyz', moment)))
+        message = WrenchStamped(header=Header(frame_id='top'), wrench=wrench)
+        bench.hear('external_wrench', message)
+        bench.trigger('step')
+        (message,) = bench.sent['reaction/pivot']
+        w = message.wrench
+        reactions.append([w.force.x, w.force.y, w.force.z, w.torque.x, w.torque.y, w.torque.z])
+    change = np.subtract(reactions[1], reactions[0])
+    np.testing.assert_allclose(change[:3], -force, atol=1e-8)
+    np.testing.assert_allclose(change[3:], -moment, atol=1e-8)
+
+
 def test_pause_and_resume(make_top):
     """Single steps only during a pause; time goes on afterwards."""
     top = make_top('so3_r3', 1)

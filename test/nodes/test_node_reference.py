@@ -111,6 +111,19 @@ def test_a_trajectory_is_interpolated_at_the_stamps_of_the_states(run, count):
     assert run.status.level == Level.OK
 
 
+def test_progress_of_both_trajectories_is_reported(run):
+    """Of the one that is followed, and of the next one, which begins later."""
+    run.send(trajectory(TIMES, POINTS, stamp=run.stamp(0.25)))
+    run.state(0.26)
+    assert run.status.values['trajectory followed'] == '0.01 s of 2 s'
+    assert 'trajectory waits' not in run.status.values
+    run.send(trajectory(TIMES, POINTS, stamp=run.stamp(2.0)))
+    run.state(1.5)
+    values = run.status.values
+    assert values['trajectory followed'] == '1.25 s of 2 s'
+    assert values['trajectory waits'] == '-0.50 s of 2 s'
+
+
 def test_after_its_end_the_last_point_is_held_then_the_measured_state_counts(run):
     run.send(trajectory(TIMES, POINTS, RATES + 0.1, stamp=run.stamp(0.002)))
     run.state(0.01)

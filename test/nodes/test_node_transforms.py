@@ -21,6 +21,7 @@ from tf2_msgs.msg import TFMessage
 
 from screw_dynamics_ros.nodes.outputs.kinematics import kinematics_outputs
 from screw_dynamics_ros.nodes.outputs.kinematics.reported_transforms import StampDecimation
+from screw_dynamics_ros.ros.diagnostics import Level
 from support.host_bench import Bench, serialized
 from support.ros_harness import LATCHED
 
@@ -91,6 +92,14 @@ def launch(monkeypatch, ros_domain):
     for bench in made:
         bench.close()
     rclpy.shutdown()
+
+
+def test_links_that_the_robot_does_not_have_are_reported(launch):
+    """Those that it has are served."""
+    status = launch(frames=['nose', 'tool', 'ear']).part.status()
+    assert status.level == Level.ERROR
+    assert 'has no link nose, ear: correct the parameter frames' in status.summary
+    assert status.values['frames'] == 'tool'
 
 
 def describe(bench, text):

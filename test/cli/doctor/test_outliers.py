@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from screw_dynamics_ros.cli.doctor.command import FAULTY, HEALTHY, main
-from screw_dynamics_ros.cli.doctor.outliers import outliers
+from screw_dynamics_ros.cli.doctor.outliers import moving_bodies, outliers
 from screw_dynamics_ros.core.description import (
     Inertia,
     Joint,
@@ -186,6 +186,54 @@ def test_limits(name, joint, factor, count):
     assert len(messages) == count
     for message in messages:
         assert message.startswith(f'joint forearm: its {name} limit is {value:.4g} ')
+
+
+def test_each_limit_has_its_neighbors():
+    """One that is missing hides no other; those of prismatic joints are no neighbors."""
+    description = arm()
+    (limits,) = (each.limits for each in description.joints if each.name == 'forearm')
+    both = replace(limits, effort=0.0, velocity=30.0 * limits.velocity)
+    (message,) = found(with_joint(description, 'forearm', limits=both))
+    assert message.startswith('joint forearm: its velocity limit is 90 rad/s, those of the ')
+    assert 'neighboring joints are 3, 3 (check its <limit>)' in message
+    both = replace(limits, velocity=30.0 * limits.velocity)
+    sliding = with_joint(with_joint(description, 'forearm', limits=both), 'wrist', type='prismatic')
+    assert found(sliding) == []
+
+
+@pytest.mark.parametrize(('value', 'count'), [(1500.0, 1), (1499.0, 0), (2.0, 1), (2.01, 0)])
+def test_a_limit_of_ten_times_its_neighbors(value, count):
+    """Those of the upper arm and the wrist are 150 and 20 N m."""
+    limits = Limits(-1.0, 1.0, 3.0, value)
+    assert len(found(with_joint(arm(), 'forearm', limits=limits))) == count
+
+
+def test_a_link_without_mass_has_no_outliers():
+    """Neither has a link whose parent has none."""
+    for name in ('upper_arm', 'hand'):
+        assert found(with_inertia(arm(), name, mass=0.0, matrix=0.0, com=100.0)) == []
+
+
+def test_bodies_and_their_neighbors():
+    """Lengths are those to the next joint, or to the far corner of a shape."""
+    pose = np.eye(4)
+    pose[:3, 3] = 0.0, 0.0, -0.3
+    box = Shape('box', np.array([0.2, 0.4, 0.6]), pose)
+    links = tuple(
+        replace(link, shapes=(box,)) if link.name == 'hand' else link for link in arm().links
+    )
+    bodies = {each.joint.child: each for each in moving_bodies(replace(arm(), links=links))}
+    lengths = {**LENGTHS, 'hand': np.linalg.norm([0.1, 0.2, 0.6])}
+    assert {name: each.length for name, each in bodies.items()} == pytest.approx(lengths)
+    offsets = dict(zip(LENGTHS, [0.0, *LENGTHS.values()]))
+    assert {name: each.offset for name, each in bodies.items()} == pytest.approx(offsets)
+    assert bodies['shoulder'].before is None
+    assert bodies['wrist'].before is bodies['forearm']
+    assert bodies['wrist'].after == [bodies['hand']]
+    assert bodies['wrist'].nearby == pytest.approx(lengths['hand'])
+    assert bodies['shoulder'].nearby == pytest.approx(0.4)
+    assert bodies['wrist'].gyration == pytest.approx(0.1 / np.sqrt(12))
+    assert bodies['hand'].extent == pytest.approx(lengths['hand'])
 
 
 def test_what_reading_reports_is_not_reported_again():

@@ -112,7 +112,9 @@ def test_scene_of_foxglove():
 
 def test_panels_of_foxglove_have_the_same_height():
     """Beside the scene, which takes half of the width; each panel has the curves of its plot."""
-    content = json.loads(foxglove.layout(ROBOT, NAMES))
+    text = foxglove.layout(ROBOT, NAMES)
+    content = json.loads(text)
+    assert text == json.dumps(content, indent=1) + '\n'  # which a user can edit
     layout = content['layout']
     assert content['playbackConfig'] == {'speed': 1}
     assert (layout['direction'], layout['first'], layout['splitPercentage']) == (

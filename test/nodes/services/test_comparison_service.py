@@ -181,6 +181,21 @@ def test_what_is_left_out_is_told():
     response = asked(described, payloads={link: body}, programs=['kdl'])
     assert f'the payload on {link} is not compared' in response.explanation
     assert 'joints j2s6s200_joint_1: compared with reflected inertias only' in response.explanation
+    assert 'springs' not in response.explanation
+    assert 'coupled' not in response.explanation
+
+
+def test_springs_and_coupled_motors_are_left_out():
+    first, second, third = (f'j2s6s200_joint_{k}' for k in (1, 2, 3))
+    drives = {
+        first: Drive(spring_stiffness=5.0),
+        second: Drive(rotor_inertia=1e-4, coupled_joints=(third,), coupling_ratios=(0.5,)),
+    }
+    described = Robot.from_urdf(URDF, drives=drives, backend='reference')
+    text = asked(described, programs=['kdl']).explanation
+    assert f'note       the coupled motors of joints {second} are omitted' in text
+    assert f'note       the springs of joints {first} are not compared' in text
+    assert 'payload' not in text
 
 
 @pytest.mark.parametrize(
