@@ -50,14 +50,10 @@ def test_constants_of_the_elimination(place, held):
 @pytest.mark.parametrize(
     ('name', 'joint', 'is_closed'),
     [
-        ('KUKA LBR iiwa 14 R820', 1, True),
         ('KUKA LBR iiwa 14 R820', 2, True),
-        ('KUKA LBR iiwa 14 R820', 4, True),
         ('KUKA LBR iiwa 14 R820', 5, True),
         ('Franka Research 3', 1, False),
-        ('Franka Research 3', 2, False),
         ('Franka Research 3', 3, True),
-        ('Franka Research 3', 4, False),
         ('Franka Research 3', 5, True),
     ],
 )
