@@ -20,7 +20,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from screw_dynamics_ros.cli.annotate import command as annotate
 from screw_dynamics_ros.cli.command_line import write_whole
+from screw_dynamics_ros.cli.identify import command as identify
+from screw_dynamics_ros.cli.parity import command as parity
 from screw_dynamics_ros.core import Robot
 from support.paths import ROOT
 from support.recordings import write_stack
@@ -113,6 +116,26 @@ def test_progress_is_shown_and_ctrl_c_ends_it(words, tmp_path, points):
     assert terminal.text.splitlines()[-1] == f'{words[0]}: interrupted'
     assert 'Traceback' not in terminal.text
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ('module', 'inner', 'words'),
+    [
+        (annotate, 'annotate_recording', ['run.mcap', '-o', 'out.mcap']),
+        (identify, 'recorded', ['run.npz']),
+        (parity, 'run', [PANDA]),
+    ],
+)
+def test_interrupted_commands_say_so(module, inner, words, monkeypatch, capsys):
+    """In a line of its own, below what has been written."""
+
+    def interrupted(*_, **options):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(module, inner, interrupted)
+    assert module.main(words) == 130
+    name = module.__name__.split('.')[-2]
+    assert capsys.readouterr().err == f'\n{name}: interrupted\n'
 
 
 def test_replay_ends_by_ctrl_c(tmp_path):

@@ -108,7 +108,7 @@ def annotate_recording(
         if not len(states.stamps):
             raise RecordingError(f'{source}: no valid state of the robot: {refusals(mapper)}')
         motion = whole_motion(annotator, states)
-        table = ParquetTable.open(parquet, robot, annotator) if parquet is not None else None
+        table = ParquetTable(parquet, robot) if parquet is not None else None
         count = reader.counts[request.topic]
         added: dict[str, int] = {}
         try:

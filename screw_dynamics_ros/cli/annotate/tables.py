@@ -18,7 +18,6 @@ from typing import Any
 import numpy as np
 
 from screw_dynamics_ros.core import Robot
-from screw_dynamics_ros.core.measurement.annotation import Annotator
 from screw_dynamics_ros.core.measurement.annotation.annotate import MotionArrays
 from screw_dynamics_ros.core.types import Array
 from screw_dynamics_ros.ros.recordings.outputs import TemporaryFile
@@ -56,11 +55,6 @@ class ParquetTable:
         self._names = ','.join(robot.joint_names)
         self._writer: Any = None
 
-    @classmethod
-    def open(cls, path: Path, robot: Robot, annotator: Annotator) -> ParquetTable:
-        """Return a table for the outputs of an annotator."""
-        return cls(path, robot)
-
     def add(self, motion: MotionArrays, part: slice, results: Mapping[str, Array]) -> None:
         """Add the rows of some states."""
         stamps = motion.t[part]
@@ -90,10 +84,9 @@ class ParquetTable:
         )
 
     def finish(self) -> None:
-        """Rename the file to its final name."""
-        if self._writer is not None:
-            self._writer.close()
-            self._place.take_name()
+        """Rename the file, which has rows, to its final name."""
+        self._writer.close()
+        self._place.take_name()
 
     def abandon(self) -> None:
         """Remove the temporary file."""

@@ -34,6 +34,7 @@ from screw_dynamics_ros.core.lie import quaternions, se3
 from screw_dynamics_ros.core.measurement.identification.target_errors import TARGET
 from screw_dynamics_ros.core.types import Array
 from screw_dynamics_ros.ros.csv_text import read_csv
+from screw_dynamics_ros.ros.yaml_text import read_yaml
 
 PREFIX = 'measured.'
 POSITION, ORIENTATION = ('x', 'y', 'z'), ('qx', 'qy', 'qz', 'qw')
@@ -165,12 +166,6 @@ def _from_csv(text: str) -> list[dict[str, Any]]:
 
 
 def _from_yaml(text: str, path: Path) -> list[dict[str, Any]]:
-    try:
-        from screw_dynamics_ros.ros.yaml_text import read_yaml
-    except ImportError:
-        raise UnusableError(
-            f'argument MEASUREMENTS: {path}: YAML requires PyYAML; install it, or use a CSV'
-        ) from None
     try:
         content = read_yaml(text)
     except ArgumentError as error:

@@ -95,9 +95,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except UnusableError as error:
         print(f'identify: {error}', file=sys.stderr)
         return BROKEN
-    except ImportError as error:
-        print(f'identify: {error}', file=sys.stderr)
-        return BROKEN
     except KeyboardInterrupt:
         print('\nidentify: interrupted', file=sys.stderr)
         return INTERRUPTED

@@ -12,6 +12,7 @@ from geometry_msgs.msg import WrenchStamped
 from rclpy.node import Node
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray
+from tf2_msgs.msg import TFMessage
 
 from screw_dynamics_ros.core.lie import se3
 from screw_dynamics_ros.core.mechanisms.absolute_coordinates.simulated_mechanism import (
@@ -23,11 +24,6 @@ from screw_dynamics_ros.ros.messages.conversions import swap_linear_angular
 from screw_dynamics_ros.ros.names import topic_tokens
 from screw_dynamics_ros.ros.topics.channel import Channel
 from screw_dynamics_ros.ros.topics.publishers import Publishers
-
-try:
-    from tf2_msgs.msg import TFMessage
-except ImportError:
-    TFMessage = None
 
 
 class MechanismOutputs:
@@ -129,8 +125,6 @@ class MechanismOutputs:
         return self._wrenches
 
     def _transforms(self, world_frame: str) -> Iterator[tuple[Channel, Callable[[int], Array]]]:
-        if TFMessage is None:
-            return
         mechanism = self._mechanism
         frames = [(world_frame, body.name) for body in mechanism.system.bodies]
         template = templates.transforms(frames)

@@ -12,6 +12,7 @@ import numpy as np
 from geometry_msgs.msg import PoseStamped, TwistStamped, WrenchStamped
 from rclpy.node import Node
 from sensor_msgs.msg import JointState
+from tf2_msgs.msg import TFMessage
 
 from screw_dynamics_ros.core.lie import quaternions, screws
 from screw_dynamics_ros.core.mechanisms.parallel.parallel_robot import ParallelRobot
@@ -21,11 +22,6 @@ from screw_dynamics_ros.ros.messages.conversions import swap_linear_angular
 from screw_dynamics_ros.ros.parameters import Parameters
 from screw_dynamics_ros.ros.topics.channel import Channel
 from screw_dynamics_ros.ros.topics.publishers import Publishers
-
-try:
-    from tf2_msgs.msg import TFMessage
-except ImportError:
-    TFMessage = None
 
 
 class MotorState(NamedTuple):
@@ -82,7 +78,7 @@ class ParallelOutputs:
     def _make(self) -> Iterator[tuple[Channel, Numbers]]:
         base, platform = (self._parameters[f'{name}_frame'] for name in ('base', 'platform'))
         joints, publishers = self._robot.joint_names, self._publishers
-        if TFMessage is not None and self._parameters['publish_tf']:
+        if self._parameters['publish_tf']:
             template = templates.transforms([(base, platform)])
             yield Channel(publishers.get(TFMessage, '/tf'), template), self._pose
         yield Channel(publishers.get(PoseStamped, '~/pose'), templates.pose(base)), self._pose

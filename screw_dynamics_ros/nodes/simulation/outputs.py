@@ -12,6 +12,7 @@ from geometry_msgs.msg import TwistStamped, WrenchStamped
 from rclpy.node import Node
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray
+from tf2_msgs.msg import TFMessage
 
 from screw_dynamics_ros.core.simulation.joint_sensor import JointSensor
 from screw_dynamics_ros.core.types import Array
@@ -22,11 +23,6 @@ from screw_dynamics_ros.ros.messages.conversions import swap_linear_angular
 from screw_dynamics_ros.ros.names import topic_tokens
 from screw_dynamics_ros.ros.topics.channel import Channel
 from screw_dynamics_ros.ros.topics.publishers import Publishers
-
-try:
-    from tf2_msgs.msg import TFMessage
-except ImportError:
-    TFMessage = None
 
 TRUTH = '~/ground_truth'
 
@@ -144,7 +140,7 @@ class StateOutputs:
         base = robot.floating_base
         if base:
             frames.insert(0, (world_frame, robot.link_names[0]))
-        if not frames or TFMessage is None:
+        if not frames:
             return
 
         def numbers(now: int) -> Array:

@@ -12,6 +12,7 @@ pytest.importorskip('rosbags')
 
 from rosbags.rosbag2 import Reader
 
+from screw_dynamics_ros.cli.annotate import tables
 from screw_dynamics_ros.cli.annotate.command import BROKEN, PARTLY, REFUSED, WRITTEN, main
 from screw_dynamics_ros.cli.annotate.request import Request
 from screw_dynamics_ros.core import AnnotationSettings, Robot, annotate_arrays
@@ -248,6 +249,45 @@ def test_a_table(tmp_path, recorded, motion):
     assert read.schema.metadata[b'joint_names'].decode().split(',') == list(names)
 
 
+def test_a_table_that_is_not_completed_is_removed(tmp_path, recorded, monkeypatch, capsys):
+    """Neither is one that exists replaced."""
+    pytest.importorskip('pyarrow')
+    table, source = tmp_path / 'out.parquet', recorded()
+    before = set(tmp_path.iterdir())
+    add = tables.ParquetTable.add
+    for first in (True, False):
+
+        def fail(*given, first=first):
+            if not first:
+                add(*given)
+            raise OSError('disk full')
+
+        monkeypatch.setattr(tables.ParquetTable, 'add', fail)
+        for target in ([], ['-o', str(tmp_path / 'out.mcap')]):
+            assert main([str(source), '--parquet', str(table), *target]) == BROKEN
+            assert 'disk full' in capsys.readouterr().err
+            assert set(tmp_path.iterdir()) == before
+    monkeypatch.setattr(tables.ParquetTable, 'add', add)
+    table.write_text('precious')
+    assert main([str(source), '--parquet', str(table)]) == REFUSED
+    assert f'{table} already exists' in capsys.readouterr().err
+    assert table.read_text() == 'precious'
+
+
+def test_a_table_beside_an_annotated_recording(tmp_path, recorded, motion):
+    parquet = pytest.importorskip('pyarrow.parquet')
+    table = tmp_path / 'out.parquet'
+    options = ['-o', str(tmp_path / 'out.mcap'), '--parquet', str(table), '--outputs', 'gravity']
+    assert main([str(recorded()), *options]) == WRITTEN
+    read = parquet.read_table(table)
+    _, t, q, v, tau = motion
+    assert read.column('stamp').to_pylist() == t.tolist()
+    np.testing.assert_array_equal(read.column('observation.velocity').to_pylist(), v)
+    np.testing.assert_array_equal(read.column('observation.effort').to_pylist(), tau)
+    _, torques = numbers_of(contents(tmp_path / 'out.mcap')['/dynamics/gravity'])
+    np.testing.assert_array_equal(read.column('annotation.gravity').to_pylist(), torques)
+
+
 def test_a_payload_is_read_in_the_order_of_its_parameter():
     """payload_inertia is xx, xy, xz, yy, yz, zz about the center of mass."""
     values = {
@@ -334,6 +374,35 @@ def test_outputs_are_not_overwritten(tmp_path, recorded, capsys):
 def test_bad_arguments_are_named(tmp_path, recorded, capsys, options, text):
     assert main([str(recorded()), '-o', str(tmp_path / 'out.mcap'), *options]) == BROKEN
     assert text in capsys.readouterr().err
+
+
+def test_an_output_or_a_table_is_needed(recorded, capsys):
+    assert main([str(recorded())]) == BROKEN
+    assert 'argument -o: give an output, or a table with --parquet' in capsys.readouterr().err
+
+
+def test_more_messages_than_the_metadata_states(tmp_path, recorded, capsys):
+    source = recorded(storage='sqlite3')
+    metadata = source / 'metadata.yaml'
+    text = metadata.read_text()
+    assert text.count(f'message_count: {COUNT}\n') == 1
+    metadata.write_text(text.replace(f'message_count: {COUNT}\n', 'message_count: 100\n'))
+    assert main([str(source), '-o', str(tmp_path / 'out.mcap')]) == REFUSED
+    assert 'more messages on /joint_states than its metadata states: 100' in capsys.readouterr().err
+
+
+def test_no_valid_state(tmp_path, motion, capsys):
+    """Messages that name a joint twice are invalid."""
+    names, t, q, _, _ = motion
+    topics = {'/joint_states': JOINT_STATE, '/robot_description': STRING}
+    with writing(tmp_path / 'run', topics) as put:
+        put('/robot_description', START, string(PANDA))
+        for row in q[:3]:
+            twice = joint_state(START, [*names, names[0]], np.append(row, row[0]))
+            put('/joint_states', START, twice)
+    options = ['--outputs', 'gravity']
+    assert main([str(tmp_path / 'run'), '-o', str(tmp_path / 'out.mcap'), *options]) == REFUSED
+    assert 'no valid state of the robot: ' in capsys.readouterr().err
 
 
 def test_frames_that_do_not_exist(tmp_path, recorded, capsys):

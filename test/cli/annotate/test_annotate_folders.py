@@ -114,6 +114,39 @@ def test_folders_of_recordings_are_found(tmp_path):
     ]
 
 
+def test_hidden_files_are_no_recordings(tmp_path):
+    """Such as those of runs that were killed."""
+    for name in ('.old/a.mcap', '.b.mcap', 'c.mcap'):
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text('')
+    assert list(folders.recordings_in(tmp_path)) == [tmp_path / 'c.mcap']
+
+
+def test_a_process_that_fails_is_reported(tmp_path, monkeypatch, capsys):
+    """As one that has no memory left."""
+
+    def fails(task, request):
+        raise MemoryError(f'no memory for {task.source.name}')
+
+    monkeypatch.setattr(folders, 'annotate_one', fails)
+    for name in 'ba':
+        (tmp_path / f'{name}.mcap').write_text('')
+    options = ['-o', str(tmp_path / 'out'), '--workers', '1']
+    assert main([str(tmp_path), *options]) == PARTLY
+    out, err = capsys.readouterr()
+    assert '2 recordings: 0 annotated, 0 existed, 2 failed' in out
+    assert [line for line in err.splitlines() if line.startswith('failed')] == [
+        f'failed: {tmp_path / name}: MemoryError: no memory for {name}'
+        for name in ('a.mcap', 'b.mcap')
+    ]
+
+
+def test_a_folder_needs_a_folder(tmp_path, capsys):
+    for options in ([], ['-o', str(tmp_path / 'out'), '--parquet', str(tmp_path / 'a.parquet')]):
+        assert main([str(tmp_path), *(options or ['--parquet', 'a.parquet'])]) == BROKEN
+        assert 'requires -o FOLDER, without --parquet' in capsys.readouterr().err
+
+
 def test_outputs_with_one_name_are_refused(tmp_path, capsys):
     for name in ('a.mcap', 'a.db3'):
         (tmp_path / name).write_text('')

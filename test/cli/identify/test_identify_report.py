@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import re
+import sys
 from dataclasses import replace
 
 import numpy as np
@@ -14,6 +15,7 @@ import yaml
 from scipy.stats import t as student
 
 from screw_dynamics_ros.cli.identify import check, picture, report
+from screw_dynamics_ros.cli.identify.command import write
 from screw_dynamics_ros.cli.identify.known_drives import of_reported_efforts
 from screw_dynamics_ros.cli.identify.output_files import drive_parameters, parameter_file
 from screw_dynamics_ros.core import Drive
@@ -312,6 +314,18 @@ def test_picture_of_a_fit(tmp_path, monkeypatch, result):
     segments = np.array(axis.collections[0].get_segments())[:, :, 0]
     half = np.array([0.02, 0.03]) * student.ppf(0.975, FREEDOM[:2]) / [1.75, 0.5]
     np.testing.assert_allclose(np.ptp(segments, axis=1) / 2, half)
+
+
+def test_files_without_a_picture(tmp_path, monkeypatch, result, capsys):
+    """Without matplotlib; the page does not show one."""
+    monkeypatch.setitem(sys.modules, 'matplotlib', None)
+    text = (URDF / 'planar_2r.urdf').read_text()
+    write(tmp_path / 'new', text, result, [], None, '')
+    assert not list((tmp_path / 'new').glob('*.png'))
+    assert 'report.png' not in (tmp_path / 'new' / 'report.md').read_text()
+    out, err = capsys.readouterr()
+    assert err == 'no picture: matplotlib is not installed\n'
+    assert out == f'written: identified.urdf, drives.yaml, report.md in {tmp_path / "new"}\n'
 
 
 def test_picture_of_a_check(tmp_path, monkeypatch):

@@ -150,6 +150,8 @@ def test_what_is_refused(tmp_path, moved, capsys):
     ):
         assert main([*options, *more]) == status
         assert match in capsys.readouterr().err
+    assert main([options[0], '--sensor', '/wrench', '--sensor-frame', FRAME]) == BROKEN
+    assert 'no robot_description is recorded; give --urdf' in capsys.readouterr().err
     options = saved(tmp_path, moved, slice(0, 200))
     assert main([*options, '--sensor-frame', FRAME]) == REFUSED
     assert 'too short' in capsys.readouterr().err
