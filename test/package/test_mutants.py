@@ -11,7 +11,7 @@ pytest.importorskip('cosmic_ray')
 
 from cosmic_ray.mutating import mutate_code
 
-from tools.mutants.changes import changes_of, compiles, lines_with_changes
+from tools.mutants.changes import can_be_imported, changes_of, compiles, lines_with_changes
 from tools.mutants.coverage import folder_of_tests
 from tools.mutants.operators import RemoveCall, RemoveKeyword, SwapArguments
 from tools.mutants.report import Equivalent
@@ -42,6 +42,15 @@ def test_a_star_of_parameters_is_no_product():
     lines = lines_with_changes('def f(a, *, b=1):\n    return a * b\n')
     assert {name for name, _ in lines[1]} == {'NumberReplacer'}
     assert {k for name, k in lines[2] if name.endswith('Mul_Div')} == {1}
+
+
+def test_files_whose_libraries_are_missing_are_left_out(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.syspath_prepend(tmp_path)
+    Path('needs_none.py').write_text('import math\n')
+    Path('needs_one.py').write_text('import a_library_that_is_not_here\n')
+    assert can_be_imported('needs_none.py')
+    assert not can_be_imported('needs_one.py')
 
 
 def test_each_line_has_one_change_that_compiles(tmp_path):

@@ -26,7 +26,7 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from tools.mutants.changes import Change, changed_lines, changes_of, python_files
+from tools.mutants.changes import Change, can_be_imported, changed_lines, changes_of, python_files
 from tools.mutants.copies import copy_of
 from tools.mutants.coverage import TestsByLine
 from tools.mutants.report import Counts, Equivalent, Results, count, table
@@ -46,6 +46,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     BUILD.mkdir(parents=True, exist_ok=True)
     tests = TestsByLine(ROOT, options.seconds)
     results = Results(BUILD / 'results.jsonl', ROOT, tests)
+    if absent := {each.file for each in changes if not can_be_imported(each.file)}:
+        print(f'left out, as their libraries are not here: {", ".join(sorted(absent))}')
+        changes = [each for each in changes if each.file not in absent]
     equivalent = Equivalent(Path(__file__).with_name('equivalent.yaml'), ROOT)
     untried = [each for each in changes if each not in results and each not in equivalent]
     random.Random(options.seed).shuffle(untried)  # what is tried before an interruption is a sample

@@ -12,6 +12,8 @@ import warnings
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from functools import cache
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -63,6 +65,18 @@ def python_files(root: Path, paths: Iterable[str]) -> list[str]:
     # drawings are looked at
     files = {file for file in files if file.name != 'picture.py'}
     return sorted(str(file.relative_to(root)) for file in files)
+
+
+@cache
+def can_be_imported(file: str) -> bool:
+    """Return whether the libraries that a file imports are installed."""
+    if file.endswith('__main__.py'):
+        return True
+    try:
+        import_module('.'.join(Path(file).with_suffix('').parts))
+    except ImportError:
+        return False
+    return True
 
 
 def changed_lines(root: Path, revision: str) -> dict[str, set[int]]:
