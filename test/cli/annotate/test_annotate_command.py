@@ -280,7 +280,7 @@ def test_a_table_beside_an_annotated_recording(tmp_path, recorded, motion):
     options = ['-o', str(tmp_path / 'out.mcap'), '--parquet', str(table), '--outputs', 'gravity']
     assert main([str(recorded()), *options]) == WRITTEN
     read = parquet.read_table(table)
-    _, t, q, v, tau = motion
+    _, t, _, v, tau = motion
     assert read.column('stamp').to_pylist() == t.tolist()
     np.testing.assert_array_equal(read.column('observation.velocity').to_pylist(), v)
     np.testing.assert_array_equal(read.column('observation.effort').to_pylist(), tau)
@@ -393,7 +393,7 @@ def test_more_messages_than_the_metadata_states(tmp_path, recorded, capsys):
 
 def test_no_valid_state(tmp_path, motion, capsys):
     """Messages that name a joint twice are invalid."""
-    names, t, q, _, _ = motion
+    names, _, q, _, _ = motion
     topics = {'/joint_states': JOINT_STATE, '/robot_description': STRING}
     with writing(tmp_path / 'run', topics) as put:
         put('/robot_description', START, string(PANDA))

@@ -8,6 +8,7 @@ Time in which the controller has to answer goes on when we say so.
 
 import threading
 import time
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -21,13 +22,14 @@ from control_msgs.msg import JointTolerance
 from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, rule
-from rclpy.action import ActionClient
+from rclpy.action import ActionClient, CancelResponse
 from rclpy.executors import SingleThreadedExecutor
 from rclpy.node import Node
 from rclpy.parameter import Parameter
+from rclpy.task import Future
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
-from screw_dynamics_ros.core import Robot
+from screw_dynamics_ros.core import ArgumentError, Robot
 from screw_dynamics_ros.core.units import NANOSECONDS
 from screw_dynamics_ros.nodes.hosting.host import ModelHost
 from screw_dynamics_ros.nodes.hosting.output_group import Adopted, Plan
@@ -36,6 +38,8 @@ from screw_dynamics_ros.nodes.trajectory.goal_preparation import prepare
 from screw_dynamics_ros.nodes.trajectory.goal_relay import ABORTED, CANCELED, SUCCEEDED, Phase
 from screw_dynamics_ros.nodes.trajectory.trajectory_proxy import TrajectoryProxy
 from screw_dynamics_ros.ros.messages.trajectories import duration_stamp, set_duration
+from screw_dynamics_ros.ros.process.worker import FunctionError, WorkerError
+from screw_dynamics_ros.ros.status import Level
 from support.host_bench import Clock
 from support.recording_controller import RecordingController
 from support.robots import urdf_path
@@ -558,6 +562,69 @@ def test_a_controller_that_does_not_answer(rig):
     rig.wait(lambda: rig.arm.cancels > cancels)  # the goal arrives, and is not left running
 
 
+def test_a_controller_that_does_not_know_the_goal(rig):
+    """As one that was restarted; a result of a goal that has ended changes nothing."""
+    sent = rig.run()
+    relay, running = rig.proxy.relay, rig.proxy.relay.running
+    for _ in range(2):
+        future = Future()
+        future.set_result(FollowJointTrajectory.Impl.GetResultService.Response(status=0))
+        relay._on_result(running, future)
+        status, code, text = sent.result()
+        assert (status, code) == (ABORTED, INVALID_GOAL)
+        assert text.endswith('_trajectory no longer knows the goal; was it restarted?')
+
+
+def test_a_goal_that_has_ended_cannot_be_canceled(rig):
+    unknown = SimpleNamespace(goal_id=SimpleNamespace(uuid=bytes(16)))
+    assert rig.proxy.relay._on_cancel(unknown) == CancelResponse.REJECT
+
+
+def test_goals_end_with_an_rclpy_of_another_interface(rig, monkeypatch):
+    """Their state becomes executing when they end."""
+    monkeypatch.setattr(goal_relay, 'mark_executing', lambda handle: None)
+    assert rig.send(goal(names=('nose',))).result()[:2] == (ABORTED, INVALID_JOINTS)
+    sent = rig.run()
+    rig.arm.end()
+    assert sent.result()[0] == SUCCEEDED
+
+
+@pytest.mark.parametrize(('error', 'calls'), [(WorkerError, 2), (FunctionError, 1)])
+def test_a_goal_that_cannot_be_prepared(rig, monkeypatch, error, calls):
+    """A process that may have died while idle is asked again; one that answers is not."""
+    made = []
+
+    def call(*arguments):
+        made.append(arguments)
+        raise error('out of memory')
+
+    monkeypatch.setattr(rig.proxy._worker, 'call', call)
+    status, code, text = rig.send().result()
+    assert (status, code) == (ABORTED, INVALID_GOAL)
+    assert text == 'the trajectory could not be prepared: out of memory'
+    assert len(made) == calls
+
+
+def test_a_goal_without_a_robot(rig, monkeypatch):
+    def situation(payloads):
+        raise ArgumentError('no robot description so far')
+
+    monkeypatch.setattr(rig.host, 'situation', situation)
+    result = rig.send().result()
+    assert result == (ABORTED, INVALID_GOAL, 'no robot description so far')
+
+
+def test_without_the_package_of_the_action(clock, monkeypatch):
+    monkeypatch.setattr(trajectory_proxy, 'FollowJointTrajectory', None)
+    node = Node('alone')
+    proxy = TrajectoryProxy(node, SimpleNamespace(endings=[]))
+    status = proxy.status()
+    assert (status.level, status.summary) == (Level.ERROR, trajectory_proxy.ABSENT)
+    assert proxy.nodes == []
+    assert proxy.ended
+    node.destroy_node()
+
+
 def test_a_goal_without_points_stops_the_robot(rig):
     first = rig.run()
     stop = rig.send(goal((), ()))
@@ -613,15 +680,22 @@ def test_a_process_that_dies_is_told_and_replaced(rig):
 
 
 def test_the_end_of_the_process_cancels_what_runs(clock):
-    """Results have some time to reach their clients."""
+    """And what is pending, and what comes later. Results have some time to reach their clients."""
     made = Rig(clock)
     made.start_controller()
+    assert not made.proxy.ended
     sent = made.run()
+    gate = made.busy_preparation()
+    pending = made.send()
     made.proxy.begin()
-    status, _, text = sent.result()
-    assert status == ABORTED
-    assert 'shutting down' in text
+    late = made.send()
+    for each in (sent, pending, late):
+        status, code, text = each.result()
+        assert (status, code) == (ABORTED, OK if each is sent else INVALID_GOAL)
+        assert text == 'the trajectory proxy is shutting down'
+    gate.set()
     assert made.arm.running is None
+    assert made.proxy.status().values['goals'] == '0 succeeded, 0 canceled, 3 aborted'
     assert not made.proxy.ended
     clock.offset += trajectory_proxy.DELIVERY_TIMEOUT_S + 0.01
     assert made.proxy.ended
