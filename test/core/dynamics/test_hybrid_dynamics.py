@@ -60,6 +60,21 @@ def test_random_splits_against_inverse_dynamics(case, backend):
         close(robot.inverse_dynamics(q, v, acceleration, wrenches), torque)
 
 
+@BACKENDS
+@pytest.mark.parametrize('samples', [(), (5,)])
+def test_given_arrays_and_gravity(samples, backend):
+    """Results are written into `out`; a gravity replaces that of the robot."""
+    robot = Robot(random_description(1, 4), backend=backend)
+    q, v, a, tau = np.random.default_rng(2).uniform(-1, 1, (4, *samples, robot.nv))
+    gravity = np.array([3.0, -1.0, 2.0])
+    out = np.full((2, *samples, robot.nv), np.nan)
+    found = robot.hybrid_dynamics(q, v, a, tau, robot.joint_names[:2], gravity=gravity, out=(*out,))
+    for result, array in zip(found, out):
+        assert np.shares_memory(result, array)
+    close(robot.inverse_dynamics(q, v, out[0], gravity=gravity), out[1])
+    np.testing.assert_array_equal(out[0][..., :2], a[..., :2])
+
+
 @pytest.mark.parametrize('case', CASES)
 def test_all_or_none(case):
     """C-060: nothing prescribed is forward dynamics, everything is inverse dynamics."""

@@ -351,6 +351,32 @@ def test_trees_of_geometries_and_descriptions_agree():
     )
 
 
+def test_a_tree_has_the_entries_of_one_of_a_description():
+    """Of axes through the origins of the bodies, which need no links besides."""
+    X = [[0, 0, 1, 0, 0, 0], [0, 0, 0, 0, 0, 1], [0, 0, 1, 0, 0, 0], [0, 0, 1, 0, 0, 0]]
+    rng, parents = np.random.default_rng(4), [-1, 0, 1, -1]
+    geometry = BodyScrews([random_pose(rng) for _ in X], X, parents)
+    inertias, links = [*random_inertias(4, 3), None], ['a', 'b', 'c', 'd']
+    tree = tree_of(geometry, links=links, inertias=inertias)
+    other = build_tree(description_of(geometry, links=links, inertias=inertias))
+    for name in ('joint_names', 'coordinates', 'nq', 'nv', 'fixed_mass', 'link_names'):
+        assert getattr(tree, name) == getattr(other, name), name
+    for own, one in zip(tree.bodies, other.bodies):
+        for name in ('name', 'joint', 'parent', 'q', 'v', 'multiplier', 'offset', 'm', 'drive'):
+            assert getattr(own, name) == getattr(one, name), name
+        for name in ('B', 'X', 'h', 'I'):
+            np.testing.assert_allclose(getattr(own, name), getattr(one, name), atol=1e-15)
+    for link, frame in tree.frames.items():
+        one = other.frames[link]
+        assert (frame.body, frame.parent) == (one.body, one.parent)
+        np.testing.assert_array_equal(frame.S, one.S)
+        assert (frame.inertia is None) == (one.inertia is None)
+    np.testing.assert_array_equal(tree.fixed_moment, np.zeros(3))
+    for bound, sign in (('lower', -1), ('upper', 1), ('velocity', 1), ('effort', 1)):
+        np.testing.assert_array_equal(getattr(tree.limits, bound), np.full(4, sign * np.inf))
+    assert tree_of(geometry).link_names == ('base', 'body1', 'body2', 'body3', 'body4')
+
+
 # --- what is refused ------------------------------------------------------------------------------
 
 

@@ -363,6 +363,7 @@ def test_rotors_are_bodies_without_mass():
         assert rotor.multiplier == 40.0 * (1.0 if joint == 'a' else -0.5)
         assert rotor.offset == 0.0
         assert rotor.m == 0.0
+        np.testing.assert_array_equal(rotor.h, np.zeros(3))
         np.testing.assert_array_equal(rotor.X, [[0], [0], [1], [0], [0], [0]])
         np.testing.assert_array_equal(rotor.I, np.diag([0.0, 0.0, 0.003]))
         direction = frame.S[:3, :3] @ axis

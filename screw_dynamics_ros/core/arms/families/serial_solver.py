@@ -607,7 +607,7 @@ class SerialSolver:
         for k in np.argsort(found.checks[:, 0], kind='stable').tolist():
             away = found.q[kept] - found.q[k]
             away = away - FULL_TURN * np.round(away / FULL_TURN)
-            near = np.abs(away).max(axis=1, initial=0.0) < NEAR_SINGULAR_TOLERANCE
+            near = np.abs(away).max(axis=1) < NEAR_SINGULAR_TOLERANCE
             halfway = found.q[k] + 0.5 * away[near]
             deviation = max(100.0 * float(found.checks[k, 0]), 0.1 * self._accepted)
             limit = min(10.0 * self._accepted, deviation)

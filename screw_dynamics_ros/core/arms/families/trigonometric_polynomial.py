@@ -120,7 +120,7 @@ def simultaneous(p: Array, steps: Callable[..., None]) -> tuple[Array, Array] | 
     """
     m = len(p) // 2 - 1
     z, slopes = STARTS[m].copy(), np.empty(m)
-    moved, all_z = np.empty_like(z), z.reshape(-1)
+    moved, all_z = z.copy(), z.reshape(-1)
     all_moved = moved.reshape(-1)
     before, taken, count = np.inf, 0, FIRST_STEPS
     while taken < MAX_STEPS:

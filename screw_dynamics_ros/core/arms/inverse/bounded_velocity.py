@@ -216,10 +216,8 @@ def bounded_least_squares(A: Array, b: Array, lower: Array, upper: Array) -> Arr
 
 def gradient(A: Array, b: Array, x: Array) -> Array:
     """Return that of |A x - b|^2 / 2, relative to its terms, of which rounding is no part."""
-    size = np.abs(A).T
-    scale = (size @ np.abs(b)).max(initial=0.0)
-    scale += 1e-6 * (size @ (np.abs(A) @ np.abs(x))).max(initial=0.0)
-    g: Array = A.T @ (A @ x - b) / max(scale, np.finfo(float).tiny)
+    terms = np.abs(A).T @ (1e-6 * np.abs(A) @ np.abs(x) + np.abs(b))
+    g: Array = A.T @ (A @ x - b) / terms.max(initial=np.finfo(float).tiny)
     return g
 
 

@@ -106,16 +106,13 @@ def multipliers_of(B: Array, force: Array) -> Array:
 
 def kkt_residual(A: Array, b: Array, G: Array, h: Array, x: Array, multipliers: Array) -> float:
     """Return by how much x misses the conditions of optimality, relative to their terms."""
-    size = np.abs(A).T
-    scale = float((size @ np.abs(b)).max(initial=0.0))
-    scale += float((size @ (np.abs(A) @ np.abs(x))).max(initial=0.0))
-    scale = max(scale, float(np.finfo(float).tiny))
+    terms = np.abs(A).T @ (np.abs(A) @ np.abs(x) + np.abs(b))
+    scale = terms.max(initial=np.finfo(float).tiny)
     gradient = (A.T @ (A @ x - b) + G.T @ multipliers) / scale
     moved = np.abs(x) + np.abs(np.linalg.lstsq(A, b, rcond=None)[0])
     gap = (h - G @ x) / (rounding(G, h, moved) / ROW_TOLERANCE)
     slack = multipliers / scale * np.abs(gap)
-    worst = [np.abs(gradient).max(initial=0.0), (-gap).max(initial=0.0), slack.max(initial=0.0)]
-    return float(max(worst))
+    return float(np.concatenate([np.abs(gradient), -gap, slack]).max(initial=0.0))
 
 
 def rounding(G: Array, h: Array, size: Array) -> Array:

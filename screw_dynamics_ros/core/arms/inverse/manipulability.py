@@ -101,7 +101,7 @@ def dexterities(
 
 def freedoms(jacobians: Array) -> int:
     """Return the largest rank of Jacobians (N, 6, n) in some, preferably random, configurations."""
-    return max((rank(J) for J in jacobians), default=0)
+    return max(rank(J) for J in jacobians)
 
 
 def velocity_ellipsoid(J: Array, joint_metric: Array | None = None) -> tuple[Array, Array]:

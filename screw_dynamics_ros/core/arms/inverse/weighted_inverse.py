@@ -209,7 +209,7 @@ def metric(name: str, size: int, value: ArrayLike | None) -> Array:
             f'the {name} must have shape ({size},) or ({size}, {size}), got {matrix.shape}'
         )
     largest = np.abs(matrix).max(initial=0.0)
-    if np.abs(matrix - matrix.T).max(initial=0.0) > 1e-9 * largest:
+    if (np.abs(matrix - matrix.T) > 1e-9 * largest).any():
         raise ArgumentError(f'the {name} must be symmetric')
     matrix = 0.5 * (matrix + matrix.T)
     values = np.linalg.eigvalsh(matrix)

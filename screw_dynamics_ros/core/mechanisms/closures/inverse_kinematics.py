@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import count
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -128,8 +129,8 @@ class ClosedInverseKinematics:
         if C.shape != (4, 4):
             raise ArgumentError(f'target must have shape (4, 4), got {C.shape}')
         check_number('tolerance', tolerance)
-        for name, count in (('max_iterations', max_iterations), ('restarts', restarts)):
-            check_count(name, count)
+        check_count('max_iterations', max_iterations)
+        check_count('restarts', restarts)
         random = np.random.default_rng(seed)
         best, best_error, taken, q = start, np.inf, 0, start
         for attempt in range(restarts + 1):
@@ -171,7 +172,7 @@ class ClosedInverseKinematics:
     ) -> tuple[Array, float, int]:
         """Return the configuration after Newton steps, its error, and the number of steps."""
         norms, defect, error = np.empty(2), np.empty(1), np.inf
-        for k in range(most + 1):
+        for k in count():
             following = np.empty_like(q)
             self._step(q, target, following, norms, defect)
             check_targets(defect.tolist(), [self._link])

@@ -136,10 +136,8 @@ def relation_of(base: Array, platform: Array, near: float) -> str:
 def lie_on_conic(points: Array) -> bool:
     """Return whether six points (6, 3) of a plane lie on a conic, degenerate ones included."""
     x, y = (in_plane(points) / np.linalg.norm(in_plane(points), axis=1).max()).T
-    s = np.linalg.svd(
-        np.column_stack([x * x, x * y, y * y, x, y, np.ones(len(x))]), compute_uv=False
-    )
-    return bool(s[-1] <= COINCIDENCE_TOLERANCE * s[0])
+    rows = np.array([x * x, x * y, y * y, x, y, np.ones(6)])
+    return bool(np.linalg.matrix_rank(rows, tol=COINCIDENCE_TOLERANCE) < 6)
 
 
 def is_regular_hexagon(points: Array, near: float) -> bool:

@@ -173,7 +173,7 @@ def best_ends(target: Array) -> Ends:
         paths = path_tracking.follow(start, target.astype(complex), solutions, attempt)
         ends = sort_ends(target, paths)
         if ends.failed == 0:
-            break
+            return ends
     return ends
 
 

@@ -60,22 +60,12 @@ def rod_quadric(c: Array, a: Array, rho: float) -> Array:
     return scaled
 
 
-def coordinates(pose: Array, size: float = 1.0) -> Array:
-    """Return (x, y), a unit vector (8,), of a pose (4, 4); `size` is the unit of length [m].
-
-    >>> z = coordinates(se3.pose(np.eye(3), [0.0, 0.0, 2.0]))
-    >>> (z / z[0]).round(6)
-    array([1., 0., 0., 0., 0., 0., 0., 2.])
-    """
-    x = np.roll(quaternions.from_matrix(pose[:3, :3]), 1)
-    y = left(np.append(0.0, pose[:3, 3] / size)) @ x
-    z = np.concatenate([x, y])
-    unit: Array = z / np.linalg.norm(z)
-    return unit
-
-
 def pose(z: Array, size: float = 1.0) -> Array:
-    """Return the pose (4, 4) of real (x, y), (8,), with `size` the unit of length [m]."""
+    """Return the pose (4, 4) of real (x, y), (8,), with `size` the unit of length [m].
+
+    >>> pose(np.array([3.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 6.0]))[:3, 3]
+    array([0., 0., 2.])
+    """
     x, y = z[:4] / np.linalg.norm(z[:4]), z[4:] / np.linalg.norm(z[:4])
     p = (right(x * CONJUGATE) @ y)[1:]
     return se3.pose(quaternions.to_matrix(np.roll(x, -1)), p * size)

@@ -142,8 +142,7 @@ class Loop:
         G = np.zeros((len(self.screws), len(active)))
         G[list(active)] = np.eye(len(active))
         G[passive] = -np.linalg.pinv(J_p) @ J_a
-        error = float(np.abs(J @ G).max(initial=0.0))
-        if error > RANK_TOLERANCE * max(1.0, float(np.abs(J).max())):
+        if (np.abs(J @ G) > RANK_TOLERANCE * max(1.0, float(np.abs(J).max()))).any():
             raise ArgumentError(
                 f'the active joints {list(active)} cannot move independently: the loop has '
                 f'{self.mobility(q)} freedoms'

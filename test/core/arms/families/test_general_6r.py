@@ -204,11 +204,12 @@ def test_zeros_of_trigonometric_polynomials(degree):
         assert apart(np.sort(np.angle(z))[:, None], np.sort(zeros)[:, None]).max() < 1e-7
 
 
-def test_lower_degrees_have_fewer_zeros():
+@pytest.mark.parametrize('size', [1.0, 1e-12, 1e12])
+def test_lower_degrees_have_fewer_zeros(size):
     """cos(theta) as one of degree 8: two zeros, others at the origin and far away."""
     angles = trigonometric_polynomial.sample_angles(24)
     for values, real in ((np.cos(angles), [-np.pi / 2, np.pi / 2]), (np.ones(24), [])):
-        z = complex_zeros(trigonometric_polynomial.zeros(values, STEPS[16], 8))
+        z = complex_zeros(trigonometric_polynomial.zeros(size * values, STEPS[16], 8))
         around = (np.abs(z) > 0.1) & (np.abs(z) < 10.0)
         np.testing.assert_allclose(np.sort(np.angle(z[around])), real, atol=1e-12)
         assert np.isin(np.abs(z[~around]), [0.0, trigonometric_polynomial.INFINITY]).all()

@@ -63,17 +63,18 @@ def test_least_squares_with_rows(seed):
     assert kkt_residual(A, b, G, h, x + [1e-3, 0, 0], multipliers) > 1e-5
 
 
-def test_residuals_of_optimality():
+@pytest.mark.parametrize('size', [1.0, 2.0**-10, 2.0**10])
+def test_residuals_of_optimality(size):
     """Each condition alone: the gradient, a row that is passed, a multiplier of an idle row."""
-    A, b = np.eye(1), np.array([2.0])
-    G, h = np.array([[1.0]]), np.array([1.0])
-    assert kkt_residual(A, b, G, h, np.array([1.0]), np.array([1.0])) == 0.0
-    gradient = kkt_residual(A, b, G, h, np.array([1.0]), np.array([0.7]))
-    assert gradient == pytest.approx(0.3 / 3.0)
-    passed = kkt_residual(A, b, G, h, np.array([1.5]), np.array([0.5]))
-    assert passed == pytest.approx(0.5 / (1.0 + 1.5 + 2.0))
-    idle = kkt_residual(A, b, G, h, np.array([0.5]), np.array([1.5]))
-    assert idle == pytest.approx(1.5 / 2.5 * 0.5 / (1.0 + 0.5 + 2.0))
+    A, b, G, h = size * np.eye(1), size * np.array([2.0]), np.array([[1.0]]), np.array([1.0])
+
+    def residual(x, multiplier):
+        return kkt_residual(A, b, G, h, np.array([x]), size**2 * np.array([multiplier]))
+
+    assert residual(1.0, 1.0) == 0.0
+    assert residual(1.0, 0.7) == pytest.approx(0.3 / 3.0)
+    assert residual(1.5, 0.5) == pytest.approx(0.5 / (1.0 + 1.5 + 2.0))
+    assert residual(0.5, 1.5) == pytest.approx(1.5 / 2.5 * 0.5 / (1.0 + 0.5 + 2.0))
 
 
 def test_rows_that_exclude_each_other_have_no_answer():
@@ -241,6 +242,27 @@ def test_deviations_are_those_of_damped_least_squares():
     assert regular.state == 'followed'
     drift = Deviate(1e-6).follow(situation([[1.0, 0.0]], [1.0], 9.0, 9.0, secondary=[0.0, 3.0]))
     np.testing.assert_allclose(drift.v, [1.0, 3.0], atol=1e-6)
+
+
+@pytest.mark.parametrize('policy', [ScaleSpeed(), Stop(0.01, 0.1), Deviate(1e-9)])
+def test_metrics_and_secondary_rates_of_policies(policy):
+    """v = J^# V + (1 - J^# J) v_0 with the weighted inverse, against its closed form."""
+    rng = np.random.default_rng(7)
+    J, V, v_0 = rng.normal(size=(2, 3)), rng.normal(size=2), rng.normal(size=3)
+    M, C = np.diag([1.0, 4.0, 0.5]), np.diag([1.0, 9.0])
+    options = {'joint_metric': M, 'task_metric': C, 'secondary': v_0}
+    found = policy.follow(situation(J, V, 99.0, 99.0, 99.0, **options))
+    inverse = np.linalg.inv(M) @ J.T @ np.linalg.inv(J @ np.linalg.inv(M) @ J.T)
+    np.testing.assert_allclose(found.v, inverse @ V + v_0 - inverse @ J @ v_0, atol=1e-8)
+    values = np.linalg.svd(np.diag([1.0, 3.0]) @ J @ np.diag([1.0, 0.5, 2**0.5]), compute_uv=False)
+    assert found.smallest == pytest.approx(values[-1])
+    low = J[:, :1] @ [[1.0, 1.0, 1.0]]  # rank 1: the task metric chooses what of V is reached
+    nearest = policy.follow(situation(low, V, 99.0, 99.0, 99.0, **options))
+    if isinstance(policy, Deviate):
+        assert J[:, 0] @ C @ (nearest.executed - V) == pytest.approx(0.0, abs=1e-7)
+    else:
+        left = np.linalg.norm(V - J[:, 0] * (J[:, 0] @ C @ V) / (J[:, 0] @ C @ J[:, 0]))
+        assert nearest.message.startswith(f'{left:.3g} of the twist')
 
 
 def test_conflicts_of_the_bounds_are_reported_once():

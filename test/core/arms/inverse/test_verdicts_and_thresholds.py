@@ -238,16 +238,26 @@ def test_the_damping_that_makes_rates_unique():
     assert damping_for(J, J, 0.3) == 0.3
     assert damping_for(J, J, AdaptiveDamping(0.2, 10.0)) == pytest.approx(0.2 * np.sqrt(0.75))
     assert damping_for(J, J, AdaptiveDamping(0.2, 1.0)) == pytest.approx(5e-6)
+    damping = AdaptiveDamping(0.2, 2.0).at(1.5)  # 3 * 2 / 4 between the metrics
+    metrics = {'task_metric': [9.0], 'joint_metric': [16.0], 'damping': AdaptiveDamping(0.2, 2.0)}
+    found = joint_limited_velocity([[2.0]], [1.0], within(9.0), **metrics)
+    assert found.v == pytest.approx(18.0 / (36.0 + 16.0 * damping**2))
     zero = np.zeros((1, 2))
     assert damping_for(zero, zero, None) > 0.0
     assert damping_for(zero, zero, AdaptiveDamping(0.2, 1.0)) == pytest.approx(0.2)
 
 
-def test_joints_that_hold_back_are_named():
-    found = joint_limited_velocity([[1.0, 1.0]], [5.0], within(1.0, 2.0))
+@pytest.mark.parametrize('size', [1.0, 2.0**-30, 2.0**30])
+def test_joints_that_hold_back_are_named(size):
+    found = joint_limited_velocity([[size, size]], [5.0 * size], within(1.0, 2.0))
     np.testing.assert_allclose(found.v, [1.0, 2.0])
-    assert found.message == '2 of 5 is left because these joints are at their bounds: a, b'
+    left = f'{2 * size:.3g} of {5 * size:.3g} is left'
+    assert found.message == f'{left} because these joints are at their bounds: a, b'
     assert (found.success, found.active) == (False, ('a', 'b'))
+    assert found.optimality < 1e-12
+
+
+def test_reasons_without_joints_at_their_bounds():
     lost = joint_limited_velocity([[1.0], [0.0]], [1.0, 0.5], within(9.0))
     assert lost.message.startswith('0.5 of 1.12 is left: beyond what the joints reach here')
     assert lost.message.endswith('or held back by the damping 1e-06')

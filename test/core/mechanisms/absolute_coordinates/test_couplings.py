@@ -12,6 +12,7 @@ from screw_dynamics_ros.core.description.body_inertia import Inertia
 from screw_dynamics_ros.core.errors import ArgumentError, UnknownNameError
 from screw_dynamics_ros.core.lie import se3, so3
 from screw_dynamics_ros.core.mechanisms.absolute_coordinates import (
+    CYLINDRICAL,
     GROUND,
     PRISMATIC,
     REVOLUTE,
@@ -25,6 +26,7 @@ from screw_dynamics_ros.core.mechanisms.absolute_coordinates import (
     Stabilization,
     frame,
 )
+from support.jointed_bodies import random_system
 
 RATIO, RADIUS = -2.5, 0.3  # of the pinion; of the rack [m/rad]
 TURNED, SHIFTED = 0.7, 0.1  # where the followers are when the wheel is at 0 [rad, m]
@@ -115,6 +117,25 @@ def test_positions_rates_and_gaps(groups):
     assert violations['axle'] == pytest.approx((0.0, 0.0), abs=1e-14)
     assert violations['shaft'] == pytest.approx((0.01, 0.2), abs=1e-14)
     assert violations['guide'].gap == pytest.approx(RADIUS * 0.9 + SHIFTED, abs=1e-14)
+
+
+@pytest.mark.parametrize('leader', [2, 5])
+@pytest.mark.parametrize('follower', [2, 5])
+@pytest.mark.parametrize('groups', GROUPS)
+def test_bias_between_moving_bodies(groups, leader, follower):
+    """J a = eta makes J v constant, on the constraints or not: of cylindrical joints, geared."""
+    rng = np.random.default_rng(8)
+    chain, q, _ = random_system(rng, CYLINDRICAL, groups)
+    coupling = Coupling(2, 1, follower, leader, RATIO, 0.0)
+    system = AbsoluteSystem(
+        chain.bodies, chain.joints, couplings=[coupling], configuration=q, backend='sparse'
+    )
+    assert system.constraint_count == 13
+    q, v = system.integrate(q, 0.3 * rng.normal(size=18)), rng.normal(size=18)
+    h, bias = 1e-5, system.constraint_bias(q, v)
+    ahead, behind = (system.constraint_jacobian(system.integrate(q, t * v)) @ v for t in (h, -h))
+    np.testing.assert_allclose(bias, (behind - ahead) / (2 * h), atol=1e-8)
+    assert abs(bias[-1]) > 1e-3
 
 
 @pytest.mark.parametrize('wheel', [-2.0, -1.2, 1.4, 2.9])

@@ -48,13 +48,16 @@ def test_jacobian_is_the_rate_of_the_gap(
     )
 
 
+@pytest.mark.parametrize('is_admissible', [True, False])
 @pytest.mark.parametrize(('where', 'groups'), ENDS)
 def test_accelerations_keep_velocities_admissible(
-    pair: LowerPair, where: str, groups: tuple[str, ...]
+    pair: LowerPair, where: str, groups: tuple[str, ...], is_admissible: bool
 ) -> None:
-    """J a = eta is the derivative of J v = 0 along the motion (I-27, I-28, I-30)."""
+    """J a = eta makes J v constant along the motion, zero or not (I-27, I-28, I-30)."""
     rng = np.random.default_rng(2)
     system, q, v = random_system(rng, pair, groups, grounded=where == 'ground')
+    if not is_admissible:
+        q, v = system.integrate(q, 0.3 * rng.normal(size=system.nv)), rng.normal(size=system.nv)
     a, h = system.forward_dynamics(q, v), 1e-5
     np.testing.assert_allclose(
         system.constraint_jacobian(q) @ a, system.constraint_bias(q, v), atol=1e-10
@@ -65,6 +68,7 @@ def test_accelerations_keep_velocities_admissible(
         return system.constraint_jacobian(at) @ (v + t * a)
 
     np.testing.assert_allclose((left(h) - left(-h)) / (2 * h), 0.0, atol=1e-8)
+    assert np.allclose(left(0.0), 0.0, atol=1e-10) is is_admissible
 
 
 @pytest.mark.parametrize('backend', ['reference', 'python', 'native'])

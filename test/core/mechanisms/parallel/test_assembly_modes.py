@@ -5,12 +5,14 @@
 
 import numpy as np
 import pytest
+from scipy.spatial.transform import Rotation
 
 from screw_dynamics_ros.core.errors import ArgumentError
 from screw_dynamics_ros.core.lie import se3, so3
 from screw_dynamics_ros.core.mechanisms.parallel import (
     Mechanism,
     ParallelRobot,
+    assembly_modes,
     example_mechanisms,
     path_tracking,
 )
@@ -47,13 +49,21 @@ def smallest_distance(poses):
 # --- coordinates ----------------------------------------------------------------------------------
 
 
+def coordinates(T, size):
+    """Return (x, y = p x), a unit vector, of a pose whose origin is not that of the base."""
+    R, length = Rotation.from_matrix(T[:3, :3]), np.linalg.norm(T[:3, 3])
+    half_turn = Rotation.from_quat([*T[:3, 3], 0.0])  # times |p| the pure quaternion p
+    x, y = (np.roll(each.as_quat(), 1) for each in (R, half_turn * R))
+    return np.append(x, length / size * y) / np.hypot(1.0, length / size)
+
+
 def test_rods_are_quadrics_in_study_coordinates():
-    """(x, y)^T M (x, y) = 0 just where |p + R a - c| = rho; coordinates give the pose back."""
+    """(x, y)^T M (x, y) = 0 just where |p + R a - c| = rho; multiples are the same pose."""
     random = np.random.default_rng(1)
     for _ in range(5):
         T = se3.pose(so3.exp(random.normal(size=3)), random.normal(size=3))
         c, a = random.normal(size=(2, 3))
-        z = study.coordinates(T, 0.7)
+        z = coordinates(T, 0.7)
         rho = np.linalg.norm(T[:3, 3] + T[:3, :3] @ a - c)
         M = study.rod_quadric(c / 0.7, a / 0.7, rho / 0.7)
         assert abs(z @ M @ z) < 1e-14
@@ -113,6 +123,16 @@ def test_lost_paths_are_noticed():
     found = sort_ends(target, changed(paths, arrived=stopped, left=left))
     assert found.failed == 2  # the path, and its conjugate that is alone now
     assert not found.complete
+
+
+def test_lost_paths_are_followed_again(monkeypatch):
+    """With smaller corrections; those that are not lost are not followed again."""
+    robot, T = made('stewart_gough'), example_mechanisms.stewart_gough().home
+    for corrections, failed in (((3.0,), True), ((3.0, 1e-4), False), ((1e-4, 3.0), False)):
+        monkeypatch.setattr(assembly_modes, 'ATTEMPT_CORRECTIONS', corrections)
+        modes = robot.all_forward_positions(GOLDEN_LEGS, T)
+        assert (modes.failed > 0, modes.complete) == (failed, not failed)
+        assert ('paths are lost: poses may be missing' in modes.message) is failed
 
 
 def changed(paths, **fields):
@@ -231,7 +251,7 @@ def test_a_path_that_arrives_at_a_singular_pose_is_not_regular():
     """C-125: though Newton's method may happen to stand still there."""
     robot = made('octahedron')
     T = moved(robot.home, [0.0, 0.0, np.pi / 2], np.zeros(3))
-    z = study.coordinates(T, robot.mechanism.size)[None].astype(complex)
+    z = coordinates(T, robot.mechanism.size)[None].astype(complex)
     one = np.ones(1)
     path = path_tracking.Paths(z, one > 0, 0 * one, z, one, 1)
     found = sort_ends(quadrics(robot.mechanism, robot.inverse_position(T)), path)

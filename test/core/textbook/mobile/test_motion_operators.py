@@ -15,7 +15,18 @@ from screw_dynamics_ros.core.textbook.mobile.motion_operators import (
     controllability,
     drive,
     rotate,
+    sequence,
 )
+
+
+@pytest.mark.parametrize('angle', [0.0, 0.7, -2.9])
+def test_operators_move_along_and_turn_in_place(angle):
+    np.testing.assert_allclose(drive(1.7), [0.0, 1.7, 0.0], atol=1e-15)
+    np.testing.assert_allclose(rotate(angle), [angle, 0.0, 0.0], atol=1e-15)
+    there = sequence([rotate(angle), drive(1.7), rotate(0.1)])
+    expected = [angle + 0.1, 1.7 * np.cos(angle), 1.7 * np.sin(angle)]
+    np.testing.assert_allclose(there, expected, atol=1e-15)
+    np.testing.assert_array_equal(sequence([]), np.zeros(3))
 
 
 def test_slide():

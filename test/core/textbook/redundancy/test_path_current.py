@@ -104,6 +104,34 @@ def test_limits_and_ends_are_kept(arm, start):
     assert min(gaps) < 1e-4  # it goes as far as it may
 
 
+def test_a_search_that_cannot_keep_a_limit_finds_nothing(arm, start):
+    """Nor one that leaves the paths with these poses; the limit is that of the third joint."""
+
+    class Limited:
+        """The same arm with another lower limit."""
+
+        nq = nv = 3
+        link_pose, jacobian = arm.link_pose, arm.jacobian
+        inverse_dynamics = arm.inverse_dynamics
+        inverse_dynamics_derivatives = arm.inverse_dynamics_derivatives
+
+        def __init__(self, raised):
+            lower = np.array([-np.inf, -np.inf, start[:, 2].min() + raised])
+            self.limits = JointLimits(lower, *np.full((3, 3), np.inf))
+
+    def problem(raised):
+        options = planar_3r.IN_THE_PLANE, CONSTANTS, 4, False
+        return PathProblem(Limited(raised), start, DT, 'tip', *options)
+
+    assert problem(0.02).broken_limit() == pytest.approx(0.02)
+    assert problem(0.02).search(1e-3, 20) is None
+    assert problem(-0.02).search(1e-3, 20).path[:, 2].min() > start[:, 2].min() - 0.02
+    assert problem(-0.02).broken_limit() == pytest.approx(-0.02)
+    far = problem(-9.0)
+    assert np.isnan(far.path(np.full(far._size, 1e3))[0]).all()
+    assert far.mean_square(np.full(far._size, 1e3))[0] == np.inf
+
+
 def test_refusals(arm, start):
     plane = planar_3r.IN_THE_PLANE
     for path, options, message in [
