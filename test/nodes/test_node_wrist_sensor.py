@@ -20,7 +20,12 @@ from std_srvs.srv import Trigger
 
 from screw_dynamics_ros.core import Robot
 from screw_dynamics_ros.core.description.rigid_body import RigidBody
-from screw_dynamics_ros.nodes.force_torque import rest, sensor_messages, wrist_sensor_outputs
+from screw_dynamics_ros.nodes.force_torque import (
+    rest,
+    sensor_messages,
+    tool_poses,
+    wrist_sensor_outputs,
+)
 from screw_dynamics_ros.nodes.force_torque.wrist_sensor_outputs import WristSensor
 from screw_dynamics_ros.ros.diagnostics import Level
 from support.host_bench import Bench, serialized
@@ -291,6 +296,43 @@ def test_the_same_pose_twice_and_twice_again_tells_nothing(make):
         assert rig.ask('record_pose').success
     assert 'the same orientation' in rig.identify(apply=True).message
     assert rig.bench.node.get_parameter('tool_mass').value == 0.0
+
+
+def test_poses_of_another_sign_or_beyond_their_number(make, monkeypatch):
+    monkeypatch.setattr(tool_poses, 'MAX_POSES', 2)
+    rig = make(sensor_frame=FRAME)
+    rig.stand(HOME, 120)
+    assert rig.ask('record_pose').success
+    assert rig.ask('record_pose').message == 'pose 2: mean of 100 sensor messages'
+    answer = rig.ask('record_pose')
+    assert not answer.success
+    assert answer.message == 'already 2 poses, the maximum: call ~/forget_poses'
+    assert rig.set(sensor_sign=-1.0)
+    assert rig.status().values['poses recorded'] == '0'
+    assert '0 sensor messages' in rig.ask('record_pose').message  # of this sign
+
+
+def test_frames_of_another_robot(make):
+    """The one that it lacks is reported; the others are served."""
+    rig = make(sensor_frame=FRAME, frames=['panda_link6', 'panda_link5'], **TOOL)
+    assert 'wrench_at/panda_link6' in rig.stand(HOME, 60)
+    rig.describe(PANDA.replace('panda_link6"', 'link_6"'))
+    sent = rig.stand(HOME, 60)
+    assert set(sent) == {'wrench', 'wrench_at/panda_link5'}
+    status = rig.status()
+    assert status.level == Level.ERROR
+    assert 'the robot has no link panda_link6: correct frames' in status.summary
+
+
+def test_accelerations_begin_again_after_a_state_without_velocity(make):
+    """What is published afterwards is not derived across it."""
+    rig = make(sensor_frame=FRAME, velocity_policy='reject', **TOOL)
+    assert rig.stand(HOME, 60)
+    rig.stamp += 5 * MS
+    rig.state(rig.stamp, HOME, [np.nan] * len(HOME))
+    rig.stamp += 30 * MS  # beyond the limit of matches
+    assert not rig.stand(HOME, 1)
+    assert rig.stand(HOME, 60)
 
 
 UNUSABLE = (
