@@ -392,7 +392,7 @@ def drives_of(
 
 def _check_pivots(joint: Joint, drive: Drive) -> None:
     """Refuse a counterbalance that has no torque, or no direction somewhere."""
-    if drive.counterbalance_on_parent is None or drive.counterbalance_on_child is None:
+    if drive.counterbalance_on_parent is None:
         return
     R, r = joint.origin[:3, :3], joint.origin[:3, 3]
     ends = [

@@ -207,7 +207,6 @@ class _Model:
         self._scale = np.ones((3, count))
         self._scale[2] = 1.0 / constants
         self._is_rounded = self._resolution > 0.0
-        self._divisor = np.where(self._is_rounded, self._resolution, 1.0)
         self.frozen = _marked('frozen_joints', faults.frozen_joints, joints)
         unknown = [name for name in faults.nan_quantities if name not in QUANTITIES]
         if unknown:
@@ -222,8 +221,9 @@ class _Model:
     def measured(self, values: Array, noise: Array) -> Array:
         """Return true values (3, n) as they are measured, with standard normal noise (3, n)."""
         values = values * self._scale + self._bias + self._noise * noise
-        rounded = np.round(values / self._divisor) * self._divisor
-        return np.where(self._is_rounded, rounded, values)
+        step = self._resolution[self._is_rounded]
+        values[self._is_rounded] = np.round(values[self._is_rounded] / step) * step
+        return np.asarray(values)
 
 
 def _spread(name: str, given: Numbers, count: int, neutral: float = 0.0) -> Array:

@@ -37,7 +37,7 @@ class ReferenceMotion:
     def __init__(
         self, start: Array, lower: Array, upper: Array, amplitude: float, period: float
     ) -> None:
-        self._start = np.array(start, dtype=float)
+        self._start = np.array(start)
         joints = np.arange(len(self._start))
         self._rate = 2 * np.pi / (period * (1.0 + 0.1 * (joints % 5)))
         up, down = np.subtract(upper, self._start), np.subtract(self._start, lower)

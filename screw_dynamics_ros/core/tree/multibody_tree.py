@@ -471,10 +471,10 @@ def pivots_of(drive: Drive, parent: Array, child: Array) -> Array | None:
 
     `parent` and `child` (4, 4) are the configurations of the joint's links in these frames.
     """
-    if drive.counterbalance_on_parent is None or drive.counterbalance_on_child is None:
+    if drive.counterbalance_on_parent is None:
         return None
     ends = (parent, drive.counterbalance_on_parent), (child, drive.counterbalance_on_child)
-    return np.stack([point_in(S, point) for S, point in ends])
+    return np.stack([point_in(S, np.array(point)) for S, point in ends])
 
 
 def point_in(S: Array, point: ArrayLike) -> Array:

@@ -48,6 +48,8 @@ def test_turns_and_slides_are_what_the_motion_does(kind):
     J = robot.jacobian(robot.neutral(), 'link1')
     rotates = np.abs(J[:3]).max(axis=0, initial=0.0) > 0.5
     assert row.turns == bool(rotates.any())
+    if row.is_scalar:
+        assert (row.position_unit, row.effort_unit) == (('rad', 'N m') if rotates else ('m', 'N'))
     if not row.is_fixed:
         assert row.slides == bool((~rotates).any())
 

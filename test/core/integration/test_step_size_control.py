@@ -193,6 +193,18 @@ def test_shortest_step(t0):
         assert 'raise rtol and atol' in text
 
 
+@pytest.mark.parametrize(('first', 'last'), [(15.5, 15.5), (16.5, 16.5 / 5)])
+def test_steps_of_sixteen_roundings_are_tried(first, last):
+    """A step that fails without a number is repeated with a fifth of it."""
+    integrator = AdaptiveRungeKutta(Points(), atol=1.0)
+    rounding = 2.0**-52
+    with pytest.raises(DivergenceError) as failure:
+        integrator.until([0.0], [1.0], lambda t, q, v: np.full(1, np.inf), 0.0, 1.0,
+                         first_step=5.0 * first * rounding)  # fmt: skip
+    found = float(re.search(r'shorter than ([\d.e-]+) s', str(failure.value))[1])
+    assert found == pytest.approx(last * rounding, rel=0.02)
+
+
 @pytest.mark.parametrize(('rtol', 'name'), [(1e-6, 'q'), (0.0, 'v')])
 def test_the_worst_component_is_named(rtol, name):
     """Velocities may be as wrong as they are large, coordinates may not."""

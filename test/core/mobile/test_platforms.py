@@ -181,6 +181,28 @@ def test_wheels_that_disagree_leave_a_residual():
     np.testing.assert_allclose(base.wrench_basis(steering) @ forces, 0.0, atol=1e-12)
 
 
+@pytest.mark.parametrize('d', [0.0, 0.03, -0.2])
+def test_how_far_wheels_are_from_a_common_center(d):
+    """Of axles along x and y, and one at 45 degrees that passes their crossing at a distance d."""
+    places = np.array([[0.5, 0.0], [0.0, 0.4], [0.3, -0.3] + d * np.sqrt([0.5, 0.5])])
+    base = WheeledPlatform([
+        Wheel('x', places[0], 0.1, direction=0.5 * np.pi), Wheel('y', places[1], 0.1),
+        Wheel('slanted', places[2], 0.1, direction=0.25 * np.pi, driven=False),
+    ])  # fmt: skip
+    size = np.sqrt(np.mean(np.sum(places**2, axis=1)))
+    c = np.sqrt(0.5)
+    A = np.array([[0.0, -1.0, 0.0], [0.0, 0.0, 1.0], [d / size, -c, c]])
+    least = np.sqrt(max(np.linalg.eigvalsh(A.T @ A)[0], 0.0))
+    assert platforms.center_residual(base) == pytest.approx(least, abs=1e-8)
+    assert (least > 1e-3) == bool(d)
+
+
+def test_two_axles_share_a_center():
+    assert platforms.center_residual(ALL['bicycle'], [0.3]) == 0.0
+    assert platforms.center_residual(ALL['differential drive']) == 0.0
+    assert platforms.center_residual(ALL['mecanum']) == 0.0
+
+
 def test_wheels_steer_to_the_nearer_side():
     """Backwards without turning round; a point at rest keeps its angle; turns are counted."""
     base = ALL['swerve']

@@ -5,6 +5,7 @@
 
 import numpy as np
 import pytest
+from scipy.optimize import nnls
 
 from screw_dynamics_ros.core import Drive, Robot
 from screw_dynamics_ros.core.errors import ArgumentError, DivergenceError, UnknownNameError
@@ -137,6 +138,42 @@ def test_complementary_problems(size):
         assert (sign * p[one] >= 0.0).all()
         assert (sign * y[one] >= -1e-8).all()
         np.testing.assert_allclose((p * y)[one], 0.0, atol=1e-6)
+
+
+#: With these, exchanges of all wrong joints at once return to where they began.
+CYCLES = (
+    ([[17.1, -8, 16], [-8, 5.1, -6], [16, -6, 17.1]], [5, -4, 1]),
+    ([[7.1, -2, 6, -2], [-2, 9.1, -11, -12], [6, -11, 23.1, 19], [-2, -12, 19, 26.1]],
+     [-5, 1, -4, 2]),
+    ([[19.1, -3, 9, -14, 6], [-3, 9.1, 0, -5, -10], [9, 0, 15.1, -9, 2], [-14, -5, -9, 23.1, 7],
+      [6, -10, 2, 7, 14.1]], [-4, -5, 3, 3, 4]),
+)  # fmt: skip
+
+
+@pytest.mark.parametrize('number', range(len(CYCLES)))
+def test_complementary_problems_that_take_single_exchanges(number):
+    """Beside easy ones, at lower and upper limits, by least squares of SciPy."""
+    A, b = (np.array(each, dtype=float) for each in CYCLES[number])
+    held, visited = b < 0.0, set()
+    while tuple(held) not in visited:
+        visited.add(tuple(held))
+        p = np.zeros(len(b))
+        p[held] = np.linalg.solve(A[np.ix_(held, held)], -b[held])
+        held = held ^ np.where(held, p < 0.0, A @ p + b < -1e-9)
+    factor = np.linalg.cholesky(A)
+    expected = nnls(factor.T, np.linalg.solve(factor, -b))[0]
+    assert tuple(held ^ True) != tuple(expected == 0.0)
+    at = np.ones((3, len(b)), dtype=bool)
+    stack = np.array([A, A, np.eye(len(b))]), np.array([b, -b, b])
+    upper = at & np.array([[False], [True], [False]])
+    p = complementary(*stack, at & ~upper, upper)
+    np.testing.assert_allclose(p, [expected, -expected, np.maximum(-b, 0.0)], atol=1e-9)
+
+
+def test_numbers_that_have_no_solution_end_the_exchanges():
+    A, at = np.array([[[1.0, 2.0], [2.0, 1.0]]]), np.ones((1, 2), dtype=bool)
+    with pytest.raises(np.linalg.LinAlgError, match='no forces of stops were found'):
+        complementary(-A, np.array([[-1.0, -1.0]]), at, ~at)
 
 
 def test_joints_come_to_rest_at_their_limits():

@@ -102,15 +102,16 @@ class StackObserver:
         if not len(index):
             self._gap = True
             return torques, covariance
-        begins = self._begins(t, starts, index)
-        self._gap = bool(index[-1] != len(t) - 1)
         chosen = [row[index] for row in rows]
+        if self._last is None:  # a step of length 0 restarts
+            self._last = (int(t[index[0]]), *(row[0] for row in chosen[:2]))
+        begins = self._begins(t, starts, index, self._last[0])
+        self._gap = bool(index[-1] != len(t) - 1)
         if self._stepped is not None:
-            last = self._last[0] if self._last is not None else 0
-            h = np.where(begins, 0, np.diff(t[index], prepend=last))
+            h = np.where(begins, 0, np.diff(t[index], prepend=self._last[0]))
             states = self._stepped.advance(h, begins, chosen[: len(observer.reads)])
         else:
-            states = self._first_order(t[index], begins, chosen)
+            states = self._first_order(t[index], begins, chosen, self._last)
         settled = self._settled(t[index], begins)
         valid = index[settled]
         torques[valid] = observer.torques(n, states, dict(zip(names, chosen)))[settled]
@@ -137,12 +138,10 @@ class StackObserver:
         }
 
     def _begins(
-        self, t: NDArray[np.int64], starts: NDArray[np.bool_], index: NDArray[np.intp]
+        self, t: NDArray[np.int64], starts: NDArray[np.bool_], index: NDArray[np.intp], last: int
     ) -> NDArray[np.bool_]:
-        """Return which of the samples `index` restart the observer."""
-        stamps = t[index]
-        before = self._last[0] if self._last is not None else int(stamps[0])
-        h = np.diff(stamps, prepend=before) * 1e-9
+        """Return which of the samples `index` restart the observer; `last` is the stamp before."""
+        h = np.diff(t[index], prepend=last) * 1e-9
         begins = starts[index] | ~((h > 0.0) & (h <= self._settings.longest_step))
         begins[1:] |= np.diff(index) != 1
         begins[0] |= self._gap or index[0] != 0
@@ -157,12 +156,18 @@ class StackObserver:
         return np.asarray(t - began >= settling)
 
     def _first_order(
-        self, t: NDArray[np.int64], begins: NDArray[np.bool_], rows: list[Array]
+        self,
+        t: NDArray[np.int64],
+        begins: NDArray[np.bool_],
+        rows: list[Array],
+        before: tuple[int, Array, Array],
     ) -> Array:
-        """Return the states of a first-order observer, computed by filters only."""
+        """Return the states of a first-order observer, computed by filters only.
+
+        `before` are stamp and rows of the last sample.
+        """
         observer, size = self._observer, self._observer.state_size(self._n)
         assert isinstance(observer, FirstOrderObserver)
-        before = self._last or (int(t[0]), rows[0][0], rows[1][0])
         h = np.where(begins, 1, np.diff(t, prepend=before[0])) * 1e-9
         first, second = (
             np.concatenate([old[None], now[:-1]]) for old, now in zip(before[1:], rows)

@@ -42,8 +42,8 @@ from screw_dynamics_ros.core.description.rigid_body import RigidBody
 from screw_dynamics_ros.core.measurement.annotation.annotate import annotate_arrays
 from screw_dynamics_ros.core.measurement.annotation.settings import AnnotationSettings
 from screw_dynamics_ros.core.measurement.estimation.noise_propagation import (
+    NoiseVariance,
     momentum_stage,
-    stationary,
     torque_stage,
 )
 from screw_dynamics_ros.core.measurement.identification.dynamics.recording import JointRecording
@@ -212,8 +212,10 @@ def _divided(
     )
     step = float(np.median(np.concatenate([np.diff(run.recording.t) for run in runs])))
     decay = math.exp(-step / AnnotationSettings().observer_time_constant)
-    alpha = float(stationary([torque_stage(decay)])[-1, -1])
-    beta = float(stationary([momentum_stage(decay, 1.0 / step)])[-1, -1])
+    alpha, beta = (
+        NoiseVariance().take([stage], 0)
+        for stage in (torque_stage(decay), momentum_stage(decay, 1.0 / step))
+    )
     q = np.concatenate([run.recording.q for run in runs])
     chosen = q[np.linspace(0, len(q) - 1, MASS_MATRICES).astype(int)]
     M2 = np.mean([robot.mass_matrix(each) ** 2 for each in chosen], axis=0)

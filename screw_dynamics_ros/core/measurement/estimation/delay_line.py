@@ -63,9 +63,8 @@ class DelayLine:
         self.restart()
 
     def restart(self) -> None:
-        """Discard past samples."""
+        """Restart with the next sample."""
         self.lengths.restart()
-        self._past.clear()
         self._set(None, 1.0)
         self.is_ready = not self.delay
 
@@ -141,12 +140,11 @@ class StackDelay:
         if not self._delay or not len(t):
             return rows
         count, lost = len(self._time), ~np.isfinite(rows @ np.ones(rows.shape[1]))
-        begins = begins | lost
-        begins[1:] |= lost[:-1]
+        begins, rows = begins | lost, np.where(lost[:, None], np.nan, rows)
         if self._rows is None:
             begins[0], self._stamp = True, int(t[0])
-        steps = np.where(begins, 2 * self._delay, np.diff(t, prepend=self._stamp))
-        time = np.concatenate([self._time, np.cumsum(steps)])  # stretches apart from each other
+        steps = np.where(begins, 0, np.diff(t, prepend=self._stamp))
+        time = np.concatenate([self._time, np.cumsum(steps)])  # without pauses
         every = rows if self._rows is None else np.concatenate([self._rows, rows])
         begin = np.where(np.concatenate([np.zeros(count, bool), begins]), np.arange(len(time)), 0)
         first = np.maximum.accumulate(begin)[count:]

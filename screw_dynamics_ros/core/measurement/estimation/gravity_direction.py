@@ -26,6 +26,8 @@ REST_RATE = 0.05
 MAX_STEP = 0.1
 
 NORM_TOLERANCE = 1e-2  # deviation of the norm of a quaternion that is attributed to rounding
+MIN_LENGTH = 1e-9  # of vectors with a direction [m/s^2]
+MIN_SINE = 1e-9  # of the angle between vectors that determine a plane
 
 
 def down_by_orientation(quaternion: Array) -> Array | None:
@@ -103,13 +105,14 @@ def turned(start: Array, end: Array, share: float) -> Array:
     >>> turned(np.array([2.0, 0.0, 0.0]), np.array([0.0, 1.0, 0.0]), 0.5).round(3)
     array([1.061, 1.061, 0.   ])
     """
-    lengths = np.linalg.norm(start), np.linalg.norm(end)
-    if min(lengths) <= 1e-9:
+    before, after = np.linalg.norm(start), np.linalg.norm(end)
+    if min(before, after) <= MIN_LENGTH:
         return start + share * (end - start)
-    a, b = start / lengths[0], end / lengths[1]
-    normal = np.cross(a, b)
-    if np.linalg.norm(normal) < 1e-9:  # opposite vectors: any normal axis is valid
-        normal = np.cross(a, np.eye(3)[np.argmin(np.abs(a))])
-    angle = math.atan2(float(np.linalg.norm(np.cross(a, b))), float(a @ b))
+    normal = np.cross(start, end)
+    sine = float(np.linalg.norm(normal))
+    angle = math.atan2(sine, float(start @ end))
+    if sine < MIN_SINE * before * after:  # opposite vectors: any normal axis is valid
+        normal = np.cross(start, np.eye(3)[np.argmin(np.abs(start))])
     axis = normal / np.linalg.norm(normal)
-    return (lengths[0] + share * (lengths[1] - lengths[0])) * (so3.exp(share * angle * axis) @ a)
+    size = 1.0 + share * (after / before - 1.0)
+    return np.asarray(size * (so3.exp(share * angle * axis) @ start))

@@ -48,10 +48,11 @@ def test_line_and_stack_interpolate_linearly(delay):
             [np.interp(at, t[run] - t[0], x[run, k]) for k in range(3)], axis=1
         )
     np.testing.assert_allclose(found, expected, rtol=1e-12)
-    stack = StackDelay(delay)
-    blocks = [slice(0, 1), slice(1, 3), slice(3, 160), slice(160, 161), slice(161, None)]
-    parts = [stack.take(t[each], begins[each], x[each]) for each in blocks]
-    np.testing.assert_allclose(np.concatenate(parts), expected, rtol=1e-12)
+    for rows in ([1, 3, 155, 161], range(1, len(t))):
+        stack = StackDelay(delay)
+        parts = zip(np.split(t, rows), np.split(begins, rows), np.split(x, rows))
+        found = np.concatenate([stack.take(*part) for part in parts])
+        np.testing.assert_allclose(found, expected, rtol=1e-12)
 
 
 def test_numbers_that_are_not_finite_interrupt_the_past():
@@ -67,6 +68,33 @@ def test_numbers_that_are_not_finite_interrupt_the_past():
     rows[4] = np.nan
     found = StackDelay(10 * MS).take(5 * MS * np.arange(9), np.zeros(9, bool), rows)
     assert np.isfinite(found[:, 0]).tolist() == [k in (2, 3, 7, 8) for k in range(9)]
+
+
+@pytest.mark.parametrize('wrong', [np.nan, np.inf])
+def test_one_number_that_is_not_finite_interrupts_all_quantities(wrong):
+    """Also in the last row of a block; no component is interpolated across it."""
+    t, _, x = (each[:80] for each in sequence(seed=3))
+    lost = np.isin(np.arange(80), [12, 40, 41, 55])
+    x[lost, 1] = wrong
+    delay, expected = 7 * MS, np.full_like(x, np.nan)
+    for k in range(80):
+        at, first = t[k] - delay, 0 if not lost[:k].any() else int(np.flatnonzero(lost[:k])[-1]) + 1
+        if not lost[k] and t[first] <= at:
+            near = slice(first, k + 1)
+            expected[k] = [np.interp(at - t[0], t[near] - t[0], x[near, i]) for i in range(3)]
+    line, found = DelayLine(3), []
+    line.delay = delay
+    for stamp, now in zip(t.tolist(), x):
+        line.advance(stamp)
+        is_given = line.is_ready and np.isfinite(now).all()
+        found.append(delayed(line.numbers, now) if is_given else np.full(3, np.nan))
+        line.keep(now)
+    np.testing.assert_allclose(found, expected, rtol=1e-12)
+    for blocks in ([80], [13, 28, 14, 25], [1] * 80):
+        stack, rows = StackDelay(delay), np.cumsum(blocks)[:-1]
+        parts = zip(np.split(t, rows), np.split(np.zeros(80, bool), rows), np.split(x, rows))
+        found = np.concatenate([stack.take(*part) for part in parts])
+        np.testing.assert_allclose(found, expected, rtol=1e-12)
 
 
 def test_a_line_without_delay_passes_the_present():

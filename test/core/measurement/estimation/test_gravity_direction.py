@@ -139,6 +139,34 @@ def test_vectors_are_turned_in_their_plane():
         for a, b in ((np.zeros(3), end), (start, np.zeros(3))):
             np.testing.assert_allclose(turned(a, b, share), (1.0 - share) * a + share * b)
     for x in np.eye(3):
+        assert np.linalg.norm(turned(2.0 * x, -3.0 * x, 0.5)) == pytest.approx(2.5)
         half = turned(x, -x, 0.5)
         assert np.linalg.norm(half) == pytest.approx(1.0)
         assert half @ x == pytest.approx(0.0, abs=1e-12)
+
+
+@pytest.mark.parametrize('sizes', [(0.01, 9.81), (9.81, 0.01)])
+@pytest.mark.parametrize(('angle', 'has_plane'), [(2e-9, True), (5e-10, False)])
+def test_nearly_opposite_vectors_have_a_plane_from_a_billionth_of_a_radian(sizes, angle, has_plane):
+    """Whatever their lengths; below, the first one turns to the axis that it has least of."""
+    start = sizes[0] * np.array([0.8, 0.0, 0.6])
+    end = -sizes[1] * np.array([0.8, angle, 0.6])
+    expected = [0.0, -1.0 if has_plane else 1.0, 0.0]
+    half = turned(start, end, 0.5)
+    np.testing.assert_allclose(half, np.mean(sizes) * np.array(expected), atol=1e-6)
+
+
+@pytest.mark.parametrize('order', [1, -1])
+def test_vectors_up_to_a_billionth_have_no_direction(order):
+    for size in (0.9e-9, 1.1e-9):
+        vectors = (np.array([size, 0.0, 0.0]), np.array([0.0, 3.0, 0.0]))[::order]
+        middle = turned(*vectors, 0.5)
+        straight = np.mean(vectors, axis=0)
+        assert (np.abs(middle - straight).max() < 1e-12) == (size < 1e-9)
+
+
+def test_a_slow_filter_never_runs_ahead():
+    """A frequency of zero keeps the vector."""
+    gravity = np.array([0.0, 0.0, -8.0])
+    assert TurningGravity(gravity).turn(np.array([0.0, 5.0, 0.0]), 0.0, 1.0)
+    np.testing.assert_allclose(gravity, [0.0, 0.0, -8.0])

@@ -5,11 +5,13 @@
 
 from __future__ import annotations
 
+from dataclasses import fields, replace
+
 import numpy as np
 import pytest
 from scipy.optimize import least_squares
 from scipy.spatial.transform import Rotation
-from scipy.stats import chi2
+from scipy.stats import chi2, norm, t
 
 from screw_dynamics_ros.core.description import read_urdf
 from screw_dynamics_ros.core.errors import ArgumentError, UnknownNameError
@@ -19,7 +21,10 @@ from screw_dynamics_ros.core.measurement.identification.measurements import (
     MeasuredPoints,
     MeasuredPoses,
 )
-from screw_dynamics_ros.core.measurement.identification.robot_calibration import calibrate_robot
+from screw_dynamics_ros.core.measurement.identification.robot_calibration import (
+    RobotCalibration,
+    calibrate_robot,
+)
 from support.calibration import (
     POSES,
     ROBOT,
@@ -63,6 +68,35 @@ def test_confidence_is_what_it_says():
     by_residuals = result.intervals(from_residuals=True)
     ratio = np.diff(by_residuals, axis=1) / np.diff(result.intervals(), axis=1)
     np.testing.assert_allclose(ratio, result.misfit, rtol=0.02)
+
+
+@pytest.mark.parametrize('misfit', [0.5, 1.0, 3.0])
+def test_intervals_by_residuals_scale_the_measurements_and_not_the_prior(misfit):
+    """Precisions add: that of the measurements is divided by the square of the misfit."""
+    rng, count = np.random.default_rng(0), 4
+    factor = rng.normal(size=(9, count))
+    measured, prior = factor.T @ factor, np.array([0.3, 2.0, 0.5, np.inf])
+    values, freedom = rng.normal(size=count), 5.0
+    result = RobotCalibration(**dict.fromkeys(each.name for each in fields(RobotCalibration)) | {
+        'values': values, 'covariance': np.linalg.inv(measured + np.diag(prior**-2.0)),
+        'prior': prior, 'misfit': misfit, 'degrees_of_freedom': freedom,
+    })  # fmt: skip
+    deviations = np.sqrt(np.diag(np.linalg.inv(measured / misfit**2 + np.diag(prior**-2.0))))
+    for probability in (0.5, 0.95):
+        half = deviations * t.ppf(0.5 + probability / 2, freedom)
+        found = result.intervals(probability, from_residuals=True)
+        np.testing.assert_allclose(found, np.stack([values - half, values + half], axis=1))
+        half = result.deviations * norm.ppf(0.5 + probability / 2)
+        found = result.intervals(probability)
+        np.testing.assert_allclose(found, np.stack([values - half, values + half], axis=1))
+    np.testing.assert_array_equal(result.intervals(), found)
+    for probability in (0.0, 1.0):
+        with pytest.raises(ArgumentError, match=f'probability = {probability} must be between'):
+            result.intervals(probability)
+    few = replace(result, degrees_of_freedom=0.99)
+    with pytest.raises(ArgumentError, match='no residuals left'):
+        few.intervals(from_residuals=True)
+    assert np.isfinite(replace(few, degrees_of_freedom=1.0).intervals(from_residuals=True)).all()
 
 
 def test_same_minimum_as_another_solver():

@@ -134,7 +134,7 @@ def test_combinations_as_text():
 
 def test_classes_of_states():
     """Of each joint: fast +1, accelerating +2, loaded +4, and eight for each joint."""
-    v = np.array([[1.0, -3.0], [-2.0, 1.0], [3.0, 2.0]])
+    v = np.array([[10.0, -3.0], [-20.0, 1.0], [30.0, 2.0]])
     a = np.array([[-1.0, -1.0], [-1.0, 0.0], [1.0, -1.0]])
     load = np.array([[9.0, 1.0], [5.0, 2.0], [1.0, 3.0]])
     assert state_classes(v, a, load).tolist() == [[4, 11], [2, 8], [3, 12]]

@@ -102,6 +102,8 @@ class Sequences(RuleBasedStateMachine):
         report = self.command.report()
         self.mode = report.mode
         self.enabled &= not self.ending
+        if self.mode in TO_ZERO:
+            assert (self.mode is Mode.RAMPING_TO_ZERO) == (self.enabled or self.ending)
         assert report.is_enabled == self.enabled
         assert (self.mode is Mode.ENDED) == self.command.has_ended
         is_young = self.now - self.state_time <= AGE_LIMIT

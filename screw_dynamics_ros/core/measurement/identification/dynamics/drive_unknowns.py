@@ -224,7 +224,7 @@ class DriveUnknowns:
         found: dict[tuple[str, int], float] | None = None,
     ) -> tuple[Array, Array]:
         """Return the torques of some kinds, nominal unless found, of joints and of motors."""
-        sides = np.zeros((2, *motion.v.shape))
+        joints, motors = np.zeros((2, *motion.v.shape))
         for name, kind in KINDS.items():
             if not chosen(name) or name == 'stribeck':
                 continue
@@ -239,8 +239,8 @@ class DriveUnknowns:
                     if not value:
                         continue
                     torque = value * self.factors(name, k, motion)
-                sides[int(kind.of_motor), :, k] += torque
-        return sides[0], sides[1]
+                (motors if kind.of_motor else joints)[:, k] += torque
+        return joints, motors
 
     def sizes(self, torque: Array, v: Array, a: Array) -> Array:
         """Return the prior deviations of the unknowns: each could cause the whole torque.

@@ -133,7 +133,7 @@ def estimated_delay(
         return np.asarray(efforts / gains - given.known)
 
     with_friction, plain = (_Residuals(given, inside, gains, each) for each in (True, False))
-    if with_friction.blocks[-1] + 1 < MIN_BLOCKS or not with_friction.is_determined:
+    if not with_friction.is_determined:
         return EffortDelay()
     delay, deviation = with_friction.minimum(shifted)
     change = delay - plain.minimum(shifted)[0]

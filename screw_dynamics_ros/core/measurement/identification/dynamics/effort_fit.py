@@ -328,8 +328,8 @@ def autocorrelation_times(e: Array, part: NDArray[np.int64]) -> Array:
     for i in range(e.shape[1]):
         lag = 0
         for lag in range(1, longest // 4 + 1):
-            products = sum(float(x[lag:, i] @ x[:-lag, i]) for x in parts if len(x) > lag)
-            pairs = sum(len(x) - lag for x in parts if len(x) > lag)
+            products = sum(float(x[lag:, i] @ x[:-lag, i]) for x in parts)
+            pairs = sum(max(len(x) - lag, 0) for x in parts)
             rho = products / pairs / max(variance[i], 1e-300)
             if rho < MIN_CORRELATION:
                 break

@@ -245,12 +245,34 @@ def test_steps_start_anew():
     assert not steps.advance(10**9 + 20_000_000)
     np.testing.assert_allclose(steps.numbers, [np.exp(-2.0), 50.0, 0.02, 0.0])
     assert not steps.settled
+    assert not steps.advance(10**9 + 49_999_999)
+    assert not steps.settled
     assert not steps.advance(10**9 + 50_000_000)
     assert steps.settled
+    assert steps.age == 50_000_000
     for stamp, restarted in ((10**9 + 50_000_000, False), (10**9, False), (3 * 10**9, False)):
         assert steps.advance(stamp, restarted)
         assert not steps.settled
-    assert steps.advance(3 * 10**9 + 1_000_000, True)
+        assert steps.age == 0
+    assert not steps.advance(3 * 10**9 + 500_000_000)  # no longer than the longest
+    assert steps.age == 500_000_000
+    assert steps.advance(3 * 10**9 + 501_000_000, True)
     steps.restart()
-    assert steps.advance(3 * 10**9 + 2_000_000)
+    assert steps.age == 0
+    assert steps.numbers.tolist() == [1.0, 0.0, 0.0, 1.0]
+    assert steps.advance(3 * 10**9 + 502_000_000)
     assert steps.starts == 6
+
+
+def test_the_slowest_torque_determines_settling():
+    steps = ObserverSteps(3)
+    assert steps.longest_time_constant == 0.02
+    steps.time_constants[:] = 0.01, 0.04, 0.02
+    assert steps.longest_time_constant == 0.04
+    steps.advance(0)
+    steps.advance(199_999_999)
+    assert not steps.settled
+    steps.advance(200_000_000)
+    assert steps.settled
+    np.testing.assert_allclose(steps.numbers[:3], np.exp(-1e-9 / steps.time_constants))
+    assert ObserverSteps(0).longest_time_constant == 0.0

@@ -175,6 +175,23 @@ def test_parameters_are_identified_if_much_better_known_than_before(deviation, i
     assert found.identified.tolist() == [True, True, identified]
 
 
+@pytest.mark.parametrize(('deviation', 'is_held'), [(0.97, False), (1.03, True), (1.5, True)])
+def test_what_is_worse_known_than_before_is_held(deviation, is_held):
+    """Its deviation then is the prior one, and clearly so, its value the nominal one."""
+    given, nominal = made(noise=(0.1, 2.0)), np.array([2.0, -3.0, 0.4])
+    first = fitted(given, nominal=nominal)
+    sigma = (first.noise * np.sqrt(first.correlation))[:, None]
+    A = (given.W / sigma).reshape(-1, 3)
+    likely = np.array([9.0, 9.0, np.sqrt(np.linalg.inv(A.T @ A)[2, 2]) / deviation])
+    found = fitted(given, nominal=nominal, likely=likely)
+    assert found.identified.tolist() == [True, True, False]
+    assert (found.x[2] == pytest.approx(0.4, abs=1e-6)) == (deviation == 1.5)
+    assert len(found.combinations) == is_held
+    if is_held:
+        assert set(found.combinations[0]) == {'c'}
+        assert found.covariance[2, 2] == pytest.approx(likely[2] ** 2, rel=1e-3)
+
+
 def test_directions_without_information_remain_nominal():
     """Columns b and c differ by a thousandth of what noise hides: only their sum is known."""
     given = made(noise=0.1)

@@ -50,6 +50,13 @@ def test_three_samples_per_period_of_the_cutoff(dt, is_refused):
         kernel(10.0, dt)
 
 
+def test_recordings_too_slow_for_the_cutoff():
+    t = np.arange(0.0, 20.0, 0.25)
+    text = r'cutoff 2 Hz needs at least 6 samples per second, there are 4;'
+    with pytest.raises(ArgumentError, match=text):
+        next(pieces(recording(t, np.sin(t)), 2.0, False))
+
+
 @pytest.mark.parametrize('cutoff', [2.0, 5.0])
 @pytest.mark.parametrize(('share', 'count'), [(0.98, 0), (1.03, 1)])
 def test_the_needed_time(cutoff, share, count):

@@ -115,6 +115,8 @@ def test_efforts_of_the_other_sign(found):
     assert message == 'efforts have the other sign: they fall where torque rises'
     assert remedy == 'effort_scale -0.25'
     assert found(effort_fit([1.0, -4.0], noise=np.array([1.0, np.nan])), absent=JOINTS) == []
+    known = effort_fit([-4.0, -4.0], noise=np.array([np.nan, 1.0]))
+    assert [each[0] for each in found(known, absent=JOINTS)] == ['joint joint2']
 
 
 @pytest.mark.parametrize('gain', [4.0, -4.0])

@@ -84,6 +84,25 @@ def test_a_joint_that_certainly_reports_torques_is_not_scaled(arm, clean):
     assert low < 5.0 < high
 
 
+@pytest.mark.parametrize('sign', [1.0, -1.0])
+def test_a_link_that_is_much_lighter_than_its_description_is_no_scale(arm, clean, sign):
+    """By nominal masses joint 2 has a third of its torque; joint 1 shows that it has all of it."""
+    description = arm.description
+    light = next(each for each in description.links if each.name == 'link2')
+    body = light.inertia
+    heavy = replace(light, inertia=RigidBody(3.0 * body.mass, body.com, 3.0 * body.matrix))
+    links = [heavy if each is light else each for each in description.links]
+    nominal = Robot(
+        type(description).from_parts('heavy', links, description.joints),
+        gravity=(0, -9.81, 0), backend='python',
+    )  # fmt: skip
+    found = identify_recordings(nominal, [scaled(clean, 1.0, sign)], OPTIONS)
+    assert found.checks[1].gain == pytest.approx(sign / 3.0, rel=0.05)
+    assert [each.is_scaled for each in found.checks] == [False, True]
+    assert found.effort_scale.tolist() == [1.0, sign]
+    assert found.scale_deviation.tolist() == [0.0, 0.0]
+
+
 # --- loads ----------------------------------------------------------------------------------------
 
 
