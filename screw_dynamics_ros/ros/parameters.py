@@ -244,9 +244,6 @@ class Parameters:
     def __getitem__(self, name: str) -> Any:
         return self._values[name]
 
-    def __contains__(self, name: object) -> bool:
-        return name in self._table
-
     def typed(self, parameter: Parameter) -> Parameter | None:
         """Return a parameter of this table converted to its declared type, None if impossible."""
         specification = self._table.get(parameter.name)

@@ -57,6 +57,13 @@ def test_written_and_read(folder):
     assert [each.name for each in folder.path.iterdir()] == ['arm.yaml']
 
 
+def test_a_file_that_is_no_text(folder):
+    folder.write('arm.yaml', 'a: 1\n', HEADING, LARGEST)
+    (folder.path / 'arm.yaml').write_bytes(b'\xff')
+    with pytest.raises(ArgumentError, match=r'^arm\.yaml is not UTF-8 text$'):
+        folder.read('arm.yaml', LARGEST)
+
+
 def test_the_default_is_the_data_of_the_user(tmp_path, monkeypatch):
     monkeypatch.setenv('XDG_DATA_HOME', str(tmp_path))
     assert DataFolder('').path == tmp_path / 'screw_dynamics_ros'

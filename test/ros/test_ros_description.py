@@ -9,12 +9,14 @@ import time
 import pytest
 
 from screw_dynamics_ros.core.errors import DescriptionError
+from screw_dynamics_ros.ros import description
 from screw_dynamics_ros.ros.description import (
     PARAMETER,
     TOPIC,
     Description,
     DescriptionLoader,
     DescriptionSource,
+    urdf_text,
 )
 
 DEADLINE = 300.0  # s; only a failing test waits that long
@@ -44,6 +46,18 @@ def test_builds_in_another_thread():
     assert outcome.model[0] == 'ROBOT'
     assert outcome.model[1] != threading.get_ident()
     assert loader.poll() is None
+
+
+def test_texts_that_are_descriptions(monkeypatch):
+    """A name of a file would be opened; the length has a bound."""
+    monkeypatch.setattr(description, 'MAX_DESCRIPTION_LENGTH', 12)
+    for text in ('<robot/>', '\ufeff <robot/>', '\t\r\n<robot/> '):
+        assert urdf_text(text, 'a message') == text
+    for text in ('', '/etc/passwd', 'x<robot/>'):
+        with pytest.raises(DescriptionError, match=r'^a message is not XML but '):
+            urdf_text(text, 'a message')
+    with pytest.raises(DescriptionError, match=r'^a message is longer than 12 characters$'):
+        urdf_text('<robot/>     ', 'a message')
 
 
 def test_refusals_carry_the_reason():

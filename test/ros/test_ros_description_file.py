@@ -58,6 +58,11 @@ def test_urdf_is_read_as_it_is():
     assert read_description(urdf_path('panda'), {}) == urdf_path('panda').read_text()
 
 
+def test_only_xacro_files_have_arguments():
+    with pytest.raises(ArgumentError, match='not a xacro file, so it has no arguments prefix, m'):
+        read_description(urdf_path('panda'), {'prefix': 'left_', 'm': '3'})
+
+
 @pytest.mark.parametrize(
     ('content', 'error', 'reason'),
     [

@@ -135,6 +135,13 @@ def test_efforts_of_ur_are_those_of_the_description(value, effort, condition):
     assert (driver('franka').effort(urdf), driver('franka').condition_of(urdf)) == ('torque', '')
 
 
+def test_efforts_of_a_description_that_cannot_be_read():
+    """It meets no condition."""
+    ur = driver('ur')
+    for text in ('<robot', '<robot name="r"><link name="base"/></robot>'):
+        assert (ur.effort(text), ur.condition_of(text)) == ('unknown', '')
+
+
 def described(value):
     """Return a description that has the parameter of the UR driver, or not."""
     given = '' if value is None else f'<param name="use_currents_as_efforts">{value}</param>'

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 
 import pytest
@@ -37,6 +38,12 @@ DECLARED = ['namespace', 'params_file', 'urdf', 'log_level']
             'urdf',
             '/nowhere.urdf',
             'urdf:=/nowhere.urdf: there is no such file; expec',
+        ),
+        (
+            lambda name, value: check.description('urdf', str(urdf_path('panda')), value),
+            'urdf_arguments',
+            'prefix',
+            'expected arguments of a xacro file, name:=value',
         ),
         (check.description, 'model', str(ROOT), 'this is a folder; expected a URDF or xacro file'),
         (check.urdf_file, 'model', str(ROOT / 'config' / 'model.yaml'), 'expected a URDF or xacro'),
@@ -104,6 +111,23 @@ def test_right_arguments_are_accepted():
     panda = check.urdf_file('urdf', str(urdf_path('panda')))
     assert panda.text == Path(panda.path).read_text()
     assert not panda.is_temporary
+
+
+def test_a_xacro_file_is_expanded_into_a_temporary_file(tmp_path):
+    pytest.importorskip('xacro')
+    path = tmp_path / 'arm.urdf.xacro'
+    path.write_text(
+        '<robot name="r" xmlns:xacro="http://www.ros.org/wiki/xacro">'
+        '<xacro:arg name="link" default="a"/><link name="$(arg link)"/></robot>'
+    )
+    found = check.urdf_file('urdf', str(path), 'link:=tool')
+    assert 'link name="tool"' in found.text
+    assert found.is_temporary
+    place = Path(found.path)
+    assert place.name == 'arm.urdf'
+    assert place.read_text() == found.text
+    assert place.parent.parent != tmp_path
+    shutil.rmtree(place.parent)
 
 
 class TestUnknownNames:

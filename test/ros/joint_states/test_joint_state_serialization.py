@@ -7,6 +7,7 @@ import pytest
 
 pytest.importorskip('rosbags')
 
+from screw_dynamics_ros.ros.joint_states.layouts import MAX_NAMES, located
 from screw_dynamics_ros.ros.joint_states.serialization import renamed
 from support.recordings import joint_state
 
@@ -21,6 +22,16 @@ def test_all_lengths_of_names(frame, effort):
             for names in (old, ('a', name, 'c'))
         )
         assert renamed(before, {'joint_two': name, 'unknown': 'z'}) == after
+
+
+@pytest.mark.parametrize(('count', 'is_read'), [(MAX_NAMES, True), (MAX_NAMES + 1, False)])
+def test_the_number_of_names_has_a_bound(count, is_read):
+    data = joint_state(1, [''] * count)
+    if is_read:
+        assert len(located(data)[0].names) == count
+    else:
+        with pytest.raises(ValueError, match=f'{count} names, at most {MAX_NAMES}'):
+            located(data)
 
 
 def test_what_is_no_joint_state_stays():

@@ -108,6 +108,17 @@ def test_order_may_change_between_messages():
         np.testing.assert_array_equal(states.tau, [0, 1, 2])
 
 
+def test_stamps_of_the_values_of_each_joint():
+    """Those of the last message that reported it; another array each time."""
+    states = mapper()
+    for step in range(4):
+        feed(states, message(stamp=0.01 * step))
+        np.testing.assert_array_equal(states.stamps, [START + step * SECOND // 100] * 3)
+    before = states.stamps
+    feed(states, message(JOINTS[1:2], [0.5], [0.0], [0.0], stamp=0.04))
+    np.testing.assert_array_equal(states.stamps - before, [0, SECOND // 100, 0])
+
+
 def test_messages_with_and_without_a_stranger_agree():
     """The same values, once regular and once with an extra unknown joint that is not finite."""
     regular, careful = mapper(), mapper()

@@ -11,7 +11,12 @@ from builtin_interfaces.msg import Duration
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
 from screw_dynamics_ros.core.errors import ScrewDynamicsError
-from screw_dynamics_ros.ros.messages.trajectories import read_trajectory, set_duration
+from screw_dynamics_ros.ros.messages.trajectories import (
+    MAX_DURATION_S,
+    read_trajectory,
+    set_duration,
+    trajectory_points,
+)
 
 JOINTS = ('a', 'b', 'c')
 
@@ -65,6 +70,28 @@ def test_durations():
     for seconds, expected in ((1.25, (1, 250_000_000)), (-0.5, (-1, 500_000_000)), (0, (0, 0))):
         set_duration(duration, seconds)
         assert (duration.sec, duration.nanosec) == expected
+
+
+@pytest.mark.parametrize('seconds', [MAX_DURATION_S, -MAX_DURATION_S])
+def test_times_that_a_message_cannot_hold(seconds):
+    duration = Duration()
+    set_duration(duration, seconds)
+    assert (duration.sec, duration.nanosec) == (seconds, 0)
+    for more in (1.001 * seconds, float('inf'), float('nan')):
+        with pytest.raises(ScrewDynamicsError, match=r'a time of .* s is longer than a message'):
+            set_duration(duration, more)
+    assert duration.sec == seconds
+
+
+def test_points_are_read_as_they_were_written():
+    numbers = np.random.default_rng(0).normal(size=(4, 3, 2))
+    points = trajectory_points(np.array([0.25, 1.0, 2.5]), *numbers)
+    for k, point in enumerate(points):
+        fields = point.positions, point.velocities, point.accelerations, point.effort
+        np.testing.assert_array_equal(fields, numbers[:, k])
+    read = read_trajectory(JointTrajectory(joint_names=['b', 'a'], points=points), JOINTS)
+    assert read.stamps.tolist() == [250_000_000, 1_000_000_000, 2_500_000_000]
+    np.testing.assert_array_equal((read.q, read.v, read.a), numbers[:3])
 
 
 @pytest.mark.parametrize(

@@ -4,6 +4,7 @@
 """A process of its own for what takes long: it answers, may die, and outlives nobody."""
 
 import os
+import pickle
 import posix
 import signal
 import subprocess
@@ -193,6 +194,35 @@ def test_ended_in_the_middle_of_a_call(worker, in_call):
     with pytest.raises(WorkerError, match='ended'):
         worker.call(os.getpid)
     assert worker.pid is None
+
+
+@pytest.mark.parametrize(
+    ('status', 'text'),
+    [
+        (0, 'ended with exit status 0'),
+        (3, 'ended with exit status 3'),
+        (-9, 'was ended by signal 9 (SIGKILL)'),
+        (-signal.SIGRTMIN - 3, f'was ended by signal {signal.SIGRTMIN + 3}'),
+    ],
+)
+def test_how_a_process_ended(status, text):
+    assert workers.cause_of_end(status) == text
+
+
+def test_results_and_exceptions_as_they_are_sent():
+    """In this process, as in the other one."""
+
+    def result(*task):
+        return pickle.loads(worker_process.result_of(pickle.dumps(task)))
+
+    assert result(divmod, (7, 2)) == (True, (3, 1))
+    assert result(divmod, (7, 0)) == (
+        False,
+        'ZeroDivisionError: integer division or modulo by zero',
+    )
+    is_done, text = result(threading.Lock, ())
+    assert not is_done
+    assert text.startswith('TypeError: cannot pickle')
 
 
 def test_calls_of_several_threads_take_turns(worker):
