@@ -158,8 +158,7 @@ class McapFile:
             raise McapError('the index of messages is wrong')
         entries = self._data[place + HEAD.size + 6 : place + HEAD.size + length]
         pairs = np.frombuffer(entries, '<i8').reshape(-1, 2)
-        if (np.diff(pairs[:, 0]) < 0).any():
-            pairs = pairs[np.argsort(pairs[:, 0], kind='stable')]
+        pairs = pairs[np.argsort(pairs[:, 0], kind='stable')]
         return pairs[:, 0], pairs[:, 1]
 
 
