@@ -128,6 +128,8 @@ def capsules(link: str, description: RobotDescription) -> Iterator[ColoredMesh]:
         if joint.parent != link or length < MIN_CAPSULE_LENGTH:
             continue
         mesh = trimesh.creation.capsule(length, CAPSULE_RADIUS * length, count=[16, 16])
+        # Its middle is at the origin in some versions of trimesh only.
+        mesh.apply_translation([0.0, 0.0, 0.5 * length - mesh.bounds[:, 2].mean()])
         mesh.apply_transform(trimesh.geometry.align_vectors([0.0, 0.0, 1.0], end))
         yield colored(mesh, GRAY)
 

@@ -16,7 +16,15 @@ import pytest
 pytest.importorskip('viser')
 
 from screw_dynamics_ros.cli.view import command
+from screw_dynamics_ros.cli.view.handle import all_solutions
 from screw_dynamics_ros.cli.view.local_server import MAX_PORTS, free_port
+from screw_dynamics_ros.cli.view.payload_controls import (
+    MAX_MASS,
+    MAX_OFFSET,
+    add_payload_controls,
+    first_tool,
+    moving_links,
+)
 from screw_dynamics_ros.cli.view.posture_source import PostureSource
 from screw_dynamics_ros.cli.view.scene import FORCE_SCALE
 from screw_dynamics_ros.cli.view.state import (
@@ -26,7 +34,7 @@ from screw_dynamics_ros.cli.view.state import (
     ViewState,
 )
 from screw_dynamics_ros.cli.view.viewer import Viewer
-from screw_dynamics_ros.core import bundled_urdf
+from screw_dynamics_ros.core import ArgumentError, Robot, bundled_urdf
 from screw_dynamics_ros.core.lie import se3
 
 LOCAL_HOST, PORT = '127.0.0.1', 18100
@@ -143,6 +151,76 @@ def test_all_solutions_are_drawn(viewer):
     handle._all.value = False
     viewer.draw()
     assert not any(node.visible for _, node in handle._ghosts._nodes)
+
+
+def test_why_there_are_no_solutions():
+    """Too few joints, or a pose of which no solution is known."""
+    robot = Robot.from_urdf(bundled_urdf('panda'))
+    q = robot.neutral()
+    for link, text in (
+        ('panda_link5', '5 joints move panda_link5: 6 or more are needed'),
+        ('nowhere', "no link named 'nowhere'"),
+    ):
+        found, reason = all_solutions(robot, link, np.eye(4), q)
+        assert found.shape == (0, robot.nq)
+        assert text in reason
+
+
+def test_a_target_that_cannot_be_followed(viewer, monkeypatch):
+    """The reason is shown, and the handle returns to the link."""
+    viewer.handle._links.value = HAND
+    viewer.draw()
+    dragged(viewer, se3.pose(np.eye(3), [0.4, 0.0, 0.5]))
+
+    def fails(*_, **options):
+        raise ArgumentError('a <reason>')
+
+    with monkeypatch.context() as patch:
+        patch.setattr(viewer.handle, '_loop', SimpleNamespace(step=fails))
+        viewer.draw()
+    assert 'a &lt;reason&gt;' in viewer.handle._report.content
+    assert viewer.handle._report.visible
+    assert viewer.handle._target is None
+    viewer.handle._loop = None
+
+
+def test_sliders_of_a_payload(viewer):
+    carried = []
+    gui, robot = viewer.server.gui, viewer.source.robot
+    before = set(gui._gui_input_handle_from_uuid)
+    add_payload_controls(gui, robot, lambda *given: carried.append(given))
+    link, mass, *center = [
+        handle for uuid, handle in gui._gui_input_handle_from_uuid.items() if uuid not in before
+    ]
+    assert link.value == first_tool(robot)
+    link.value = HAND
+    mass.value = 2.5
+    for slider, value in zip(center, (0.1, -0.2, 0.3)):
+        slider.value = value
+    name, body = carried[-1]
+    assert (name, body.mass) == (HAND, 2.5)
+    np.testing.assert_allclose(body.com, [0.1, -0.2, 0.3])
+    count = len(carried)
+    for wrong in (-0.1, MAX_MASS + 0.1, np.nan):
+        mass.value = wrong
+    assert len(carried) == count
+    mass.value = 1.0
+    center[1].value = 9.0  # not from the slider
+    np.testing.assert_allclose(carried[-1][1].com, [0.1, MAX_OFFSET, 0.3])
+    mass.value = 0.0
+    assert carried[-1] == (HAND, None)
+
+
+def test_links_that_may_carry():
+    """Those that move; the first one without children at first."""
+    robot = Robot.from_urdf(bundled_urdf('panda'))
+    links = moving_links(robot)
+    assert 'panda_link0' not in links
+    assert first_tool(robot) in links
+    assert first_tool(robot) not in {joint.parent for joint in robot.description.joints}
+    rigid = Robot.from_urdf('<robot name="r"><link name="a"/></robot>')
+    assert moving_links(rigid) == ['a']
+    assert first_tool(rigid) == 'a'
 
 
 def test_no_public_relay(viewer):
