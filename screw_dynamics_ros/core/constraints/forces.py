@@ -106,13 +106,11 @@ def constraint_forces(
     N = scale[..., None] * W * scale[..., None, :]
     r = np.where(known[..., None], scale * (wanted - drift), 0.0)
 
-    inverse, rank = pseudo_inverse(N)
+    x, rank = least_norm(N, r[..., None])
+    x = x[..., 0]
     if unilateral.any():
-        x = np.empty_like(r)
         for k in np.ndindex(r.shape[:-1]):
             x[k] = non_negative(N[k], r[k], unilateral)
-    else:
-        x = (inverse @ r[..., None])[..., 0]
     y = (N @ x[..., None])[..., 0] - r
     y = np.where(unilateral, np.minimum(y, 0.0), y)
     size = np.abs(scale * np.stack(np.broadcast_arrays(wanted, drift))).max((0, -1), initial=0.0)
@@ -133,25 +131,29 @@ def unit_scale(inverse_inertia: Array, mobility: Array) -> Array:
     return 1.0 / np.sqrt(np.where(movable, diagonal, 1.0))
 
 
-def pseudo_inverse(N: Array) -> tuple[Array, Array]:
-    """Return the pseudo-inverse of symmetric positive semidefinite matrices, and their ranks."""
+def least_norm(N: Array, r: Array) -> tuple[Array, Array]:
+    """Return the least x (..., m, k) of least |N x - r|, N positive semidefinite, and its ranks.
+
+    The pseudo-inverse itself, as a matrix, would take the digits of r that N has lost.
+    """
     values, vectors = np.linalg.eigh(N)
     kept = values > RANK_TOLERANCE * N.shape[-1]
     inverse = np.where(kept, 1.0 / np.where(kept, values, 1.0), 0.0)
-    return vectors * inverse[..., None, :] @ np.swapaxes(vectors, -1, -2), kept.sum(-1)
+    return vectors @ (inverse[..., None] * (np.swapaxes(vectors, -1, -2) @ r)), kept.sum(-1)
 
 
 def non_negative(N: Array, r: Array, unilateral: Flags) -> Array:
     """Return lambda of one sample with lambda >= 0 where unilateral."""
     b, u = np.flatnonzero(~unilateral), np.flatnonzero(unilateral)
-    inverse, _ = pseudo_inverse(N[np.ix_(b, b)])
-    coupling = N[np.ix_(u, b)] @ inverse
-    S, s = N[np.ix_(u, u)] - coupling @ N[np.ix_(b, u)], r[u] - coupling @ r[b]
+    N_u, N_ub = N[np.ix_(u, u)], N[np.ix_(u, b)]
+    alone, _ = least_norm(N[np.ix_(b, b)], np.column_stack([r[b], N_ub.T]))
+    y, Y = alone[:, 0], alone[:, 1:]  # bilateral multipliers are y - Y x_u
+    S, s = N_u - N_ub @ Y, r[u] - N_ub @ y
     values, vectors = np.linalg.eigh(S)
     kept = values > RANK_TOLERANCE * len(r)
     root = np.sqrt(values[kept])[:, None] * vectors[:, kept].T  # S = root^T root
     x = np.empty_like(r)
     target = (vectors[:, kept].T @ s) / np.sqrt(values[kept])
     x[u] = non_negative_least_squares(root, target) if kept.any() else 0.0
-    x[b] = inverse @ (r[b] - N[np.ix_(b, u)] @ x[u])
+    x[b] = y - Y @ x[u]
     return x

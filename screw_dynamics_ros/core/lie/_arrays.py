@@ -105,12 +105,13 @@ def check_rotation(function: str, R: Array) -> None:
     """Raise ArgumentError unless every R is orthogonal with determinant +1; NaN passes."""
     with np.errstate(invalid='ignore', over='ignore'):
         error = np.abs(np.swapaxes(R, -1, -2) @ R - np.eye(3)).max(axis=(-2, -1))
-        bad = (error > RIGID_TOLERANCE) | (np.linalg.det(R) < 0)
+        determinant = np.asarray(np.linalg.det(R))
+        bad = (error > RIGID_TOLERANCE) | (determinant < 0)
     if bad.any():
         i = np.unravel_index(np.argmax(bad), bad.shape)
         raise ArgumentError(
             f'{function}: not a rotation matrix{_at(i)}: |R^T R - I| = {error[i]:.3g}, '
-            f'det R = {np.linalg.det(R[i]):.6g}; orthonormalize it first'
+            f'det R = {determinant[i]:.6g}; orthonormalize it first'
         )
 
 

@@ -416,6 +416,12 @@ def test_kernels_of_other_modules(backend):
             call(*wrong)
     with pytest.raises(ArgumentError, match='expected the inputs x, c'):
         call(c)
+    total, product = np.empty(3), np.empty(())
+    of_one = compiled_into(kernel)
+    of_one(c, c, total, product)
+    assert (total.tolist(), product) == ([2.0, 4.0, 6.0], 14.0)
+    with pytest.raises(ArgumentError, match=r'x must have shape \(3,\), got \(1, 3\)'):
+        of_one(c[None], c, total[None], product[None])
 
 
 @needs_llvmlite

@@ -97,6 +97,9 @@ def test_terms_add_up_and_dynamics_invert_each_other(floating, mimic, backend):
     tau = bare.inverse_dynamics(q, v, a, wrenches) + extra * a + friction
     close(driven.inverse_dynamics(q, v, a, wrenches), tau)
     close(driven.forward_dynamics(q, v, tau, wrenches), a, 1e-9)
+    smooth = Robot(description, drives=drives, friction=False, **arguments)
+    for each in (driven, smooth):
+        close(each.drive_torques(q, v, a), bare.inverse_dynamics(q, v, a) + extra * a + friction)
     energy = bare.kinetic_energy(q, v) + 0.5 * extra @ v**2
     assert driven.kinetic_energy(q, v) == pytest.approx(energy, rel=1e-12)
     for same in ('gravity_torques', 'center_of_mass', 'potential_energy'):

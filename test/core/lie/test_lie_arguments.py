@@ -262,3 +262,10 @@ def test_ranks_have_a_relative_tolerance():
     assert screw_systems.reciprocal_screws(angular, 0.9).shape == (6, 5)
     assert not screw_systems.same_system(angular, angular[:, 1:])
     assert screw_systems.same_system(angular, angular[:, 1:], 0.9)
+
+
+def test_numbers_too_large_to_square_are_refused_as_matrices():
+    """By the message, not by a warning of NumPy."""
+    for size in (1e160, 1e300):
+        with pytest.raises(ArgumentError, match=r'so3.log: not a rotation matrix: .* = inf'):
+            so3.log(size * np.eye(3))

@@ -30,7 +30,7 @@ from numpy.typing import ArrayLike
 
 from screw_dynamics_ros.core.arguments import vector
 from screw_dynamics_ros.core.constraints.constrained_dynamics import wanted_rates
-from screw_dynamics_ros.core.constraints.forces import pseudo_inverse, unit_scale
+from screw_dynamics_ros.core.constraints.forces import least_norm, unit_scale
 from screw_dynamics_ros.core.constraints.motion_constraint import MotionConstraint, checked
 from screw_dynamics_ros.core.errors import ArgumentError, InertiaError
 from screw_dynamics_ros.core.types import Array
@@ -121,7 +121,8 @@ def scaled_inverse(inverse_inertia: Array, whole: Array, mobility: Array) -> tup
     """Return the (pseudo-)inverse and the rank, rows scaled by the diagonal of `whole`."""
     scale = unit_scale(whole, mobility)
     N = scale[:, None] * inverse_inertia * scale
-    inverse, rank = pseudo_inverse(np.where(np.isfinite(N), N, np.eye(len(N))))
+    one = np.eye(len(N))
+    inverse, rank = least_norm(np.where(np.isfinite(N), N, one), one)
     result = scale[:, None] * inverse * scale
     return np.where(np.isfinite(N).all(), result, np.nan), int(rank)
 

@@ -9,6 +9,7 @@ from scipy.spatial.transform import Rotation
 
 from screw_dynamics_ros.core import ArgumentError
 from screw_dynamics_ros.core.arms.families import subproblems
+from screw_dynamics_ros.core.arms.families.alignment import _angles
 from screw_dynamics_ros.core.arms.families.branches import nearest, nearest_image
 from screw_dynamics_ros.core.arms.families.chain import SerialChain
 from screw_dynamics_ros.core.arms.families.chain_solutions import (
@@ -23,9 +24,33 @@ from screw_dynamics_ros.core.arms.families.polishing import (
     error_and_jacobian,
     polished,
 )
-from screw_dynamics_ros.core.lie import se3
+from screw_dynamics_ros.core.lie import screws, se3
 
 SIDES = (-1.0, 1.0)
+
+# --- axes on axes ---------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize('sign', [1.0, -1.0])
+@pytest.mark.parametrize('kind', ['skew', 'parallel', 'sliding', 'along x', 'along y', 'along z'])
+def test_angles_that_put_an_axis_on_another(kind, sign):
+    """One of them does for each screw that was turned away, up to its sign, by one angle."""
+    rng = np.random.default_rng(4)
+    for turn in rng.uniform(-3.0, 3.0, 5):
+        e, f = (x / np.linalg.norm(x) for x in rng.normal(size=(2, 3)))
+        about = screws.unit_screw(e, rng.normal(size=3))
+        target = screws.unit_screw(f if kind == 'skew' else e, rng.normal(size=3))
+        if kind not in ('skew', 'parallel'):
+            f = f if kind == 'sliding' else np.eye(3)['xyz'.index(kind[-1])]
+            target = np.append(np.zeros(3), f)
+        away = sign * screws.transform_twist(se3.exp(-turn * about), target)
+        found = [
+            screws.transform_twist(se3.exp(angle * about), away)
+            for angle in _angles(about, away, target)
+        ]
+        missed = [np.abs(X - side * target).max() for X in found for side in SIDES]
+        assert min(missed) < 1e-12
+
 
 # --- triangles and wrists -------------------------------------------------------------------------
 

@@ -23,6 +23,7 @@ from screw_dynamics_ros.core.constraints.motion_constraint import (
 from screw_dynamics_ros.core.description import Inertia, Joint, Limits, Link, RobotDescription
 from screw_dynamics_ros.core.errors import ArgumentError, InfeasibleConstraintsError
 from screw_dynamics_ros.core.integration import ConfigurationSpace, munthe_kaas_step
+from screw_dynamics_ros.core.lie import se3, so3
 from screw_dynamics_ros.core.textbook.constraints.projection import (
     project_configuration,
     project_velocity,
@@ -159,6 +160,18 @@ def test_projection_changes_least():
     moved = project_configuration(robot, q + [0.05, -0.03, 0.02], cut())
     close(moved, closed(moved[0]), 1e-10)
     assert np.abs(moved - q).max() < 0.15
+
+
+def test_a_robot_on_a_floating_base_is_projected():
+    """Configurations and displacements have other sizes; the base moves to the target, too."""
+    robot = Robot(four_bar().description, floating_base=True, backend='reference')
+    q = np.concatenate([robot.neutral()[:7], closed(1.0)])
+    q = robot.integrate(q, 0.1 * np.random.default_rng(5).normal(size=robot.nv))
+    pose = se3.pose(so3.exp([0.2, -0.1, 0.3]), [0.5, 0.1, -0.2])
+    found = project_configuration(robot, q, [fixed_frame('crank', target=pose), cut()])
+    close(robot.link_pose(found, 'crank'), pose, 1e-11)
+    assert np.linalg.norm(found[3:7]) == pytest.approx(1.0)
+    close(found[8:], closed(found[7])[1:], 1e-10)
 
 
 def test_loops_that_do_not_close():
