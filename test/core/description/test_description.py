@@ -12,6 +12,7 @@ import pytest
 
 from screw_dynamics_ros.core import ArgumentError, DescriptionError, InertiaError, Robot
 from screw_dynamics_ros.core.description import (
+    Finding,
     Inertia,
     Joint,
     Limits,
@@ -101,6 +102,22 @@ def test_what_are_no_limits(limits):
 def test_what_is_no_mimic_relation(values):
     with pytest.raises(DescriptionError, match=r"mimic of 'j': .* finite number"):
         Mimic(*values)
+
+
+def test_parts_are_put_in_order_and_remarks_are_kept():
+    """Depth first from the root, children in the order in which their joints are given."""
+    links = [Link(name) for name in 'edcba']
+    joints = [
+        Joint(f'{parent}{child}', 'fixed', parent, child, np.eye(4), ORIGIN)
+        for parent, child in ('ae', 'bc', 'ab', 'bd')
+    ]
+    remarks = [Finding('warning', 'link a', 'heavy', 'weigh it'), Finding('note', 'b', 'c')]
+    found = RobotDescription.from_parts('r', links, joints, iter(remarks))
+    assert (found.name, found.root) == ('r', 'a')
+    assert [link.name for link in found.links] == list('aebcd')
+    assert [joint.name for joint in found.joints] == ['ae', 'ab', 'bc', 'bd']
+    assert found.findings == tuple(remarks)
+    assert RobotDescription.from_parts('r', links, joints).findings == ()
 
 
 def test_what_is_no_robot():

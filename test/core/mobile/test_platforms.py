@@ -219,6 +219,22 @@ def test_wheels_steer_to_the_nearer_side():
         (lambda: platforms.differential_drive(0.5, 0.0), r"'right': radius \[m\] must be a finite"),
         (lambda: platforms.differential_drive(0.5, float('nan')), 'radius'),
         (lambda: platforms.differential_drive(-0.5, 0.1), 'wheel_separation'),
+        (lambda: platforms.differential_drive(0.0, 0.1), 'wheel_separation'),
+        (lambda: platforms.differential_drive(0.5, 0.1, -0.1), r"'left': radius"),
+        (lambda: platforms.bicycle(0.0, 0.1), r'wheelbase \[m\] must be'),
+        (lambda: platforms.ackermann(0.0, 0.5, 0.1), r'wheelbase \[m\] must be'),
+        (lambda: platforms.ackermann(1.0, 0.0, 0.1), r'track \[m\] must be'),
+        (lambda: platforms.ackermann_angles(0.1, 0.0, 1.0), r'wheelbase \[m\] must be'),
+        (lambda: platforms.ackermann_angles(0.1, 1.0, 0.0), r'track \[m\] must be'),
+        (lambda: platforms.ackermann_angles(-0.5 * np.pi, 1.0, 1.0), 'below pi / 2, got -1.57'),
+        (lambda: platforms.mecanum(0.0, 0.4, 0.1), r'length \[m\] must be'),
+        (lambda: platforms.mecanum(0.6, 0.0, 0.1), r'width \[m\] must be'),
+        (lambda: platforms.omnidirectional(3, 0.0, 0.1), r'distance of the wheels \[m\] must be'),
+        (lambda: platforms.omnidirectional(3.0, 0.3, 0.1), 'at least 3 wheels, got 3.0'),
+        (lambda: platforms.swerve([[0.0, 0.0]], 0.1), r'shape \(n, 2\), n >= 2, got \(1, 2\)'),
+        (lambda: platforms.swerve(np.zeros((2, 3)), 0.1), r'shape .* got \(2, 3\)'),
+        (lambda: platforms.swerve(np.zeros(4), 0.1), r'shape .* got \(4,\)'),
+        (lambda: platforms.swerve(CORNERS, 0.1, ['a']), '1 names for 4 wheels'),
         (lambda: platforms.omnidirectional(2, 0.3, 0.1), 'at least 3 wheels'),
         (lambda: WheeledPlatform([]), 'at least one driven wheel'),
         (lambda: WheeledPlatform([Wheel('a', [0, 0], 1.0)] * 2), 'different names'),
@@ -241,3 +257,60 @@ def test_wheels_steer_to_the_nearer_side():
 def test_impossible_platforms_are_refused(make, reason):
     with pytest.raises(ArgumentError, match=reason):
         make()
+
+
+@pytest.mark.parametrize(
+    ('platform', 'places', 'directions'),
+    [
+        (
+            platforms.differential_drive(0.5, 0.1, 0.2),
+            {'right': [0, -0.25], 'left': [0, 0.25]},
+            [0, 0],
+        ),
+        (platforms.bicycle(1.2, 0.3), {'rear': [0, 0], 'front': [1.2, 0]}, [0, 0]),
+        (
+            platforms.ackermann(1.2, 0.6, 0.3),
+            {'rear_left': [0, 0.3], 'rear_right': [0, -0.3],
+             'front_left': [1.2, 0.3], 'front_right': [1.2, -0.3]},
+            [0] * 4,
+        ),
+        (
+            platforms.omnidirectional(4, 0.5, 0.1, 0.5 * np.pi),
+            {'wheel1': [0, 0.5], 'wheel2': [-0.5, 0], 'wheel3': [0, -0.5], 'wheel4': [0.5, 0]},
+            np.pi * np.array([1.0, 1.5, 2.0, 2.5]),
+        ),
+        (
+            platforms.mecanum(0.6, 0.4, 0.1),
+            {'front_left': [0.3, 0.2], 'front_right': [0.3, -0.2],
+             'rear_left': [-0.3, 0.2], 'rear_right': [-0.3, -0.2]},
+            [0] * 4,
+        ),
+        (
+            platforms.swerve(CORNERS, 0.1, ['a', 'b', 'c', 'd']),
+            dict(zip('abcd', CORNERS)),
+            [0] * 4,
+        ),
+    ],
+)  # fmt: skip
+def test_names_and_places_of_wheels(platform, places, directions):
+    """Those at the rear of cars drive, those in front are steered; all others drive."""
+    assert [wheel.name for wheel in platform.wheels] == list(places)
+    found = [wheel.position for wheel in platform.wheels]
+    np.testing.assert_allclose(found, list(places.values()), atol=1e-12)
+    np.testing.assert_allclose([wheel.direction for wheel in platform.wheels], directions)
+    is_car = any(name.startswith('rear') for name in places) and 'a' not in places
+    is_car &= all(wheel.roller_angle is None for wheel in platform.wheels)
+    for wheel in platform.wheels:
+        assert wheel.driven == (not is_car or wheel.name.startswith('rear'))
+        assert wheel.steered == ('a' in places or (is_car and wheel.name.startswith('front')))
+
+
+def test_radii_and_turns():
+    """By default both wheels of a differential drive have one radius."""
+    assert platforms.differential_drive(0.5, 0.1).radii.tolist() == [0.1, 0.1]
+    assert platforms.differential_drive(0.5, 0.1, 0.2).radii.tolist() == [0.1, 0.2]
+    assert platforms.turn_radius(1.2, 0.0) == np.inf
+    assert platforms.turn_radius(1.2, -0.25 * np.pi) == pytest.approx(-1.2)
+    assert platforms.differential_turn_radius(0.5, 0.3, 0.3) == np.inf
+    assert platforms.differential_turn_radius(0.5, 0.0, 0.3) == pytest.approx(-0.25)
+    assert platforms.swerve(CORNERS, 0.1).wheels[3].name == 'wheel4'

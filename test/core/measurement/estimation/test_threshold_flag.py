@@ -70,10 +70,17 @@ def test_the_cause_is_the_signal_that_was_above_long_enough():
     assert flag.cause is None
 
 
+def test_no_signals_never_raise_a_flag():
+    flag = ThresholdFlag(np.zeros(0), np.zeros(0), 0.0, 0.0)
+    assert not any(flag.take(stamp, np.zeros(0)) for stamp in (1, 2, 3))
+
+
 @pytest.mark.parametrize(('upper', 'lower'), [(2.0, 2.0), (2.0, 3.0), (2.0, -1.0), (2.0, math.nan)])
 def test_thresholds_that_never_lower_or_raise_are_refused(upper, lower):
-    with pytest.raises(ArgumentError, match='lower threshold'):
-        ThresholdFlag(np.array([upper]), np.array([lower]), 0.0, 0.0)
+    text = rf'signal 1: the lower threshold {lower:g} must be in \[0, upper threshold {upper:g}\)'
+    with pytest.raises(ArgumentError, match=text):
+        ThresholdFlag(np.array([1.0, upper]), np.array([0.0, lower]), 0.0, 0.0)
+    ThresholdFlag(np.array([upper]), np.array([np.nextafter(2.0, 0.0)]), 0.0, 0.0)
 
 
 @pytest.mark.parametrize(('gap', 'restarted'), [(20_000_001, False), (-1, False), (1_000, True)])

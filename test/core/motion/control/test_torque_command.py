@@ -255,6 +255,16 @@ def test_impossible_torques_are_never_commanded(bad, which):
     assert rig.mode is Mode.ACTIVE
 
 
+@pytest.mark.parametrize(('size', 'is_possible'), [(1e9 - 0.5, True), (1e9, False)])
+def test_torques_up_to_a_billion_are_possible(size, is_possible):
+    """The magnitudes of wanted and gravity torques of all joints together, in N m."""
+    rig = Rig().activate()
+    found = rig.command.step(rig.later(), np.array([0.5 * size, -0.25 * size]),
+                             np.array([-0.25 * size, 0.0]), rig.now)  # fmt: skip
+    assert (rig.mode is Mode.ACTIVE) == is_possible
+    assert (found is not None and found[0] == 0.5 * size) == is_possible
+
+
 def test_torques_that_are_impossible_together_are_not_commanded():
     rig = Rig().activate()
     assert rig.step([7e8, 7e8]) == WANTED.tolist()

@@ -9,8 +9,10 @@ import numpy as np
 import pytest
 
 from screw_dynamics_ros.core import Robot
+from screw_dynamics_ros.core.measurement.identification.dynamics import physical_fit
 from screw_dynamics_ros.core.measurement.identification.dynamics.physical_fit import (
     _PhysicalProblem,
+    fit_bodies,
 )
 from screw_dynamics_ros.core.measurement.identification.dynamics.recording import KnownLoad
 from screw_dynamics_ros.core.measurement.identification.dynamics.unknowns import (
@@ -39,6 +41,49 @@ def test_derivatives_are_those_of_the_function(unknowns):
         assert slope == pytest.approx(gradient @ d, rel=1e-5)
         change = (problem.derivatives(high, mu)[0] - problem.derivatives(low, mu)[0]) / (2 * step)
         assert np.allclose(change, hessian @ d, rtol=1e-5, atol=1e-5 * np.abs(hessian @ d).max())
+
+
+@pytest.fixture(scope='module')
+def pendulum():
+    """Return unknowns, deviations, and information on all parameters of a double pendulum."""
+    unknowns = Unknowns(Robot.from_urdf('urdf/planar_2r.urdf'), EffortModel())
+    L = unknowns.deviations(*np.ones((3, 2)))
+    A = np.random.default_rng(2).normal(size=(60, len(unknowns.names)))
+    return unknowns, L, A
+
+
+def test_bodies_inside_of_what_is_possible_are_those_of_least_squares(pendulum):
+    """With the prior; what is hardly there, of armature and friction, is zero."""
+    unknowns, L, A = pendulum
+    none = [k for k, name in enumerate(unknowns.names) if name.endswith(('armature', 'damping'))]
+    kept = np.setdiff1d(np.arange(len(unknowns.names)), none)
+    theta = unknowns.nominal.copy()
+    theta[[k for k in kept if unknowns.names[k].endswith('coulomb')]] = 0.4
+    information = 1e3 * A, 1e3 * A @ theta
+    found, converged = fit_bodies(unknowns, np.eye(len(theta)), information, L)
+    assert converged
+    stacked = np.concatenate([information[0] @ L, np.eye(len(theta))])
+    z = np.concatenate([information[1] - information[0] @ unknowns.nominal, np.zeros(len(theta))])
+    expected = unknowns.nominal + L @ np.linalg.lstsq(stacked, z, rcond=None)[0]
+    np.testing.assert_allclose(found[kept], expected[kept], atol=1e-5)
+    assert found[none].tolist() == [0.0] * len(none)
+
+
+def test_iterations_that_do_not_converge_are_told(pendulum, monkeypatch):
+    unknowns, L, A = pendulum
+    information = 1e3 * A, 1e3 * A @ unknowns.nominal
+    monkeypatch.setattr(physical_fit, 'MAX_NEWTON_STEPS', 2)
+    assert not fit_bodies(unknowns, np.eye(A.shape[1]), information, L)[1]
+
+
+def test_bodies_without_inertia_end_the_iteration(pendulum):
+    """Their barrier has no derivatives: they are at the border of what is possible."""
+    unknowns, L, A = pendulum
+    problem = _PhysicalProblem(unknowns, A, A @ unknowns.nominal, L)
+    problem.nominal, y = problem.nominal.copy(), problem.start.copy()
+    problem.nominal[problem.rows[0]] = y[problem.rows[0]] = 0.0
+    assert problem.value(y, 1.0) == np.inf
+    assert problem.minimum(y, 1.0) == (y, False)
 
 
 @pytest.mark.parametrize('loaded', [False, True])
