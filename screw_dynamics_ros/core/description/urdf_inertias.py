@@ -8,9 +8,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from xml.dom.minidom import Document, Element
 
-import numpy as np
-
 from screw_dynamics_ros.core.description.body_inertia import Inertia
+from screw_dynamics_ros.core.description.urdf_writer import inertial_attributes, number_text
 from screw_dynamics_ros.core.description.xml_document import (
     child,
     children,
@@ -71,19 +70,15 @@ def with_dynamics(
                 raise UnknownNameError(f'no {kind} named {name!r}; there are {", ".join(there)}')
     for name, inertia in inertias.items():
         inertial = _emptied(document, links[name], 'inertial')
-        I = inertia.matrix  # noqa: E741
-        tensor = {f'i{"xyz"[i]}{"xyz"[j]}': I[i, j] for i in range(3) for j in range(i, 3)}
-        xyz = ' '.join(map(_number, inertia.com))
-        _add(document, inertial, 'origin', {'xyz': xyz, 'rpy': '0 0 0'})
-        _add(document, inertial, 'mass', {'value': _number(inertia.mass)})
-        _add(document, inertial, 'inertia', {key: _number(x) for key, x in tensor.items()})
+        for tag, attributes in inertial_attributes(inertia).items():
+            _add(document, inertial, tag, attributes)
     for name, (damping, dry) in (friction or {}).items():
         dynamics = child(joints[name], 'dynamics')
         if dynamics is None:
             dynamics = document.createElement('dynamics')
             joints[name].appendChild(dynamics)
-        dynamics.setAttribute('damping', _number(damping))
-        dynamics.setAttribute('friction', _number(dry))
+        dynamics.setAttribute('damping', number_text(damping))
+        dynamics.setAttribute('friction', number_text(dry))
     return document_text(document)
 
 
@@ -103,8 +98,3 @@ def _add(document: Document, parent: Element, tag: str, attributes: Mapping[str,
     for key, value in attributes.items():
         element.setAttribute(key, value)
     parent.appendChild(element)
-
-
-def _number(x: float) -> str:
-    """Return the shortest text that reads back as the same number; no negative zero."""
-    return repr(float(np.float64(x)) + 0.0)

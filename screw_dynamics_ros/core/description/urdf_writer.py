@@ -59,20 +59,14 @@ def write_urdf(description: RobotDescription, *, unlimited: float | None = None)
 
 def _inertial(link: ElementTree.Element, inertia: Inertia) -> None:
     inertial = ElementTree.SubElement(link, 'inertial')
-    ElementTree.SubElement(inertial, 'origin', xyz=_numbers(inertia.com), rpy='0 0 0')
-    ElementTree.SubElement(inertial, 'mass', value=_number(inertia.mass))
-    entries = {
-        f'i{"xyz"[i]}{"xyz"[j]}': _number(inertia.matrix[i, j])
-        for i in range(3)
-        for j in range(i, 3)
-    }
-    ElementTree.SubElement(inertial, 'inertia', entries)
+    for tag, attributes in inertial_attributes(inertia).items():
+        ElementTree.SubElement(inertial, tag, attributes)
 
 
 def _joint(robot: ElementTree.Element, joint: Joint, unlimited: float | None) -> None:
     element = ElementTree.SubElement(robot, 'joint', name=joint.name, type=joint.type)
     if joint.kind.has_pitch:
-        element.set('pitch', _number(joint.pitch))
+        element.set('pitch', number_text(joint.pitch))
     ElementTree.SubElement(element, 'origin', origin_attributes(joint.origin))
     ElementTree.SubElement(element, 'parent', link=joint.parent)
     ElementTree.SubElement(element, 'child', link=joint.child)
@@ -87,12 +81,15 @@ def _joint(robot: ElementTree.Element, joint: Joint, unlimited: float | None) ->
             element,
             'mimic',
             joint=joint.mimic.joint,
-            multiplier=_number(joint.mimic.multiplier),
-            offset=_number(joint.mimic.offset),
+            multiplier=number_text(joint.mimic.multiplier),
+            offset=number_text(joint.mimic.offset),
         )
     if joint.damping or joint.friction:
         ElementTree.SubElement(
-            element, 'dynamics', damping=_number(joint.damping), friction=_number(joint.friction)
+            element,
+            'dynamics',
+            damping=number_text(joint.damping),
+            friction=number_text(joint.friction),
         )
 
 
@@ -105,8 +102,24 @@ def _limit(limits: Limits, has_range: bool, unlimited: float | None) -> dict[str
     elif not has_range:
         unlimited = None
     if unlimited is not None:
-        values = {key: min(max(x, -unlimited), unlimited) for key, x in values.items()}
-    return {key: _number(x) for key, x in values.items() if key in bounds or math.isfinite(x)}
+        values = {
+            key: x if math.isfinite(x) else math.copysign(unlimited, x) for key, x in values.items()
+        }
+    return {key: number_text(x) for key, x in values.items() if key in bounds or math.isfinite(x)}
+
+
+def inertial_attributes(inertia: Inertia) -> dict[str, dict[str, str]]:
+    """Return the attributes of the elements of an <inertial>, by tag, to the last digit."""
+    entries = {
+        f'i{"xyz"[i]}{"xyz"[j]}': number_text(inertia.matrix[i, j])
+        for i in range(3)
+        for j in range(i, 3)
+    }
+    return {
+        'origin': {'xyz': _numbers(inertia.com), 'rpy': '0 0 0'},
+        'mass': {'value': number_text(inertia.mass)},
+        'inertia': entries,
+    }
 
 
 def origin_attributes(C: Array) -> dict[str, str]:
@@ -126,9 +139,9 @@ def roll_pitch_yaw(R: Array) -> tuple[float, float, float]:
 
 
 def _numbers(values: Iterable[float]) -> str:
-    return ' '.join(_number(x) for x in values)
+    return ' '.join(number_text(x) for x in values)
 
 
-def _number(x: float) -> str:
+def number_text(x: float) -> str:
     """Return the shortest text that reads back as the same number; no negative zero."""
     return repr(float(np.float64(x)) + 0.0)

@@ -6,12 +6,17 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
 from screw_dynamics_ros.core.description import Mimic, read_urdf
+from screw_dynamics_ros.core.description.urdf_inertias import with_dynamics
+from screw_dynamics_ros.core.description.urdf_origins import with_origins
+from screw_dynamics_ros.core.description.urdf_writer import write_urdf
 from screw_dynamics_ros.core.errors import DescriptionError
+from support.models import random_description
 from support.robots import UNREADABLE, all_example_robots, example_robots, robot_id
 
 pin = pytest.importorskip('pinocchio')
@@ -44,9 +49,41 @@ def folded(description):
 
 @pytest.mark.parametrize('path', example_robots(), ids=robot_id)
 def test_agrees_with_pinocchio(path):
+    check(read_urdf(path), pin.buildModelFromUrdf(str(path), mimic=False))
+
+
+@pytest.mark.parametrize('seed', range(3))
+def test_pinocchio_reads_what_is_written(seed):
+    """A robot of ours; then with the inertias and friction of another, and other origins."""
+    kinds = ('revolute', 'prismatic', 'fixed')
+    made, other = (random_description(seed + k, 8, kinds) for k in (0, 10))
+    made, other = (
+        replace(
+            each,
+            joints=tuple(
+                replace(joint, damping=0.1 * k + i, friction=0.3 * k)
+                for k, joint in enumerate(each.joints)
+            ),
+        )
+        for i, each in enumerate((made, other))
+    )
+    text = write_urdf(made)
+    check(made, pin.buildModelFromXML(text))
+    inertias = {link.name: link.inertia for link in other.links}
+    friction = {joint.name: (joint.damping, joint.friction) for joint in other.joints}
+    origins = {joint.name: joint.origin for joint in other.joints}
+    joints = [
+        replace(joint, damping=friction[joint.name][0], friction=friction[joint.name][1],
+                origin=origins[joint.name])
+        for joint in made.joints
+    ]  # fmt: skip
+    links = [replace(link, inertia=inertias[link.name]) for link in made.links]
+    text = with_origins(with_dynamics(text, inertias, friction), origins)
+    check(replace(made, links=tuple(links), joints=tuple(joints)), pin.buildModelFromXML(text))
+
+
+def check(description, model):
     """Tree, origins, axes, limits, damping, friction; masses and inertias of the moving bodies."""
-    description = read_urdf(path)
-    model = pin.buildModelFromUrdf(str(path), mimic=False)
     data = model.createData()
 
     movable = [j for j in description.joints if j.type != 'fixed']

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
+from xml.etree import ElementTree
 
 import numpy as np
 import pytest
@@ -22,7 +23,18 @@ def assert_same(a: RobotDescription, b: RobotDescription, atol: float) -> None:
     assert (a.name, a.root) == (b.name, b.root)
     assert [link.name for link in a.links] == [link.name for link in b.links]
     for x, y in zip(a.joints, b.joints):
-        for field in ('name', 'type', 'parent', 'child', 'limits', 'mimic', 'damping', 'friction'):
+        fields = (
+            'name',
+            'type',
+            'parent',
+            'child',
+            'limits',
+            'mimic',
+            'damping',
+            'friction',
+            'pitch',
+        )
+        for field in fields:
             assert getattr(x, field) == getattr(y, field), (x.name, field)
         np.testing.assert_allclose(y.origin, x.origin, rtol=1e-15, atol=atol)
         np.testing.assert_allclose(y.axis, x.axis, rtol=0, atol=4e-16)
@@ -42,7 +54,7 @@ def test_real_robots_round_trip(path):
 
 @pytest.mark.parametrize('seed', range(3))
 def test_all_kinds_of_joints_round_trip(seed):
-    kinds = ('revolute', 'continuous', 'prismatic', 'fixed', 'planar', 'floating')
+    kinds = ('revolute', 'continuous', 'prismatic', 'fixed', 'planar', 'floating', 'helical')
     description = random_description(seed, 12, kinds, mimic=2)
     joints = [
         replace(
@@ -58,7 +70,7 @@ def test_all_kinds_of_joints_round_trip(seed):
                 2.0,
                 math.inf,
             )
-            if joint.type in ('revolute', 'continuous', 'prismatic')
+            if joint.kind.is_scalar
             else Limits(),
         )
         for k, joint in enumerate(description.joints)
@@ -75,6 +87,35 @@ def test_all_kinds_of_joints_round_trip(seed):
                 ),
             )
     assert_same(description, again, 1e-15)
+
+
+@pytest.mark.parametrize(
+    ('kind', 'limits', 'unlimited', 'expected'),
+    [
+        ('revolute', (-1.0, 2.0, 3.0, 4.0), None, '-1.0 2.0 3.0 4.0'),
+        ('revolute', (-math.inf, 2.0, 3.0, math.inf), None, '-inf 2.0 3.0 -'),
+        ('prismatic', (0.0, math.inf), None, '0.0 inf - -'),
+        ('prismatic', (-math.inf, math.inf, 3.0), None, '- - 3.0 -'),
+        ('continuous', (-math.inf, math.inf, 3.0), None, '- - 3.0 -'),
+        ('continuous', (-math.inf, math.inf, 3.0), 9.0, '- - 3.0 -'),
+        ('continuous', (-math.inf, math.inf, 3e9), 9.0, '- - 3000000000.0 -'),
+        ('revolute', (-math.inf, math.inf), 9.0, '-9.0 9.0 9.0 9.0'),
+        ('revolute', (-1.0, 20.0, 30.0, 0.0), 9.0, '-1.0 20.0 30.0 0.0'),
+        ('planar', (-math.inf, math.inf), 9.0, None),
+        ('continuous', (-math.inf, math.inf), 9.0, None),
+    ],
+)
+def test_attributes_of_limits(kind, limits, unlimited, expected):
+    """Lower, upper, velocity and effort, - for none; None without an element."""
+    description = random_description(0, 1, (kind,))
+    joint = replace(description.joints[0], limits=Limits(*limits))
+    text = write_urdf(replace(description, joints=(joint,)), unlimited=unlimited)
+    found = ElementTree.fromstring(text).find('joint/limit')
+    if expected is None:
+        assert found is None
+    else:
+        names = ('lower', 'upper', 'velocity', 'effort')
+        assert [found.get(name, '-') for name in names] == expected.split()
 
 
 def test_numbers_for_infinite_limits():

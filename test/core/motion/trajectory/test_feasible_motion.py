@@ -5,7 +5,6 @@
 
 import numpy as np
 import pytest
-from scipy.interpolate import CubicSpline
 
 from screw_dynamics_ros.core import Robot
 from screw_dynamics_ros.core.motion.trajectory import (
@@ -123,20 +122,6 @@ def test_the_end_of_a_motion_is_held(robot):
     np.testing.assert_allclose(efforts[-1], robot.gravity_torques(motion.q[-1]), atol=1e-9)
     moving = sampled_motion(robot, motion.time[:9], motion.q[:9], motion.v[:9], motion.a[:9])
     assert held_at_end(moving) is moving
-
-
-def test_missing_velocities_are_those_of_the_clamped_spline():
-    time, q = np.array([0.0, 0.4, 1.0, 1.5]), np.random.default_rng(1).normal(size=(4, 2))
-    start = np.array([0.3, -0.2])
-    spline = CubicSpline(time, q, bc_type=((1, start), (1, np.zeros(2))))
-    times = refined(time, 0.03, 1000)
-    for order, found in enumerate(completed_path(time, q, None, None, start).samples(times)):
-        np.testing.assert_allclose(found[:-1], spline(times, order)[:-1], atol=1e-9)
-
-
-def test_times_are_refined_up_to_a_number():
-    assert len(refined(np.array([0.0, 100.0]), 0.01, 50)) == 51
-    assert refined(np.array([3.0]), 0.01, 50).tolist() == [3.0]
 
 
 def test_joints_that_the_path_before_did_not_move_start_where_they_are_measured():
