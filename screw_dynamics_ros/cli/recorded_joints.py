@@ -94,7 +94,11 @@ def recorded_robot(
     """
     text = recording.read_description(reader, topic) if given is None else given
     if text is None:
-        raise RecordingError(f'{reader.path}: {topic} is not recorded; give --urdf')
+        kind = reader.types.get(topic)
+        what = 'is not recorded' if kind is None else f'is of type {kind}'
+        if kind == recording.STRING:
+            what = 'has no message'
+        raise RecordingError(f'{reader.path}: {topic} {what}; give --urdf, or --description-topic')
     return with_fixed_joints(text, left_out) if left_out else text
 
 

@@ -16,6 +16,7 @@ from functools import partial
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus, KeyValue
 from rclpy.node import Node
 
+from screw_dynamics_ros.ros.names import escaped
 from screw_dynamics_ros.ros.parameters import Parameters, Specification
 from screw_dynamics_ros.ros.process import timers
 from screw_dynamics_ros.ros.status import Level, Status
@@ -110,7 +111,10 @@ class Diagnostics:
             name=name,
             message=status.summary,
             hardware_id=self.hardware_id,
-            values=[KeyValue(key=key, value=value) for key, value in status.values.items()],
+            values=[
+                KeyValue(key=escaped(key), value=escaped(value))
+                for key, value in status.values.items()
+            ],
         )
 
     def _log(self, name: str, status: Status) -> None:

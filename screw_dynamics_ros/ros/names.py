@@ -82,10 +82,14 @@ def shorten(names: Sequence[str], most: int = 8) -> str:
 
 def printable(text: str, most: int = 300) -> str:
     """Return a text from outside as one line, shortened and without control characters."""
-    line = text[:most]
-    if not line.isprintable():
-        line = ''.join(c if c.isprintable() else repr(c)[1:-1] for c in line)
-    return line + ('...' if len(text) > most else '')
+    return escaped(text[:most]) + ('...' if len(text) > most else '')
+
+
+def escaped(text: str) -> str:
+    """Return a text as one line, with control characters escaped."""
+    if text.isprintable():
+        return text
+    return ''.join(c if c.isprintable() else repr(c)[1:-1] for c in text)
 
 
 def twist_frame(representation: str, root: str, link: str) -> str:

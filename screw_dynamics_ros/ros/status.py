@@ -8,6 +8,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from enum import IntEnum
 
+from screw_dynamics_ros.ros.names import escaped
+
 
 class Level(IntEnum):
     """Levels of diagnostic_msgs/DiagnosticStatus."""
@@ -36,5 +38,5 @@ class Status:
 
     @property
     def summary(self) -> str:
-        """All texts in one line."""
-        return '; '.join(self.texts) or 'ok'
+        """All texts in one line, without control characters."""
+        return escaped('; '.join(self.texts) or 'ok')

@@ -366,7 +366,7 @@ def fuzz_services(
         ):
             violations.note('services that refuse every request', name)
         if not driver.compares:
-            restore(srv, asking, executor, driver.robot.link_names)
+            restore('bringup', asking, executor, driver.robot.link_names)
             driver.compares = True
         asking.destroy_client(client)
         lines[name] = f'{dict(results)}, longest {longest:.2f} s'
@@ -374,17 +374,19 @@ def fuzz_services(
     return lines
 
 
-def restore(srv: Any, asking: Any, executor: Any, links: Sequence[str]) -> None:
-    """Remove all payloads, and give all links the inertia of the description."""
+def restore(name: str, asking: Any, executor: Any, links: Sequence[str]) -> None:
+    """Remove all payloads of a node, and give all links the inertia of the description."""
+    from screw_dynamics_msgs import srv
+
     requests = [
-        (srv.ClearPayload, '/bringup/clear_payload', srv.ClearPayload.Request()),
+        (srv.ClearPayload, f'/{name}/clear_payload', srv.ClearPayload.Request()),
         *(
-            (srv.SetLinkInertia, '/bringup/set_link_inertia', request)
+            (srv.SetLinkInertia, f'/{name}/set_link_inertia', request)
             for request in (srv.SetLinkInertia.Request(link=link, reset=True) for link in links)
         ),
     ]
-    for kind, name, request in requests:
-        client = asking.create_client(kind, name)
+    for kind, service, request in requests:
+        client = asking.create_client(kind, service)
         client.wait_for_service(PATIENCE)
         executor.spin_until_future_complete(client.call_async(request), PATIENCE)
         asking.destroy_client(client)

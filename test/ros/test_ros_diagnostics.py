@@ -32,6 +32,20 @@ def test_worst_finding_comes_first():
     assert status.summary == 'd; b; a; c; e'
 
 
+def test_control_characters_are_escaped(diagnosed):
+    """A text of a message cannot change what a terminal shows."""
+    text = 'no link \n\x1b[2Jred'
+    status = Status('outputs', texts=[text], values={'a\n': text})
+    _, subject, turn, published = diagnosed()
+    subject.add(lambda: status)
+    for _ in range(10):
+        turn()
+    (made,) = published[0].status
+    (item,) = made.values
+    assert (made.message, item.value) == ('no link \\n\\x1b[2Jred',) * 2
+    assert item.key == 'a\\n'
+
+
 def test_statuses_are_made_one_at_a_time(monkeypatch):
     """And published together, each once, in their order."""
     from screw_dynamics_ros.ros import diagnostics

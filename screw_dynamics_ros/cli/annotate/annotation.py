@@ -250,7 +250,10 @@ def why_empty(states: States, mapper: JointStateMapper) -> str:
                 f'no state has all {what}, as {parameter} requires ({refusals(mapper)}); use '
                 f'--leave-out for joints without them, or --set {parameter}=zero'
             )
-    return 'the joints do not determine their values in any state'
+    return (
+        'the joints do not determine their values in any state, or positions, velocities or '
+        'efforts are too large'
+    )
 
 
 def topics_for(

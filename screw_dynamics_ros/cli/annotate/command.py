@@ -40,6 +40,7 @@ from screw_dynamics_ros.core import ScrewDynamicsError
 from screw_dynamics_ros.core.measurement.annotation.settings import DEFAULT, OUTPUTS
 from screw_dynamics_ros.entry import INTERRUPTED
 from screw_dynamics_ros.nodes.parameters.robot_parameters import robot_parameters
+from screw_dynamics_ros.ros.recordings.coverage import record_lines
 from screw_dynamics_ros.ros.recordings.mcap_records import COMPRESSIONS
 
 WRITTEN, REFUSED, PARTLY, BROKEN = 0, 1, 2, 3
@@ -108,10 +109,7 @@ def annotate_all(options: argparse.Namespace, request: Request) -> int:
 def lines(report: AnnotationReport) -> list[str]:
     """Return a report as text."""
     text = [f'{report.states} states of {report.messages} joint states']
-    text += [
-        f'  {record.count} times: {reason.value} {record.detail}'.rstrip()
-        for reason, record in report.records.items()
-    ]
+    text += record_lines(report.records)
     text += [f'{count:8d} {topic}' for topic, count in report.topics.items()]
     empty = [topic for topic, count in report.topics.items() if not count]
     if empty:

@@ -11,6 +11,7 @@ named as in LeRobot data sets), `observation.velocity`, `observation.effort`, an
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import suppress
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -20,7 +21,7 @@ import numpy as np
 from screw_dynamics_ros.core import Robot
 from screw_dynamics_ros.core.measurement.annotation.annotate import MotionArrays
 from screw_dynamics_ros.core.types import Array
-from screw_dynamics_ros.ros.recordings.outputs import TemporaryFile
+from screw_dynamics_ros.ros.recordings.outputs import TemporaryFile, writable
 from screw_dynamics_ros.ros.recordings.sources import RecordingError
 
 INSTALL = 'pip install pyarrow'
@@ -39,6 +40,8 @@ class ParquetTable:
     ------
     RecordingError
         The file already exists, or `pyarrow` is not installed.
+    OutputError
+        The file cannot be written.
     """
 
     def __init__(self, path: Path, robot: Robot) -> None:
@@ -51,7 +54,8 @@ class ParquetTable:
             ) from None
         if path.exists():
             raise RecordingError(f'{path} already exists; give another name, or remove it')
-        self._place = TemporaryFile(path, 'table')
+        with writable(path):
+            self._place = TemporaryFile(path, 'table')
         self._names = ','.join(robot.joint_names)
         self._writer: Any = None
 
@@ -68,11 +72,12 @@ class ParquetTable:
         }
         table = self._arrow.table({name: self._column(each) for name, each in columns.items()})
         table = table.replace_schema_metadata({'joint_names': self._names})
-        if self._writer is None:
-            self._writer = self._parquet.ParquetWriter(
-                self._place.temporary, table.schema, compression='zstd'
-            )
-        self._writer.write_table(table)
+        with writable(self._place.path):
+            if self._writer is None:
+                self._writer = self._parquet.ParquetWriter(
+                    self._place.temporary, table.schema, compression='zstd'
+                )
+            self._writer.write_table(table)
 
     def _column(self, values: Array) -> Any:
         """Return an array (N, ...) as a column, with lists of fixed length for several numbers."""
@@ -85,11 +90,13 @@ class ParquetTable:
 
     def finish(self) -> None:
         """Rename the file, which has rows, to its final name."""
-        self._writer.close()
-        self._place.take_name()
+        with writable(self._place.path):
+            self._writer.close()
+            self._place.take_name()
 
     def abandon(self) -> None:
         """Remove the temporary file."""
-        if self._writer is not None:
-            self._writer.close()
+        with suppress(OSError):  # of a full disk, reported already
+            if self._writer is not None:
+                self._writer.close()
         self._place.remove()

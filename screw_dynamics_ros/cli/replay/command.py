@@ -80,7 +80,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         with TemporaryDirectory() as folder:
             of_drives = drive_arguments(options, Path(folder))
-            counts = replay(options, [*of_drives, *given[len(own_arguments(given)) :]])
+            counts, faults = replay(options, [*of_drives, *given[len(own_arguments(given)) :]])
     except ScrewDynamicsError as error:
         print(f'refused: {error}', file=sys.stderr)
         return REFUSED
@@ -90,6 +90,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except KeyboardInterrupt:
         print('\nreplay: interrupted', file=sys.stderr)
         return INTERRUPTED
+    print(''.join(f'{line}\n' for line in faults), end='')
     for topic, count in counts.items():
         print(f'{count:8d} {topic}')
     return WRITTEN
@@ -105,8 +106,10 @@ def drive_arguments(options: argparse.Namespace, folder: Path) -> list[str]:
     return ['--ros-args', '--params-file', str(file)]
 
 
-def replay(options: argparse.Namespace, ros_arguments: Sequence[str]) -> dict[str, int]:
-    """Write the recording; return the number of messages on each topic."""
+def replay(
+    options: argparse.Namespace, ros_arguments: Sequence[str]
+) -> tuple[dict[str, int], list[str]]:
+    """Write the recording; return the number of messages on each topic, and faults of states."""
     unknown = [name for name in options.nodes if name not in REPLAYED]
     if unknown or not options.nodes:
         raise UnusableError(
@@ -160,7 +163,7 @@ def replay(options: argparse.Namespace, ros_arguments: Sequence[str]) -> dict[st
                     f'{nodes.refusals() or "the joint states have no faults"}'
                 )
             output.finish()
-    return counts
+            return counts, nodes.faults_of_states()
 
 
 def recorded(reader: RecordingReader, topics: Sequence[str]) -> Iterator[tuple[int, str, bytes]]:
@@ -257,6 +260,10 @@ class Nodes:
     def sensor_topics(self) -> list[str]:
         """Return the topics of force-torque sensors that nodes read."""
         return list(dict.fromkeys(topic for each in self._nodes for topic in each.sensors))
+
+    def faults_of_states(self) -> list[str]:
+        """Return lines about joint states that were refused, completed or without results."""
+        return list(dict.fromkeys(line for each in self._nodes for line in each.faults_of_states()))
 
     def refusals(self) -> str:
         """Return a text about faults of joint states and sensor messages."""

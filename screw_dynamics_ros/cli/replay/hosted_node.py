@@ -19,6 +19,9 @@ from std_msgs.msg import String
 from screw_dynamics_ros.core import ScrewDynamicsError, UnknownNameError
 from screw_dynamics_ros.nodes.hosting.host import ModelHost
 from screw_dynamics_ros.nodes.hosting.node_process import OutputGroupFactory
+from screw_dynamics_ros.nodes.hosting.statuses import OVERFLOW
+from screw_dynamics_ros.ros.joint_states.policies import Reason
+from screw_dynamics_ros.ros.recordings.coverage import record_lines
 from screw_dynamics_ros.ros.recordings.sources import RecordingError
 from screw_dynamics_ros.ros.recordings.stamped import WRENCH
 from screw_dynamics_ros.ros.recordings.storage import RecordingReader
@@ -143,10 +146,18 @@ class HostedNode:
             self.node.set_parameters([Parameter('sensor_frame', value=frame)])
             return
 
+    def faults_of_states(self) -> list[str]:
+        """Return lines about joint states that were refused, completed or without results."""
+        load = self.host.states.load
+        counts = {Reason.UNREADABLE.value: load.unreadables, OVERFLOW: load.overflows}
+        lines = [f'  {count} times: {text}' for text, count in counts.items() if count]
+        return [*record_lines(self.mapper.records), *lines]
+
     def faults(self) -> list[str]:
-        """Return the faults that the node reports, except those of joint states."""
+        """Return the faults that the node reports, except those of the contents of joint states."""
         status = self._part.status()
-        return status.texts if status.level > Level.OK else []
+        texts = status.texts if status.level > Level.OK else []
+        return [OVERFLOW, *texts] if self.host.states.load.overflows else texts
 
     def topics(self) -> dict[str, str]:
         """Return the types of the topics by name."""

@@ -17,7 +17,7 @@ class Load:
     def __init__(self) -> None:
         self.started = self.last_arrival = time.monotonic()
         self.arrivals = 0
-        self.overflows = self.late = self.lost = 0
+        self.overflows = self.unreadables = self.late = self.lost = 0
         self.delay = 0.0
         self.last_overflow = self.last_unreadable = self.last_late = -math.inf
         self.unreadable_reason = ''
@@ -47,6 +47,7 @@ class Load:
 
     def unreadable(self, now: float, error: Exception) -> None:
         """Record a message that cannot be deserialized."""
+        self.unreadables += 1
         self.last_unreadable = now
         self.unreadable_reason = str(error)
 

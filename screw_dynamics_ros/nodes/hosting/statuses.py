@@ -21,6 +21,7 @@ from screw_dynamics_ros.ros.names import printable, shorten
 from screw_dynamics_ros.ros.topics.channel import Channel
 
 INCIDENT_HOLD_S = 3.0  # an incident stays on /diagnostics for this time
+OVERFLOW = 'results are not finite because positions or velocities are too large'
 SHORT_OF_FIELD = {
     Reason.VELOCITY_MISSING: 'velocity',
     Reason.EFFORT_MISSING: 'effort',
@@ -160,8 +161,7 @@ def joint_state_status(
     if now - load.last_overflow < INCIDENT_HOLD_S:
         status.report(
             Level.WARN,
-            'results are not finite because positions or velocities are too large: '
-            f'{load.overflows} states without results so far',
+            f'{OVERFLOW}: {load.overflows} states without results so far',
         )
     report_messages(status, load, now, remedy(model))
     report_records(status, mapper, needs(channels), now)

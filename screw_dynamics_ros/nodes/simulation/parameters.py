@@ -18,6 +18,7 @@ SIMULATOR_INTEGRATORS = tuple(name for name in INTEGRATORS if name != 'momentum_
 WALL, PUBLISH, LOCK_STEP = CLOCKS = ('wall', 'publish', 'lock_step')
 
 MIN_REAL_TIME_FACTOR, MAX_REAL_TIME_FACTOR = 0.1, 100.0  # 0 is also permitted
+MAX_TIMEOUT_S = 1e6
 
 ROBOT = (
     Specification(
@@ -157,12 +158,14 @@ MOTION = (
         'Simulated time after which effort and velocity commands end and the joints hold their '
         'positions [s].',
         minimum=0.001,
+        maximum=MAX_TIMEOUT_S,
     ),
     Specification(
         'wrench_timeout',
         0.1,
         'Simulated time for which a message on ~/external_wrench acts [s].',
         minimum=0.001,
+        maximum=MAX_TIMEOUT_S,
     ),
 )
 

@@ -12,7 +12,7 @@ import numpy as np
 
 from screw_dynamics_ros.core.errors import ArgumentError, UnknownNameError
 from screw_dynamics_ros.ros.joint_states.mapper import JointStateMapper
-from screw_dynamics_ros.ros.joint_states.policies import Policies
+from screw_dynamics_ros.ros.joint_states.policies import Policies, Reason, Record
 from screw_dynamics_ros.ros.names import shorten
 from screw_dynamics_ros.ros.recordings.sources import RecordingError
 from screw_dynamics_ros.ros.recordings.stacks import joint_state_stacks
@@ -87,6 +87,11 @@ def check_coverage(
                 positions.difference_update(compress(layout.names, known[: layout.positions]))
             if layout.efforts == len(layout.names):
                 efforts.difference_update(compress(layout.names, known[-layout.efforts :]))
+    if not others and (positions or efforts):
+        raise RecordingError(
+            f'{reader.path}: none of the {reader.counts[topic]} messages on {topic} names a joint; '
+            'record the topic of the joint states, or name it with --topic'
+        )
     if others and not set(joints) & set(others):
         raise RecordingError(
             f'{reader.path}: {topic} names no joint of this robot, {shorten(joints)}, but '
@@ -111,6 +116,14 @@ def check_coverage(
 def refusals(mapper: JointStateMapper) -> str:
     """Return the reasons for refused or incomplete messages, as text."""
     return '; '.join(
-        f'{reason.value} ({record.count} times, {record.detail})'
+        f'{reason.value} ({", ".join(filter(None, (f"{record.count} times", record.detail)))})'
         for reason, record in mapper.records.items()
     )
+
+
+def record_lines(records: Mapping[Reason, Record]) -> list[str]:
+    """Return the reasons for refused or incomplete messages, in lines of a report."""
+    return [
+        f'  {record.count} times: {reason.value} {record.detail}'.rstrip()
+        for reason, record in records.items()
+    ]

@@ -12,7 +12,9 @@ from __future__ import annotations
 
 import os
 import shutil
+import sqlite3
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol
 
@@ -65,6 +67,10 @@ LATCHED = """- history: keep_last
   avoid_ros_namespace_conventions: false"""
 
 
+class OutputError(OSError):
+    """An output cannot be written, for example on a full disk; the message names it."""
+
+
 class Stack(NamedTuple):
     """Messages of one topic: numbers (k, count) for the form, and the indices of their states."""
 
@@ -91,28 +97,70 @@ class Output(Protocol):
     def finish(self) -> None:
         """Write the remaining messages, and rename to the final name."""
 
+    def abandon(self) -> None:
+        """Close the files, which may be incomplete."""
 
-def open_output(path: Path, reader: RecordingReader, compression: str, prefix: str) -> Any:
-    """Return the output for a path: a file NAME.mcap, or a folder.
+
+@contextmanager
+def open_output(
+    path: Path, reader: RecordingReader, compression: str, prefix: str
+) -> Iterator[Output]:
+    """Yield the output for a path: a file NAME.mcap, or a folder; without `finish` it is removed.
 
     The messages of `reader` are copied up to the time of each written message. `prefix` makes
     temporary names unique to this process.
+
+    Raises
+    ------
+    RecordingError
+        The output exists.
+    OutputError
+        The output cannot be written.
     """
     if path.exists():
         raise RecordingError(f'{path} already exists; choose another output, or remove it')
-    if path.suffix == '.mcap':
-        return McapOutput(path, reader, compression, prefix)
-    return FolderOutput(path, reader, prefix)
+    with writable(path), TemporaryFile(path, prefix) as place:
+        output = (
+            McapOutput(place, reader, compression)
+            if path.suffix == '.mcap'
+            else FolderOutput(place, reader)
+        )
+        try:
+            yield output
+        finally:
+            with suppress(OSError, sqlite3.Error):  # of a full disk, reported already
+                output.abandon()
+
+
+@contextmanager
+def writable(path: Path) -> Iterator[None]:
+    """Convert exceptions while an output is written to an `OutputError`."""
+    try:
+        yield
+    except OutputError:
+        raise
+    except (OSError, sqlite3.Error) as error:
+        reason = getattr(error, 'strerror', None) or str(error)
+        raise OutputError(
+            f'cannot write {path}: {reason}; nothing is left of it; name an output in a folder '
+            'that can be written and has space'
+        ) from error
 
 
 class TemporaryFile:
-    """A temporary path in the same folder, renamed at the end, or removed after a failure."""
+    """A temporary path in the same folder, renamed at the end; leaving `with` removes it."""
 
     def __init__(self, path: Path, prefix: str) -> None:
         self.path = path
         self.temporary = path.with_name(f'.{path.name}.{prefix}.part')
         self.remove()
         path.parent.mkdir(parents=True, exist_ok=True)
+
+    def __enter__(self) -> TemporaryFile:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.remove()
 
     def remove(self) -> None:
         """Remove the temporary file or folder."""
@@ -129,8 +177,8 @@ class TemporaryFile:
 class McapOutput:
     """One MCAP file with the input and additional topics; chunks are copied if possible."""
 
-    def __init__(self, path: Path, reader: RecordingReader, compression: str, prefix: str) -> None:
-        self._reader, self._place = reader, TemporaryFile(path, prefix)
+    def __init__(self, place: TemporaryFile, reader: RecordingReader, compression: str) -> None:
+        self._reader, self._place = reader, place
         self._file = self._place.temporary.open('wb', buffering=1 << 20)
         self._writer = McapWriter(self._file, compression)
         self._channels: dict[str, int] = {}
@@ -149,13 +197,6 @@ class McapOutput:
                 self._add(topic, each.kind, text, dumped(each.qos))
             self._messages = reader.messages()
             self._next = next(self._messages, None)
-
-    def __enter__(self) -> McapOutput:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._file.close()
-        self._place.remove()
 
     def add_topic(self, topic: str, kind: str, *, latched: bool = False) -> None:
         """Add a topic before anything is written on it."""
@@ -214,6 +255,10 @@ class McapOutput:
         os.fsync(self._file.fileno())
         self._file.close()
         self._place.take_name()
+
+    def abandon(self) -> None:
+        """Close the file, which may be incomplete."""
+        self._file.close()
 
     def _rows_of(self, group: Sequence[Stack]) -> Rows:
         key = tuple(stack.topic for stack in group)
@@ -323,9 +368,9 @@ def grouped(stacks: Sequence[Stack]) -> Iterator[tuple[list[Stack], NDArray[np.i
 class FolderOutput:
     """A folder with SQLite and metadata.yaml, written by `rosbags`."""
 
-    def __init__(self, path: Path, reader: RecordingReader, prefix: str) -> None:
+    def __init__(self, place: TemporaryFile, reader: RecordingReader) -> None:
         rosbag2 = rosbags_module('rosbags.rosbag2')
-        self._place = TemporaryFile(path, prefix)
+        self._place = place
         self._writer = rosbag2.Writer(
             self._place.temporary, version=9, storage_plugin=rosbag2.StoragePlugin.SQLITE3
         )
@@ -341,13 +386,6 @@ class FolderOutput:
             )
         self._messages = reader.messages()
         self._next = next(self._messages, None)
-
-    def __enter__(self) -> FolderOutput:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._writer.abort()
-        self._place.remove()
 
     def add_topic(self, topic: str, kind: str, *, latched: bool = False) -> None:
         """Add a topic before anything is written on it."""
@@ -395,6 +433,10 @@ class FolderOutput:
         metadata.write_text(metadata.read_text().replace(data.name, wanted))
         data.rename(data.with_name(wanted))
         self._place.take_name()
+
+    def abandon(self) -> None:
+        """Close the files, which may be incomplete."""
+        self._writer.abort()
 
 
 def definition_or_nothing(kind: str) -> str:

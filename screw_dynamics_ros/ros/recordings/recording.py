@@ -150,11 +150,19 @@ def table(
 
 
 def read_description(reader: RecordingReader, topic: str = '/robot_description') -> str | None:
-    """Return the last text on a std_msgs/String topic, None without one."""
+    """Return the last text on a std_msgs/String topic, None without one.
+
+    Raises RecordingError if the message is invalid.
+    """
     if reader.types.get(topic) != STRING:
         return None
     data = reader.last(topic)
-    return None if data is None else text_of(data)
+    if data is None:
+        return None
+    try:
+        return text_of(data)
+    except RecordingError as error:
+        raise RecordingError(f'{reader.path}: {topic}: {error}') from None
 
 
 def text_of(data: bytes) -> str:

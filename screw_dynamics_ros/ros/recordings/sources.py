@@ -24,6 +24,15 @@ ROS_1 = '.bag'
 RENAMED_TYPES = {'tf/msg/tfMessage': 'tf2_msgs/msg/TFMessage'}
 HEADER = 'std_msgs/msg/Header'
 
+FORMATS = (
+    'name a .mcap or .db3 file, a folder with metadata.yaml, a .bag of ROS 1, or a .csv or .npz '
+    'file'
+)
+RECOVER = (
+    'if it is incomplete, "mcap recover FILE" restores its messages, "ros2 bag reindex FOLDER" its '
+    'metadata.yaml'
+)
+
 
 class RecordingError(ScrewDynamicsError):
     """A recording cannot be read or written; the message names the file and the fault."""
@@ -158,13 +167,11 @@ def readable(path: Path) -> Iterator[None]:
     except RecordingError:
         raise
     except Exception as error:
-        reason = 'there is no such file'
+        reason, remedy = 'there is no such file', FORMATS
         if path.exists():
-            reason = ' '.join(str(error).split()) or type(error).__name__
-        raise RecordingError(
-            f'cannot read the recording {path}: {reason}; name a .mcap or .db3 file, a folder with '
-            'metadata.yaml, a .bag of ROS 1, or a .csv or .npz file'
-        ) from error
+            reason = ' '.join(str(error).split()).rstrip('.') or type(error).__name__
+            remedy = RECOVER if path.is_dir() or path.suffix == '.mcap' else FORMATS
+        raise RecordingError(f'cannot read the recording {path}: {reason}; {remedy}') from error
 
 
 def rosbags_module(name: str) -> Any:

@@ -20,6 +20,7 @@ from screw_dynamics_ros.ros.recordings.mcap_records import MESSAGE_HEAD, ChunkIn
 from screw_dynamics_ros.ros.recordings.sources import (
     ROS_1,
     Definition,
+    RecordingError,
     Ros1Bag,
     Ros2Bag,
     Source,
@@ -200,6 +201,8 @@ class RecordingReader:
 
 def opened(path: Path) -> Source:
     """Return the content of a recording; raises what its reader raises."""
+    if path.exists() and not (path.is_file() or path.is_dir()):
+        raise RecordingError(f'{path} is a pipe or a device; name a file or folder')
     if path.suffix in TABLES:
         return Table(path)
     return Ros1Bag(path) if path.suffix == ROS_1 else Ros2Bag(path)

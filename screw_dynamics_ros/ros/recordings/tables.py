@@ -23,6 +23,7 @@ from __future__ import annotations
 
 import math
 import re
+import zipfile
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import NamedTuple
@@ -228,6 +229,9 @@ def _numbers(cells: list[str], names: list[str], row: int) -> list[float]:
 
 
 def _columns_of_npz(path: Path) -> dict[str, Array]:
+    with path.open('rb') as opened:
+        if not zipfile.is_zipfile(opened):
+            raise RecordingError(f'{path} is not an NPZ file; write it with numpy.savez')
     with np.load(path, allow_pickle=False) as file:
         missing = [name for name in ARRAYS if name not in file]
         if missing:

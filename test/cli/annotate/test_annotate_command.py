@@ -304,10 +304,35 @@ def test_a_payload_is_read_in_the_order_of_its_parameter():
 # --- what cannot be used --------------------------------------------------------------------------
 
 
+@pytest.mark.parametrize(
+    ('kind', 'data', 'text'),
+    [
+        (
+            JOINT_STATE,
+            string('text'),
+            ' is of type sensor_msgs/msg/JointState; give --urdf, or',
+        ),
+        (
+            STRING,
+            b'\0\1\0\0\xff\xff\xff\x7f<robot',
+            ': a std_msgs/String cannot be read: truncated',
+        ),
+    ],
+)
+def test_a_topic_that_is_no_description(tmp_path, capsys, kind, data, text):
+    topics = {'/joint_states': JOINT_STATE, '/robot_description': kind}
+    with writing(tmp_path / 'run', topics) as put:
+        put('/robot_description', START, data)
+    assert main([str(tmp_path / 'run'), '-o', str(tmp_path / 'out.mcap')]) == REFUSED
+    error = capsys.readouterr().err
+    assert f'{tmp_path / "run"}: ' in error
+    assert f'/robot_description{text}' in error
+
+
 def test_no_description(tmp_path, recorded, capsys):
     source = recorded(description=None)
     assert main([str(source), '-o', str(tmp_path / 'out.mcap')]) == REFUSED
-    assert '/robot_description is not recorded; give --urdf' in capsys.readouterr().err
+    assert '/robot_description has no message; give --urdf' in capsys.readouterr().err
     options = ['--urdf', str(urdf_path('panda'))]
     assert main([str(source), '-o', str(tmp_path / 'out.mcap'), *options]) == WRITTEN
 
@@ -426,7 +451,7 @@ def test_a_full_disk_leaves_nothing(tmp_path, recorded, monkeypatch, capsys):
     source = recorded()
     monkeypatch.setattr(McapWriter, 'close', fail)
     assert main([str(source), '-o', str(tmp_path / 'out.mcap')]) == BROKEN
-    assert 'No space left' in capsys.readouterr().err
+    assert f'cannot write {tmp_path / "out.mcap"}: No space left' in capsys.readouterr().err
     assert not list(tmp_path.glob('*out*'))
 
 

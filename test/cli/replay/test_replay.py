@@ -20,6 +20,7 @@ from std_msgs.msg import String
 from screw_dynamics_ros.cli.annotate.command import main as annotate
 from screw_dynamics_ros.cli.replay import command
 from screw_dynamics_ros.cli.replay.command import BROKEN, REFUSED, WRITTEN, main
+from screw_dynamics_ros.nodes.hosting.statuses import OVERFLOW
 from screw_dynamics_ros.nodes.outputs.dynamics.dynamics_outputs import Dynamics
 from screw_dynamics_ros.nodes.outputs.external_wrenches.wrench_outputs import WrenchEstimator
 from screw_dynamics_ros.ros.joint_states.policies import Reason
@@ -161,7 +162,30 @@ def test_the_clock_is_that_of_the_recording(tmp_path, monkeypatch, capsys):
         stamp = STORE.deserialize_cdr(data, JOINT_STATE).header.stamp
         assert stamp.sec * 10**9 + stamp.nanosec == time
     assert shown == [k / 20 for k in range(20)]
-    assert capsys.readouterr().out.split() == ['20', '/wrench_estimator/external_torque']
+    assert capsys.readouterr().out.splitlines() == [
+        f'  20 times: {Reason.UNSTAMPED.value}',
+        '      20 /wrench_estimator/external_torque',
+    ]
+
+
+def test_states_without_results_are_counted(tmp_path, capsys):
+    """One is of another type, the velocities of another one are too large."""
+    with writing(
+        tmp_path / 'run', {'/joint_states': JOINT_STATE, '/robot_description': STRING}
+    ) as put:
+        put('/robot_description', START, string(PLANAR))
+        for k, speed in enumerate((0.1, 1e300, 0.2)):
+            stamp = START + k * 4_000_000
+            rows = [0.3, 0.2], [speed, 0.0], [1.0, 2.0]
+            put('/joint_states', stamp, joint_state(stamp, NAMES, *rows))
+        put('/joint_states', stamp + 1, string('text'))
+    options = ['--nodes', 'dynamics', '--topics', 'coriolis', '--ros-args', *PYTHON]
+    assert main([str(tmp_path / 'run'), '-o', str(tmp_path / 'a.mcap'), *options]) == WRITTEN
+    assert capsys.readouterr().out.splitlines() == [
+        f'  1 times: {Reason.UNREADABLE.value}',
+        f'  1 times: {OVERFLOW}',
+        '       2 /dynamics/coriolis',
+    ]
 
 
 def test_topics_without_messages_have_a_reason(tmp_path, capsys):

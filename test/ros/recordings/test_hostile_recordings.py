@@ -1,8 +1,10 @@
 # Copyright 2026 The screw_dynamics_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Recordings with single bytes changed: refused with their name, or read."""
+"""Recordings that are damaged, and disks that are full: refused by name, or read; never half."""
 
+import os
+import resource
 import struct
 
 import numpy as np
@@ -13,8 +15,11 @@ pytest.importorskip('rosbags')
 from screw_dynamics_ros.core.errors import ScrewDynamicsError
 from screw_dynamics_ros.ros.recordings import mcap_records
 from screw_dynamics_ros.ros.recordings.mcap_records import McapError, decompressed
+from screw_dynamics_ros.ros.recordings.outputs import OutputError, open_output
 from screw_dynamics_ros.ros.recordings.recording import read_recording
-from support.recordings import write_joint_states
+from screw_dynamics_ros.ros.recordings.sources import RecordingError
+from screw_dynamics_ros.ros.recordings.storage import RecordingReader
+from support.recordings import JOINT_STATE, joint_state, write_joint_states
 
 NAMES = ('a', 'b')
 COUNT = 20
@@ -58,3 +63,60 @@ def test_a_chunk_that_expands_beyond_its_size(compression, monkeypatch):
     good = module.compress(struct.pack('<125d', *range(125)))
     content = decompressed(memoryview(good), compression, 1000)
     assert struct.unpack('<125d', content) == tuple(range(125))
+
+
+@pytest.mark.parametrize(
+    ('name', 'content', 'text'),
+    [
+        ('cut.mcap', b'\x89MCAP0\r\n', '"mcap recover FILE" restores its messages'),
+        ('run', b'rosbag2_bagfile_information: [1,', '"ros2 bag reindex FOLDER" its metadata.yaml'),
+        ('run.db3', b'text', 'file is not a database; name a .mcap or .db3 file'),
+        ('run.npz', b'text', 'run.npz is not an NPZ file; write it with numpy.savez'),
+        ('pipe.mcap', None, 'pipe.mcap is a pipe or a device; name a file or folder'),
+    ],
+)
+def test_what_is_not_a_recording(tmp_path, name, content, text):
+    """The message has the remedy for its kind; nothing waits for a writer of a pipe."""
+    path = tmp_path / name
+    if content is None:
+        os.mkfifo(path)
+    elif path.suffix:
+        path.write_bytes(content)
+    else:
+        path.mkdir()
+        (path / 'metadata.yaml').write_bytes(content)
+    with pytest.raises(RecordingError) as caught:
+        read_recording(path)
+    assert text in str(caught.value)
+    assert str(path) in str(caught.value)
+
+
+@pytest.fixture
+def full_disk():
+    """Let files not grow beyond some size: writing fails as on a full disk."""
+    limits = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (100_000, limits[1]))
+    yield
+    resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+
+
+def write_many(path, reader, start):
+    """Write ten times what the disk can hold."""
+    data = joint_state(0, [f'joint{k}' for k in range(100)])
+    with open_output(path, reader, 'none', 'x') as output:
+        output.add_topic('/more', JOINT_STATE)
+        for k in range(1000):
+            output.write_message('/more', start + k, data)
+        output.finish()
+
+
+@pytest.mark.parametrize('name', ['out.mcap', 'out'])
+def test_nothing_is_left_on_a_full_disk(tmp_path, name, full_disk):
+    """Neither a file that looks complete nor a temporary one; the output is named."""
+    t = 10**18 + np.arange(COUNT) * 1_000_000
+    source = write_joint_states(tmp_path / 'bag', NAMES, t, *np.zeros((3, COUNT, 2)))
+    folder = tmp_path / 'outputs'
+    text = rf'cannot write {folder / name}: .*nothing is left'
+    with RecordingReader(source) as reader, pytest.raises(OutputError, match=text):
+        write_many(folder / name, reader, int(t[-1]))
+    assert list(folder.iterdir()) == []

@@ -9,11 +9,14 @@ from types import SimpleNamespace
 
 import pytest
 
+pytest.importorskip('rosbags')
+
 from screw_dynamics_ros.core.errors import ArgumentError, UnknownNameError
 from screw_dynamics_ros.ros.joint_states.policies import Policies, Reason
 from screw_dynamics_ros.ros.recordings.coverage import check_coverage, refusals, rename_joints
 from screw_dynamics_ros.ros.recordings.sources import RecordingError
 from screw_dynamics_ros.ros.recordings.storage import RecordingReader
+from support.recordings import JOINT_STATE, string, writing
 
 TOPIC = '/joint_states'
 TABLE = """t,a.position,b.position,x.position,a.effort,b.effort,x.effort
@@ -51,6 +54,16 @@ def test_joints_without_values(reader, joints, policies, needs_efforts, match):
         return
     with pytest.raises(RecordingError, match=match):
         check_coverage(*arguments)
+
+
+def test_a_topic_without_joints(tmp_path):
+    """Without messages, or with messages that are not joint states."""
+    with writing(tmp_path / 'run', {'/empty': JOINT_STATE, '/other': JOINT_STATE}) as write:
+        write('/other', 1, string('text'))
+    with RecordingReader(tmp_path / 'run') as reader:
+        for topic, count in (('/empty', 0), ('/other', 1)):
+            with pytest.raises(RecordingError, match=f'none of the {count} messages on {topic} na'):
+                check_coverage(reader, topic, ['a'], Policies(), False)
 
 
 def test_joints_are_renamed(reader):
