@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 
 pytest.importorskip('rclpy')
-pytest.importorskip('tf2_msgs.msg')
 
 import rclpy
 from geometry_msgs.msg import TransformStamped, TwistStamped

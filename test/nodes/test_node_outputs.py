@@ -11,7 +11,6 @@ import pytest
 
 pytest.importorskip('pinocchio')
 pytest.importorskip('rclpy')
-pytest.importorskip('tf2_msgs.msg')
 
 import pinocchio as pin
 from geometry_msgs.msg import TwistStamped, WrenchStamped

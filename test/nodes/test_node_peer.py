@@ -10,7 +10,6 @@ import pytest
 
 pytest.importorskip('rclpy')
 pytest.importorskip('pinocchio')
-pytest.importorskip('tf2_msgs.msg')
 
 import rclpy
 from sensor_msgs.msg import JointState

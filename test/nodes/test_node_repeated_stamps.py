@@ -13,7 +13,6 @@ import numpy as np
 import pytest
 
 pytest.importorskip('rclpy')
-pytest.importorskip('tf2_msgs.msg')
 
 import rclpy
 from hypothesis import strategies as st

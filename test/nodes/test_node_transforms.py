@@ -11,7 +11,6 @@ import math
 import pytest
 
 pytest.importorskip('rclpy')
-pytest.importorskip('tf2_msgs.msg')
 
 import rclpy
 from rclpy.parameter import Parameter

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 from rclpy.node import Node
 from rclpy.qos import qos_profile_sensor_data
+from tf2_msgs.msg import TFMessage
 
 from screw_dynamics_ros.core.errors import MissingStateError, ScrewDynamicsError
 from screw_dynamics_ros.core.measurement.estimation.gravity_direction import (
@@ -67,7 +68,7 @@ class GravitySource:
         self._reason = 'no message so far'
         self._turning.restart(time.monotonic())
         if source == TF and self._chain is None:
-            self._subscribe_tf()
+            self._chain = FrameChain(self._node, TFMessage, '')
         if source == IMU and not self._has_imu:
             from sensor_msgs.msg import Imu
 
@@ -76,14 +77,6 @@ class GravitySource:
                 Imu, 'imu', FAULTS.guarded('an IMU message', self.receive), qos_profile_sensor_data
             )
         self.look()
-
-    def _subscribe_tf(self) -> None:
-        try:
-            from tf2_msgs.msg import TFMessage
-        except ImportError:
-            self._reason = 'the package tf2_msgs is not installed'
-            return
-        self._chain = FrameChain(self._node, TFMessage, '')
 
     # --- sources --------------------------------------------------------------------------------
 

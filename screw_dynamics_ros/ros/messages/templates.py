@@ -27,6 +27,7 @@ from geometry_msgs.msg import (
 )
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray, Header, MultiArrayDimension, MultiArrayLayout
+from tf2_msgs.msg import TFMessage
 
 from screw_dynamics_ros.ros.messages.serialized import Template
 
@@ -176,7 +177,6 @@ def wrench(frame_id: str) -> Template:
 @kept
 def transforms(frames: Sequence[tuple[str, str]]) -> Template:
     """tf2_msgs/TFMessage; `frames` are (parent, child), numbers (x, y, z, qx, qy, qz, qw) each."""
-    from tf2_msgs.msg import TFMessage  # may be absent: see `outputs.transforms`
 
     def build(stamp: Time, numbers: list[float]) -> TFMessage:
         return TFMessage(

@@ -11,6 +11,7 @@ from functools import partial
 import numpy as np
 from numpy.typing import NDArray
 from rclpy.node import Node
+from tf2_msgs.msg import TFMessage
 
 from screw_dynamics_ros.core import Robot
 from screw_dynamics_ros.core.robot.fused_kernel import Formula
@@ -33,12 +34,6 @@ from screw_dynamics_ros.ros.topics import qos
 from screw_dynamics_ros.ros.topics.channel import Channel
 from screw_dynamics_ros.ros.topics.other_transforms import OtherTransforms
 from screw_dynamics_ros.ros.topics.publishers import Publishers
-
-try:
-    from tf2_msgs.msg import TFMessage
-except ImportError:
-    TFMessage = None
-
 
 #: Messages refused for these reasons contain valid positions of the joints they name.
 MISSING_POSITION_REASONS = {Reason.INCOMPLETE, Reason.POSITION_MISSING}
@@ -73,13 +68,12 @@ class TransformPublisher:
         self._latched: bytes | None = None  # latched message with them
         self._others: list[str] | None = None  # unknown before the first check
         self._of_other_robots: list[str] = []
-        if TFMessage is not None:
-            self._other_transforms = OtherTransforms(node, TFMessage)
-            every(node, 1.0, self.look)
+        self._other_transforms = OtherTransforms(node, TFMessage)
+        every(node, 1.0, self.look)
 
     def outputs(self, robot: Robot) -> list[Formula]:
         """Return a formula for the transform of each moving joint."""
-        if TFMessage is None or not self._parameters['publish_tf']:
+        if not self._parameters['publish_tf']:
             return []
         if not actuated(robot).has_loops:
             robot.joint_transforms(robot.neutral())  # compiled here, in another thread
@@ -96,8 +90,6 @@ class TransformPublisher:
     ) -> list[Channel]:
         """Adopt a new model and its outputs; return its topics."""
         self._channel, self._reported, self._static = None, None, None
-        if TFMessage is None:
-            return []
         joints = model.robot.description.joints
         moving = [joint for joint in joints if joint.kind.is_scalar]
         if outputs and model.results:
@@ -154,13 +146,7 @@ class TransformPublisher:
 
     def report(self, status: Status) -> None:
         """Report the publishers of the transforms."""
-        if TFMessage is None:
-            status.report(
-                Level.WARN,
-                'no /tf: the package tf2_msgs is not installed; install it, '
-                'or build the stand-in in tools/tf2_msgs',
-            )
-        elif self._of_other_robots and self._parameters['publish_tf']:
+        if self._of_other_robots and self._parameters['publish_tf']:
             status.report(
                 Level.WARN,
                 f'no /tf: {shorten(self._of_other_robots)} publishes frames with the names of this '
