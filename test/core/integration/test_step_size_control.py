@@ -202,7 +202,7 @@ def test_steps_of_sixteen_roundings_are_tried(first, last):
         integrator.until([0.0], [1.0], lambda t, q, v: np.full(1, np.inf), 0.0, 1.0,
                          first_step=5.0 * first * rounding)  # fmt: skip
     found = float(re.search(r'shorter than ([\d.e-]+) s', str(failure.value))[1])
-    assert found == pytest.approx(last * rounding, rel=0.02)
+    assert found == pytest.approx(last * rounding, rel=0.02, abs=0.0)
 
 
 @pytest.mark.parametrize(('rtol', 'name'), [(1e-6, 'q'), (0.0, 'v')])

@@ -161,6 +161,10 @@ def test_turn_drive_turn_reaches_the_pose(pose):
         lambda o: o.reset([0, 0, np.nan]),
         lambda o: o.reset([0, 0, 0], [[1, 2, 0], [0, 1, 0], [0, 0, 1]]),
         lambda o: WheelNoise(-1.0),
+        lambda o: WheelNoise(0.0, -1e-9),
+        lambda o: WheelNoise(np.nan),
+        lambda o: o.twist_covariance([0, 1, 0], 0.0),
+        lambda o: o.twist_covariance([0, 1], 0.1),
     ],
 )
 def test_refusals_leave_the_pose_as_it_was(wrong):

@@ -81,6 +81,7 @@ def test_no_moment_about_the_line_of_force(seed):
         x, y = point + distance * direction
         assert x * fy - y * fx == pytest.approx(m, abs=1e-12)
     assert point @ direction == pytest.approx(0.0, abs=1e-12)
+    np.testing.assert_allclose(direction, np.array([fx, fy]) / np.hypot(fx, fy))
     assert planar.line_of_force([1.0, 0.0, 0.0]) is None
 
 

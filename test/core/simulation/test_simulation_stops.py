@@ -17,7 +17,7 @@ from screw_dynamics_ros.core.description.drives import Drive
 from screw_dynamics_ros.core.errors import DivergenceError
 from screw_dynamics_ros.core.integration import RungeKutta, SemiImplicitEuler
 from screw_dynamics_ros.core.motion.control.joint_gains import middle_of_range
-from screw_dynamics_ros.core.simulation import INTEGRATORS, Posture, SimulatedRobot
+from screw_dynamics_ros.core.simulation import INTEGRATORS, Posture, SimulatedRobot, stepping
 from screw_dynamics_ros.core.simulation.stops import LIMIT_TOLERANCE, Stops
 from support.models import random_description
 from support.robots import urdf_path
@@ -424,6 +424,23 @@ def test_impacts_are_found_within_the_step():
     assert once.q[0] == fine.q[0] == 0.1
     np.testing.assert_allclose(once.q, fine.q, atol=20 * LIMIT_TOLERANCE)
     np.testing.assert_allclose(once.v, fine.v, atol=1e-3)
+
+
+def test_impacts_are_looked_for_eight_times(monkeypatch):
+    """A time that is never early enough: then the joint is put on its stop at the end."""
+    calls = []
+
+    def late(distances, velocities, later, dt):
+        calls.append(dt)
+        return 0.99 * dt
+
+    monkeypatch.setattr(stepping, 'first_passage', late)
+    simulated = SimulatedRobot(arm([(-1.0, 1.0)], gravity=(0, 0, 0), backend='python'))
+    simulated.set_state([0.9], [2.0])
+    simulated.step(np.zeros(1), 0.09)
+    assert len(calls) == 8
+    np.testing.assert_allclose(np.divide(calls[1:], calls[:-1]), 0.99)
+    assert is_within(simulated)
 
 
 def test_integrators_are_all_covered():

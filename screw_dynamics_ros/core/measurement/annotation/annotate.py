@@ -326,8 +326,8 @@ class Annotator:
         with np.errstate(all='ignore'):
             found = self._kernel(inputs)
             results = {name: found[name] for name in self.outputs if name in found}
-            if 'acceleration' in self.outputs and a is not None:
-                results['acceleration'] = a[part]
+            if 'acceleration' in self.outputs:
+                results['acceleration'] = inputs['a']
             self._add_of_links(results, found, t, sampler)
             if self._is_observed:
                 one = np.ones(self.robot.nv)

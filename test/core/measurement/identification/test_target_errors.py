@@ -13,11 +13,13 @@ from screw_dynamics_ros.core.description import read_urdf
 from screw_dynamics_ros.core.errors import ArgumentError, UnknownNameError
 from screw_dynamics_ros.core.lie import se3
 from screw_dynamics_ros.core.measurement.identification.measurements import (
+    MeasuredDistances,
     MeasuredPoints,
     MeasuredPoses,
 )
 from screw_dynamics_ros.core.measurement.identification.robot_calibration import calibrate_robot
 from screw_dynamics_ros.core.measurement.identification.target_errors import TargetErrors
+from screw_dynamics_ros.core.measurement.identification.weighted_problem import registered_frames
 from support.calibration import arm, configurations, displaced, poses
 from support.models import random_pose
 from support.robots import joint, links, robot
@@ -53,6 +55,41 @@ def test_columns_against_differences():
         np.testing.assert_allclose(
             se3.hat(J[..., k]), np.linalg.inv(T) @ moved, rtol=0, atol=1e-9, err_msg=name
         )
+
+
+@pytest.mark.parametrize(
+    ('kind', 'estimate', 'free', 'found'),
+    [
+        ('poses', ('base', 'target'), (True, True), 'all'),
+        ('poses', ('base', 'target'), (True, False), 'base'),
+        ('poses', ('base', 'axes'), (True, True), 'base'),
+        ('points', ('base', 'target'), (True, True), 'base'),
+        ('poses', ('base', 'target'), (False, True), 'none'),
+        ('poses', ('target', 'axes'), (True, True), 'none'),
+        ('distances', ('base', 'axes'), (True, True), 'none'),
+    ],
+)
+def test_frames_that_registration_finds(kind, estimate, free, found):
+    """Base and targets from exact poses, the base alone if targets are known, else the given."""
+    rng = np.random.default_rng(4)
+    base, assumed = random_pose(rng), np.eye(4) if free[0] else random_pose(rng)
+    targets = {name: random_pose(rng) for name in HANDS}
+    q, which = rng.uniform(-1, 1, (9, 3)), np.array([1, 0, 0, 1, 0, 1, 0, 0, 1])
+    description = read_urdf(TWO_HANDS)
+    own = np.stack([poses(description, link, q) for link in HANDS.values()])[which, range(9)]
+    T = base @ own @ np.stack([*targets.values()])[which]
+    measured = {
+        'poses': MeasuredPoses(T, 1e-3, 1e-3),
+        'points': MeasuredPoints(T[:, :3, 3], 1e-3),
+        'distances': MeasuredDistances(np.linalg.norm(T[:, :3, 3], axis=1), np.zeros(3), 1e-3),
+    }[kind]
+    given = None if found == 'all' else targets
+    model = TargetErrors(description, HANDS, estimate, assumed, given, measured.of_base,
+                         measured.of_target)  # fmt: skip
+    start, on_links = registered_frames(model, q, which, measured, estimate, *free)
+    np.testing.assert_allclose(start, assumed if found == 'none' else base, atol=1e-9)
+    for name, pose in targets.items():
+        np.testing.assert_allclose(on_links[name], pose, atol=1e-9)
 
 
 @pytest.mark.parametrize('kind', ['points', 'poses'])

@@ -299,7 +299,7 @@ class Unknowns:
         W = W.reshape(-1, count)
         # Rounding errors must not become columns.
         sizes = np.linalg.norm(W, axis=0)
-        W[:, sizes < COLUMN_TOLERANCE * sizes.max(initial=0.0)] = 0.0
+        W[:, sizes < COLUMN_TOLERANCE * sizes.max()] = 0.0
         return independent_columns(W)
 
     def unit(self, name: str) -> str:

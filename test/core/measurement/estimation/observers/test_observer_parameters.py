@@ -39,7 +39,11 @@ def test_defaults_and_bounds():
         for each in fields(ObserverParameters)
     }
     assert found == DOCUMENTED
-    assert {x.name for x in fields(ObserverParameters) if x.metadata['rule']} == RULES
+    rules = {x.name: x.metadata['rule'] for x in fields(ObserverParameters) if x.metadata['rule']}
+    assert set(rules) == RULES
+    for name in PER_JOINT:
+        assert rules[name].endswith('one for all joints, or one for each of observer_joints')
+        assert rules[name].startswith('empty') == (DOCUMENTED[name][0] == ())
 
 
 def test_texts_name_the_observers_that_read_a_parameter():
