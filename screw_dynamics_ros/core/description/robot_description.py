@@ -345,7 +345,7 @@ def _depth_first(links: Sequence[str], joints: Sequence[Joint]) -> tuple[str, li
             'by a joint, or remove them'
         )
     ordered: list[Joint] = []
-    pending = list(reversed(children[roots[0]])) if roots else []
+    pending = [joint for root in roots for joint in reversed(children[root])]
     while pending:
         joint = pending.pop()
         ordered.append(joint)

@@ -106,3 +106,13 @@ def test_slip_of_wheels_that_disagree_is_measured():
     for k, q in enumerate(([0, 0, 0, 0], [1, 1, 1, 1.4])):
         path.follow(q, REST, (10 + k) * SECOND // 10, 0.5, 100.0)
     assert path.slip == pytest.approx(0.1 * 0.1 / 0.1)  # a quarter of 0.4 rad in 0.1 s
+
+
+def test_slip_across_of_wheels_without_a_common_center():
+    """Angles of +-a at the speed v: the mean is v cos(a), of which v sin(a) cos(a) is across."""
+    base, a = platforms.swerve([[0.0, 0.3], [0.0, -0.3]], 0.1), 0.1
+    path = FollowedPath(Odometry(base), WheelReadings([('left',), ('right',)]))
+    for k in range(2):
+        path.follow([k, k, a, -a], REST, (10 + k) * SECOND // 10, 0.5, 100.0)
+    np.testing.assert_allclose(path.twist, [0.0, np.cos(a), 0.0], atol=1e-12)
+    assert path.slip == pytest.approx(np.sin(a) * np.cos(a))

@@ -214,6 +214,12 @@ def test_what_calibration_refuses():
         (('base_link', q, good), {'estimate': ('axes',)}, 'no joint moves link'),
         ((link, q, good), {'target': np.ones((4, 4))}, 'target: not a rigid motion'),
         ((link, q, good), {'cutoff': 0.0}, 'cutoff must be a finite positive number'),
+        ((link, q, good), {'largest_deviation': 0.0}, 'largest_deviation must be a finite pos'),
+        ((link, q, good), {'tolerance': 0.0}, 'tolerance must be a finite positive number'),
+        ((link, q, good), {'max_iterations': 0}, 'max_iterations must be a finite positive'),
+        ((link, q, good), {'prior': (0.0, 1.0)}, 'prior must be a finite positive number'),
+        ((link, q, good), {'prior': (1.0, 0.0)}, 'prior must be a finite positive number'),
+        ((link, q, good), {'held_out': [-1]}, 'none is number -1'),
         ((link, np.tile(q[0], (8, 1)), MeasuredPoses(C[[0] * 8], 1, 1)), {}, 'two different axes'),
     ]:
         with pytest.raises(ArgumentError, match=message):
@@ -225,6 +231,12 @@ def test_what_calibration_refuses():
     planar = read_urdf(one_joint('<axis xyz="0 0 1"/>', 'planar'))
     with pytest.raises(ArgumentError, match="joint 'j' on the way to link 'b' is planar"):
         calibrate_robot(planar, 'b', np.zeros((4, 3)), points, estimate=('axes',))
+    slashed = read_urdf(one_joint('<axis xyz="0 0 1"/>', 'continuous').replace('"j"', '"left/j"'))
+    turned = MeasuredPoints(np.array([[1.0, 0, 0], [0, 1.0, 0], [-1.0, 0, 0], [0, -1.0, 0]]), 1e-4)
+    quarters = 0.5 * np.pi * np.arange(4.0)[:, None] + 0.01
+    known = np.eye(4) + np.eye(4, k=3)
+    found = calibrate_robot(slashed, 'b', quarters, turned, estimate=('offsets',), target=known)
+    assert dict(zip(found.parameters, found.values)) == {'left/j.offset': pytest.approx(-0.01)}
     named = read_urdf(one_joint('<axis xyz="0 0 1"/>', 'continuous').replace('"j"', '"base"'))
     with pytest.raises(ArgumentError, match="joint 'base' has the name of other parameters"):
         calibrate_robot(named, 'b', np.zeros((4, 1)), points, estimate=('axes',))

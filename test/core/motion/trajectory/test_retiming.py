@@ -17,6 +17,7 @@ from screw_dynamics_ros.core import ArgumentError, Robot
 from screw_dynamics_ros.core.description.drives import Drive
 from screw_dynamics_ros.core.description.rigid_body import RigidBody
 from screw_dynamics_ros.core.motion.trajectory import retimed, sampled_motion, with_efforts
+from screw_dynamics_ros.core.motion.trajectory.retiming import LIMIT_MARGIN
 from support.models import random_description, to_urdf
 from support.robots import urdf_path
 
@@ -98,6 +99,29 @@ def cart(effort=5.0, damping=0.0):
         <axis xyz="1 0 0"/><limit lower="-9" upper="9" velocity="100" effort="{effort}"/>
         <dynamics damping="{damping}"/></joint></robot>"""
     )
+
+
+def rail(name, parent, child, axis, mass, effort):
+    """Return the text of a link on a rail."""
+    return f"""<link name="{child}"><inertial><mass value="{mass}"/>
+        <inertia ixx="1" iyy="1" izz="1" ixy="0" ixz="0" iyz="0"/></inertial></link>
+        <joint name="{name}" type="prismatic"><parent link="{parent}"/><child link="{child}"/>
+        <axis xyz="{axis}"/><limit lower="-9" upper="9" velocity="99" effort="{effort}"/></joint>"""
+
+
+@pytest.mark.parametrize(('efforts', 'joint'), [((100.0, 0.5), 'y'), ((2.5, 100.0), 'x')])
+def test_the_joint_nearest_to_its_limit_is_named(efforts, joint):
+    """Of a gantry that moves 5 kg along x and 1 kg along y."""
+    bridge = rail('x', 'base', 'bridge', '1 0 0', 4, efforts[0])
+    cart = rail('y', 'bridge', 'cart', '0 1 0', 1, efforts[1])
+    robot = Robot.from_urdf(f'<robot name="gantry"><link name="base"/>{bridge}{cart}</robot>')
+    time = np.linspace(0.0, 1.0, 101)
+    s = 0.5 * (1.0 - np.cos(np.pi * time))[:, None]
+    result = retimed(robot, sampled_motion(robot, time, s * [1.0, 1.0]))
+    assert result.feasible
+    assert result.joint == joint
+    assert result.speed.min() < 0.9
+    assert result.time == time[np.argmin(result.speed)]
 
 
 @pytest.mark.parametrize('distance', [0.5, 3.0])
@@ -239,15 +263,34 @@ def test_a_payload_slows_down():
 
 
 def test_a_static_overload_is_named():
-    robot = limited(Robot.from_urdf(urdf_path('panda')), effort=10.0)
+    robot = Robot.from_urdf(urdf_path('panda'))
     motion = swing(robot, samples=50)
-    result = retimed(robot, motion)
+    limits = np.array([10.0, 50.0, 3.0, 1.0, 3.0, 3.0, 3.0, 3.0])
+    result = retimed(robot, motion, effort_limits=limits)
     assert not result.feasible
-    static = np.abs(np.array([robot.gravity_torques(q) for q in motion.q]))
+    static = np.abs(np.array([robot.gravity_torques(q) for q in motion.q])) - limits
     sample, k = np.unravel_index(np.argmax(static), static.shape)
     assert result.joint == robot.joint_names[k]
     assert result.time == motion.time[sample]
     assert result.motion is motion
+
+
+def test_a_joint_that_only_just_holds_its_load_is_named():
+    """Two lifts on each other; the upper one has the weight of 1 kg as its limit, and stays."""
+    lower = rail('lower', 'base', 'bridge', '0 0 1', 4, 1000.0)
+    upper = rail('upper', 'bridge', 'cart', '0 0 1', 1, 1000.0)
+    robot = Robot.from_urdf(f'<robot name="lift"><link name="base"/>{lower}{upper}</robot>')
+    weight = float(robot.gravity_torques(np.zeros(2))[1])
+    time = np.linspace(0.0, 1.0, 101)
+    s = 0.5 * (1.0 - np.cos(np.pi * time))[:, None]
+    motion = sampled_motion(robot, time, s * [0.1, 1.0])
+    limits = np.array([1000.0, weight / (1.0 - LIMIT_MARGIN)])
+    result = retimed(robot, motion, effort_limits=limits)
+    assert not result.feasible
+    assert result.joint == 'upper'
+    assert result.time == 0.0
+    assert result.motion is motion
+    assert result.speed.tolist() == [1.0] * 101
 
 
 def test_a_motion_that_starts_while_moving_tells_that_it_cannot():
