@@ -191,10 +191,11 @@ def gripper_frame(opening: npt.ArrayLike, approach: npt.ArrayLike) -> Array:
     a = unit('orientations.gripper_frame', 'approach', approach)
     o = unit('orientations.gripper_frame', 'opening', opening)
     o = o - np.sum(o * a, axis=-1, keepdims=True) * a
-    if (np.linalg.norm(o, axis=-1) < RANK_TOLERANCE).any():
+    across = np.linalg.norm(o, axis=-1, keepdims=True)
+    if (across < RANK_TOLERANCE).any():
         raise ArgumentError(
             'orientations.gripper_frame: opening and approach are parallel; the jaws open '
             'perpendicular to the direction of the fingers'
         )
-    o = unit('orientations.gripper_frame', 'opening', o)
+    o = o / across
     return np.stack(np.broadcast_arrays(np.cross(o, a), o, a), axis=-1)

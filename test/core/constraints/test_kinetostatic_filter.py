@@ -129,6 +129,7 @@ def test_contact_as_rows_of_joint_rates(rng):
     ('make', 'message'),
     [
         (lambda: filter_twist(np.zeros(6), CONTACTS['vertex_face'][0], np.zeros(6)), 'metric'),
+        (lambda: filter_matrix(CONTACTS['vertex_face'][0], np.zeros(6)), 'the twist metric is'),
         (lambda: filter_twist(np.ones(6) * np.nan, CONTACTS['vertex_face'][0], np.ones(6)), 'NaN'),
         (lambda: joint_rows(np.eye(3), CONTACTS['vertex_face'][0]), r'shape \(6, n\)'),
     ],

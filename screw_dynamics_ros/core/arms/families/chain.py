@@ -122,7 +122,7 @@ class SerialChain:
         q = np.asarray(q)
         if q.ndim == 0 or q.shape[-1] != len(self):
             raise ArgumentError(f'q must have shape (..., {len(self)}), got {q.shape}')
-        C = np.broadcast_to(np.eye(4), (*q.shape[:-1], 4, 4))
+        C = np.eye(4)
         for i, X in enumerate(self.screws):
             C = C @ se3.exp_unit_screw(X, q[..., i])
         return C @ self.home

@@ -112,7 +112,7 @@ class Stop:
     def follow(self, situation: SingularityStatus) -> PolicyStatus:
         """Return J^# V, scaled by the bounds and by the distance from the singularity."""
         sigma, _ = situation.smallest_singular_value()
-        allowed = float(np.clip((sigma - self.stop) / (self.slow - self.stop), 0.0, 1.0))
+        allowed = max((sigma - self.stop) / (self.slow - self.stop), 0.0)
         if allowed < 1.0 and situation.leaves_the_singularity(wanted_rates(situation)[0]):
             allowed = 1.0
         reason = f'the smallest singular value {sigma:.3g} is below {self.slow:g}'

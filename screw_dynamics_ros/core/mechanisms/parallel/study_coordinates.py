@@ -60,11 +60,11 @@ def rod_quadric(c: Array, a: Array, rho: float) -> Array:
     return scaled
 
 
-def pose(z: Array, size: float = 1.0) -> Array:
+def pose(z: Array, size: float) -> Array:
     """Return the pose (4, 4) of real (x, y), (8,), with `size` the unit of length [m].
 
-    >>> pose(np.array([3.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 6.0]))[:3, 3]
-    array([0., 0., 2.])
+    >>> pose(np.array([3.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 6.0]), 0.5)[:3, 3]
+    array([0., 0., 1.])
     """
     x, y = z[:4] / np.linalg.norm(z[:4]), z[4:] / np.linalg.norm(z[:4])
     p = (right(x * CONJUGATE) @ y)[1:]

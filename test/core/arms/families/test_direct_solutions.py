@@ -7,7 +7,9 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from scipy.spatial.transform import Rotation
 
+from screw_dynamics_ros.core.arms.families.alignment import settled
 from screw_dynamics_ros.core.arms.families.chain_solutions import (
     DUPLICATE_TOLERANCE,
     MIN_DISTINCT_DIFFERENCE,
@@ -19,7 +21,11 @@ from screw_dynamics_ros.core.arms.families.serial_solver import (
     MIN_DETERMINANT,
     SerialSolver,
 )
+from screw_dynamics_ros.core.arms.families.spherical_shoulder_elbow_wrist import (
+    SphericalShoulderElbowWrist,
+)
 from screw_dynamics_ros.core.arms.families.three_two_one import ThreeTwoOne
+from screw_dynamics_ros.core.lie import se3
 
 NOTHING = np.empty(0)
 Q = np.array([0.3, 0.4, 0.7, -0.5, 0.0, 1.1])  # joints 4 and 6 in line
@@ -65,6 +71,34 @@ def test_solutions_along_a_lost_direction_are_one(bend):
     assert found.doubt.startswith('a solution is singular') is (bend < 1e-6)
 
 
+def test_samples_of_a_continuum_of_solutions():
+    """Next to a singular solution to both sides: joint 4 turns back what joint 6 turns."""
+    solver = solver_of(1.0)
+    found = solver.solve(solver.chain.pose(Q), NOTHING, NOTHING)
+    q = found.q[distances(found.q[:, :3], Q[:3]) < 1e-6]
+    assert distances(np.stack([q[:, 3] + q[:, 5], q[:, 4]], axis=1), [0.6, 0.0]).max() < 1e-5
+    steps = 10.0 ** np.array([-0.5, -1.0, -1.5]) / 2**0.5
+    for sign in (1.0, -1.0):
+        of_branch = np.sort(q[sign * q[:, 3] > 0.0, 3])
+        away = of_branch - np.median(of_branch)
+        np.testing.assert_allclose(away, [*-steps, 0.0, *steps[::-1]], atol=1e-3)
+
+
+@pytest.mark.parametrize('chain', ['six', 'seven'])
+def test_arms_with_a_closed_form_are_direct(chain):
+    """A redundant one for given swivel angles."""
+    if chain == 'six':
+        solver, q, swivel = solver_of(1.0), bent(0.7), NOTHING
+    else:
+        arm = SphericalShoulderElbowWrist(l1=0.36, upper=0.42, lower=0.4, l7=0.126)
+        solver = SerialSolver(arm.chain(), (), 'python')
+        q = np.array([0.3, 0.5, -0.4, 1.1, 0.2, -0.7, 0.9])
+        swivel = np.array([arm.swivel_of(q), 0.0])
+    found = solver.direct(solver.chain.pose(q), NOTHING, swivel)
+    assert len(found) == found.bound == 8 * max(1, len(swivel))
+    assert distances(found.q, q).min() < 1e-9
+
+
 @pytest.mark.parametrize('size', [0.1, 1.0, 10.0])
 def test_which_configurations_of_an_elimination_are_regular(size):
     """The solutions each once, or none where one may be singular or two may be the same."""
@@ -86,3 +120,25 @@ def test_which_configurations_of_an_elimination_are_regular(size):
         assert rows(number=1.0 + 1.1 * sign * DUPLICATE_TOLERANCE) == []
         assert rows(number=1.0 + 0.9 * sign * MIN_DISTINCT_DIFFERENCE) == []
         assert rows(number=1.0 + 1.1 * sign * MIN_DISTINCT_DIFFERENCE) == [0, 1]
+
+
+def test_frames_that_are_right_but_for_rounding_are_exact():
+    """Quarter turns of base and tool: entries 0, 1 and -1, which make programs short."""
+    quarter = [
+        Rotation.from_euler('xyz', [0.5 * np.pi * k, 0.5 * np.pi, 0]).as_matrix() for k in (1, 2)
+    ]
+    base, tool = (se3.pose(R, [1.0, -2.0, 3.0]) for R in quarter)
+    rounded = 1e-13 * np.array([[0.3, -0.7, 0.5], [0.2, 0.9, -0.4], [-0.8, 0.1, 0.6]])
+    base[:3, :3] += rounded
+    tool[:3, :3] += rounded
+    made = ThreeTwoOne(l1=0.4, l2=0.5, l3=0.45, l6=0.1, base=base, tool=tool)
+    found = ThreeTwoOne.recognized(made.chain())
+    for each in (found.base, found.tool):
+        R = each[:3, :3]
+        assert np.isin(R, [-1.0, 0.0, 1.0]).all()
+        assert np.abs(R).sum() == 3.0
+    np.testing.assert_allclose(found.chain().home, made.chain().home, atol=1e-11)
+    np.testing.assert_array_equal(
+        settled(np.array([3.0 + 0.9e-12, -2.0 - 1.1e-12, 1e-13]), 1.0), [3.0, -2.0 - 1.1e-12, 0.0]
+    )
+    np.testing.assert_array_equal(settled(np.array([3.0, 1.5 + 1e-13]), 1.5), [3.0, 1.5])

@@ -123,6 +123,9 @@ def test_a_floating_base_moves_to_the_target():
     assert result.success
     check(robot, result, robot.link_names[-1:], [target])
     assert np.linalg.norm(result.q[3:7]) == pytest.approx(1.0)
+    start = robot.inverse_kinematics(target, robot.link_names[-1], max_iterations=0, restarts=0)
+    np.testing.assert_array_equal(start.q[:7], [0, 0, 0, 0, 0, 0, 1])
+    np.testing.assert_array_equal(start.q[7:], np.zeros(2))
 
 
 def test_the_same_call_returns_the_same_answer():

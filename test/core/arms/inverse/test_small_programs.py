@@ -123,6 +123,25 @@ def test_rows_that_contradict_each_other_share_what_is_missing():
     assert all(each.endswith('missed by 1') for each in found.conflicts)
 
 
+@pytest.mark.parametrize('side', [1.0, -1.0])
+@pytest.mark.parametrize('fixed', [0, 1])
+def test_joints_that_do_not_move_do_not_resolve_a_contradiction(fixed, side):
+    """y <= -3 + x and y >= 3 with x fixed at 1, or y <= -1 - x: the best y misses both by 2.5."""
+    free = 1 - fixed
+    rows = np.zeros((2, 2))
+    rows[:, free], rows[0, fixed] = [1.0, -1.0], -side
+    lower, upper = np.full(2, -9.0), np.full(2, 9.0)
+    lower[fixed] = upper[fixed] = 1.0
+    found = least_squares_within(
+        np.eye(2),
+        np.array([5.0, 5.0]),
+        Bounds(lower, upper, ('a', 'b')),
+        Inequalities(rows, np.array([-2.0 - side, -3.0]), ('near', 'far')),
+    )
+    np.testing.assert_allclose(found.x[[fixed, free]], [1.0, 0.5], atol=1e-6)
+    assert [each.endswith('missed by 2.5') for each in found.conflicts] == [True, True]
+
+
 def test_limits_of_a_twist():
     """Rows S J v <= upper and -S J v <= -lower for the finite ones, with their name."""
     robot = Robot(planar_2r(), backend='reference')

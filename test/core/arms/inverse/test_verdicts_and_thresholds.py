@@ -99,6 +99,8 @@ def test_forces_that_no_joint_carries():
     with pytest.raises(ArgumentError, match='singular: smallest singular value 1e-12'):
         partial_wrenches(J)
     assert partial_wrenches(J, cutoff=1e-13)[5, 5] == pytest.approx(1e12)
+    with pytest.raises(ArgumentError, match='singular: smallest singular value 0'):
+        partial_wrenches(np.zeros((6, 6)))
     with pytest.raises(ArgumentError, match=r'must have six rows for each link, got \(0, 3\)'):
         forward_force(np.zeros((0, 3)), np.zeros(3))
 

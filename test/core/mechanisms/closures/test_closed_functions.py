@@ -171,6 +171,8 @@ def test_inverse_kinematics_in_its_assembly(linkage):
     found = linkage.inverse_kinematics(other, 'coupler', restarts=4)
     assert not found.success
     assert found.residual > 1e-9
+    message = linkage.inverse_kinematics(other, 'coupler', max_iterations=0).message
+    assert 'after 20 restarts is' in message
     mine = linkage.link_pose(Q, 'coupler')
     found = linkage.inverse_kinematics(mine, 'coupler')
     assert found.success

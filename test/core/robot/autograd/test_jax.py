@@ -143,6 +143,18 @@ def test_another_interface_of_xla_means_callbacks(arm, monkeypatch):
     close(np.array(f(q)), arm.inverse_dynamics_derivatives(np.array(q), rest, rest)[0], 1e-10)
 
 
+@pytest.mark.parametrize('header', [None, 'struct XLA_FFI_Api;'])
+def test_no_interface_without_a_header_that_is_understood(header, tmp_path, monkeypatch):
+    folder = tmp_path / 'xla/ffi/api'
+    folder.mkdir(parents=True)
+    if header is not None:
+        (folder / 'c_api.h').write_text(header)
+    monkeypatch.setattr(jax_ffi, 'include_dir', lambda: str(tmp_path))
+    robots._interface.cache_clear()
+    assert robots._interface() is None
+    robots._interface.cache_clear()
+
+
 def test_interface_of_this_jax_is_known():
     header = Path(jax_ffi.include_dir(), 'xla', 'ffi', 'api', 'c_api.h').read_text()
     interface = Interface.of(header)

@@ -244,6 +244,7 @@ def test_inverse_kinematics_with_the_base():
     distance = np.linalg.norm(pose_error(ROBOT.link_pose(failed.q, TOOL), high))
     assert failed.residual == pytest.approx(distance)
     assert failed.message.startswith(f'the residual is {failed.residual:.3g} after 30 iterations;')
+    assert mobile.inverse_kinematics(high, TOOL, start).iterations == 200
     exact = ROBOT.link_pose(start, TOOL)
     found = mobile.inverse_kinematics(exact, TOOL, start, max_iterations=0)
     assert found.success

@@ -8,6 +8,7 @@ import pytest
 
 from screw_dynamics_ros.core import ArgumentError, Robot
 from screw_dynamics_ros.core.description.drives import Drive
+from screw_dynamics_ros.core.textbook.redundancy import path_current
 from screw_dynamics_ros.core.textbook.redundancy.path_current import least_current_path
 from screw_dynamics_ros.core.textbook.redundancy.path_problem import PathProblem
 from screw_dynamics_ros.core.tree.multibody_tree import JointLimits
@@ -74,6 +75,15 @@ def test_gradient_and_derivatives(arm, start):
     v, a, _ = problem.motion(np.stack([np.sin(t), np.cos(t), t**2], axis=1))
     np.testing.assert_allclose(v[:, 0], np.cos(t), atol=1e-6)
     np.testing.assert_allclose(a[:, 2], 2.0, atol=1e-6)
+
+
+def test_searches_that_do_not_suffice(arm, start, monkeypatch):
+    """The best path so far, and that it is not known to be the best."""
+    monkeypatch.setattr(path_current, 'SEARCHES', 1)
+    options = {'selection': planar_3r.IN_THE_PLANE, 'torque_constants': CONSTANTS, 'knots': 4}
+    found = least_current_path(arm, start, DT, 'tip', **options)
+    assert (found.success, found.message) == (False, 'too many searches')
+    assert found.rms < found.initial_rms
 
 
 def test_limits_and_ends_are_kept(arm, start):
