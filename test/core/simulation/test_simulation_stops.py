@@ -211,6 +211,18 @@ def test_coupled_impacts_are_those_of_the_complementarity_problem(seed):
     assert robot.kinetic_energy(q, simulated.v) <= robot.kinetic_energy(q, v) + 1e-9
 
 
+def test_rounding_leaves_no_velocity_into_a_stop():
+    """Impacts after which all is at rest, by the impulse on the first of two coupled joints."""
+    for seed in range(20):
+        rng = np.random.default_rng(seed)
+        q = rng.uniform(-2.0, 2.0, 2)
+        robot = arm([(x, x + 1.0) for x in q], backend='reference')
+        v = -np.linalg.solve(robot.mass_matrix(q), [rng.uniform(0.5, 2.0), 0.0])
+        after, _ = Stops(robot).impact(q, v, np.array([0, 1]))
+        assert (after >= 0.0).all()
+        np.testing.assert_allclose(after, 0.0, atol=1e-14)
+
+
 @pytest.mark.parametrize('seed', range(20))
 def test_loads_of_stops_at_rest_are_those_of_the_complementarity_problem(seed):
     """Some stops bear and others are left, as the coupled accelerations demand."""

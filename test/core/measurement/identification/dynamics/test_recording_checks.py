@@ -77,6 +77,16 @@ def test_spikes_exceed_twenty_deviations_of_noise(size, is_spike):
     assert len(found) == is_spike
 
 
+@pytest.mark.parametrize('sign', [1.0, -1.0])
+@pytest.mark.parametrize(('count', 'is_spike'), [(1, True), (2, True), (3, False)])
+def test_two_samples_in_sequence_are_spikes_and_three_are_none(count, is_spike, sign):
+    """The median of five samples is that of the others, or one of them."""
+    samples = tuple(range(100, 100 + count))
+    run, found = without_spikes(recording(tau=jumped(WAVE, 9.0 * sign, samples)), NAMES)
+    assert len(found) == is_spike
+    assert len(run.t) == 400 - is_spike * count
+
+
 def test_the_largest_of_several_spikes_is_named():
     tau = jumped(jumped(WAVE, 5.0, (40, 200)), -9.0, (300,))
     run, (finding,) = without_spikes(recording(tau=tau), NAMES)
