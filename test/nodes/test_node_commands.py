@@ -340,6 +340,12 @@ def test_limits_are_named(following):
     (result,) = following.bench.node.set_parameters([parameter])
     assert not result.successful
     assert "limited_joints: the robot has no joint 'nose'" in result.reason
+    other = PANDA.replace(JOINTS[3], 'elbow')  # a robot without the joint takes other parameters
+    following.bench.host.source.receive(String(data=other))
+    following.bench.finish()
+    following.bench.host.keep_house()
+    (result,) = following.bench.node.set_parameters([Parameter('blend_time', value=0.2)])
+    assert result.successful, result.reason
 
 
 @pytest.mark.parametrize(

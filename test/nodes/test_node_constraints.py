@@ -111,6 +111,7 @@ def test_constraint_of_a_text(text, representation):
     np.testing.assert_array_equal(constraint.wrenches.T, np.eye(6)[[1, 4]])
     assert constraint.representation == representation
     assert constraint.link == 'tip'
+    assert constraint.name == text
 
 
 # --- the golden case -----------------------------------------------------------------------------

@@ -153,6 +153,18 @@ def parameters_of_linkage(folder):
     }
 
 
+def test_positions_of_the_file_of_closures(make, tmp_path):
+    """They are used where parameters have no others; invalid ones are refused by the file."""
+    parameters = parameters_of_linkage(tmp_path)
+    expected = make(**parameters).states(1)[1]
+    (tmp_path / 'loops.yaml').write_text('positions: {a: 1.0, b: -0.5, c: 9.0}' + CLOSURES)
+    bench = make(**parameters | {'initial_joints': ['c'], 'initial_positions': [-1.5]})
+    np.testing.assert_allclose(bench.states(1)[1], expected, atol=1e-9)
+    (tmp_path / 'loops.yaml').write_text('positions: {a: north}' + CLOSURES)
+    with pytest.raises(ScrewDynamicsError, match=r'loops\.yaml: .*north'):
+        make(**parameters)
+
+
 @pytest.fixture
 def linkage(make, tmp_path):
     return make(**parameters_of_linkage(tmp_path))
@@ -173,6 +185,9 @@ def test_loop_stays_closed_while_it_moves(linkage):
     status = linkage.status()
     assert status.level == 0
     assert 'd: rotation about x' in status.values['redundant constraints']
+    gap, _, name = status.values['widest gap [rad, m]'].partition(' in ')
+    assert float(gap) < 1e-6
+    assert name in ('a', 'b', 'c', 'd')
 
 
 def test_time_that_is_lost_is_told(linkage):

@@ -87,7 +87,7 @@ def make(ros_domain, monkeypatch):
     made = []
 
     def make_bench(**parameters):
-        made.append(NodeBench(ros_domain, monkeypatch, OdometryNode, **WHEELS, **parameters))
+        made.append(NodeBench(ros_domain, monkeypatch, OdometryNode, **{**WHEELS, **parameters}))
         return made[-1]
 
     yield make_bench
@@ -98,6 +98,21 @@ def make(ros_domain, monkeypatch):
 @pytest.fixture
 def base(make):
     return Base(make(**{'linear.x.max_velocity': 0.5}))
+
+
+@pytest.mark.parametrize(
+    ('step', 'expected'),
+    [
+        (0.01, [1, 6, 16, 26]),  # half a period after the first one, then at the rate
+        (0.03, [1, 3, 6, 10]),
+        (0.2, [1, 2, 3, 4]),
+    ],
+)
+def test_poses_are_published_at_a_rate(make, step, expected):
+    base = Base(make(publish_rate=10.0))
+    states = [base.turn([0.0, 0.0], step) for _ in range(30)]
+    sent = [states.index(stamp_of(each)) + 1 for each in base.poses if stamp_of(each) in states]
+    assert sent[:4] == expected
 
 
 def planar(message):
@@ -281,6 +296,44 @@ def test_commands_are_filtered_and_end(base):
     bench.hear('cmd_vel_unstamped', plain)
     bench.go_on(0.01)
     assert received[-1].twist.linear.x == 0.25
+
+
+def test_changed_limits_apply_to_the_command_that_acts(base):
+    bench, message = base.bench, Twist()
+    message.linear.x = 2.0
+    for limit in (0.5, 0.2, 0.7):
+        assert bench.set(**{'linear.x.max_velocity': limit}).successful
+        bench.hear('cmd_vel_unstamped', message)
+        bench.go_on(0.1)
+        assert bench.sent['cmd_vel_out'][-1].twist.linear.x == pytest.approx(limit)
+
+
+def test_late_states_are_skipped(base):
+    """By the time of their sender; and a fault while one is used ends nothing."""
+    bench, tested = base.bench, base.bench.tested
+    heard, delay = bench._heard['joint_states'], [0.0]
+    hear = heard.callback
+    heard.callback = lambda data: hear(
+        data, {'source_timestamp': bench.clock.time_ns() - round(1e9 * delay[0])}
+    )
+    assert bench.set(max_delay=0.1).successful
+    base.turn([0.1, 0.1])
+    base.after([0.1, 0.1])
+    count, delay[0] = len(base.poses), 0.3
+    base.turn([0.1, 0.1])
+    assert len(base.poses) == count
+    load = tested._states.load
+    assert load.late == 1
+    assert load.delay == pytest.approx(0.3, abs=0.01)
+    assert load.last_late == pytest.approx(bench.clock.monotonic())
+    delay[0] = 0.0
+    base.after([0.1, 0.1])
+    follow = tested._path.follow
+    tested._path.follow = lambda *_: 1 / 0
+    base.turn([0.1, 0.1])
+    assert bench.faults() == ['a joint state']
+    tested._path.follow = follow
+    base.recover()
 
 
 def test_commands_end_when_the_clock_is_set_back(base):

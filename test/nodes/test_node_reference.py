@@ -17,6 +17,7 @@ from rclpy.parameter import Parameter
 from std_msgs.msg import String
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
+from screw_dynamics_ros.core import ArgumentError
 from screw_dynamics_ros.nodes.outputs.dynamics import reference_trajectory
 from screw_dynamics_ros.nodes.outputs.dynamics.reference_joints import ReferenceJoints
 from screw_dynamics_ros.nodes.outputs.dynamics.reference_trajectory import TrajectoryReference
@@ -355,6 +356,13 @@ def test_a_topic_that_cannot_be_is_refused(run):
     answer = run.bench.node.set_parameters_atomically([parameter])
     assert not answer.successful
     assert "controller_state_topic '/not a topic'" in answer.reason
+
+
+def test_a_topic_that_cannot_be_ends_the_start(monkeypatch, ros_domain):
+    rclpy.init(domain_id=ros_domain)
+    with pytest.raises(ArgumentError, match="controller_state_topic '/not a topic'"):
+        Bench(monkeypatch, controller_state_topic='/not a topic')
+    rclpy.shutdown()
 
 
 def test_only_the_named_joints_follow(following):

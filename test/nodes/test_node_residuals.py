@@ -169,6 +169,16 @@ def test_its_uncertainty_is_in_the_covariance(make):
         np.testing.assert_allclose(np.array(data).reshape(2, 2), noise, atol=1e-6)
 
 
+def test_the_next_state_adopts_a_map_that_is_ready(make):
+    """Whether or not somebody asks for the status."""
+    arm = make()
+    arm.record()
+    assert abs(arm.torque(POSES[0])).max() > 0.1
+    assert arm.call('fit')[0]
+    arm.bench.wait(lambda: not arm.tare.residuals._background.is_busy)
+    assert abs(arm.torque(POSES[0])).max() < 0.02
+
+
 def test_tare_beside_the_map_and_reset(make):
     arm = make()
     q = np.array([0.2, 0.6])

@@ -339,6 +339,7 @@ def test_switched_off_they_are_taken_back(launch):
     bench = launch()
     assert static(bench) == {'tool': 'lower'}
     bench.node.set_parameters([Parameter('publish_tf', value=False)])
+    assert static(bench) == {}  # at once, before the model is compiled again
     bench.finish()
     assert static(bench) == {}
     assert not frames(bench, ['a'], [0.1])

@@ -10,13 +10,12 @@ named as in LeRobot data sets), `observation.velocity`, `observation.effort`, an
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from contextlib import suppress
 from importlib import import_module
 from pathlib import Path
 from typing import Any
-
-import numpy as np
 
 from screw_dynamics_ros.core import Robot
 from screw_dynamics_ros.core.measurement.annotation.annotate import MotionArrays
@@ -81,12 +80,10 @@ class ParquetTable:
 
     def _column(self, values: Array) -> Any:
         """Return an array (N, ...) as a column, with lists of fixed length for several numbers."""
-        flat = np.ascontiguousarray(values).reshape(len(values), -1)
         if values.ndim == 1:
             return self._arrow.array(values)
-        return self._arrow.FixedSizeListArray.from_arrays(
-            self._arrow.array(flat.ravel()), flat.shape[1]
-        )
+        width = math.prod(values.shape[1:])
+        return self._arrow.FixedSizeListArray.from_arrays(self._arrow.array(values.ravel()), width)
 
     def finish(self) -> None:
         """Rename the file, which has rows, to its final name."""

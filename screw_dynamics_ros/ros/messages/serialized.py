@@ -116,7 +116,7 @@ class Template:
             storage[place : place + 8] = stamp
         return self._data.tobytes()
 
-    def fill(self, numbers: Array, stamp: int = 0) -> bytes:
+    def fill(self, numbers: Array, stamp: int) -> bytes:
         """Return the message with this stamp and these numbers.
 
         Parameters

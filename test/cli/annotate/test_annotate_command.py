@@ -10,7 +10,7 @@ import pytest
 
 pytest.importorskip('rosbags')
 
-from rosbags.rosbag2 import Reader
+from rosbags.rosbag2 import Reader, StoragePlugin, Writer
 
 from screw_dynamics_ros.cli.annotate import tables
 from screw_dynamics_ros.cli.annotate.command import BROKEN, PARTLY, REFUSED, WRITTEN, main
@@ -594,3 +594,29 @@ def test_drives_of_a_file(tmp_path, recorded, motion):
     friction = numbers_of(found['/dynamics/friction'])[1][:, 0]
     expected = 2.0 * v[:, 0] + 0.3 * v[:, 0] / np.hypot(v[:, 0], 0.01)
     np.testing.assert_allclose(friction, expected, rtol=1e-9)
+
+
+@pytest.mark.parametrize('name', ['out.mcap', 'out'])
+@pytest.mark.parametrize('version', [8, 9])
+def test_definitions_and_quality_of_service(tmp_path, motion, name, version):
+    """Those of the recording stay; where it has no definitions, as until version 8, known ones."""
+    names, t, q, v, tau = motion
+    source = tmp_path / 'run'
+    with Writer(source, version=version, storage_plugin=StoragePlugin.SQLITE3) as writer:
+        states = writer.add_connection('/joint_states', JOINT_STATE, typestore=STORE)
+        text = writer.add_connection('/robot_description', STRING, typestore=STORE)
+        writer.write(text, START, string(PANDA))
+        for k, stamp in enumerate(t[:5].tolist()):
+            writer.write(states, stamp, joint_state(stamp, names, q[k], v[k], tau[k]))
+    target = tmp_path / name
+    assert main([str(source), '-o', str(target), '--outputs', 'gravity,transforms']) == WRITTEN
+    with Reader(target) as reader:
+        found = {each.topic: each for each in reader.connections}
+    assert set(found) == {
+        '/joint_states', '/robot_description', '/dynamics/gravity', '/tf', '/tf_static',
+    }  # fmt: skip
+    for topic, each in found.items():
+        assert each.msgdef.data == STORE.generate_msgdef(each.msgtype, ros_version=2)[0], topic
+        profiles = each.ext.offered_qos_profiles
+        latched = [p.durability.name == 'TRANSIENT_LOCAL' for p in profiles]
+        assert latched == ([True] if topic == '/tf_static' else []), topic

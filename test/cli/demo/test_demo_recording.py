@@ -5,6 +5,8 @@
 
 from __future__ import annotations
 
+import copy
+
 import numpy as np
 import pytest
 
@@ -94,6 +96,16 @@ def test_latency_runs_to_the_last_stamped_output(perfect: DemoRecording):
     assert len(index) == len(perfect.series['joint_states'])
     assert since_arrival == pytest.approx(np.full(len(index), 0.0010))
     assert since_stamp == pytest.approx(np.full(len(index), 0.0012))
+
+
+def test_latency_is_exact_in_nanoseconds(perfect: DemoRecording):
+    """Stamps since 1970 have more digits than floating point numbers."""
+    recording, shift = copy.deepcopy(perfect), 1_700_000_000_000_000_001
+    for series in recording.series.values():
+        series._all = series.stamps() + shift, series.values()
+        series._arrivals = (series.arrivals() + shift).tolist()
+    for one, other in zip(recording.latency(), perfect.latency()):
+        np.testing.assert_array_equal(one, other)
 
 
 @pytest.mark.parametrize('lost', STAMPED)

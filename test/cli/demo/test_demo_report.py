@@ -49,6 +49,19 @@ def test_perfect_run_passes(perfect: DemoRecording):
     assert report.latency['p99 since stamp'] == pytest.approx(1.2)
 
 
+def test_percentiles_of_latencies(perfect: DemoRecording, monkeypatch: pytest.MonkeyPatch):
+    latencies = 1e-3 * np.arange(101.0)
+    monkeypatch.setattr(perfect, 'latency', lambda: (np.arange(101), latencies, 2.0 * latencies))
+    assert make_report(perfect, PUSH, PANDA, TOOL).latency == pytest.approx(
+        {
+            'median since arrival': 50.0,
+            'p99 since arrival': 99.0,
+            'median since stamp': 100.0,
+            'p99 since stamp': 198.0,
+        }
+    )
+
+
 def failures(recording: DemoRecording, push: Push = PUSH) -> str:
     return '; '.join(make_report(recording, push, PANDA, TOOL).failures)
 

@@ -3,11 +3,16 @@
 
 """`doctor` on recordings: a table of poses at rest, with torques of Pinocchio."""
 
+from collections import Counter
+
 import numpy as np
 import pytest
 import yaml
 
 from screw_dynamics_ros.cli.doctor.command import BROKEN, FAULTY, HEALTHY, main
+from screw_dynamics_ros.cli.doctor.recorded_session import counted
+from screw_dynamics_ros.ros.recordings.storage import RecordingReader
+from support.recordings import JOINT_STATE, joint_state, writing
 from support.robots import urdf_path
 
 PANDA = urdf_path('panda')
@@ -104,6 +109,30 @@ def test_joints_without_states_are_left_out(tmp_path, rest, capsys):
     assert efforts_of(capsys.readouterr().out).keys() == set(ARM)
     assert main([*options, '--rename', 'elbow:=x']) == FAULTY
     assert "no joint 'elbow'" in capsys.readouterr().err
+
+
+def test_numbers_that_are_missing_are_counted(tmp_path):
+    """By field and joint, in messages of several layouts; arrivals are those of the recording."""
+    nan, start = np.nan, 10**18
+    with writing(tmp_path / 'run', {'/joint_states': JOINT_STATE}) as put:
+        for k, (names, v, tau) in enumerate(
+            [
+                ('ab', [1.0, nan], [1.0, 2.0]),
+                ('ab', [1.0, np.inf], [nan, 2.0]),
+                ('ab', [], [1.0, 2.0]),
+                ('b', [1.0], []),
+            ]
+        ):
+            data = joint_state(start, list(names), [0.0] * len(names), v, tau)
+            put('/joint_states', start + k * 10**6, data)
+    arrivals, lacking = [], {'velocity': Counter(), 'effort': Counter()}
+    with RecordingReader(tmp_path / 'run') as reader:
+        assert list(counted(reader.blocks('/joint_states'), arrivals, lacking))
+    assert arrivals == pytest.approx([1e9 + 1e-3 * k for k in range(4)])
+    assert {name: dict(each) for name, each in lacking.items()} == {
+        'velocity': {'a': 1, 'b': 3},
+        'effort': {'a': 1, 'b': 1},
+    }
 
 
 def test_what_cannot_be_examined(tmp_path, rest, capsys):

@@ -4,9 +4,11 @@
 """`doctor --suggest`: known parameters are written, unknown ones are left out and named."""
 
 import os
+import re
 import subprocess
 import sys
 from collections import Counter
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -18,6 +20,8 @@ from sensor_msgs.msg import JointState
 
 from screw_dynamics_ros.cli.command_line import UnusableError
 from screw_dynamics_ros.cli.doctor import suggestion, suggestions
+from screw_dynamics_ros.cli.doctor.command import written_suggestion
+from screw_dynamics_ros.cli.doctor.effort_suggestions import suggest_efforts
 from screw_dynamics_ros.cli.doctor.session import without
 from screw_dynamics_ros.cli.doctor.session_data import Configuration, SessionData
 from screw_dynamics_ros.core import Robot
@@ -118,6 +122,58 @@ def test_one_pose_does_not_tell_a_scale(panda):
     assert not {'effort_terms', 'effort_scale'} & set(found['/**'])
     assert 'three or more poses' in left(made)
     assert 'wrench_estimator' not in found['/**/bringup']['nodes']
+
+
+def test_efforts_per_torque_of_one_pose(panda):
+    """Of the joints that gravity loads enough, by name."""
+    made = suggested(panda, currents)
+    (text,) = re.findall(r'efforts per torque: ([^)]*)', left(made))
+    found = dict(each.rsplit(' ', 1) for each in text.split(', '))
+    (q,) = poses(panda, 1)
+    g = panda.gravity_torques(q)
+    assert set(found) <= set(panda.joint_names)
+    assert 'panda_joint2' in found
+    for name, ratio in found.items():
+        k = panda.joint_names.index(name)
+        assert abs(g[k]) > 0.5
+        assert float(ratio) == pytest.approx(currents(g)[k] / g[k], abs=0.006)
+
+
+def test_poses_that_tell_nothing(panda, monkeypatch):
+    """A robot that moves, and one that gravity does not load: no efforts are torques."""
+    data = heard(panda, URDF, lambda g: g)
+    moving = [(q, np.ones_like(v), tau) for q, v, tau in data.states]
+    level = Robot.from_urdf(URDF, backend='python', gravity=(0.0, 0.0, 0.0))
+    for changed, reason in (
+        (replace(data, states=moving), 'the robot was never at rest; stop it'),
+        (replace(data, robot=level), 'the gravity torques are too small in this pose'),
+        (replace(data, states=[]), 'no joint state contains the efforts of all joints'),
+    ):
+        made = suggestion.Suggestion()
+        assert not suggest_efforts(made, changed, None)
+        assert reason in left(made)
+        assert made.lines == []
+
+
+def test_the_section_of_suggestions(panda, tmp_path):
+    """What is set, and what is not known, each by its name."""
+    path = tmp_path / 'p.yaml'
+    data = heard(panda, URDF, currents)
+    section = written_suggestion(data, [], path)
+    made = suggestions.suggest(data)
+    assert section.lines[0] == f'written to {path}'
+    assert [line.split(': ')[0] for line in section.lines[1:]] == [each.name for each in made.lines]
+    assert [(each.severity, each.subject, each.message) for each in section.findings] == [
+        ('info', name, f'unknown: {reason}') for name, reason in made.left
+    ]
+    assert yaml.safe_load(path.read_text())['/**']
+
+
+def test_a_robot_of_no_known_driver(panda):
+    made = suggestion.Suggestion()
+    suggestions.suggest_names(made, heard(panda, URDF, lambda g: g), None, '', with_wrenches=True)
+    assert left(made) == 'joints, frames: the joints match no driver preset'
+    assert made.lines == []
 
 
 def test_several_poses_tell_currents(panda):

@@ -10,6 +10,8 @@ import os
 import signal
 import subprocess
 import sys
+from dataclasses import replace
+from types import SimpleNamespace
 from xml.etree import ElementTree
 
 import pytest
@@ -17,10 +19,13 @@ import yaml
 
 pytest.importorskip('rclpy')
 
+import rclpy
 from geometry_msgs.msg import WrenchStamped
+from rclpy.executors import ExternalShutdownException
 from sensor_msgs.msg import JointState
+from std_msgs.msg import String
 
-from screw_dynamics_ros.cli.layouts import foxglove, plotjuggler, rviz
+from screw_dynamics_ros.cli.layouts import command, foxglove, plotjuggler, rviz
 from screw_dynamics_ros.cli.layouts.command import LayoutNames
 from screw_dynamics_ros.cli.layouts.contents import MIN_EXTENT, joint_plots, wrench_plots
 from screw_dynamics_ros.core import Robot
@@ -174,6 +179,52 @@ def test_it_waits_for_a_robot_and_passes_signals_on(ros_domain, connect, tmp_pat
         assert not os.path.exists(command[1])
     finally:
         process.kill()
+
+
+@pytest.mark.parametrize('error', [KeyboardInterrupt, ExternalShutdownException])
+def test_it_may_be_interrupted_while_it_waits(monkeypatch, error):
+    def interrupted(*_):
+        raise error
+
+    monkeypatch.setattr(command, 'made_of', interrupted)
+    assert command.run(rviz.RVIZ, '', ['--print']) == 130
+    assert not rclpy.ok()
+
+
+def test_a_layout_is_printed(monkeypatch, capsys):
+    """No program is needed for it."""
+    monkeypatch.setattr(command, 'made_of', lambda *_: ('a layout', 'r'))
+    asked = []
+    monkeypatch.setattr(command, 'program_path', lambda *names: asked.append(names))
+    assert command.run(foxglove.FOXGLOVE, '', ['--print']) == 0
+    assert capsys.readouterr().out == 'a layout'
+    assert not rclpy.ok()
+    changed = replace(foxglove.FOXGLOVE, package='a_package')
+    assert command.run(changed, '', []) == command.NOT_INSTALLED
+    assert 'foxglove_bridge is not installed; install the package a_pack' in capsys.readouterr().err
+    assert asked[-1] == ('a_package', 'foxglove_bridge')
+
+
+def test_a_reminder_while_no_description_comes(ros_domain, monkeypatch):
+    """One in each period; it ends with a description."""
+    rclpy.init(domain_id=ros_domain)
+    node, said, now = rclpy.create_node('waits'), [], [0.0]
+    monkeypatch.setattr(node, 'get_logger', lambda: SimpleNamespace(info=said.append))
+    monkeypatch.setattr(command, 'time', SimpleNamespace(monotonic=lambda: now[0]))
+
+    def spin_once(node, timeout_sec):
+        now[0] += command.REMINDER_PERIOD_S / 2.0
+        if now[0] > 3.2 * command.REMINDER_PERIOD_S:
+            (subscription,) = (s for s in node.subscriptions if 'description' in s.topic_name)
+            subscription.callback(String(data=PLANAR))
+
+    monkeypatch.setattr(rclpy, 'spin_once', spin_once)
+    text, name = command.made_of(node, rviz.RVIZ)
+    assert name == 'planar_2r'
+    assert manager_of(text)['Displays']
+    assert said == ['waiting for a description on /robot_description'] * 2
+    node.destroy_node()
+    rclpy.shutdown()
 
 
 @pytest.mark.parametrize(

@@ -62,6 +62,20 @@ def test_differences_in_json_and_text(tmp_path, capsys):
     assert run(*options, '--tolerance', 0.5) == AGREE
 
 
+def test_impossible_inertias_are_compared(tmp_path, capsys):
+    """In either file: the programs say whether they take them."""
+    pytest.importorskip('pinocchio')
+    ours = urdf_path('panda')
+    other = tmp_path / 'other.urdf'
+    text = ours.read_text(encoding='utf-8')
+    assert 'ixx="0.025853"' in text
+    other.write_text(text.replace('ixx="0.025853"', 'ixx="-0.5"'))
+    options = ('--only', 'pinocchio', '--states', 1)
+    assert run(ours, '--against', other, *options) == DIFFER
+    assert 'link panda_link4' in capsys.readouterr().out
+    assert run(other, *options) == AGREE
+
+
 def test_a_missing_program_is_told(monkeypatch, capsys):
     monkeypatch.setitem(sys.modules, 'mujoco', None)
     options = (urdf_path('planar_2r'), '--only', 'mujoco', '--states', 1)

@@ -7,13 +7,15 @@ from __future__ import annotations
 
 import http.client
 import socket
-from contextlib import closing
+from contextlib import ExitStack, closing
 from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
 pytest.importorskip('viser')
+
+from viser import GuiApi
 
 from screw_dynamics_ros.cli.view import command
 from screw_dynamics_ros.cli.view.handle import all_solutions
@@ -223,6 +225,19 @@ def test_links_that_may_carry():
     assert first_tool(rigid) == 'a'
 
 
+@pytest.mark.parametrize('dark', [False, True])
+def test_colors_of_the_page(monkeypatch, dark):
+    """Without buttons that lead away from this machine."""
+    themes = []
+    monkeypatch.setattr(GuiApi, 'configure_theme', lambda gui, **given: themes.append(given))
+    path = bundled_urdf('panda')
+    with Viewer(StateSource(path.read_text(), path), LOCAL_HOST, PORT + 50, dark=dark):
+        (theme,) = themes
+    assert theme['dark_mode'] == dark
+    assert not theme['show_logo']
+    assert not theme['show_share_button']
+
+
 def test_no_public_relay(viewer):
     assert viewer.server.request_share_url() is None
 
@@ -250,6 +265,25 @@ def test_the_next_port_if_one_is_taken():
         taken.listen()
         port = taken.getsockname()[1]
         assert port < free_port(LOCAL_HOST, port) < port + MAX_PORTS
+
+
+def test_no_port_is_free():
+    """Of as many as are tried, and behind the last one."""
+    host, first = '127.0.0.77', 21000  # no other program listens there
+    with ExitStack() as stack:
+        for port in range(first, first + MAX_PORTS - 1):
+            taken = stack.enter_context(socket.socket())
+            taken.bind((host, port))
+            taken.listen()
+        assert free_port(host, first) == first + 99
+        assert free_port(host, first + 1) == first + 99
+        taken = stack.enter_context(socket.socket())
+        taken.bind((host, first + 99))
+        taken.listen()
+        with pytest.raises(ArgumentError, match=f'no free port from {first} on {host}; give anoth'):
+            free_port(host, first)
+    with pytest.raises(ArgumentError, match='no free port from 65536'):
+        free_port(host, 2**16)
 
 
 def test_an_address_of_another_machine(capsys):

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from screw_dynamics_ros.cli.view import mesh_files
-from screw_dynamics_ros.cli.view.posture_source import PostureSource
+from screw_dynamics_ros.cli.view.posture_source import PostureSource, middle
 from screw_dynamics_ros.cli.view.torque_bars import bars
 from screw_dynamics_ros.cli.view.visuals import link_visuals
 from screw_dynamics_ros.core import bundled_urdf
@@ -111,6 +111,16 @@ def test_the_robot_alone_ignores_what_is_not_a_configuration(q):
     before = source.latest()
     source.move(q)
     assert source.latest() is before
+
+
+def test_the_middle_of_ranges():
+    """Of those with two ends; other coordinates are neutral."""
+    robot = panda().robot
+    lower, upper = np.full((2, robot.nq), 1.0) * [[-1.0], [2.0]]
+    lower[1], upper[2], lower[3], upper[3] = -np.inf, np.inf, -np.inf, np.inf
+    expected = np.full(robot.nq, 0.5)
+    expected[1:4] = robot.neutral()[1:4]
+    np.testing.assert_array_equal(middle(robot, lower, upper), expected)
 
 
 def rectangles(svg, color):

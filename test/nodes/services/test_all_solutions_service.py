@@ -154,6 +154,9 @@ def test_solutions_outside_the_limits_are_told():
     free = robot.all_inverse_kinematics(robot.link_pose(Q, 'tool'), 'tool', respect_limits=False)
     assert len(answer.discarded) == (np.abs(free.q) > 1.5).any(axis=1).sum() == 6
     assert all('is outside its limits -1.5000 to 1.5000' in text for text in answer.discarded)
+    labels = [text.partition(': ')[0] for text in answer.discarded]
+    assert len(set(labels)) == 6
+    assert set(labels) < set(free.labels) - set(answer.labels)
 
 
 def test_out_of_reach():

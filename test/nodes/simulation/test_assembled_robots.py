@@ -51,6 +51,15 @@ def test_initial_positions_within_the_limits(panda, q4, fault):
     np.testing.assert_array_equal(q, expected)
 
 
+def test_initial_positions_beside_a_floating_base():
+    """It has seven coordinates, and six velocities."""
+    free = Robot.from_urdf(urdf_path('planar_2r'), backend='reference', floating_base=True)
+    given = {**DEFAULTS, 'initial_joints': ['joint2', 'joint1'], 'initial_positions': [0.5, -0.25]}
+    q = initial_configuration(free, given)
+    np.testing.assert_array_equal(q[7:], [-0.25, 0.5])
+    np.testing.assert_array_equal(q[:7], DEFAULTS['initial_base_pose'])
+
+
 def test_the_pose_of_a_floating_base_has_a_quaternion_of_norm_one():
     """As far as it was written by hand; without a floating base it is not used."""
     half = np.sqrt(0.5)

@@ -89,7 +89,7 @@ def test_gaps_of_joint_states_are_zero_and_nobody_reads_them(joints):
 def test_matrix(rows, columns):
     labels = [f'r{i}' for i in range(rows)], [f'column {i}' for i in range(columns)]
     values = np.random.default_rng(0).normal(size=(rows, columns))
-    read = deserialize_message(templates.matrix(*labels).fill(values), Float64MultiArray)
+    read = deserialize_message(templates.matrix(*labels).fill(values, 0), Float64MultiArray)
     assert np.array(read.data).tobytes() == values.tobytes()
     assert [d.size for d in read.layout.dim] == [rows, columns]
     assert [d.stride for d in read.layout.dim] == [rows * columns, columns]

@@ -6,6 +6,8 @@
 import os
 import pickle
 import posix
+import re
+import resource
 import signal
 import subprocess
 import sys
@@ -102,6 +104,24 @@ def test_a_call_can_exhaust_its_process_and_nothing_else(worker):
         worker.call(compute)
     assert worker.call(os.getpid) != pid
     assert report(worker).level == Level.WARN
+
+
+def test_limits_beyond_what_the_process_has(monkeypatch):
+    """All of its memory counts, not only what of it is in use; and the time of its processor."""
+    limits = {}
+    monkeypatch.setattr(resource, 'setrlimit', limits.__setitem__)
+    worker_process.limit_memory()
+    worker_process.limit_time()
+    (kilobytes,) = re.findall(r'VmSize:\s*(\d+) kB', Path('/proc/self/status').read_text())
+    soft, hard = limits[resource.RLIMIT_AS]
+    assert soft - worker_process.MAX_MEMORY_BYTES == pytest.approx(1024 * int(kilobytes), rel=0.01)
+    assert hard == resource.getrlimit(resource.RLIMIT_AS)[1]
+    soft, hard = limits[resource.RLIMIT_CPU]
+    used = resource.getrusage(resource.RUSAGE_SELF)
+    assert soft - worker_process.MAX_CPU_TIME_S == pytest.approx(
+        used.ru_utime + used.ru_stime, abs=2
+    )
+    assert hard == resource.getrlimit(resource.RLIMIT_CPU)[1]
 
 
 def test_it_has_nothing_of_this_process_but_its_pipes(worker, tmp_path):

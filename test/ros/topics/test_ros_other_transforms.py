@@ -100,6 +100,19 @@ def test_a_state_publisher_of_this_namespace_is_waited_for(node):
     rival.destroy_node()
 
 
+def test_a_state_publisher_that_comes_again_is_waited_for_again(node):
+    others = OtherTransforms(node, TFMessage)
+    others.watch(['tool'], 1)
+    for _ in range(2):
+        publish(node, ('/arm', 'robot_state_publisher'))
+        for _ in range(MAX_LOOKS):
+            assert others.found() == ['/arm/robot_state_publisher']
+        assert others.found() == []
+        publish(node)
+        others.found()
+        assert others.found() == []
+
+
 @pytest.mark.parametrize('follows', [False, True])
 def test_without_fixed_joints_a_state_publisher_follows_the_same_joint_states(node, follows):
     """Of whatever name and namespace: no frame on /tf_static tells it."""

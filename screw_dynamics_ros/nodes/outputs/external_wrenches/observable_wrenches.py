@@ -70,9 +70,7 @@ class ObservableWrench:
         self._model, self._mapper, self._contact, self._torques = model, mapper, contact, torques
         self._covariance, self._parameters, self._bands = covariance, parameters, bands
         self._freedoms = freedoms
-        motors = actuated(model.robot).joint_names
-        places = [model.joints.index(name) for name in motors]
-        self._places = slice(None) if motors == model.joints else places
+        self._places = [model.joints.index(name) for name in actuated(model.robot).joint_names]
         self._seen: WrenchObservability | None = None
         self._seen_at = -1
         self._reduced = ReducedWrench()
