@@ -3,7 +3,9 @@
 
 """`annotate`: outputs as topics of recordings, read back by `rosbags`, an independent reader."""
 
+import sqlite3
 import sys
+from contextlib import closing
 
 import numpy as np
 import pytest
@@ -597,17 +599,21 @@ def test_drives_of_a_file(tmp_path, recorded, motion):
 
 
 @pytest.mark.parametrize('name', ['out.mcap', 'out'])
-@pytest.mark.parametrize('version', [8, 9])
-def test_definitions_and_quality_of_service(tmp_path, motion, name, version):
-    """Those of the recording stay; where it has no definitions, as until version 8, known ones."""
+@pytest.mark.parametrize('defines', [True, False])
+def test_definitions_and_quality_of_service(tmp_path, motion, name, defines):
+    """Those of the recording stay; where it has no definitions, known ones."""
     names, t, q, v, tau = motion
     source = tmp_path / 'run'
-    with Writer(source, version=version, storage_plugin=StoragePlugin.SQLITE3) as writer:
+    with Writer(source, version=9, storage_plugin=StoragePlugin.SQLITE3) as writer:
         states = writer.add_connection('/joint_states', JOINT_STATE, typestore=STORE)
         text = writer.add_connection('/robot_description', STRING, typestore=STORE)
         writer.write(text, START, string(PANDA))
         for k, stamp in enumerate(t[:5].tolist()):
             writer.write(states, stamp, joint_state(stamp, names, q[k], v[k], tau[k]))
+    if not defines:  # as recorders of older distributions
+        with closing(sqlite3.connect(source / 'run.db3')) as database:
+            database.execute('DELETE FROM message_definitions')
+            database.commit()
     target = tmp_path / name
     assert main([str(source), '-o', str(target), '--outputs', 'gravity,transforms']) == WRITTEN
     with Reader(target) as reader:
