@@ -366,15 +366,11 @@ def declare(node: Node, specification: Specification) -> Any:
         given = []  # rclpy reads an empty list in a file as no value
     specification.convert(given)  # raises an error with the reason
     parameter = specification.typed(given)
-    try:
-        if parameter is None:
-            raise ArgumentError(f'must be of type {specification.kind.name}, got {given!r}')
-        if parameter.value == []:
-            _declare_empty(node, specification)
-        else:
-            node.declare_parameter(name, parameter.value, descriptor, ignore_override=True)
-    except Exception as error:  # rclpy has one class for each kind of invalid value
-        raise ArgumentError(f'parameter {name}: {error}') from None
+    assert parameter is not None  # as it can be converted
+    if parameter.value == []:
+        _declare_empty(node, specification)
+    else:
+        node.declare_parameter(name, parameter.value, descriptor, ignore_override=True)
     return parameter.value
 
 

@@ -266,6 +266,8 @@ def test_divergence_stops_with_a_reason(make):
     assert status.level == 2
     for text in ('has stopped', 'diverged', 'shorter steps'):
         assert text in status.summary
+    (published,) = (s for name, s in bench.diagnostics().items() if name == 'simulation')
+    assert published.message == status.summary
     assert bench.switch('pause', True).success
     assert bench.trigger('reset').success
     assert bench.status().level == 0

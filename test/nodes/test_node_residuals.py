@@ -170,7 +170,7 @@ def test_its_uncertainty_is_in_the_covariance(make):
 
 
 def test_the_next_state_adopts_a_map_that_is_ready(make):
-    """Whether or not somebody asks for the status."""
+    """Whether or not the status is reported meanwhile."""
     arm = make()
     arm.record()
     assert abs(arm.torque(POSES[0])).max() > 0.1

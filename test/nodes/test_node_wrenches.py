@@ -102,6 +102,24 @@ def torque_of(sent):
     return np.array(deserialize_message(sent['external_torque'], JointState).effort)
 
 
+def test_each_link_has_the_wrench_of_the_same_torques(bench, robot):
+    """None is computed from that of another one, in whatever order they are named."""
+    other = 'panda_link7'
+    wrench = np.array([8.0, -4.0, 6.0, 1.0, -2.0, 0.5])
+    for links in ([other, TOOL], [TOOL, other]):
+        set_parameters(bench, frames=links)
+        bench.stamp += 10**9
+        sent = push(bench, robot, wrench)
+        np.testing.assert_allclose(wrench_of(sent), wrench, atol=1e-6)
+        J = robot.jacobian(Q, other, 'body')
+        expected = np.linalg.lstsq(J.T, torque_of(sent), rcond=None)[0]
+        found = deserialize_message(sent[f'wrench/{other}'], WrenchStamped).wrench
+        vectors = found.torque, found.force
+        numbers = [getattr(each, axis) for each in vectors for axis in 'xyz']
+        np.testing.assert_allclose(numbers, expected, atol=1e-6)
+    set_parameters(bench, frames=[''])
+
+
 def test_filters_and_dead_bands(bench, robot):
     """Torques are filtered, wrenches computed from them and filtered again; then the dead bands."""
     set_parameters(

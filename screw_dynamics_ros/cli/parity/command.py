@@ -99,7 +99,7 @@ def parse(arguments: Sequence[str]) -> argparse.Namespace:
 def run(options: argparse.Namespace) -> int:
     """Compare, and print the report."""
     urdf = read_description(options.description, options.description_arguments)
-    description = read_urdf(urdf, inertia_check='ignore')
+    description = read_urdf(urdf)
     check(description, options.tip)
     if options.mjcf is not None and not options.mjcf.is_file():
         raise UnusableError(f'argument --mjcf: there is no file {options.mjcf}')
@@ -108,7 +108,7 @@ def run(options: argparse.Namespace) -> int:
         if options.against is None
         else read_description(options.against, options.against_arguments, 'against', '--against')
     )
-    theirs = read_urdf(text, inertia_check='ignore')  # so that the error messages are ours
+    theirs = read_urdf(text)  # so that the error messages are ours
     gravity = np.array(options.gravity)
     source = ModelSource(text, description, theirs, gravity, options.tip, str(options.mjcf or ''))
     outcomes = []

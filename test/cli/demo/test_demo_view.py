@@ -7,13 +7,15 @@ from __future__ import annotations
 
 import io
 import re
+from types import SimpleNamespace
 
+import numpy as np
 import pytest
 
 from screw_dynamics_ros.cli.demo import view as demo_view
 from screw_dynamics_ros.cli.demo.recording import DemoRecording
 from screw_dynamics_ros.cli.demo.snapshot import take_snapshot
-from screw_dynamics_ros.cli.demo.view import Screen, cut, lines, one_line
+from screw_dynamics_ros.cli.demo.view import Screen, cut, lines, one_line, progress
 from screw_dynamics_ros.core import Robot
 from support.demo_runs import PANDA, PERIOD, PUSH, TOOL, make_recording
 
@@ -61,6 +63,22 @@ def test_view_shows_the_latest_numbers(robot: Robot, perfect: DemoRecording):
     assert not re.search(r'-0\.0+(\s|$)', view)
     assert 'joint1  joint2' in view
     assert 'latency 1.00 ms' in view
+
+
+def test_the_bar_of_progress_marks_the_push():
+    """Two of eight seconds are over; the push lasts from 2 to 6 s."""
+    snapshot = SimpleNamespace(time=2.5, duration=8.0, push=(2.0, 6.0))
+    assert progress(snapshot, 16) == [('━━━━', 'bar'), ('━───────', 'push'), ('────', 'bar')]
+    snapshot.time = 9.0
+    assert progress(snapshot, 4) == [('━━', 'bar'), ('━━━━━━', 'push'), ('━━', 'bar')]
+    snapshot.push = (0.0, 8.0)
+    assert progress(snapshot, 12) == [('━' * 12, 'push')]
+
+
+def test_latency_is_the_median(perfect: DemoRecording, monkeypatch: pytest.MonkeyPatch):
+    latencies = 1e-3 * np.arange(101.0)
+    monkeypatch.setattr(perfect, 'latency', lambda last: (np.arange(101), latencies, latencies))
+    assert take_snapshot(perfect, PUSH, 3.0, 8.0).latency == pytest.approx(0.05)
 
 
 def test_force_bar_shows_estimate_and_applied_force():

@@ -128,6 +128,34 @@ def test_what_is_recorded_is_shown(motion, tmp_path):
     assert state.torques['payload'].any()
 
 
+def test_recorded_torques_of_this_robot_only(motion, tmp_path):
+    """Topics without valid messages, of other types and of other robots hide no others."""
+    path = write(
+        tmp_path / 'run',
+        motion,
+        **{
+            '/dynamics/gravity': (JOINT_STATE, lambda t, k: joint_state(t, (), ())),
+            '/dynamics/coriolis': (JOINT_STATE, lambda t, k: joint_state(t, 'ab', (), (), (1, 2))),
+            '/dynamics/inertia': (STRING, lambda t, k: string('x')),
+            '/wrench_estimator/external_torque': (
+                JOINT_STATE,
+                lambda t, k: joint_state(t, JOINTS[1:], (), (), (k,)),
+            ),
+        },
+    )
+    source = RecordingSource(path)
+    assert set(source._recorded) == {'external_torque'}
+    state, robot = at(source, motion, 7), Robot.from_urdf(URDF)
+    np.testing.assert_array_equal(state.torques['external'], [0.0, 7.0])
+    np.testing.assert_allclose(state.torques['gravity'], robot.gravity_torques(motion[1][7]))
+
+
+def test_numbers_of_the_wrong_length_are_not_shown(motion, tmp_path):
+    name = f'/wrench_estimator/wrench_covariance/{TIP}'
+    path = write(tmp_path / 'run', motion, **{name: (ARRAY, lambda t, k: array(np.ones(6)))})
+    assert RecordingSource(path)._covariances == {}
+
+
 def array(numbers, labels=()):
     """Return a serialized std_msgs/Float64MultiArray."""
     dimensions = [

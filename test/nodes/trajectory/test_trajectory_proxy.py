@@ -54,6 +54,7 @@ ARM = (
     .replace('<limit ', '<limit lower="-3" upper="3" ')
 )
 OK, INVALID_GOAL, INVALID_JOINTS, OLD = 0, -1, -2, -3
+STATUS_NAMES = {SUCCEEDED: 'succeeded', CANCELED: 'canceled', ABORTED: 'aborted'}
 
 
 def goal(times=(0.0, 1.0, 2.0), q=((0, 0), (0.1, 0.2), (0.2, 0.1)), names=JOINTS, **fields):
@@ -446,15 +447,19 @@ def test_results_and_feedback_come_back(rig, status, code, text):
     rig.arm.tell(0.25)
     rig.wait(lambda: sent.feedback)
     assert sent.feedback[0].feedback.actual.positions[0] == 0.25
+    before, name = dict(rig.proxy.relay.counts), STATUS_NAMES[status]
     rig.arm.end(status, code, text)
     assert sent.result() == (status, code, text)
+    assert rig.proxy.relay.counts == {**before, name: before[name] + 1}
 
 
 def test_cancellation_reaches_the_controller(rig):
+    before = dict(rig.proxy.relay.counts)
     sent = rig.run()
     sent.cancel()
     status, _, text = sent.result()
     assert status == CANCELED
+    assert rig.proxy.relay.counts == {**before, 'canceled': before['canceled'] + 1}
     assert 'canceled' in text
     assert rig.arm.running is None
 

@@ -148,6 +148,13 @@ def test_wrenches_of_two_frames_are_refused(tmp_path):
         read_wrenches(tmp_path / 'bag', '/ft')
 
 
+def test_files_are_closed(tmp_path, motion):
+    path = write_joint_states(tmp_path / 'bag', NAMES, *motion)
+    with RecordingReader(path) as reader:
+        assert not reader.mcap._map.closed
+    assert reader.mcap._map.closed
+
+
 # --- what cannot be read --------------------------------------------------------------------------
 
 
