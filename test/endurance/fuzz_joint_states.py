@@ -75,7 +75,7 @@ class Violations:
     def note(self, kind: str, text: str = '') -> None:
         """Count one."""
         self.counts[kind] += 1
-        self.first.setdefault(kind, text[:300])
+        self.first.setdefault(kind, text[:1000])
 
 
 class Listener:
@@ -141,13 +141,7 @@ class Listener:
 
     def _check(self, topic: str, data: bytes, message: Any) -> None:
         """Check stamp and numbers."""
-        numbers = np.array(list(numbers_of(message)))
-        if '/singularity/' in topic:  # an infinite condition number is what it is
-            numbers = np.where(np.isposinf(numbers) & (np.arange(numbers.size) == 1), 0.0, numbers)
-        if '/wrench_validity/' in topic:  # deviations by errors of the model, which are not known
-            numbers[-6:] = np.where(np.isnan(numbers[-6:]), 0.0, numbers[-6:])
-        if not np.isfinite(numbers).all():
-            self._violations.note('numbers that are not finite', f'{topic}: {numbers.tolist()}')
+        check_finite(topic, message, self._violations)
         stamp = stamp_of(topic, data, message)
         if stamp is None or topic.endswith(COMMANDS):
             self.answered.setdefault(topic, deque(maxlen=100)).append(b'')
@@ -190,6 +184,17 @@ class Listener:
         for answers in self.answered.values():
             while b'' in answers:
                 answers.remove(b'')
+
+
+def check_finite(topic: str, message: Any, violations: Violations) -> None:
+    """Note numbers of an output that are not finite and have no meaning."""
+    numbers = np.array(list(numbers_of(message)))
+    if '/singularity/' in topic:  # an infinite condition number is what it is
+        numbers = np.where(np.isposinf(numbers) & (np.arange(numbers.size) == 1), 0.0, numbers)
+    if '/wrench_validity/' in topic:  # deviations by errors of the model, which are not known
+        numbers[-6:] = np.where(np.isnan(numbers[-6:]), 0.0, numbers[-6:])
+    if not np.isfinite(numbers).all():
+        violations.note('numbers that are not finite', f'{topic}: {numbers.tolist()}')
 
 
 def numbers_of(message: Any) -> Iterator[float]:
@@ -303,10 +308,10 @@ class Driver:
                 self._violations.note('wrong torques', f'{topic}: {found} instead of {expected}')
 
 
-def memory(process: int) -> float:
-    """Return the memory of a process and of those it started [kB]."""
+def memory(process: int, children: bool = True) -> float:
+    """Return the memory of a process, by default with that of those it started [kB]."""
     total = int(Path(f'/proc/{process}/statm').read_text().split()[1]) * os.sysconf('SC_PAGE_SIZE')
-    for task in Path(f'/proc/{process}/task').iterdir():
+    for task in Path(f'/proc/{process}/task').iterdir() if children else ():
         for child in (task / 'children').read_text().split():
             total += 1e3 * memory(int(child))
     return total / 1e3

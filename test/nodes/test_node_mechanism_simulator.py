@@ -12,6 +12,7 @@ import pytest
 pytest.importorskip('rclpy')
 
 from geometry_msgs.msg import Vector3, Wrench, WrenchStamped
+from rclpy.time import Time
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Header
 
@@ -23,8 +24,10 @@ from screw_dynamics_ros.core.mechanisms.absolute_coordinates.simulated_mechanism
 from screw_dynamics_ros.nodes.mechanism.assembly import make_mechanism
 from screw_dynamics_ros.nodes.mechanism.parameters import TABLE
 from screw_dynamics_ros.nodes.mechanism.simulator import MechanismSimulator
+from screw_dynamics_ros.nodes.simulation.simulator import Simulator
 from support.linkages import CLOSURES, FOUR_BAR
 from support.node_bench import NodeBench
+from support.robots import urdf_path
 from support.ros_harness import matrix, stamp_of
 
 STATUS = 'linkage/mechanism_simulator: simulation'
@@ -197,6 +200,24 @@ def test_time_that_is_lost_is_told(linkage):
     after = linkage.states(5)[0]
     assert after[0] - before == pytest.approx(10**9, abs=2 * PERIOD)
     assert float(linkage.status().values['time skipped [s]']) == pytest.approx(1.0, abs=0.03)
+
+
+@pytest.mark.parametrize(
+    ('kind', 'model'),
+    [
+        (Simulator, {'urdf': str(urdf_path('planar_2r'))}),
+        (MechanismSimulator, {'example': 'heavy_top'}),
+    ],
+)
+def test_a_simulated_clock_that_does_not_run_is_reported(ros_domain, monkeypatch, kind, model):
+    """Stamps would begin at zero; with a clock of its own the simulator needs none."""
+    for clock, is_reported in (('wall', True), ('publish', False)):
+        bench = NodeBench(ros_domain, monkeypatch, kind, clock=clock, backend='reference', **model)
+        bench.set(use_sim_time=True)
+        bench.go_on(0.1)
+        bench.node.get_clock().set_ros_time_override(Time(nanoseconds=0))
+        assert ('has arrived on /clock' in bench.tested.status().summary) == is_reported
+        bench.close()
 
 
 def test_torque_drives_the_crank(linkage):

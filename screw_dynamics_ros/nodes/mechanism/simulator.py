@@ -182,6 +182,7 @@ class MechanismSimulator(SimulationNode):
             status.report(
                 Level.ERROR, f'the simulation has stopped, {self._state.stopped}; call ~/reset'
             )
+        self._report_clock(status)
         for refusal in list(self._loads.refused.values()):
             status.report(Level.WARN, f'refused {refusal}')
         return status

@@ -10,6 +10,7 @@ from rclpy.node import Node
 from rosgraph_msgs.msg import Clock
 from std_msgs.msg import String
 
+from screw_dynamics_ros.nodes.hosting import statuses
 from screw_dynamics_ros.nodes.simulation.parameters import WALL
 from screw_dynamics_ros.nodes.simulation.run_state import RunState
 from screw_dynamics_ros.nodes.simulation.simulation_time import SimulationTime, TickSchedule
@@ -17,6 +18,7 @@ from screw_dynamics_ros.nodes.simulation.time_control import TimeControl
 from screw_dynamics_ros.ros.messages import templates
 from screw_dynamics_ros.ros.parameters import Parameters
 from screw_dynamics_ros.ros.standard_services import serve_switch, serve_trigger
+from screw_dynamics_ros.ros.status import Status
 from screw_dynamics_ros.ros.topics import qos
 from screw_dynamics_ros.ros.topics.channel import Channel
 from screw_dynamics_ros.ros.topics.publishers import Publishers
@@ -87,6 +89,11 @@ class SimulationNode:
         """Publish the current time, if it is simulated."""
         if self._clock is not None:
             self._clock.put(np.zeros(0), self._time.stamp)
+
+    def _report_clock(self, status: Status) -> None:
+        """Report a node clock that does not run, from which system time begins."""
+        if not self._time.is_simulated:
+            statuses.report_clock(status, self._node)
 
     # --- implemented by subclasses ----------------------------------------------------------------
 

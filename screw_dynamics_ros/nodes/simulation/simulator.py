@@ -223,6 +223,7 @@ class Simulator(SimulationNode):
         """Report the state of the simulation."""
         status = self._report.status(self._timeouts())
         self._topics.report(status)
+        self._report_clock(status)
         if self._scheduling_fault:
             status.report(Level.WARN, self._scheduling_fault)
         return status
