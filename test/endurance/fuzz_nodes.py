@@ -9,7 +9,7 @@ its controller refuses, fails and dies. All the time the process must live and l
 exception may show on /diagnostics, every published number must be finite, refusals must have a
 reason, and the memory must stay as it is. Afterwards good input must give the right output.
 
-    python test/endurance/fuzz_nodes.py --rounds 300
+    python test/endurance/fuzz_nodes.py --rounds 40
 
 Prints a table; the exit status is 1 after a violation.
 """
@@ -292,7 +292,7 @@ def type_of(name: str) -> type:
 def main() -> int:
     """Run, print a table, return the exit status."""
     parser = argparse.ArgumentParser(description=__doc__.partition('\n')[0])
-    parser.add_argument('--rounds', type=int, default=300, metavar='N')
+    parser.add_argument('--rounds', type=int, default=40, metavar='N')
     parser.add_argument('--nodes', nargs='+', default=list(CASES), choices=list(CASES))
     parser.add_argument('--seed', type=int, default=0)
     arguments = parser.parse_args()

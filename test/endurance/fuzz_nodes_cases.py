@@ -294,7 +294,7 @@ class Goals:
             goal.trajectory.header.stamp.sec = int(garbage.pick([1, 2**31 - 1, time.time()]))
         elif way == 6:
             goal.trajectory.points *= garbage.pick([0, 2, 5001])
-        elif way == 7 and attack.counts['goals with 1e5 points'] < 2:
+        elif attack.counts['goals'] in (2, 5):  # later, memory would be compared with theirs
             goal.trajectory.points *= MANY // 2 + 1
             attack.counts['goals with 1e5 points'] += 1
         elif way == 8:

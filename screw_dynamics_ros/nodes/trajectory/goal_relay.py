@@ -30,6 +30,10 @@ from screw_dynamics_ros.ros.process.timers import every
 
 POLL_PERIOD_S = 0.05  # between checks of the action server of the controller
 
+# rclpy stores goals with their trajectories until their results expire: 15 min by default, which
+# can fill the memory. The default of rclcpp is 10 s.
+RESULT_TIMEOUT_S = 10
+
 # Of action_msgs/GoalStatus.
 ACCEPTED, SUCCEEDED, CANCELED, ABORTED = 1, 4, 5, 6
 
@@ -127,6 +131,7 @@ class GoalRelay:
             execute_callback=unused,
             handle_accepted_callback=self._on_goal,
             cancel_callback=self._on_cancel,
+            result_timeout=RESULT_TIMEOUT_S,
         )
         every(node, POLL_PERIOD_S, self._watch)
 

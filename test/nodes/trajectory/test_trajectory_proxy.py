@@ -684,6 +684,17 @@ def test_a_process_that_dies_is_told_and_replaced(rig):
     assert rig.arm.running is not None
 
 
+def test_goals_that_have_ended_are_freed(clock, monkeypatch):
+    """Clients get results for some seconds; trajectories are not kept longer."""
+    monkeypatch.setattr(goal_relay, 'RESULT_TIMEOUT_S', 1)
+    made = Rig(clock)
+    made.send(goal(names=('no', 'joint'))).result()
+    handles = made.proxy.relay._server._goal_handles
+    assert handles
+    made.wait(lambda: not handles)
+    made.close()
+
+
 def test_the_end_of_the_process_cancels_what_runs(clock):
     """And what is pending, and what comes later. Results have some time to reach their clients."""
     made = Rig(clock)
