@@ -34,7 +34,7 @@ from screw_dynamics_ros.core.kinematics.product_of_exponentials import (
     joint_axes,
 )
 from screw_dynamics_ros.core.lie import screws, se3
-from screw_dynamics_ros.core.lie._arrays import check_pose
+from screw_dynamics_ros.core.lie._arrays import finite_pose
 from screw_dynamics_ros.core.reproducible import product
 from screw_dynamics_ros.core.tree.multibody_tree import rotation_of_z_to
 from screw_dynamics_ros.core.types import Array
@@ -254,11 +254,8 @@ class LinkTable:
 
 
 def _checked(name: str, pose: ArrayLike | None) -> Array:
-    C = np.eye(4) if pose is None else np.array(pose, dtype=np.float64)
-    if C.shape != (4, 4) or not np.isfinite(C).all():
-        raise DescriptionError(f'{name} must be a pose (4, 4) of finite numbers, got {C}')
     try:
-        check_pose(name, C)
+        C = finite_pose(name, np.eye(4) if pose is None else pose).copy()
     except ArgumentError as error:
         raise DescriptionError(str(error)) from None
     C.setflags(write=False)

@@ -56,7 +56,9 @@ def test_both_kinds_of_pointers(lanes, length, is_opaque, monkeypatch):
     else:
         texts = list(module.stack_kernel(program, 'kernel', lanes, is_opaque))
     assert (len(texts) > 2) == (length == 1)
+    assert all(text.count('\n') >= module.MODULE for text in texts[:-2])
     text = '\n'.join(texts)
+    assert ('!nontemporal' in text) == (lanes > 1)
     assert bool(TYPED.search(text)) is not is_opaque
     assert bool(OPAQUE.search(text)) is is_opaque
     assert text.count('call void @llvm.memset') == (1 if lanes == 1 else 0)

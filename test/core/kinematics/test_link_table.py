@@ -119,8 +119,8 @@ def test_tables_that_are_refused():
         (lambda: LinkTable(ROWS, names=['a', 'b']), 'a table of 3 rows and 2 joint names'),
         (lambda: LinkTable(ROWS, base=reflected), 'base: not a rotation matrix'),
         (lambda: LinkTable(ROWS, tool=reflected), 'tool: not a rotation matrix'),
-        (lambda: LinkTable(ROWS, tool=shifted), r'tool must be a pose \(4, 4\) of finite'),
-        (lambda: LinkTable(ROWS, base=np.eye(3)), r'base must be a pose \(4, 4\)'),
+        (lambda: LinkTable(ROWS, tool=shifted), r'tool must be a finite \(4, 4\) matrix'),
+        (lambda: LinkTable(ROWS, base=np.eye(3)), r'base must be a finite \(4, 4\) matrix'),
         (lambda: StandardRow('helical'), "StandardRow: joint is 'helical'; .*revolute, prismatic"),
         (lambda: StandardRow('revolute', d=np.inf), 'StandardRow: d = inf; give a number'),
     ):

@@ -434,3 +434,13 @@ def test_bad_input_is_refused_by_name(call, error, message):
     """Bad input: what is at fault, its value, the remedy."""
     with pytest.raises(error, match=message):
         call()
+
+
+def test_angles_are_wrapped_to_the_half_open_turn():
+    """(-pi, pi], unchanged within it."""
+    within = [np.pi, np.nextafter(-np.pi, 0.0), -3.0, 0.0, 1e-300]
+    np.testing.assert_array_equal(euler._wrap(np.array(within)), within)
+    np.testing.assert_array_equal(euler._wrap(np.array([-np.pi])), [np.pi])
+    np.testing.assert_allclose(
+        euler._wrap(np.array([3.5, -10.0])), [3.5 - 2 * np.pi, 4 * np.pi - 10]
+    )

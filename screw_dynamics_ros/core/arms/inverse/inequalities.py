@@ -166,7 +166,7 @@ def least_squares_within(
     x, multipliers = found
     x = np.clip(x, bounds.lower, bounds.upper)
     h = np.concatenate([limits, limit])
-    acting = multipliers > 1e-8 * multipliers.max(initial=0.0)
+    acting = multipliers > 1e-8 * multipliers.max()
     active = tuple(dict.fromkeys(name for name, acts in zip(names, acting) if acts))
     return ConstrainedOptimum(x, kkt_residual(A, b, G, h, x, multipliers), active, conflicts)
 

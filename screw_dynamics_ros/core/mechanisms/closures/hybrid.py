@@ -128,7 +128,7 @@ def roles(
         if name in motion and name in torques:
             raise ArgumentError(f'joint {name!r} cannot be moved and driven at once')
     return (
-        np.array([name in motion for name in joints], dtype=bool),
+        np.array([name in motion for name in joints]),
         np.array([motion.get(name, 0.0) for name in joints], dtype=float),
         np.array([torques.get(name, 0.0) for name in joints], dtype=float),
     )

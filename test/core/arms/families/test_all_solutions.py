@@ -308,6 +308,7 @@ def test_zeros_that_are_left_before_they_are_reached():
         found = robot.all_inverse_kinematics(C, 'tool', respect_limits=False, images=False)
         assert distances(found.q, np.array(q)).min() < 1e-9
         assert len(found) == 10
+        assert found.labels == ('',) * 10
 
 
 def test_stretched_arms_are_singular_whatever_their_size():

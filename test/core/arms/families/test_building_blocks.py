@@ -304,8 +304,10 @@ def test_each_solution_once_with_the_smallest_residual():
     np.testing.assert_array_equal(found.branches, [1])
     assert found.checks[0, 0] == 1e-9
     second = solutions([[0.0, 1.0 + 3e-6], [-turn, 1.0]], [0.0, 0.0])
+    first.name, first.labels, first.bound = 'pieper', ('left', 'right'), 8
     both = merged(first, second)
     assert {tuple(q) for q in both.q} == {(-turn, 1.0), (0.0, 1.0 + 3e-6)}
+    assert (both.name, both.labels, both.bound) == ('pieper', ('left', 'right'), 8)
     alone = solutions([[0.0, 1.0]], [1.0])
     assert merged(alone) is alone
     distinct = solutions([[0.0], [1.0]], [0.0, 0.0], [0.0, 2e-5])

@@ -163,3 +163,10 @@ def test_what_is_out_of_reach_gives_numbers(family):
 def test_singular_lengths(make, message):
     with pytest.raises(ArgumentError, match=message):
         make()
+
+
+def test_a_stretched_wrist_of_a_gantry_is_not_flipped():
+    arm = GantryWithWrist(l6=0.1)
+    bends = (0.0, 1e-9, -1e-9, np.pi / 2, -np.pi / 2)
+    found = [arm.branch_of([0.1, 0.2, 0.3, 0.4, bend, 0.5]) for bend in bends]
+    assert found == [0, 0, 1, 0, 1]

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from screw_dynamics_ros.core.arms.families import elimination as equations
-from screw_dynamics_ros.core.arms.families import trigonometric_polynomial
+from screw_dynamics_ros.core.arms.families import general_6r, trigonometric_polynomial
 from screw_dynamics_ros.core.arms.families.chain import SerialChain
 from screw_dynamics_ros.core.arms.families.elimination import (
     PLACES,
@@ -213,6 +213,46 @@ def test_lower_degrees_have_fewer_zeros(size):
         around = (np.abs(z) > 0.1) & (np.abs(z) < 10.0)
         np.testing.assert_allclose(np.sort(np.angle(z[around])), real, atol=1e-12)
         assert np.isin(np.abs(z[~around]), [0.0, trigonometric_polynomial.INFINITY]).all()
+
+
+@pytest.mark.parametrize('least', [0.7, 1e-12])
+def test_products_of_angles_are_solved_for(least):
+    """A left inverse; where products are dependent, a pivot p gives p / (p^2 + offset)."""
+    rng = np.random.default_rng(1)
+    Q = np.linalg.qr(rng.normal(size=(14, 14)))[0]
+    R = np.triu(rng.normal(size=(8, 8)), 1) + np.diag([1.0, 2.0, 1.0, 0.5, 1.0, 3.0, 1.0, least])
+    A, forms = Q[:, :8] @ R, rng.normal(size=(14, 9, 3))
+    combined, solution = equations.eliminate(A.reshape(-1), np.zeros(14), forms.reshape(-1))
+    S, N = solution.reshape(8, 14), combined.reshape(6, 9, 3)
+    share = least**2 / (least**2 + equations.SQUARED_PIVOT_OFFSET)
+    np.testing.assert_allclose(np.linalg.norm(S[7]), share / least, rtol=1e-3)
+    np.testing.assert_allclose(S[7] @ A[:, 7], share, rtol=1e-3)
+    if least > 0.1:
+        np.testing.assert_allclose(S @ A, np.eye(8), atol=1e-12)
+        across = Q[:, 8:] @ Q[:, 8:].T  # the forms on what no product of angles reaches
+        size = np.einsum('iab,ij,jab->ab', forms, across, forms)
+        np.testing.assert_allclose((N**2).sum(axis=0), size, rtol=1e-10)
+
+
+@pytest.mark.parametrize('largest', [1.0, 1e6])
+def test_zeros_that_may_be_real(largest):
+    """Those at the circle, and those that rounding may have taken away from it, but not far."""
+    rounding = general_6r.ERROR_AMPLIFICATION * np.finfo(float).eps * largest
+    near, sure = general_6r.NEARLY_REAL, general_6r.CERTAINLY_REAL
+    middle = np.sqrt(near * sure)
+    cases = [
+        (0.9 * sure, 1e300, 1),
+        (1.1 * sure, 1e300, 0),
+        (middle, 0.9 * rounding / middle, 1),
+        (middle, 1.1 * rounding / middle, 0),
+        (0.9 * near, 0.9 * rounding / near, 1),
+        (1.1 * near, 0.0, 0),
+    ]
+    for away, slope, count in cases:
+        found = general_6r.possibly_real(np.array([away]), np.array([slope]), largest)
+        assert found == count, (away, slope)
+    away, slopes, counts = (np.array(each) for each in zip(*cases))
+    assert general_6r.possibly_real(away, slopes, largest) == counts.sum()
 
 
 def test_slopes_are_derivatives():

@@ -158,6 +158,21 @@ def test_a_general_platform_has_the_pose_it_was_made_from():
         assert smallest_distance(modes.poses) > 1e-6
 
 
+def test_321_has_all_poses_also_where_some_apexes_do_not_exist():
+    """C-121: as many as there are real solutions of the polynomials."""
+    robot, random = made('three_two_one'), np.random.default_rng(12)
+    mechanism, counts = robot.mechanism, []
+    for _ in range(8):
+        T = random_pose(mechanism, random, **EVERYWHERE)
+        q = robot.inverse_position(T)
+        found = poses_of_321(mechanism, mechanism.base_pivots, q)
+        modes = robot.all_forward_positions(q, T)
+        assert len({each.label for each in found}) == len(found) == len(modes.poses)
+        assert min(np.abs(each.pose - T).max() for each in found) < 1e-9
+        counts.append(len(found))
+    assert min(counts) < 8
+
+
 def test_321_agrees_with_its_closed_form():
     """C-121, golden 8.5: the eight poses of the tetrahedra, and no complex ones."""
     robot = made('three_two_one')
