@@ -75,6 +75,41 @@ def test_limits_let_pass_what_is_within():
     assert limiter.acted
 
 
+def test_limits_begin_at_a_steady_twist_and_may_change():
+    """With a bound on the jerk the acceleration before counts: none at a start."""
+    limiter, dt, start = TwistLimiter([AxisLimits(jerk=10.0)] * 3), 0.1, np.array([1.0, -2.0, 0.5])
+    assert not limiter.acted
+    np.testing.assert_allclose(limiter.limit([9.0, -9.0, 0.0], dt), [0.1, -0.1, 0.0])
+    assert limiter.acted
+    limiter.restart(start)
+    np.testing.assert_allclose(limiter.limit(start + 9.0, dt), start + 0.1)
+    other = limiter.with_axes([AxisLimits(jerk=1.0)] * 3)
+    assert not other.acted
+    np.testing.assert_allclose(limiter.limit(start + 9.0, dt), start + 0.1 + 0.2)
+    np.testing.assert_allclose(other.limit(start + 9.0, dt), start + 0.1 + 0.11)
+    limiter.restart()
+    np.testing.assert_allclose(limiter.limit(np.full(3, 9.0), dt), 0.1)
+
+
+@pytest.mark.parametrize(
+    ('limits', 'wanted', 'last', 'expected'),
+    [
+        ({'most': 1.0, 'least': -0.3}, -9.0, 0.0, -0.3),
+        ({'most': 1.0, 'least': 0.0}, -9.0, 0.0, 0.0),
+        ({'most': 1.0}, -9.0, 0.0, -1.0),
+        ({'acceleration': 2.0}, 9.0, -1.0, -0.8),
+        ({'acceleration': 2.0, 'deceleration': 4.0}, -9.0, 0.4, 0.0),
+        ({'acceleration': 2.0, 'deceleration': 4.0}, -9.0, 0.0, -0.2),
+        ({'acceleration': 2.0, 'deceleration': 4.0}, 9.0, 0.0, 0.2),
+        ({'acceleration': 2.0, 'deceleration': 4.0}, 9.0, 1.0, 1.2),
+        ({'acceleration': 2.0, 'deceleration': 4.0}, 9.0, -1.0, -0.6),
+    ],
+)
+def test_one_step_of_an_axis(limits, wanted, last, expected):
+    """After 0.1 s; without a least speed the bound in reverse is the same."""
+    assert AxisLimits(**limits).limit(wanted, last, last, 0.1) == pytest.approx(expected)
+
+
 def test_a_constant_command_is_reached_smoothly():
     """With a bound on the jerk the acceleration rises in steps of it."""
     limiter, dt = TwistLimiter([AxisLimits(acceleration=1.0, jerk=10.0)] * 3), 0.01

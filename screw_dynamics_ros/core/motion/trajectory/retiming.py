@@ -35,7 +35,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from screw_dynamics_ros.core.arguments import check_number
+from screw_dynamics_ros.core.arguments import check_number, vector
 from screw_dynamics_ros.core.description.rigid_body import RigidBody
 from screw_dynamics_ros.core.errors import ArgumentError
 from screw_dynamics_ros.core.motion.trajectory.motion import Motion
@@ -202,11 +202,9 @@ def checked(robot: Robot, name: str, given: Array | None, default: Array | None)
     if given is None:
         assert default is not None
         return of_velocities(robot, default)
-    limit = np.asarray(given, dtype=float)
-    if limit.shape != (robot.nv,) or not (limit >= 0.0).all():
-        raise ArgumentError(
-            f'{name} must be {robot.nv} numbers that are not negative, got {given!r}'
-        )
+    limit = vector(name, robot.nv, given)
+    if not (limit >= 0.0).all():
+        raise ArgumentError(f'{name} must not be negative, got {limit.tolist()}')
     return limit
 
 

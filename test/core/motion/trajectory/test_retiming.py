@@ -322,9 +322,10 @@ def test_dry_friction_takes_its_part():
     [
         ({'most': 0.0}, 'most'),
         ({'most': float('nan')}, 'most'),
-        ({'effort_limits': np.ones(2)}, 'effort_limits'),
-        ({'effort_limits': np.array([np.nan])}, 'effort_limits'),
-        ({'acceleration_limits': np.array([-1.0])}, 'acceleration_limits'),
+        ({'effort_limits': np.ones(2)}, r'effort_limits must have shape \(1,\), got \(2,\)'),
+        ({'effort_limits': np.array([np.nan])}, r'effort_limits must not be negative, got \[nan\]'),
+        ({'effort_limits': ['1']}, 'effort_limits must hold real numbers'),
+        ({'acceleration_limits': np.array([-1.0])}, r'acceleration_limits must not .* \[-1\.0\]'),
     ],
 )
 def test_bad_arguments_are_named(options, reason):

@@ -119,10 +119,11 @@ def test_friction_by_load():
     changes = {'joint1': {'load_friction': 0.15}, 'joint2': {'load_friction': 0.1}}
     nominal = {'joint1': {'load_friction': 0.01}, 'joint2': {'load_friction': 0.01}}
     truth, result = identified(changes, nominal)
-    assert result.drives['joint1'].load_friction == pytest.approx(0.15, abs=0.01)
-    assert result.drives['joint2'].load_friction == pytest.approx(0.1, abs=0.015)
+    # without iteration they are 0.156 and 0.096
+    assert result.drives['joint1'].load_friction == pytest.approx(0.15, abs=0.002)
+    assert result.drives['joint2'].load_friction == pytest.approx(0.1, abs=0.002)
     assert result.drives['joint1'].coulomb == pytest.approx(1.0, abs=0.15)
-    assert same_torques(truth, result) < 5e-3
+    assert same_torques(truth, result) < 1e-3
     _, without = identified(changes, {})
     assert (r2(result) > r2(without)).all()
     assert r2(result).min() > 0.999
