@@ -77,6 +77,25 @@ def test_sines_of_tiny_angles(angle):
     assert sine_cosine(angle) == (angle, 1.0)
 
 
+@pytest.mark.parametrize('exponent', [-12, -20, -26, -27, -40, -59])
+def test_sines_of_small_angles_are_those_of_the_series(exponent):
+    for x in np.random.default_rng(3).uniform(-2.0, 2.0, 20):
+        angle = math.ldexp(x, exponent)
+        X = Fraction(angle)
+        sine = X - X**3 / 6 + X**5 / 120 - X**7 / 5040
+        cosine = 1 - X**2 / 2 + X**4 / 24 - X**6 / 720 + X**8 / 40320
+        assert sine_cosine(angle) == (float(sine), float(cosine))
+
+
+@pytest.mark.parametrize('x', [2.0, 0.0, -0.0, -2.0, math.inf, -math.inf])
+@pytest.mark.parametrize('y', [0.0, -0.0, 3.0, -3.0, math.inf])
+def test_arctangents_on_the_axes_are_those_of_the_standard(x, y):
+    """The signs of zeros count, as in Annex F of the standard of C."""
+    found, expected = arctangent(y, x), math.atan2(y, x)
+    assert found == pytest.approx(expected, rel=1e-15)
+    assert math.copysign(1.0, found) == math.copysign(1.0, expected)
+
+
 def test_arctangents_undo_sines():
     """Newton steps from any start give the same: sine and cosine of the result are those given."""
     for angle in np.random.default_rng(1).uniform(-math.pi, math.pi, 100):

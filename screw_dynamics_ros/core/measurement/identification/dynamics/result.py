@@ -150,7 +150,7 @@ class DynamicIdentification:
         share = self.scale_deviation / np.abs(self.effort_scale)
         share = share * quantiles(probability, self.scale_freedom)
         ends = self.effort_scale / np.stack([1.0 + share, np.maximum(1.0 - share, 0.0)])
-        return np.sort(ends.T, axis=1)
+        return np.sort(ends.T)
 
     def errors(self, held_out: bool = True) -> tuple[Array, Array, Array]:
         """Return root mean squares (n,): torque, error of the identified and the nominal model.
