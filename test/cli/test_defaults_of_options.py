@@ -43,7 +43,10 @@ def options_of(module, monkeypatch):
     )
     with pytest.raises(SystemExit):
         module.parse(['--help'])
-    return made[0]._actions
+    (parser,) = made
+    name = module.__name__.removesuffix('.command').rpartition('.')[2]
+    assert (parser.prog, parser.description) == (name, module.__doc__)
+    return parser._actions
 
 
 def stated(text):

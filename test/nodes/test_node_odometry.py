@@ -298,6 +298,13 @@ def test_commands_are_filtered_and_end(base):
     assert received[-1].twist.linear.x == 0.25
 
 
+def test_rates_of_joint_states_are_reported(base):
+    base.bench.status()
+    for _ in range(5):
+        base.turn([0.0, 0.0], 0.02)
+    assert float(base.bench.status().values['rate [Hz]']) == pytest.approx(50.0, abs=0.2)
+
+
 def test_changed_limits_apply_to_the_command_that_acts(base):
     bench, message = base.bench, Twist()
     message.linear.x = 2.0

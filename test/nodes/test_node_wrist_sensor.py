@@ -380,7 +380,13 @@ def test_a_robot_without_the_frame_is_told(make):
     rig = make(sensor_frame='tool0')
     assert not rig.stand(HOME)
     assert 'no link tool0' in rig.status().summary
-    assert not rig.ask('tare').success
+    for service in ('tare', 'record_pose'):
+        answer = rig.ask(service)
+        assert not answer.success
+        assert 'it does not contain the sensor frame' in answer.message
+    found = rig.identify()
+    assert not found.success
+    assert 'it does not contain the sensor frame' in found.message
     assert rig.set(sensor_frame=FRAME)
     assert rig.stand(HOME, 60)
 

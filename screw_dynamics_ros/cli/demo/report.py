@@ -252,19 +252,19 @@ def rate(arrivals: ArrayLike) -> float:
 
 def percentile(values: ArrayLike, percent: float) -> float:
     """Return a percentile of the values."""
-    values = np.asarray(values, dtype=float)
+    values = np.asarray(values)
     return float(np.percentile(values, percent)) if values.size else math.nan
 
 
 def mean(values: ArrayLike) -> float:
     """Return the mean."""
-    values = np.asarray(values, dtype=float)
+    values = np.asarray(values)
     return float(values.mean()) if values.size else math.nan
 
 
 def worst(values: ArrayLike) -> float:
     """Return the largest absolute value."""
-    values = np.asarray(values, dtype=float)
+    values = np.asarray(values)
     return float(np.abs(values).max()) if values.size else math.nan
 
 

@@ -102,7 +102,7 @@ def drive_arguments(options: argparse.Namespace, folder: Path) -> list[str]:
         return []
     file = folder / 'drives.yaml'
     values = robot_parameters(options.drives, options.leave_out).values
-    file.write_text(yaml.safe_dump({'/**': {PARAMETERS: dict(values)}}), encoding='utf-8')
+    file.write_text(yaml.safe_dump({'/**': {PARAMETERS: dict(values)}}))
     return ['--ros-args', '--params-file', str(file)]
 
 

@@ -133,6 +133,23 @@ def test_the_robot_follows_the_handle(viewer):
     np.testing.assert_allclose(robot.link_pose(source.latest().q, HAND), target, atol=1e-3)
 
 
+def test_each_step_begins_where_the_robot_is(viewer):
+    """Sliders may have moved it since the last one."""
+    source, robot = viewer.source, viewer.source.robot
+    viewer.handle._links.value = HAND
+    start, other = robot.random_configuration(3), robot.random_configuration(4)
+    source.move(start)
+    viewer.draw()
+    dragged(viewer, robot.link_pose(start, HAND) @ se3.pose(np.eye(3), [0.3, 0.0, 0.0]))
+    viewer.draw()
+    assert np.abs(source.latest().q - start).max() > 1e-6
+    source.move(other)
+    viewer.draw()
+    far = np.abs(other - start).max()
+    assert np.abs(source.latest().q - other).max() < 0.3 * far
+    viewer.handle._target = None
+
+
 @pytest.mark.parametrize('x', [np.nan, 1e9])
 def test_a_handle_elsewhere_is_ignored(viewer, x):
     viewer.handle._links.value = HAND

@@ -54,6 +54,7 @@ ARM = (
     .replace('<limit ', '<limit lower="-3" upper="3" ')
 )
 OK, INVALID_GOAL, INVALID_JOINTS, OLD = 0, -1, -2, -3
+EXECUTING = 2  # of action_msgs/GoalStatus
 STATUS_NAMES = {SUCCEEDED: 'succeeded', CANCELED: 'canceled', ABORTED: 'aborted'}
 
 
@@ -467,6 +468,7 @@ def test_cancellation_reaches_the_controller(rig):
 def test_a_goal_is_canceled_before_it_is_passed_on(rig):
     count, gate = len(rig.arm.goals), rig.busy_preparation()
     sent = rig.send()
+    assert rig.proxy.relay.coming.handle.status == EXECUTING  # its client may cancel it
     sent.cancel()
     status, _, text = sent.result()
     gate.set()

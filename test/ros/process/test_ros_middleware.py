@@ -12,6 +12,7 @@ import pytest
 
 pytest.importorskip('rclpy')
 
+from ament_index_python.packages import PackageNotFoundError
 from defusedxml import ElementTree
 
 from screw_dynamics_ros.ros.process import middleware
@@ -33,6 +34,29 @@ def generation(request, monkeypatch):
     """Place in PROFILES of the Fast DDS that is said to be installed."""
     monkeypatch.setattr(middleware, 'generation', lambda: request.param)
     return request.param
+
+
+@pytest.mark.parametrize(
+    ('manifest', 'expected'),
+    [
+        ('<package><build_depend>fastdds</build_depend></package>', 1),
+        ('<package><build_depend>fastrtps</build_depend></package>', 0),
+        (None, 0),
+    ],
+)
+def test_generation_of_the_middleware(monkeypatch, tmp_path, manifest, expected):
+    """That of the manifest; the older one where there is none, or another middleware."""
+
+    def absent(package):
+        raise PackageNotFoundError(package)
+
+    monkeypatch.setattr(middleware, 'get_package_share_directory', lambda package: tmp_path)
+    if manifest is None:
+        assert middleware.generation() == expected
+        monkeypatch.setattr(middleware, 'get_package_share_directory', absent)
+    else:
+        (tmp_path / 'package.xml').write_text(manifest)
+    assert middleware.generation() == expected
 
 
 def test_profiles_are_used(generation):
