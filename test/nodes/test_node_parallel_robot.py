@@ -186,6 +186,15 @@ def test_states_in_doubt_are_refused(fresh, changes, reason):
     fresh.recover()
 
 
+def test_a_reset_ends_the_report_of_a_refused_state(fresh):
+    fresh.send(pose_at(0), *STILL)
+    fresh.send(pose_at(0), position=[0.45] * 3 + [0.9] * 3)
+    fresh.check(1, 'no pose near the seed')
+    assert fresh.bench.trigger('reset').success
+    assert 'no pose near the seed' not in fresh.bench.status().summary
+    fresh.recover()
+
+
 def test_policies_are_those_of_all_nodes(fresh):
     """NaN is counted, stamps that are late or too old are refused."""
     for _ in range(3):

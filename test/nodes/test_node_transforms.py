@@ -21,6 +21,7 @@ from tf2_msgs.msg import TFMessage
 from screw_dynamics_ros.nodes.outputs.kinematics import kinematics_outputs
 from screw_dynamics_ros.nodes.outputs.kinematics.reported_transforms import StampDecimation
 from screw_dynamics_ros.ros.diagnostics import Level
+from screw_dynamics_ros.ros.process.faults import FAULTS
 from support.host_bench import Bench, serialized
 from support.ros_harness import LATCHED
 
@@ -90,6 +91,22 @@ def launch(monkeypatch, ros_domain):
     yield make
     for bench in made:
         bench.close()
+    rclpy.shutdown()
+
+
+@pytest.mark.parametrize('text', ['', '<robot name="r"><link name="a"/></robot>'])
+def test_joint_states_without_joints_are_no_fault(monkeypatch, ros_domain, text):
+    """Before a description comes, and of a robot without any; they are counted."""
+    monkeypatch.setattr(FAULTS, '_faults', {})
+    rclpy.init(domain_id=ros_domain)
+    bench = Bench(monkeypatch, kinematics_outputs.Kinematics, 'kinematics', max_delay=10.0)
+    if text:
+        describe(bench, text)
+    assert not send(bench, ['a'], [0.1])
+    assert FAULTS._faults == {}
+    assert bench.host.states.load.arrivals == 1
+    assert bench.host.mapper is None or not bench.host.mapper.accepted
+    bench.close()
     rclpy.shutdown()
 
 

@@ -78,7 +78,7 @@ class MechanismOutputs:
             return np.array(
                 [
                     *(positions[name] for name in moving),
-                    *(rates[name][0] for name in moving),
+                    *(rates[name].item() for name in moving),
                     *(torques.get(name, 0.0) for name in moving),
                 ]
             )

@@ -54,7 +54,7 @@ class Field:
     def __init__(self, value: Array, note: Note) -> None:
         size = len(value)
         self.value = value
-        self.measured = np.full(size, NEVER_STAMP, dtype=np.int64)
+        self.measured = np.full(size, NEVER_STAMP)
         self.usable = np.zeros(size, dtype=bool)
         self._note = note
 

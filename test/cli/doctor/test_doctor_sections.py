@@ -11,6 +11,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
+from screw_dynamics_ros.cli.doctor import description_report
 from screw_dynamics_ros.cli.doctor.recorded_session import with_efforts
 from screw_dynamics_ros.cli.doctor.section import Section
 from screw_dynamics_ros.cli.doctor.session_data import Configuration, SessionData
@@ -44,6 +45,22 @@ def heard(arrivals=(), states=(), text=PLANAR, **more):
     known = {'configuration': Configuration(), 'joint_state_senders': ['/driver']}
     known |= {'transform_senders': [], **more}
     return SessionData(text, robot, mapper, list(arrivals), list(states), **known)
+
+
+def test_times_of_the_first_and_of_further_calls(monkeypatch):
+    """By a clock that stands still between readings; other backends than native are reported."""
+    readings = iter([10.0, 12.5, 20.0, 20.0 + 3e-6 * description_report.REPEATS])
+    clock = SimpleNamespace(perf_counter=lambda: next(readings))
+    monkeypatch.setattr(description_report, 'time', clock)
+    section = description_report.speed_section(Robot.from_urdf(PLANAR, backend='reference'))
+    assert section.lines == [
+        'inverse dynamics on the reference backend: first 2.50 s, then 3.00 us'
+    ]
+    (finding,) = section.findings
+    assert finding.severity == 'warning'
+    monkeypatch.undo()
+    native = description_report.speed_section(Robot.from_urdf(PLANAR, backend='native'))
+    assert native.findings == []
 
 
 def test_tables_and_marks():

@@ -45,7 +45,7 @@ def generation(request, monkeypatch):
     ],
 )
 def test_generation_of_the_middleware(monkeypatch, tmp_path, manifest, expected):
-    """That of the manifest; the older one where there is none, or another middleware."""
+    """That of the manifest; the older one without a manifest, or with another middleware."""
 
     def absent(package):
         raise PackageNotFoundError(package)
