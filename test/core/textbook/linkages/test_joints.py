@@ -75,6 +75,7 @@ def test_poses_are_products_or_exponentials(name, kind):
     """
     joint = LIBRARY[name][0].of_kind(kind)
     q = np.random.default_rng(1).uniform(-1, 1, joint.dof)
+    assert not joint.screws.flags.writeable
     if kind == 'first':
         expected = expm(se3.hat(q @ joint.screws))
     else:
