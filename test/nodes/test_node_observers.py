@@ -271,6 +271,27 @@ def test_a_filter_that_was_off_does_not_remember(bench):
     assert torque([0.0, 0.0]) == pytest.approx(0.0, abs=1e-9)
 
 
+@pytest.mark.parametrize(
+    ('pause', 'is_forgotten'), [(TIMEOUT - 0.01, False), (TIMEOUT + 0.01, True)]
+)
+def test_a_filter_restarts_after_a_pause_that_the_states_do_not_tell(bench, pause, is_forgotten):
+    """A state that could not be stored leaves joint states without a history."""
+    set_parameters(bench, observer='static', torque_cutoff=0.1)
+    robot, q, stamp = Robot.from_urdf(PLANAR, backend='reference'), [0.4, -0.3], [10**18]
+
+    def torque(push, step):
+        stamp[0] += round(1e9 * step)
+        tau = robot.gravity_torques(q) - push
+        return torque_of(send(bench, stamp[0], q, [0.0, 0.0], tau))[0]
+
+    assert torque([5.0, 0.0], 0.005) == pytest.approx(5.0)
+    assert torque([0.0, 0.0], 0.005) > 4.9
+    bench.host.states.mapper.reset()
+    found = torque([0.0, 0.0], pause)
+    assert not bench.host.states.mapper.restarted
+    assert (abs(found) < 1e-9) == is_forgotten
+
+
 def test_what_is_not_settled_is_reported(bench):
     set_parameters(bench, observer='momentum', observer_time_constant=1.0)
     stamp = bench.clock.time_ns() + 10**9

@@ -211,5 +211,7 @@ def test_checks_refuse_what_identification_refuses(arm, clean):
     with pytest.raises(ArgumentError, match=r'a cutoff of 4 Hz needs at least 1.87 s'):
         check_model(arm, [short], cutoff=4.0)
     assert check_model(arm, [clean], cutoff=3.0).cutoff == 3.0
+    wrong = replace(clean, v=2.0 * clean.v)
     with pytest.raises(ArgumentError, match='velocities differ'):
-        check_model(arm, [replace(clean, v=2.0 * clean.v)], measured_velocities=True)
+        check_model(arm, [wrong], measured_velocities=True)
+    assert (check_model(arm, [wrong]).R2 > 0.999).all()  # they are not used
