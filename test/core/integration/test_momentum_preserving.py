@@ -198,3 +198,21 @@ def test_fixed_bases_are_refused():
         MomentumPreserving(robot)
     with pytest.raises(ArgumentError, match='make the robot with floating_base=True'):
         robot.spatial_momenta(np.zeros(robot.nq), np.zeros(robot.nv))
+
+
+def test_torques_are_those_of_the_times_of_the_stages():
+    """From the time 0 on, unless it is said otherwise."""
+    robot = floating('tree', 'reference')
+    q, v = state(robot)
+    integrator, times = MomentumPreserving(robot), []
+
+    def torques(t, q, v):
+        times.append(t)
+        return np.zeros(robot.nv)
+
+    P = robot.spatial_momenta(q, v)
+    for start, options in ((0.0, {}), (2.0, {'t': 2.0})):
+        integrator.step(q, v, torques, 0.1, **options)
+        integrator.momenta_step(q, P, torques, 0.1, **options)
+        np.testing.assert_allclose(times, start + 0.1 * np.tile(RK4.c, 2))
+        times.clear()
