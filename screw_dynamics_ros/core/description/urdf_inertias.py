@@ -43,6 +43,7 @@ def with_dynamics(
 
     Examples
     --------
+    >>> import numpy as np
     >>> urdf = '<robot name="r"><link name="a"><!-- steel --></link></robot>'
     >>> text = with_dynamics(urdf, {'a': Inertia(2.0, np.zeros(3), np.diag([0.1, 0.2, 0.2]))})
     >>> print(text.replace('><', '>\n<'))

@@ -76,7 +76,7 @@ def test_joint_states(size):
 @given(names)
 def test_gaps_of_joint_states_are_zero_and_nobody_reads_them(joints):
     layout = ('time', 'string', 'strings', 'doubles', 'doubles', 'doubles')
-    written = templates.joint_states(joints).fill(np.arange(3.0 * len(joints)))
+    written = templates.joint_states(joints).fill(np.arange(3.0 * len(joints)), 0)
     gaps = padding(written, layout)
     assert len(gaps) >= 3  # after the empty frame_id
     assert all(written[k] == 0 for k in gaps)
@@ -99,8 +99,8 @@ def test_matrix(rows, columns):
 
 def test_refilling_leaves_nothing_behind():
     template = templates.matrix(['a', 'b'])
-    first = template.fill(np.array([1.0, 2.0]))
-    second = template.fill(np.array([3.0, np.nan]))
+    first = template.fill(np.array([1.0, 2.0]), 0)
+    second = template.fill(np.array([3.0, np.nan]), 0)
     assert list(deserialize_message(first, Float64MultiArray).data) == [1.0, 2.0]
     values = deserialize_message(second, Float64MultiArray).data
     assert values[0] == 3.0
