@@ -6,6 +6,7 @@
 import os
 import resource
 import struct
+from contextlib import contextmanager
 
 import numpy as np
 import pytest
@@ -91,13 +92,18 @@ def test_what_is_not_a_recording(tmp_path, name, content, text):
     assert str(path) in str(caught.value)
 
 
-@pytest.fixture
+@contextmanager
 def full_disk():
-    """Let files not grow beyond some size: writing fails as on a full disk."""
+    """Let files not grow beyond some size: writing fails as on a full disk.
+
+    Within a test only: what measures coverage writes between its phases.
+    """
     limits = resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (100_000, limits[1]))
-    yield
-    resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, limits)
 
 
 def write_many(path, reader, start):
@@ -111,12 +117,12 @@ def write_many(path, reader, start):
 
 
 @pytest.mark.parametrize('name', ['out.mcap', 'out'])
-def test_nothing_is_left_on_a_full_disk(tmp_path, name, full_disk):
+def test_nothing_is_left_on_a_full_disk(tmp_path, name):
     """Neither a file that looks complete nor a temporary one; the output is named."""
     t = 10**18 + np.arange(COUNT) * 1_000_000
     source = write_joint_states(tmp_path / 'bag', NAMES, t, *np.zeros((3, COUNT, 2)))
     folder = tmp_path / 'outputs'
     text = rf'cannot write {folder / name}: .*nothing is left'
-    with RecordingReader(source) as reader, pytest.raises(OutputError, match=text):
+    with RecordingReader(source) as reader, pytest.raises(OutputError, match=text), full_disk():
         write_many(folder / name, reader, int(t[-1]))
     assert list(folder.iterdir()) == []
