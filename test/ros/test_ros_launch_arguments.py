@@ -16,6 +16,7 @@ from screw_dynamics_ros.core import ArgumentError
 from screw_dynamics_ros.ros import launch_arguments as check
 from support.paths import ROOT
 from support.robots import urdf_path
+from support.xacro_files import needs_xacro
 
 LAUNCH_FILE = 'bringup.launch.py'
 DECLARED = ['namespace', 'params_file', 'urdf', 'log_level']
@@ -113,8 +114,8 @@ def test_right_arguments_are_accepted():
     assert not panda.is_temporary
 
 
+@needs_xacro
 def test_a_xacro_file_is_expanded_into_a_temporary_file(tmp_path):
-    pytest.importorskip('xacro')
     path = tmp_path / 'arm.urdf.xacro'
     path.write_text(
         '<robot name="r" xmlns:xacro="http://www.ros.org/wiki/xacro">'
