@@ -158,13 +158,7 @@ class Listener:
 
     def _check_diagnostics(self, message: Any) -> None:
         for status in message.status:
-            texts = [status.message, *(item.value for item in status.values)]
-            if not all(text.isprintable() for text in texts):
-                self._violations.note('control characters on /diagnostics', status.name)
-            if max(map(len, texts)) > 5000:
-                self._violations.note('endless texts on /diagnostics', status.name)
-            if status.name.endswith(': faults') and status.level != b'\0':
-                self._violations.note('exceptions reported on /diagnostics', status.message)
+            check_status(status, self._violations)
 
     def has_answered(self, stamp: bytes) -> bool:
         """Whether all outputs of a state are there."""
@@ -184,6 +178,17 @@ class Listener:
         for answers in self.answered.values():
             while b'' in answers:
                 answers.remove(b'')
+
+
+def check_status(status: Any, violations: Violations) -> None:
+    """Note what no status on /diagnostics may contain."""
+    texts = [status.message, *(item.value for item in status.values)]
+    if not all(text.isprintable() for text in texts):
+        violations.note('control characters on /diagnostics', f'{status.name}: {status.message}')
+    if max(map(len, texts)) > 5000:
+        violations.note('endless texts on /diagnostics', status.name)
+    if status.name.endswith(': faults') and status.level != b'\0':
+        violations.note('exceptions on /diagnostics', f'{status.message} {texts}')
 
 
 def check_finite(topic: str, message: Any, violations: Violations) -> None:

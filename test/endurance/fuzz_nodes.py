@@ -26,7 +26,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from fuzz_joint_states import Violations, check_finite, check_response, memory
+from fuzz_joint_states import Violations, check_finite, check_response, check_status, memory
 from fuzz_nodes_cases import CASES, Goals
 from garbage import NAMES, NUMBERS, SECOND, Garbage
 
@@ -126,13 +126,7 @@ class Attack:
             if status.level == b'\0':
                 del self.complaints[status.name]
             self._has_reported |= status.name.startswith(f'{self.name}: ')
-            texts = [status.message, *(item.value for item in status.values)]
-            if not all(text.isprintable() for text in texts):
-                self.violations.note('control characters on /diagnostics', status.message)
-            if max(map(len, texts)) > 5000:
-                self.violations.note('endless texts on /diagnostics', status.name)
-            if status.name.endswith(': faults') and status.level != b'\0':
-                self.violations.note('exceptions on /diagnostics', f'{status.message} {texts}')
+            check_status(status, self.violations)
             if 'no status' in status.message:
                 self.violations.note('no status', status.message)
 

@@ -1,13 +1,22 @@
 # Copyright 2026 The screw_dynamics_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""The planar arm of the golden cases."""
+"""The planar arm of the golden cases, and the bundled one with limits."""
 
 from __future__ import annotations
 
 import numpy as np
 
 from screw_dynamics_ros.core.description import Inertia, Joint, Limits, Link, RobotDescription
+from support.robots import urdf_path
+
+#: The bundled arm, within 3 rad: it moves at 3 rad/s and is held by 30 N m.
+LIMITED = (
+    urdf_path('planar_2r')
+    .read_text()
+    .replace('continuous', 'revolute')
+    .replace('<limit ', '<limit lower="-3" upper="3" ')
+)
 
 
 def planar_2r(d: float = 0.0) -> RobotDescription:

@@ -31,18 +31,11 @@ from screw_dynamics_ros.nodes.trajectory.goal_preparation import (
 )
 from screw_dynamics_ros.ros.joint_states.requested_state import JointState
 from screw_dynamics_ros.ros.messages.trajectories import duration_stamp, set_duration
-from support.robots import urdf_path
+from support.planar_2r import LIMITED
 
 S = 10**9
 GRAVITY = np.array([0.0, -9.81, 0.0])
 JOINTS = ('joint1', 'joint2')
-#: An arm that moves at 3 rad/s, held by 30 N m.
-ARM = (
-    urdf_path('planar_2r')
-    .read_text()
-    .replace('continuous', 'revolute')
-    .replace('<limit ', '<limit lower="-3" upper="3" ')
-)
 DEFAULTS = {
     'on_excess': 'slow',
     'effort_limit_factor': 1.0,
@@ -70,8 +63,8 @@ def goal(times=TIMES, q=POINTS, names=JOINTS, v=None, stamp=0):
 
 def prepared(message, measured=None, payloads=None, now=0, **settings):
     """Return the goal for the controller, the code and the text."""
-    robot = Robot.from_urdf(ARM, backend='reference')
-    situation = RequestContext(pickled(robot), GRAVITY, '', measured, payloads or {}, ARM)
+    robot = Robot.from_urdf(LIMITED, backend='reference')
+    situation = RequestContext(pickled(robot), GRAVITY, '', measured, payloads or {}, LIMITED)
     made = prepare(situation, Settings(**{**DEFAULTS, **settings}), serialize_message(message), now)
     found = deserialize_message(made.data, FollowJointTrajectory.Goal) if made.data else None
     return found, made.code, made.text
@@ -89,8 +82,8 @@ def arrays(message):
 
 def efforts_of(q, v, a, mass=0.0):
     """Return the torques of Pinocchio, with a mass at the origin of the last link."""
-    robot = Robot.from_urdf(ARM, gravity=GRAVITY, backend='reference')
-    oracle = Pinocchio(ARM, robot)
+    robot = Robot.from_urdf(LIMITED, gravity=GRAVITY, backend='reference')
+    oracle = Pinocchio(LIMITED, robot)
     if mass:
         oracle.carry('tip', mass, np.zeros(3), np.zeros((3, 3)))
     return np.array([oracle.inverse_dynamics(*each) for each in zip(q, v, a)])

@@ -41,18 +41,11 @@ from screw_dynamics_ros.ros.messages.trajectories import duration_stamp, set_dur
 from screw_dynamics_ros.ros.process.worker import FunctionError, WorkerError
 from screw_dynamics_ros.ros.status import Level
 from support.host_bench import Clock
+from support.planar_2r import LIMITED
 from support.recording_controller import RecordingController
-from support.robots import urdf_path
 
 DEADLINE = 300.0  # s; only a failing test waits that long
 JOINTS = ('joint1', 'joint2')
-#: An arm that is held by 30 N m and moves at 3 rad/s.
-ARM = (
-    urdf_path('planar_2r')
-    .read_text()
-    .replace('continuous', 'revolute')
-    .replace('<limit ', '<limit lower="-3" upper="3" ')
-)
 OK, INVALID_GOAL, INVALID_JOINTS, OLD = 0, -1, -2, -3
 EXECUTING = 2  # of action_msgs/GoalStatus
 STATUS_NAMES = {SUCCEEDED: 'succeeded', CANCELED: 'canceled', ABORTED: 'aborted'}
@@ -105,7 +98,7 @@ class Rig:
         self.node = Node('trajectory_proxy', namespace=self.space, parameter_overrides=[
             Parameter(name, value=value)
             for name, value in {
-                'robot_description': ARM,
+                'robot_description': LIMITED,
                 'gravity': [0.0, -9.81, 0.0],
                 'controller_action': 'arm/follow_joint_trajectory',
                 'controller_timeout': 0.5,
@@ -256,7 +249,7 @@ def test_rates_and_efforts_are_filled_in(rig):
     for found, order in ((q, 0), (v, 1), (a, 2)):
         np.testing.assert_allclose(found[:-1], spline(t, order)[:-1], atol=1e-6)
     np.testing.assert_allclose([q[-1], v[-1], a[-1]], [[0.2, 0.1], [0, 0], [0, 0]], atol=1e-9)
-    robot = Robot.from_urdf(ARM, gravity=(0, -9.81, 0), backend='reference')
+    robot = Robot.from_urdf(LIMITED, gravity=(0, -9.81, 0), backend='reference')
     np.testing.assert_allclose(efforts, robot.drive_torques(q, v, a), atol=1e-6)
 
 
@@ -264,7 +257,7 @@ def test_what_the_robot_compensates_is_left_out(rig):
     rig.set(compensated_terms=['gravity', 'friction'], effort_share=0.5)
     rig.run()
     _, q, v, a, efforts = arrays(rig.arm.goals[-1])
-    robot = Robot.from_urdf(ARM, gravity=(0, 0, 0), backend='reference')
+    robot = Robot.from_urdf(LIMITED, gravity=(0, 0, 0), backend='reference')
     np.testing.assert_allclose(efforts, 0.5 * robot.inverse_dynamics(q, v, a), atol=1e-6)
 
 
@@ -305,7 +298,7 @@ def test_what_is_too_fast_is_slowed_down_along_its_path(rig):
     sent = rig.run(fast(path_tolerance=[tolerance]))
     passed = rig.arm.goals[-1]
     t, q, v, _, efforts = arrays(passed)
-    robot = Robot.from_urdf(ARM, backend='reference')
+    robot = Robot.from_urdf(LIMITED, backend='reference')
     assert (np.abs(v) <= robot.limits.velocity * 1.001).all()
     assert (np.abs(efforts) <= robot.limits.effort * 1.001).all()
     np.testing.assert_allclose(q[-1], [2.0, 0.0])
@@ -336,13 +329,13 @@ def test_joints_go_by_name(rig):
     assert passed.trajectory.joint_names == ['joint2', 'joint1']
     _, q, v, a, efforts = arrays(passed)
     np.testing.assert_allclose(q[-1], [0.2, 0.1])
-    robot = Robot.from_urdf(ARM, gravity=(0, -9.81, 0), backend='reference')
+    robot = Robot.from_urdf(LIMITED, gravity=(0, -9.81, 0), backend='reference')
     columns = (each[:, ::-1] for each in (q, v, a))
     np.testing.assert_allclose(efforts[:, ::-1], robot.drive_torques(*columns), atol=1e-6)
 
 
 def test_limits_may_be_used_in_part(rig):
-    robot = Robot.from_urdf(ARM, gravity=(0, -9.81, 0), backend='reference')
+    robot = Robot.from_urdf(LIMITED, gravity=(0, -9.81, 0), backend='reference')
     message = goal((0.0, 0.5), ((-1.57, 0), (-0.57, 0.0)))
     rig.run(message)
     largest = np.abs(arrays(rig.arm.goals[-1])[-1]).max(axis=0)
