@@ -25,6 +25,7 @@ from screw_dynamics_ros.ros.diagnostics import Level
 from screw_dynamics_ros.ros.messages.serialized import packed
 from screw_dynamics_ros.ros.process import worker
 from screw_dynamics_ros.ros.process.faults import FAULTS
+from screw_dynamics_ros.ros.topics.channel import Channel
 from support.host_bench import Bench, serialized
 from support.processes import wait_for
 from support.robots import urdf_path
@@ -43,17 +44,12 @@ def publisher(name, sent):
 
 def channel(name, sent, rank=0):
     """Return a topic that says when it is published."""
-    return SimpleNamespace(
-        topic=name,
-        enabled=True,
-        velocity=True,
-        effort=True,
-        is_valid=lambda: True,
-        listened=True,
-        count_listeners=lambda: None,
-        rank=rank,
-        publish=lambda stamp: sent.append(f'{name} at {int.from_bytes(stamp[:4], "little")}'),
+    heard = []
+    made = Channel(
+        publisher(name, heard), lambda stamp: stamp, velocity=True, effort=True, rank=rank
     )
+    made.send = lambda stamp: sent.append(f'{name} at {int.from_bytes(stamp[:4], "little")}')
+    return made
 
 
 @pytest.fixture
@@ -101,7 +97,7 @@ def test_what_is_not_due_costs_no_time(states, sent):
 def test_markers_come_at_their_rate(monkeypatch, ros_domain):
     """Not with each joint state."""
     offered = []
-    monkeypatch.setattr(DrawingProcess, 'offer', lambda _, channel, task: offered.append(channel))
+    monkeypatch.setattr(DrawingProcess, 'offer', lambda _, topic, task: offered.append(topic))
     rclpy.init(domain_id=ros_domain)
     bench = Bench(monkeypatch, Kinematics, 'kinematics', marker_rate=8.0, singularity_rate=1000.0)
     bench.host.source.receive(String(data=urdf_path('planar_2r').read_text()))
@@ -110,7 +106,7 @@ def test_markers_come_at_their_rate(monkeypatch, ros_domain):
         bench.clock.offset += 0.01
         state = serialized(('joint1', 'joint2'), (0.3, 0.4), bench.clock.time_ns())
         bench.host.states.receive(state, {})
-    topics = [channel.topic for channel in offered]
+    topics = [topic.channel.topic for topic in offered]
     assert topics.count('/life/kinematics/markers') == 8
     assert topics.count('/life/kinematics/singularity/tip') == 100
     bench.close()

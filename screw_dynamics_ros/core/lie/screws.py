@@ -39,6 +39,10 @@ from screw_dynamics_ros.core.linear import cross, times
 from screw_dynamics_ros.core.reproducible import total
 from screw_dynamics_ros.core.types import Array
 
+#: Rows of twists and wrenches in ROS messages: linear, then angular part.
+TWIST_ROWS = ('vx', 'vy', 'vz', 'wx', 'wy', 'wz')
+WRENCH_ROWS = ('fx', 'fy', 'fz', 'mx', 'my', 'mz')
+
 REPRESENTATIONS = ('body', 'spatial', 'hybrid', 'mixed')
 
 # A screw with larger distance of the axis or larger pitch (m) is a translation (or a couple).

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from screw_dynamics_ros.core.arms.inverse.manipulability import MEASURES
+from screw_dynamics_ros.core.lie.screws import TWIST_ROWS
 from screw_dynamics_ros.core.measurement.estimation.contact_wrench import (
     contact_wrench,
     observability_pivots,
@@ -22,10 +23,8 @@ from screw_dynamics_ros.core.robot.actuated_robot import Source, inertial
 from screw_dynamics_ros.core.robot.fused_kernel import Formula
 from screw_dynamics_ros.core.types import Array
 
-#: Rows of twists and Jacobians, momenta and wrenches in messages: linear, then angular part.
-TWIST_ROWS = ('vx', 'vy', 'vz', 'wx', 'wy', 'wz')
+#: Rows of momenta in messages: linear, then angular part.
 MOMENTUM_ROWS = ('px', 'py', 'pz', 'lx', 'ly', 'lz')
-WRENCH_ROWS = ('fx', 'fy', 'fz', 'mx', 'my', 'mz')
 
 #: Messages of two vectors.
 SCREWS = ('twist', 'wrench')

@@ -22,7 +22,10 @@ from typing import Any, Protocol
 import numpy as np
 
 from screw_dynamics_ros.core.types import Array
+from screw_dynamics_ros.core.units import NANOSECONDS
 from screw_dynamics_ros.ros.diagnostics import Level, Status
+from screw_dynamics_ros.ros.messages.cdr import STAMP_FORMAT
+from screw_dynamics_ros.ros.messages.serialized import Template
 from screw_dynamics_ros.ros.process.latest import Latest
 from screw_dynamics_ros.ros.process.timers import at_most
 from screw_dynamics_ros.ros.process.worker import DEATH_HOLD_S, Worker, WorkerError
@@ -33,6 +36,8 @@ Source = Callable[[], Array]
 
 #: Builder of a message (pickled, with the shapes of its numbers), stamp, and numbers.
 Task = tuple[bytes, bytes, bytes]
+
+DRAWN_RANK = 3  # drawn topics are handled last
 
 MAX_AGE_S = 0.5  # s from a state to its message; later messages are dropped
 
@@ -54,15 +59,34 @@ class DrawnTopic:
     ----------
     publisher : rclpy.publisher.Publisher
     process : DrawingProcess
+    name : str
+        Name of the quantity in a model state; empty for markers.
+    template : Template, optional
+        The message, for a quantity.
 
     Attributes
     ----------
     channel : Channel
     """
 
-    def __init__(self, publisher: Any, process: DrawingProcess) -> None:
+    def __init__(
+        self,
+        publisher: Any,
+        process: DrawingProcess,
+        name: str = '',
+        template: Template | None = None,
+    ) -> None:
         self._process = process
-        self.channel = Channel(publisher, self._offer, rank=2, follows_states=False)
+        self.channel = Channel(
+            publisher,
+            self._offer,
+            name=name,
+            numbers=(template.contents, template.arrays) if template is not None else None,
+            rank=DRAWN_RANK,
+            is_deferred=True,
+            follows_states=False,
+        )
+        self._take = template.take if template is not None else nothing
         self.draw(None, (), 1.0)
 
     def draw(self, maker: MessageBuilder | None, sources: Sequence[Source], rate: float) -> None:
@@ -71,12 +95,22 @@ class DrawnTopic:
         self._sources = tuple(sources)
         shapes = [source().shape for source in sources]
         self._maker = pickle.dumps((maker, shapes))
-        self.channel.is_valid = at_most(rate) if maker is not None else never
+        self.channel.is_valid = None if maker is not None else never
+        self.channel.is_due = at_most(rate)
 
     def _offer(self, stamp: bytes) -> None:
         """Offer the current numbers to the drawing process, which publishes the message."""
         numbers = b''.join([source().tobytes() for source in self._sources])
-        self._process.offer(self.channel, (self._maker, stamp, numbers))
+        self._process.offer(self, (self._maker, stamp, numbers))
+
+    def send(self, message: bytes, stamp: bytes) -> None:
+        """Publish a computed message, and keep its numbers for the model state."""
+        self._take(message)
+        seconds, nanoseconds = STAMP_FORMAT.unpack(stamp)
+        self.channel.valid_stamp = seconds * NANOSECONDS + nanoseconds
+        if self.channel.is_sent or not self.channel.is_read:
+            self.channel.send(message)
+            self.channel.published += 1
 
 
 class DrawingProcess:
@@ -92,7 +126,7 @@ class DrawingProcess:
         self.is_used = False
         self.worker = Worker('draws')
         self._waiting: dict[
-            Channel, tuple[Task, float]
+            DrawnTopic, tuple[Task, float]
         ] = {}  # task, and monotonic time of the offer
         self._changing = threading.Lock()
         self._publishing = threading.Lock()
@@ -101,11 +135,11 @@ class DrawingProcess:
         self._drawn = self._left_out = 0
         self._fault, self._last_fault = '', 0.0
 
-    def offer(self, channel: Channel, task: Task) -> None:
+    def offer(self, topic: DrawnTopic, task: Task) -> None:
         """Compute and publish a message; it replaces a waiting one of the same topic."""
         with self._changing:
-            self._left_out += channel in self._waiting
-            self._waiting[channel] = task, time.monotonic()
+            self._left_out += topic in self._waiting
+            self._waiting[topic] = task, time.monotonic()
         self._background.ask(self._draw)
 
     def clear(self) -> None:
@@ -122,7 +156,7 @@ class DrawingProcess:
             return
         try:
             made = self.worker.call(make_all, [task for task, _ in waiting.values()])
-            self._publish({channel: since for channel, (_, since) in waiting.items()}, made, era)
+            self._publish(waiting, made, era)
         except WorkerError as error:
             self._note(str(error))
             time.sleep(RESTART_PERIOD_S)
@@ -130,27 +164,29 @@ class DrawingProcess:
             self._note(f'{type(error).__name__}: {error}')
 
     def _publish(
-        self, channels: dict[Channel, float], made: Sequence[bytes | str | None], era: int
+        self,
+        waiting: dict[DrawnTopic, tuple[Task, float]],
+        made: Sequence[bytes | str | None],
+        era: int,
     ) -> None:
         """Publish the computed messages, unless they are out of date."""
-        for (channel, since), message in zip(channels.items(), made):
+        for (topic, ((_, stamp, _), since)), message in zip(waiting.items(), made):
             with self._publishing:
                 if era != self._era:
                     return
                 if isinstance(message, str):
-                    self._note(f'{channel.topic}: {message}')
+                    self._note(f'{topic.channel.topic}: {message}')
                 elif message is not None and time.monotonic() - since > MAX_AGE_S:
                     self._left_out += 1
                 elif message is not None:
-                    self._send(channel, message)
+                    self._send(topic, message, stamp)
 
-    def _send(self, channel: Channel, message: bytes) -> None:
+    def _send(self, topic: DrawnTopic, message: bytes, stamp: bytes) -> None:
         try:
-            channel.send(message)
+            topic.send(message, stamp)
         except Exception as error:  # other topics are still published
-            self._note(f'{channel.topic}: {type(error).__name__}: {error}')
+            self._note(f'{topic.channel.topic}: {type(error).__name__}: {error}')
         else:
-            channel.published += 1
             self._drawn += 1
 
     def _note(self, fault: str) -> None:
@@ -170,6 +206,10 @@ class DrawingProcess:
                 f'responded for {self.worker.waiting:.0f} s',
             )
         return status
+
+
+def nothing(message: bytes) -> None:
+    """Take no numbers of a message."""
 
 
 def never() -> bool:

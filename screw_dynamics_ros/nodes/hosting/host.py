@@ -26,6 +26,7 @@ from screw_dynamics_ros.nodes.hosting.drawing import DrawingProcess
 from screw_dynamics_ros.nodes.hosting.gravity_source import GravitySource
 from screw_dynamics_ros.nodes.hosting.model_builder import BuiltModel, ModelBuilder
 from screw_dynamics_ros.nodes.hosting.model_parameters import ModelParameters
+from screw_dynamics_ros.nodes.hosting.model_state import ModelStateTopic
 from screw_dynamics_ros.nodes.hosting.output_group import OutputGroup, Stage
 from screw_dynamics_ros.nodes.hosting.payload_topics import PayloadTopics
 from screw_dynamics_ros.nodes.hosting.robot_source import RobotSource
@@ -34,7 +35,7 @@ from screw_dynamics_ros.nodes.hosting.state_pipeline import StatePipeline
 from screw_dynamics_ros.nodes.model.link_inertias import LinkInertias
 from screw_dynamics_ros.nodes.model.payloads import Payloads
 from screw_dynamics_ros.nodes.model.running_model import RunningModel
-from screw_dynamics_ros.nodes.parameters import gravity_parameters
+from screw_dynamics_ros.nodes.parameters import gravity_parameters, model_state_parameters
 from screw_dynamics_ros.nodes.parameters.drive_parameters import DriveParameters
 from screw_dynamics_ros.nodes.services import requests
 from screw_dynamics_ros.nodes.services.estimation_services import PayloadEstimation
@@ -125,8 +126,10 @@ class ModelHost:
             lambda: self.situation({}),
             self.effort_shares,
         )
+        self.model_state = self.states.model_state = ModelStateTopic(node, self.parameters)
         self.gravity_source = GravitySource(node, self.parameters, self.states, self.gravity)
         self.diagnostics.add(self.payload_status)
+        self.diagnostics.add(self.model_state_status)
         self.drawing = DrawingProcess()
         self.states.stages = self.stages()
 
@@ -239,6 +242,12 @@ class ModelHost:
             compiling=self.source.compiling,
         )
 
+    def model_state_status(self) -> Status:
+        """Report the parts of the model state."""
+        status = Status('model state')
+        self.model_state.report(status)
+        return status
+
     def joint_state_status(self) -> Status:
         """Report whether joint states arrive, and their faults."""
         timeout = self.parameters['state_timeout'] or math.inf
@@ -289,7 +298,12 @@ class ModelHost:
         self.link_inertias.use(model)
         self.diagnostics.hardware_id = model.robot.description.name
         self.states.use(model, mapper)
-        self.states.channels = built.bind(mapper, self.gravity)
+        channels = built.bind(mapper, self.gravity)
+        prefix = self.parameters['frame_prefix']
+        self.states.channels = [
+            *channels,
+            *self.model_state.bind(channels, model, mapper, prefix),
+        ]
         self.states.look_for_listeners()
         if is_new:
             settle()
@@ -308,6 +322,8 @@ class ModelHost:
 
     def _apply_parameters(self, values: Mapping[str, Any]) -> None:
         self.states.policies = self._model_parameters.policies
+        if model_state_parameters.PARTS in values:
+            self.reload()
         if values.keys() & GRAVITY:
             self.gravity_source.update_parameters()
         if self.mapper is not None:

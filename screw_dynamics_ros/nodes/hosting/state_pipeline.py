@@ -17,6 +17,7 @@ from typing import Any
 from rclpy.node import Node
 
 from screw_dynamics_ros.nodes.hosting import statuses
+from screw_dynamics_ros.nodes.hosting.model_state import ModelStateTopic
 from screw_dynamics_ros.nodes.hosting.output_group import Stage
 from screw_dynamics_ros.nodes.hosting.state_input import StateInput
 from screw_dynamics_ros.nodes.model.running_model import RunningModel
@@ -53,6 +54,8 @@ class StatePipeline(StateInput):
         Whether nothing is computed and published, as without joint states.
     deferred_work : DeferredWork
         Work between joint states.
+    model_state : ModelStateTopic, optional
+        Reads the numbers of other topics.
     """
 
     def __init__(self, node: Node) -> None:
@@ -62,6 +65,7 @@ class StatePipeline(StateInput):
         self.model_since = -math.inf
         self.suspended = False
         self.deferred_work = DeferredWork(node)
+        self.model_state: ModelStateTopic | None = None
         self._listened: list[Channel] = []
         self.stages = ()
         self._waiting: float | None = None  # time of publication of the waiting state
@@ -92,6 +96,8 @@ class StatePipeline(StateInput):
         """Determine which topics have subscribers, and whether there is only one driver."""
         for channel in self.channels:
             channel.count_listeners()
+        if self.model_state is not None:
+            self.model_state.follow()
         self._listened = sorted(
             (channel for channel in self.channels if channel.listened),
             key=lambda channel: channel.rank,
@@ -202,14 +208,10 @@ class StatePipeline(StateInput):
         stamp = packed(mapper.stamp)
         lacking_velocity, lacking_effort = not mapper.has_velocity, not mapper.has_effort
         for channel in self._listened:
-            if (
-                not channel.enabled
-                or (lacking_velocity and channel.velocity)
-                or (lacking_effort and channel.effort)
-            ):
+            channel.is_current = False
+            if (lacking_velocity and channel.velocity) or (lacking_effort and channel.effort):
                 continue
             try:
-                if channel.is_valid is None or channel.is_valid():
-                    channel.publish(stamp)
+                channel.use(mapper.stamp, stamp)
             except Exception as error:  # other topics are still published
                 FAULTS.record(f'output {channel.topic}', error)

@@ -11,6 +11,7 @@ from screw_dynamics_ros.nodes.parameters import (
     closure_parameters,
     drive_parameters,
     gravity_parameters,
+    model_state_parameters,
     payload_parameters,
     state_parameters,
 )
@@ -99,6 +100,7 @@ TABLE = (
     drive_parameters.JOINTS,
     *payload_parameters.TABLE,
     closure_parameters.SPECIFICATION,
+    *model_state_parameters.TABLE,
     Specification(
         'frame_prefix',
         '',

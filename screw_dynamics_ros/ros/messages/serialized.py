@@ -12,10 +12,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from itertools import pairwise
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from builtin_interfaces.msg import Time
+from numpy.typing import NDArray
 from rclpy.serialization import deserialize_message, serialize_message
 
 from screw_dynamics_ros.core.errors import ScrewDynamicsError
@@ -35,6 +36,21 @@ MAX_LEFT = 16  # unused bytes at the end of a serialized message
 Build = Callable[[Time, list[float]], Any]
 
 
+class Contents(NamedTuple):
+    """What the numbers of a message are.
+
+    Attributes
+    ----------
+    labels : tuple of tuples of str
+        Labels along each dimension.
+    frame_id : str
+        The frame in which they are expressed, if it is one.
+    """
+
+    labels: tuple[tuple[str, ...], ...] = ()
+    frame_id: str = ''
+
+
 class Template:
     """A serialized message whose stamps and numbers can be overwritten.
 
@@ -48,6 +64,13 @@ class Template:
         The fields of the message, see `padding`. With it, padding bytes, which the middleware does
         not initialize, are set to zero, and those at the end are removed: equal messages are equal
         bytes.
+    contents : Contents, optional
+
+    Attributes
+    ----------
+    contents : Contents
+    arrays : list of arrays
+        All numbers, as views of the message; one array for each contiguous range.
 
     Raises
     ------
@@ -55,7 +78,14 @@ class Template:
         If overwriting does not give the same message as the middleware.
     """
 
-    def __init__(self, build: Build, count: int, layout: Sequence[str] = ()) -> None:
+    def __init__(
+        self,
+        build: Build,
+        count: int,
+        layout: Sequence[str] = (),
+        contents: Contents | None = None,
+    ) -> None:
+        self.contents = contents or Contents()
         # Numbers and a stamp that do not occur in names or lengths.
         stamp = Time(sec=0x5EC05EC0, nanosec=0x2A0B1C0D)
         numbers = -1.7e-200 * np.arange(1.0, count + 1.0)
@@ -72,6 +102,7 @@ class Template:
     def copy(self) -> Template:
         """Return a template for the same message, with separate numbers."""
         made = Template.__new__(Template)
+        made.contents = self.contents
         made._place(*self._layout)
         return made
 
@@ -88,6 +119,7 @@ class Template:
         self._runs = [
             (first, last, self.array(first, last - first)) for first, last in runs(offsets)
         ]
+        self.arrays = [array for _, _, array in self._runs]
 
     def _check(self, build: Build, count: int) -> None:
         """Check the result of `fill` with rclpy."""
@@ -115,6 +147,18 @@ class Template:
         for place in self._stamps:
             storage[place : place + 8] = stamp
         return self._data.tobytes()
+
+    def take(self, data: bytes) -> None:
+        """Take the numbers of a message that another copy of this template has encoded."""
+        numbers = np.frombuffer(data, np.uint8)
+        offsets = self._layout[2]
+        for first, last, array in self._runs:
+            start = offsets[first]
+            array.view(np.uint8)[:] = numbers[start : start + 8 * (last - first)]
+
+    def bytes_at(self, offset: int, count: int) -> NDArray[np.uint8]:
+        """Return bytes of the serialized message, a view of it."""
+        return np.frombuffer(self._data, np.uint8, count, offset)
 
     def fill(self, numbers: Array, stamp: int) -> bytes:
         """Return the message with this stamp and these numbers.

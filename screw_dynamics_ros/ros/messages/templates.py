@@ -29,10 +29,14 @@ from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray, Header, MultiArrayDimension, MultiArrayLayout
 from tf2_msgs.msg import TFMessage
 
-from screw_dynamics_ros.ros.messages.serialized import Template
+from screw_dynamics_ros.core.lie.screws import TWIST_ROWS, WRENCH_ROWS
+from screw_dynamics_ros.ros.messages.serialized import Contents, Template
 
 P = ParamSpec('P')
 MAX_TEMPLATES = 128  # cached templates of each kind
+
+#: Numbers of a transform.
+POSE = ('x', 'y', 'z', 'qx', 'qy', 'qz', 'qw')
 
 #: Fields of sensor_msgs/JointState, see `padding`.
 JOINT_STATE = ('time', 'string', 'strings', 'doubles', 'doubles', 'doubles')
@@ -63,7 +67,7 @@ def joint_efforts(names: Sequence[str]) -> Template:
     def build(stamp: Time, numbers: list[float]) -> JointState:
         return JointState(header=Header(stamp=stamp), name=list(names), effort=numbers)
 
-    return Template(build, len(names), JOINT_STATE)
+    return Template(build, len(names), JOINT_STATE, Contents((tuple(names),)))
 
 
 @kept
@@ -109,13 +113,17 @@ def matrix(*labels: Sequence[str]) -> Template:
     def build(stamp: Time, numbers: list[float]) -> Float64MultiArray:
         return Float64MultiArray(layout=MultiArrayLayout(dim=dimensions), data=numbers)
 
-    return Template(build, strides[0])
+    return Template(build, strides[0], contents=Contents(tuple(map(tuple, labels))))
 
 
 @kept
 def twist(frame_id: str) -> Template:
     """geometry_msgs/TwistStamped; numbers: linear, then angular."""
-    return Template(lambda stamp, numbers: stamped_twist(stamp, frame_id, numbers), 6)
+    return Template(
+        lambda stamp, numbers: stamped_twist(stamp, frame_id, numbers),
+        6,
+        contents=Contents((TWIST_ROWS,), frame_id),
+    )
 
 
 def stamped_twist(stamp: Time, frame_id: str, numbers: Sequence[float]) -> TwistStamped:
@@ -171,7 +179,7 @@ def wrench(frame_id: str) -> Template:
             wrench=Wrench(force=vector(numbers[:3]), torque=vector(numbers[3:])),
         )
 
-    return Template(build, 6)
+    return Template(build, 6, contents=Contents((WRENCH_ROWS,), frame_id))
 
 
 @kept
@@ -186,7 +194,8 @@ def transforms(frames: Sequence[tuple[str, str]]) -> Template:
             ]
         )
 
-    return Template(build, 7 * len(frames))
+    contents = Contents((tuple(child for _, child in frames), POSE))
+    return Template(build, 7 * len(frames), contents=contents)
 
 
 def transform(stamp: Time, parent: str, child: str, numbers: Sequence[float]) -> TransformStamped:

@@ -5,11 +5,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from screw_dynamics_ros.core.types import Array
-from screw_dynamics_ros.ros.messages.serialized import Template
+from screw_dynamics_ros.ros.joint_states.policies import NEVER_STAMP
+from screw_dynamics_ros.ros.messages.serialized import Contents, Template
 from screw_dynamics_ros.ros.topics.publishers import raw_publish
 
 #: Returns the serialized message with a stamp (from `packed`); None if there is nothing to publish.
@@ -28,10 +29,19 @@ class Channel:
         Result of the model for each array of the template.
     velocity, effort : bool
         Whether the message requires velocities, efforts.
+    name : str
+        Name of the quantity, with its link if there are several; empty for outputs that are no part
+        of a model state.
+    numbers : (Contents, sequence of arrays), optional
+        The numbers of a quantity, if they are not those of a template.
     is_valid : callable, optional
         Whether there is something to publish; may compute the numbers.
+    is_due : callable, optional
+        Whether to publish a valid message on the topic: for topics with a separate rate.
     rank : int
         Channels of a lower rank are published first.
+    is_deferred : bool
+        Whether `message` hands the numbers to another thread, which sets `valid_stamp`.
     follows_states : bool
         Whether the messages depend on joint states and parameters only, so that replays repeat
         them.
@@ -43,6 +53,17 @@ class Channel:
         Number of subscribers at the last count.
     published : int
         Number of published messages.
+    contents : Contents
+    arrays : sequence of arrays
+        The current numbers.
+    is_current : bool
+        Whether they are valid for the current joint state.
+    valid_stamp : int
+        Stamp of the last joint state for which they were [ns], `NEVER_STAMP` without one.
+    is_read : bool
+        Whether the model state reads the numbers.
+    is_muted : bool
+        Whether nothing is published on the topic because the model state has the numbers.
     """
 
     def __init__(
@@ -51,21 +72,49 @@ class Channel:
         message: Template | Encode,
         targets: Mapping[Any, Array] | None = None,
         *,
+        name: str = '',
+        numbers: tuple[Contents, Sequence[Array]] | None = None,
         velocity: bool = False,
         effort: bool = False,
         is_valid: Callable[[], bool] | None = None,
+        is_due: Callable[[], bool] | None = None,
         rank: int = 0,
+        is_deferred: bool = False,
         follows_states: bool = True,
     ) -> None:
         self.publisher, self.topic = publisher, publisher.topic_name
         self.send = raw_publish(publisher)
         self.targets: Mapping[Any, Array] = targets or {}
         self.velocity, self.effort = velocity, effort
-        self.is_valid, self.rank, self.follows_states = is_valid, rank, follows_states
+        self.is_valid, self.is_due, self.is_deferred = is_valid, is_due, is_deferred
+        self.rank, self.follows_states = rank, follows_states
+        if numbers is None and isinstance(message, Template):
+            numbers = message.contents, message.arrays
+        self.name = name if numbers is not None else ''
+        self.contents, self.arrays = numbers or (Contents(), ())
+        self.is_current = self.is_read = self.is_muted = False
+        self.valid_stamp = NEVER_STAMP
         self._message = message
         self._encode: Encode = message.encode if isinstance(message, Template) else message
         self.enabled = True
         self.listeners = self.published = 0
+
+    def use(self, stamp: int, packed_stamp: bytes) -> None:
+        """Check the numbers for the current joint state, and publish them to subscribers.
+
+        Parameters
+        ----------
+        stamp : int
+            Stamp of the joint state [ns].
+        packed_stamp : bytes
+            The same from `packed`.
+        """
+        is_valid = self.is_valid is None or self.is_valid()
+        if is_valid and not self.is_deferred:
+            self.is_current, self.valid_stamp = True, stamp
+        is_sent = self.is_sent or (self.is_read and self.is_deferred)
+        if is_valid and is_sent and (self.is_due is None or self.is_due()):
+            self.publish(packed_stamp)
 
     def publish(self, stamp: bytes) -> None:
         """Publish the current message, if there is one, with a stamp from `packed`."""
@@ -85,6 +134,11 @@ class Channel:
         self.listeners = self.publisher.get_subscription_count()
 
     @property
+    def is_sent(self) -> bool:
+        """Whether messages are published: the topic had subscribers when they were last counted."""
+        return self.enabled and not self.is_muted and self.listeners > 0
+
+    @property
     def listened(self) -> bool:
-        """Whether the topic is enabled and had subscribers when they were last counted."""
-        return self.enabled and self.listeners > 0
+        """Whether the numbers are needed: by subscribers, or by the model state."""
+        return self.is_read or self.is_sent

@@ -60,7 +60,12 @@ class CommandMessage:
         self._torques[:] = command[self._places]
         self.latest = latest
 
+    @property
+    def is_in_time(self) -> bool:
+        """Whether the deadline has not passed."""
+        return time.monotonic() <= self.latest
+
     def encode(self, stamp: bytes) -> bytes | None:
         """Return the message, or None after the deadline; called right before sending."""
         data = self._template.encode(stamp)
-        return data if time.monotonic() <= self.latest else None
+        return data if self.is_in_time else None

@@ -159,12 +159,15 @@ class Commands:
         publisher = publishers.get(kind, topic, profile, qos.COMMAND_OVERRIDES)
         message = CommandMessage(template, places)
         channel = Channel(
-            publisher, message.encode, is_valid=self._is_known, rank=LAST_RANK, follows_states=False
+            publisher,
+            message.encode,
+            name=topic.removeprefix('~/') if topic in ('~/feedforward', '~/commands') else '',
+            numbers=(template.contents, template.arrays),
+            is_valid=lambda: self._is_ready and message.is_in_time,
+            rank=LAST_RANK,
+            follows_states=False,
         )
         self._topics.append((channel, message))
-
-    def _is_known(self) -> bool:
-        return self._is_ready
 
     # --- settings -------------------------------------------------------------------------------
 
@@ -228,7 +231,7 @@ class Commands:
 
     @property
     def _listened(self) -> list[tuple[Channel, CommandMessage]]:
-        return [topic for topic in self._topics if topic[0].listeners]
+        return [topic for topic in self._topics if topic[0].listened]
 
     def consume(self, mapper: JointStateMapper, sent: float) -> None:
         """Compute the command for a state."""
@@ -278,7 +281,8 @@ class Commands:
         for channel, message in self._listened:
             with FAULTS.caught(f'output {channel.topic}'):
                 message.write(command, np.inf)
-                channel.publish(stamp)
+                if channel.is_sent:
+                    channel.publish(stamp)
 
     # --- descriptions ---------------------------------------------------------------------------
 

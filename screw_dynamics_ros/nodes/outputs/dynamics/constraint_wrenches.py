@@ -145,6 +145,7 @@ class ConstraintWrenches:
                 Channel(
                     publisher,
                     template,
+                    name=f'constraint_wrench/{token}',
                     velocity=True,
                     effort=self._torques_name == MEASURED,
                     is_valid=self._is_known,

@@ -188,6 +188,7 @@ class Dynamics:
                         self._publishers.get(kind, f'~/{name}'),
                         template,
                         {output: template.array(0)},
+                        name=name,
                         velocity=not QUANTITIES[name].of_positions,
                     )
                 )

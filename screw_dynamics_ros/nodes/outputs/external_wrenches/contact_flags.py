@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -23,6 +24,7 @@ from screw_dynamics_ros.nodes.model.scalar_joints import scalar_joints
 from screw_dynamics_ros.nodes.parameters.per_joint import PerJoint
 from screw_dynamics_ros.ros.diagnostics import Level, Status
 from screw_dynamics_ros.ros.joint_states.mapper import JointStateMapper
+from screw_dynamics_ros.ros.messages.serialized import Contents
 from screw_dynamics_ros.ros.names import shorten
 from screw_dynamics_ros.ros.parameters import Parameters, Specification
 from screw_dynamics_ros.ros.topics import qos
@@ -161,12 +163,23 @@ def thresholds(level: str, values: Mapping[str, Any], robot: Robot) -> Array:
     return found
 
 
-def flag_channel(publisher: Any, flag: ThresholdFlag, is_valid: Any) -> Channel:
+def flag_channel(
+    publisher: Any, name: str, flag: ThresholdFlag, take: Callable[[], bool]
+) -> Channel:
     """Return the topic of one flag, std_msgs/Bool, latched for later subscribers."""
     messages = [encoded(value) for value in (False, True)]  # without a stamp
+    number = np.zeros(1)
+
+    def is_valid() -> bool:
+        taken = take()
+        number[0] = flag.is_raised
+        return taken
+
     return Channel(
         publisher,
         lambda stamp: messages[flag.is_raised],
+        name=name,
+        numbers=(Contents((('raised',),)), [number]),
         velocity=True,
         effort=True,
         is_valid=is_valid,
@@ -217,8 +230,9 @@ class ContactFlags:
         self._channels = {
             level: flag_channel(
                 publishers.get(Bool, f'~/{level}', qos.LATCHED),
+                level,
                 flag,
-                lambda level=level: is_settled() and self._take(level),
+                partial(self._take_settled, is_settled, level),
             )
             for level, flag in self._flags.items()
         }
@@ -236,6 +250,9 @@ class ContactFlags:
         """Lower all flags."""
         for flag in self._flags.values():
             flag.reset()
+
+    def _take_settled(self, is_settled: Callable[[], bool], level: str) -> bool:
+        return is_settled() and self._take(level)
 
     def _take(self, level: str) -> bool:
         """Process the current state; return whether any joint is monitored."""

@@ -7,12 +7,12 @@ from __future__ import annotations
 
 import numpy as np
 
+from screw_dynamics_ros.core.lie.screws import WRENCH_ROWS
 from screw_dynamics_ros.core.measurement.estimation.wrench_observability import (
     ReducedWrench,
     WrenchObservability,
     observability,
 )
-from screw_dynamics_ros.core.measurement.quantities import WRENCH_ROWS
 from screw_dynamics_ros.core.robot.fused_kernel import Formula
 from screw_dynamics_ros.core.types import Array
 from screw_dynamics_ros.nodes.model.actuated import actuated

@@ -14,7 +14,7 @@ from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray
 
 from screw_dynamics_ros.core.arms.inverse.manipulability import freedoms
-from screw_dynamics_ros.core.measurement.quantities import WRENCH_ROWS
+from screw_dynamics_ros.core.lie.screws import WRENCH_ROWS
 from screw_dynamics_ros.core.robot.fused_kernel import Formula
 from screw_dynamics_ros.core.types import Array
 from screw_dynamics_ros.nodes.model.running_model import RunningModel
@@ -106,18 +106,18 @@ class WrenchTopics:
         """Add the topics of external torques."""
         joints = self._model.joints
         kind, template = message_of('external_torque', joints, joints)
-        self._add(kind, '~/external_torque', template, plan.torque)
+        self._add(kind, 'external_torque', template, plan.torque)
         kind, template = message_of('external_torque_covariance', joints, joints)
         self._add_computed(
-            kind, '~/external_torque_covariance', template, self.torque_covariance.fill
+            kind, 'external_torque_covariance', template, self.torque_covariance.fill
         )
         efforts = templates.joint_efforts(joints)
         self._add_computed(
-            JointState, '~/residual', efforts, self._tare.fill_offset, of_positions=True
+            JointState, 'residual', efforts, self._tare.fill_offset, of_positions=True
         )
         self._add_computed(
             Float64MultiArray,
-            '~/residual_confidence',
+            'residual_confidence',
             templates.matrix(('confidence', *joints)),
             self._tare.residuals.fill_confidence,
             of_positions=True,
@@ -143,17 +143,17 @@ class WrenchTopics:
         frame, token = self._prefix + link, plan.frames.tokens[link]
         kind, wrench = message_of('wrench', model.joints, model.joints, frame)
         square = templates.matrix(WRENCH_ROWS, WRENCH_ROWS)
-        self._add(kind, f'~/wrench/{token}', wrench, contact.wrench, observable)
+        self._add(kind, f'wrench/{token}', wrench, contact.wrench, observable)
         self._add_computed(
             Float64MultiArray,
-            f'~/wrench_covariance/{token}',
+            f'wrench_covariance/{token}',
             square,
             lambda numbers: observable() and reduced.fill_covariance(numbers),
         )
-        self._add_computed(kind, f'~/reduced_wrench/{token}', wrench.copy(), reduced.fill_reduced)
+        self._add_computed(kind, f'reduced_wrench/{token}', wrench.copy(), reduced.fill_reduced)
         self._add_computed(
             Float64MultiArray,
-            f'~/wrench_validity/{token}',
+            f'wrench_validity/{token}',
             templates.matrix(VALIDITY_LABELS),
             reduced.fill_validity,
             of_positions=True,
@@ -177,13 +177,13 @@ class WrenchTopics:
     def _add(
         self,
         kind: type,
-        topic: str,
+        name: str,
         template: Template,
         output: Formula,
         is_valid: Callable[[], bool] = lambda: True,
     ) -> None:
         """Add a topic with the numbers of one output, published if finite and valid."""
-        publisher, numbers = self._publishers.get(kind, topic), template.array(0)
+        publisher, numbers = self._publishers.get(kind, f'~/{name}'), template.array(0)
         is_finite = FiniteCheck(publisher.topic_name, numbers, self._mapper)
         self._checks.append(is_finite)
         self.channels.append(
@@ -191,6 +191,7 @@ class WrenchTopics:
                 publisher,
                 template,
                 {output: numbers},
+                name=name,
                 velocity=True,
                 effort=True,
                 is_valid=lambda: self._observer.is_settled and is_valid() and is_finite(),
@@ -200,7 +201,7 @@ class WrenchTopics:
     def _add_computed(
         self,
         kind: type,
-        topic: str,
+        name: str,
         template: Template,
         fill: Callable[[Array], bool],
         of_positions: bool = False,
@@ -210,15 +211,18 @@ class WrenchTopics:
         `fill` returns whether they may be published. With `of_positions` they require positions
         only, otherwise also velocities, efforts and a settled observer.
         """
-        publisher, numbers = self._publishers.get(kind, topic), template.array(0)
+        publisher, numbers = self._publishers.get(kind, f'~/{name}'), template.array(0)
         is_finite = FiniteCheck(publisher.topic_name, numbers, self._mapper)
         if of_positions:
-            channel = Channel(publisher, template, is_valid=lambda: fill(numbers), rank=1)
+            channel = Channel(
+                publisher, template, name=name, is_valid=lambda: fill(numbers), rank=1
+            )
         else:
             self._checks.append(is_finite)
             channel = Channel(
                 publisher,
                 template,
+                name=name,
                 velocity=True,
                 effort=True,
                 is_valid=lambda: self._observer.is_settled and fill(numbers) and is_finite(),

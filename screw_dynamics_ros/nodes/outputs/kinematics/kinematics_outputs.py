@@ -227,12 +227,13 @@ class Kinematics:
                     get(kind, f'~/{quantity}/{token}'),
                     template,
                     {output: template.array(0)},
+                    name=f'{quantity}/{token}',
                     velocity=not QUANTITIES[quantity].of_positions,
                 )
             )
         if singularities.is_defined:
             publisher = get(Float64MultiArray, f'~/singularity/{token}')
-            channels.append(singularities.channel(name, publisher, self._host.drawing))
+            channels.append(singularities.channel(name, token, publisher, self._host.drawing))
         return channels
 
     def _pictures(self, adopted: Adopted[KinematicsPlan]) -> list[MarkerPlan]:

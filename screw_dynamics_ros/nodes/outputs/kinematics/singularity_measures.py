@@ -143,9 +143,11 @@ class Singularities:
             return None
         return partial(self._model.results.__getitem__, self._inertia)
 
-    def channel(self, link: str, publisher: Any, process: DrawingProcess) -> Channel:
-        """Return the topic of a link."""
-        self._drawn[link] = DrawnTopic(publisher, process)
+    def channel(self, link: str, token: str, publisher: Any, process: DrawingProcess) -> Channel:
+        """Return the topic of a link, with its name in topics."""
+        self._drawn[link] = DrawnTopic(
+            publisher, process, f'singularity/{token}', templates.matrix(MEASURES)
+        )
         self._draw(link)
         return self._drawn[link].channel
 

@@ -100,7 +100,8 @@ class TransformPublisher:
                 self._publishers.get(TFMessage, '/tf'),
                 template,
                 {output: template.array(7 * i, 7) for i, output in enumerate(outputs)},
-                is_valid=partial(self._is_due, mapper),
+                name='transforms',
+                is_due=partial(self._is_due, mapper),
             )
             if not actuated(model.robot).has_loops:
                 self._reported = ReportedTransforms(model, self._prefix, self._frequency)
@@ -124,7 +125,7 @@ class TransformPublisher:
             in_any_order and mapper.refused in MISTIMED_REASONS
         )
         channel = self._channel
-        if not is_of_use or channel is None or not channel.listened or self._reported is None:
+        if not is_of_use or channel is None or not channel.is_sent or self._reported is None:
             return
         stamp, names = message.stamp or mapper.clock(), mapper.maps[message.layout]
         if stamp <= mapper.newest and not in_any_order:
