@@ -1,0 +1,182 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""Machine code of typed functions."""
+
+from __future__ import annotations
+
+import ast
+import ctypes
+import re
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from screw_dynamics_ros.core.compile import cache as disk
+from screw_dynamics_ros.core.compile import sources
+from screw_dynamics_ros.core.compile.llvm import native
+from screw_dynamics_ros.core.compile.typed.external import External, address_in_process
+from screw_dynamics_ros.core.compile.typed.functions import (
+    BOOL,
+    FLOAT,
+    NOTHING,
+    FunctionDeclaration,
+    ValueType,
+    declaration_of,
+)
+from screw_dynamics_ros.core.compile.typed.source import FunctionSource, SourceFile
+from screw_dynamics_ros.core.compile.typed.statements import Statements
+from screw_dynamics_ros.core.compile.typed.writer import TypedWriter, external_name
+from screw_dynamics_ros.core.errors import ArgumentError
+
+INTRINSICS = (
+    'declare double @llvm.fabs.f64(double)',
+    'declare double @llvm.sqrt.f64(double)',
+    'declare double @llvm.copysign.f64(double, double)',
+)
+
+
+class Module:
+    """The IR of typed functions and of those that they call.
+
+    Attributes
+    ----------
+    symbols : dict
+        Names in IR of declarations.
+    externals : dict
+        C functions by name.
+    """
+
+    def __init__(self, functions: Sequence[FunctionDeclaration], opaque_pointers: bool) -> None:
+        self._opaque, self._public = opaque_pointers, functions
+        self.symbols: dict[FunctionDeclaration, str] = {}
+        self.externals: dict[str, External] = {}
+        self._files: dict[str, SourceFile] = {}
+        self._pending: list[FunctionDeclaration] = []
+        self._lines: list[str] = []
+        for declaration in functions:
+            self._add(declaration)
+
+    def _add(self, declaration: FunctionDeclaration) -> str:
+        """Write a function, unless it is written; return its name."""
+        if declaration in self.symbols:
+            return self.symbols[declaration]
+        symbol = re.sub(r'\W', '_', f'{declaration.name}_{len(self.symbols)}', flags=re.ASCII)
+        self.symbols[declaration] = symbol
+        source, w = FunctionSource(declaration, self._files), TypedWriter(self._opaque)
+        self._pending.append(declaration)
+
+        def called(other: FunctionDeclaration, node: ast.AST) -> str:
+            if other in self._pending:
+                path = ', '.join(each.name for each in self._pending)
+                raise source.fault(node, f'recursion: {other.name} is called from {path}')
+            return self._add(other)
+
+        linkage = '' if declaration in self._public else 'internal '
+        lines = Statements(source, w, called).function(symbol, linkage)
+        self._pending.pop()
+        self._lines += lines
+        for name, function in w.externals.items():
+            if self.externals.setdefault(name, function) != function:
+                raise ArgumentError(f'the C function {name} is declared with two signatures')
+        return symbol
+
+    @property
+    def text(self) -> str:
+        """The module."""
+        w = TypedWriter(self._opaque)
+        variables = []
+        for k, name in enumerate(self.externals):
+            variables.append(f'@{external_name(name)} = internal global i64 0')
+            address = w.read('i64', '%addresses', 8 * k)
+            w.do(f'store i64 {address}, {w.pointer("i64")} @{external_name(name)}')
+        link = ['define void @link(i64 %addresses) {', *w.lines, '  ret void', '}']
+        return '\n'.join([*INTRINSICS, *variables, *self._lines, *link, ''])
+
+
+class TypedLibrary:
+    """Machine code of typed functions, loaded during the lifetime of this object."""
+
+    def __init__(self, module: Module, code: bytes, addresses: Sequence[int]) -> None:
+        self._symbols = module.symbols
+        self._library = native.Library(code)
+        table = np.array([*addresses, 0], dtype=np.uint64)
+        link = ctypes.CFUNCTYPE(None, ctypes.c_void_p)(self._library.address('link'))
+        link(table.ctypes.data)
+
+    def address(self, function: Callable[..., Any]) -> int:
+        """Return the address of a function; booleans are passed as 64-bit integers 0 and 1.
+
+        Raises
+        ------
+        ArgumentError
+            The function is not among those that were compiled.
+        """
+        declaration = declaration_of(function)
+        if declaration is None or declaration not in self._symbols:
+            name = getattr(function, '__name__', function)
+            raise ArgumentError(f'{name} is not among the compiled functions')
+        return self._library.address(self._symbols[declaration])
+
+    def callable(self, function: Callable[..., Any]) -> Callable[..., Any]:
+        """Return a function of ctypes, which takes addresses of arrays (`x.ctypes.data`)."""
+        address = self.address(function)
+        declaration = declaration_of(function)
+        assert declaration is not None
+        types = [c_type(type_) for _, type_ in declaration.parameters]
+        result: Any = ctypes.CFUNCTYPE(c_type(declaration.result), *types)(address)
+        result.library = self  # the code is loaded as long as the function exists
+        return result
+
+
+def compiled(
+    functions: Sequence[Callable[..., Any]], externals: Mapping[str, int] | None = None
+) -> TypedLibrary:
+    """Return machine code of typed functions, and of all those that they call.
+
+    Code that has been compiled before is loaded from the disk cache.
+
+    Parameters
+    ----------
+    functions : sequence of typed functions
+    externals : dict, optional
+        Addresses of C functions by name; of others, those in the libraries of the process.
+
+    Raises
+    ------
+    ArgumentError
+        A function is not typed, or a C function is unknown.
+    TypedFunctionError
+        A function cannot be compiled.
+    BackendError
+        llvmlite is missing.
+    """
+    declarations = []
+    for function in functions:
+        declaration = declaration_of(function)
+        if declaration is None:
+            raise ArgumentError(f'{function!r} is not a typed function: decorate it with typed')
+        declarations.append(declaration)
+    module = Module(declarations, native.opaque_pointers())
+    given = externals or {}
+    addresses = [given.get(name) or address_in_process(name) for name in module.externals]
+    return TypedLibrary(module, machine_code(module.text), addresses)
+
+
+def machine_code(text: str) -> bytes:
+    """Return the machine code of a module, from the disk cache if it is there."""
+    key = disk.key('typed', sources.COMPILING, text, native.target_identity())
+    stored = disk.load(key)
+    if stored is not None and stored[1]:
+        return stored[1]
+    code = native.joined([native.emitted(text)])
+    disk.store(key, {}, code)
+    return code
+
+
+def c_type(type_: ValueType) -> Any:
+    """Return the type of ctypes in which a value is passed."""
+    if type_.element is not None:
+        return ctypes.c_size_t
+    return {FLOAT: ctypes.c_double, BOOL: ctypes.c_bool, NOTHING: None}.get(type_, ctypes.c_int64)
