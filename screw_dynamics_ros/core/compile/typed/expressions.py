@@ -172,6 +172,8 @@ class Expressions:
         self, node: ast.AST, operator: ast.AST, a: Value, b: Value
     ) -> TypedFunctionError:
         name, hint = type(operator).__name__, remedy(a.type, b.type)
+        if isinstance(operator, ast.Div) and a.type is b.type is INT:
+            hint = '; write //, or float(...) / float(...)'
         return self.source.fault(
             node, f'{ast.unparse(node)}: no {name} of {a.type.name} and {b.type.name}{hint}'
         )

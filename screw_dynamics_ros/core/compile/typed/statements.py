@@ -263,7 +263,9 @@ class Statements:
             raise self.source.unsupported(call)
         step = self.source.constant(call.args[2]) if len(call.args) == 3 else 1
         if type(step) is not int or step == 0:
-            raise self.source.fault(node, f'{ast.unparse(call)}: the step must be a constant')
+            raise self.source.fault(
+                node, f'{ast.unparse(call)}: the step must be a constant, not 0'
+            )
         bounds = [self.expressions.of_type(a, INT, 'the bound') for a in call.args[:2]]
         start, stop = bounds if len(bounds) == 2 else (literal(0), bounds[0])
         w = self.w
