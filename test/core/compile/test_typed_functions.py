@@ -144,6 +144,7 @@ def mathematics(a: float, b: float, out: Floats) -> float:
     out[4] = min(a, b, 0.5)
     out[5] = max(a, b)
     out[6] = max(min(b, a), -math.inf)
+    out[7] = min(a * 0.0, b * 0.0) if a < 2.0 else max(a * 0.0, b * 0.0)  # zeros of both signs
     return math.sqrt(a)
 
 
