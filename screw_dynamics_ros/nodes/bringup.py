@@ -35,4 +35,10 @@ def make_process() -> Process:
         else:
             FACTORIES[name](node)
     host.start()
-    return Process(nodes, host.parameters['executor'], host.services.nodes, host.endings)
+    return Process(
+        nodes,
+        host.parameters['executor'],
+        host.services.nodes,
+        host.endings,
+        host.compiled_loop(),
+    )

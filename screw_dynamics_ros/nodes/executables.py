@@ -34,4 +34,10 @@ def make(name: str, factory: Any) -> Process:
     host = ModelHost(node)
     host.add(factory(node, host), node)
     host.start()
-    return Process([node], host.parameters['executor'], host.services.nodes, host.endings)
+    return Process(
+        [node],
+        host.parameters['executor'],
+        host.services.nodes,
+        host.endings,
+        host.compiled_loop(),
+    )

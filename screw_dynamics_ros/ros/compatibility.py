@@ -84,6 +84,21 @@ def request_message_info(subscription: Subscription) -> None:
         subscription._callback_type = Subscription.CallbackType.WithMessageInfo
 
 
+def hide_from_executors(node: Node, subscription: Subscription) -> None:
+    """Keep a subscription from the executors of its node, which have not seen it yet.
+
+    Raises AttributeError if rclpy stores its subscriptions elsewhere.
+    """
+    node._subscriptions.remove(subscription)
+
+
+def show_to_executors(node: Node, subscription: Subscription) -> None:
+    """Return a subscription to the executors of its node."""
+    node._subscriptions.append(subscription)
+    assert node.executor is not None
+    node.executor.wake()
+
+
 def joint_command_type() -> Any:
     """Return control_msgs/JointCommand, None if the distribution does not have it."""
     with suppress(ImportError):

@@ -19,6 +19,7 @@ from screw_dynamics_ros.core.errors import ScrewDynamicsError
 from screw_dynamics_ros.ros.diagnostics import Level, Status
 from screw_dynamics_ros.ros.names import printable, shorten
 from screw_dynamics_ros.ros.process.faults import FAULTS
+from screw_dynamics_ros.ros.process.state_lock import STATE_LOCK
 from screw_dynamics_ros.ros.services import REMEDY, refusal, types_of
 
 #: Fills in the response to a request, or raises `ScrewDynamicsError` and changes nothing.
@@ -57,7 +58,8 @@ class ImmediateServices:
     def _on_request(self, service: str, answer: Answer, request: Any, response: Any) -> Any:
         try:
             response.success = True
-            answer(request, response)
+            with STATE_LOCK:
+                answer(request, response)
         except ScrewDynamicsError as error:
             response = refusal(response, error)
         except Exception as error:  # a bug must not end the other services

@@ -26,6 +26,7 @@ from screw_dynamics_ros.ros.compatibility import (
     call_before_parameters_are_set,
 )
 from screw_dynamics_ros.ros.process.faults import FAULTS
+from screw_dynamics_ros.ros.process.state_lock import STATE_LOCK
 
 ATTRIBUTE = '_screw_dynamics_parameters'  # attribute of a node with its tables
 
@@ -349,7 +350,7 @@ class NodeTables:
         """Activate the stored values of the node."""
         given = {parameter.name: parameter.value for parameter in parameters}
         for table in self._tables:
-            with FAULTS.caught(f'parameters {", ".join(given)}'):
+            with FAULTS.caught(f'parameters {", ".join(given)}'), STATE_LOCK:
                 table.activate(given)
 
     def _follow_all(self) -> None:

@@ -13,6 +13,7 @@ from std_srvs.srv import SetBool, Trigger
 
 from screw_dynamics_ros.core.errors import ScrewDynamicsError
 from screw_dynamics_ros.ros.process.faults import FAULTS
+from screw_dynamics_ros.ros.process.state_lock import STATE_LOCK
 
 #: Executes a request and returns the text of the response; raises `ScrewDynamicsError`.
 Action = Callable[[], str]
@@ -39,7 +40,8 @@ def serve_switch(node: Node, name: str, action: Callable[[bool], str]) -> None:
 def answered(name: str, response: Any, action: Action) -> Any:
     """Fill in a response: the text of the action, or the reason of its failure."""
     try:
-        response.message, response.success = action(), True
+        with STATE_LOCK:
+            response.message, response.success = action(), True
     except ScrewDynamicsError as error:
         response.message, response.success = str(error), False
     except Exception as error:  # rclpy would let it end the process

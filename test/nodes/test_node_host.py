@@ -42,12 +42,15 @@ WALK = {
 }
 #: Those that see times only.
 BOOKKEEPING = {
+    'core/compile/typed/functions.py',
+    'core/compile/typed/shared_numbers.py',
     'nodes/hosting/load.py',
     'nodes/hosting/stamp_clock.py',
     'ros/joint_states/policies.py',
     'ros/messages/cdr.py',
     'ros/process/deferred_work.py',
     'ros/process/faults.py',
+    'ros/process/state_lock.py',
     'ros/topics/transport.py',
 }
 

@@ -16,9 +16,11 @@ from numpy.typing import ArrayLike
 from screw_dynamics_ros.core.arguments import check_count
 from screw_dynamics_ros.core.compile.kernels import (
     KernelSpecification,
+    TableCall,
     compiled_call,
     compiled_into,
     make_kernel,
+    table_call,
 )
 from screw_dynamics_ros.core.compile.sources import origin
 from screw_dynamics_ros.core.dynamics.payload import with_inertia_changes
@@ -139,6 +141,14 @@ class FusedKernel:
         self.inputs = tuple(name for name, _ in specification.inputs)
         self.shapes = tuple(self._kernel.shapes)
         self.run = compiled_into(self._kernel)
+
+    @cached_property
+    def table_call(self) -> TableCall | None:
+        """The compiled function with one argument, addresses; None if it is not machine code.
+
+        Its argument is an array of the addresses of inputs and results.
+        """
+        return table_call(self._kernel)
 
     @cached_property
     def _call(self) -> Callable[..., tuple[Array, ...]]:

@@ -14,7 +14,7 @@ import numpy as np
 from screw_dynamics_ros.core.errors import ArgumentError, NotAtRestError
 from screw_dynamics_ros.core.types import Array
 from screw_dynamics_ros.nodes.force_torque.sensor_messages import WrenchSample
-from screw_dynamics_ros.ros.joint_states.mapper import JointStateMapper
+from screw_dynamics_ros.ros.joint_states.mapper import JointStateMapper, ObservedState
 
 MAX_STATES = 20_000  # stored joint states
 MIN_SAMPLES = 10  # or pose_samples, if that is less
@@ -30,12 +30,13 @@ class RestStates:
         """Discard all states."""
         self._states.clear()
 
-    def observe(self, mapper: JointStateMapper) -> None:
-        """Store the current state; after a pause discard earlier ones."""
-        before = self._states[-1][0] if self._states else mapper.stamp - 1
-        if mapper.restarted or not 0 < mapper.stamp - before <= mapper.policies.timeout:
+    def observe(self, observed: ObservedState) -> None:
+        """Store a state; after a pause discard earlier ones."""
+        stamp, (q, v, _) = observed.stamp, observed.state
+        before = self._states[-1][0] if self._states else stamp - 1
+        if observed.restarted or not 0 < stamp - before <= observed.mapper.policies.timeout:
             self.forget()
-        self._states.append((mapper.stamp, mapper.q.copy(), mapper.v.copy()))
+        self._states.append((stamp, q.copy(), v.copy()))
 
     def positions(
         self,

@@ -47,6 +47,7 @@ from screw_dynamics_ros.ros.messages.conversions import swap_linear_angular
 from screw_dynamics_ros.ros.names import printable, topic_tokens
 from screw_dynamics_ros.ros.parameters import Parameters
 from screw_dynamics_ros.ros.process.faults import FAULTS
+from screw_dynamics_ros.ros.process.state_lock import STATE_LOCK
 from screw_dynamics_ros.ros.topics import qos
 from screw_dynamics_ros.ros.topics.channel import Channel
 from screw_dynamics_ros.ros.topics.publishers import Publishers
@@ -113,7 +114,7 @@ class WristSensor:
         node.create_subscription(
             WrenchStamped,
             INPUT,
-            FAULTS.guarded('a sensor message', self._on_wrench),
+            FAULTS.guarded('a sensor message', STATE_LOCK.exclusive(self._on_wrench)),
             qos.JOINT_STATES,
             qos_overriding_options=qos.OVERRIDABLE,
         )
@@ -150,7 +151,13 @@ class WristSensor:
         """Return the stages that process each joint state."""
         return [
             Stage(observe=self._poses.rest.observe),
-            Stage(prepare=self._advance, consume=lambda mapper, sent: self._keep_motion(mapper)),
+            Stage(
+                prepare=self._advance,
+                consume=lambda mapper, sent: self._keep_motion(mapper),
+                is_needed=lambda: (
+                    self._adopted is not None and self._adopted.plan.motion is not None
+                ),
+            ),
         ]
 
     def bind(self, adopted: Adopted[SensorPlan]) -> list[Channel]:

@@ -27,7 +27,8 @@ from screw_dynamics_ros.ros.diagnostics import Level, Status
 from screw_dynamics_ros.ros.messages.cdr import STAMP_FORMAT
 from screw_dynamics_ros.ros.messages.serialized import Template
 from screw_dynamics_ros.ros.process.latest import Latest
-from screw_dynamics_ros.ros.process.timers import at_most
+from screw_dynamics_ros.ros.process.state_lock import STATE_LOCK
+from screw_dynamics_ros.ros.process.timers import RateLimit
 from screw_dynamics_ros.ros.process.worker import DEATH_HOLD_S, Worker, WorkerError
 from screw_dynamics_ros.ros.topics.channel import Channel
 
@@ -96,7 +97,7 @@ class DrawnTopic:
         shapes = [source().shape for source in sources]
         self._maker = pickle.dumps((maker, shapes))
         self.channel.is_valid = None if maker is not None else never
-        self.channel.is_due = at_most(rate)
+        self.channel.is_due = RateLimit(rate)
 
     def _offer(self, stamp: bytes) -> None:
         """Offer the current numbers to the drawing process, which publishes the message."""
@@ -105,9 +106,10 @@ class DrawnTopic:
 
     def send(self, message: bytes, stamp: bytes) -> None:
         """Publish a computed message, and keep its numbers for the model state."""
-        self._take(message)
         seconds, nanoseconds = STAMP_FORMAT.unpack(stamp)
-        self.channel.valid_stamp = seconds * NANOSECONDS + nanoseconds
+        with STATE_LOCK:
+            self._take(message)
+            self.channel.valid_stamp = seconds * NANOSECONDS + nanoseconds
         if self.channel.is_sent or not self.channel.is_read:
             self.channel.send(message)
             self.channel.published += 1

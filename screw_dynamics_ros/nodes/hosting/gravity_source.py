@@ -27,6 +27,7 @@ from screw_dynamics_ros.nodes.services.payload_services import link_of, relative
 from screw_dynamics_ros.ros.names import printable
 from screw_dynamics_ros.ros.parameters import Parameters
 from screw_dynamics_ros.ros.process.faults import FAULTS
+from screw_dynamics_ros.ros.process.state_lock import STATE_LOCK
 from screw_dynamics_ros.ros.status import Level, Status
 from screw_dynamics_ros.ros.topics.frame_chain import FrameChain
 
@@ -74,7 +75,10 @@ class GravitySource:
 
             self._has_imu = True
             self._node.create_subscription(
-                Imu, 'imu', FAULTS.guarded('an IMU message', self.receive), qos_profile_sensor_data
+                Imu,
+                'imu',
+                FAULTS.guarded('an IMU message', STATE_LOCK.exclusive(self.receive)),
+                qos_profile_sensor_data,
             )
         self.look()
 
@@ -144,6 +148,11 @@ class GravitySource:
         """Whether the direction is out of date or unknown."""
         timeout = self._parameters['gravity_timeout'] or math.inf
         return self._down is None or time.monotonic() - self._arrival > timeout
+
+    @property
+    def is_changing(self) -> bool:
+        """Whether gravity follows a source."""
+        return bool(self._parameters['gravity_source'] != PARAMETER)
 
     def prepare(self) -> None:
         """Rotate gravity towards its source; call it before each state."""

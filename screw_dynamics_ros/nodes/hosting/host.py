@@ -22,6 +22,7 @@ from screw_dynamics_ros.core.description.robot_description import RobotDescripti
 from screw_dynamics_ros.core.errors import MissingDescriptionError
 from screw_dynamics_ros.core.types import Array
 from screw_dynamics_ros.nodes.hosting import statuses
+from screw_dynamics_ros.nodes.hosting.compiled_loop import CompiledLoop
 from screw_dynamics_ros.nodes.hosting.drawing import DrawingProcess
 from screw_dynamics_ros.nodes.hosting.gravity_source import GravitySource
 from screw_dynamics_ros.nodes.hosting.model_builder import BuiltModel, ModelBuilder
@@ -50,6 +51,7 @@ from screw_dynamics_ros.ros.parameters import Parameters
 from screw_dynamics_ros.ros.process.executor import ShutdownTask, settle
 from screw_dynamics_ros.ros.process.faults import FAULTS
 from screw_dynamics_ros.ros.process.scheduling import use_real_time
+from screw_dynamics_ros.ros.process.state_lock import STATE_LOCK
 from screw_dynamics_ros.ros.services import Answer, Services
 from screw_dynamics_ros.ros.status import Status
 
@@ -136,9 +138,18 @@ class ModelHost:
     def stages(self) -> list[Stage]:
         """Return the stages that process each joint state in addition to the kernel, in order."""
         return [
-            Stage(prepare=self.payloads.prepare),
-            Stage(prepare=self.link_inertias.prepare),
-            Stage(prepare=self.gravity_source.prepare),
+            Stage(
+                prepare=self.payloads.prepare,
+                is_needed=lambda: self.payloads.is_changing,
+            ),
+            Stage(
+                prepare=self.link_inertias.prepare,
+                is_needed=lambda: self.link_inertias.is_changing,
+            ),
+            Stage(
+                prepare=self.gravity_source.prepare,
+                is_needed=lambda: self.gravity_source.is_changing,
+            ),
             Stage(observe=self._estimation.recording.observe),
             *(stage for group in self.builder.groups for stage in group.stages()),
         ]
@@ -227,7 +238,23 @@ class ModelHost:
         priority = self.parameters['realtime_priority']
         self.scheduling_fault = use_real_time(priority) if priority else ''
         self.source.subscribe(self.node)
-        self.states.subscribe(self.states.receive)
+        self._subscription = self.states.subscribe(self.states.receive)
+
+    def compiled_loop(self) -> CompiledLoop | None:
+        """Return the compiled loop for the joint states, after `start`; None if Python has them.
+
+        Raises `ScrewDynamicsError` if it is required, and not possible here.
+        """
+        wanted = self.parameters['data_path']
+        if wanted == 'python':
+            return None
+        try:
+            return CompiledLoop(self.node, self.states, self._subscription)
+        except ScrewDynamicsError as error:
+            if wanted == 'compiled':
+                raise
+            self.node.get_logger().info(f'joint states are processed in Python: {error}')
+            return None
 
     # --- diagnostics ----------------------------------------------------------------------------
 
@@ -269,12 +296,14 @@ class ModelHost:
         """Adopt a new model, count subscribers, and update inputs without joint states."""
         outcome = self.source.poll()
         if outcome is not None:
-            self._adopt(outcome)
+            with STATE_LOCK:
+                self._adopt(outcome)
         self.states.look_for_listeners()
-        self.payloads.load()
-        self.link_inertias.load()
+        with STATE_LOCK:
+            self.payloads.load()
+            self.link_inertias.load()
+            self.gravity_source.keep_house()
         self._payload_topics.publish()
-        self.gravity_source.keep_house()
 
     def _adopt(self, outcome: DescriptionOutcome[BuiltModel]) -> None:
         """Adopt a new model, or keep the old one and store the reason."""

@@ -8,16 +8,32 @@ from __future__ import annotations
 import math
 import time
 
+from screw_dynamics_ros.core.compile.typed.shared_numbers import Real, SharedNumbers, Word
+from screw_dynamics_ros.ros.data_path import records
+
 MAX_LOSS_SHARE = 0.1  # fraction of lost or merged joint states above which a warning is reported
 
 
-class Load:
-    """Counts and processing times of joint states, since the last report and in total."""
+class Load(SharedNumbers):
+    """Counts and processing times of joint states, since the last report and in total.
+
+    Attributes
+    ----------
+    arrivals, lost : int
+        Messages, and those that were lost or merged.
+    last_arrival : float
+        On the monotonic clock [s].
+    """
+
+    arrivals, lost = Word(records.ARRIVALS), Word(records.LOST)
+    _count, _served = Word(records.COUNT), Word(records.SERVED)
+    last_arrival = Real(records.LAST_ARRIVAL)
+    _busy, _longest = Real(records.BUSY_TIME), Real(records.MAX_TIME)
 
     def __init__(self) -> None:
+        super().__init__(records.LOAD_WORDS, records.LOAD_REALS)
         self.started = self.last_arrival = time.monotonic()
-        self.arrivals = 0
-        self.overflows = self.unreadables = self.late = self.lost = 0
+        self.overflows = self.unreadables = self.late = 0
         self.delay = 0.0
         self.last_overflow = self.last_unreadable = self.last_late = -math.inf
         self.unreadable_reason = ''

@@ -5,12 +5,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from builtin_interfaces.msg import Time
+from numpy.typing import NDArray
 from rclpy.node import Node
 from std_msgs.msg import Header
 
@@ -26,6 +27,7 @@ from screw_dynamics_ros.ros.services import REMEDY
 from screw_dynamics_ros.ros.status import Level, Status
 from screw_dynamics_ros.ros.topics import qos
 from screw_dynamics_ros.ros.topics.channel import Channel
+from screw_dynamics_ros.ros.topics.channel_record import EFFORT, VALID, VALID_STAMP, VELOCITY
 from screw_dynamics_ros.ros.topics.publishers import Publishers
 
 try:
@@ -34,6 +36,7 @@ try:
 except ImportError:  # not installed, or without this message
     ModelState = None
 
+AGE_OF_NEVER = -NEVER_STAMP // 2  # [ns]; longer means never
 RANK = 2  # published after the outputs that it contains
 
 
@@ -45,13 +48,13 @@ class JointVector:
     ----------
     name : str
     values : (n,) array
-    is_known : callable
-        Whether the joint state has them.
+    needs : int
+        VELOCITY or EFFORT if they are known only with these.
     """
 
     name: str
     values: Array
-    is_known: Callable[[], bool]
+    needs: int
 
 
 class ModelStateTopic:
@@ -89,9 +92,9 @@ class ModelStateTopic:
             return []
         is_chosen = model_state_parameters.chosen(wanted)
         joints = [
-            JointVector('position', mapper.q, lambda: True),
-            JointVector('velocity', mapper.v, lambda: mapper.has_velocity),
-            JointVector('effort', mapper.tau, lambda: mapper.has_effort),
+            JointVector('position', mapper.q, 0),
+            JointVector('velocity', mapper.v, VELOCITY),
+            JointVector('effort', mapper.tau, EFFORT),
         ]
         vectors = [each for each in joints if is_chosen(each.name)]
         self._read = [channel for channel in channels if channel.name and is_chosen(channel.name)]
@@ -105,19 +108,9 @@ class ModelStateTopic:
         )
         names = {part.name.partition('/')[0] for part in layout.parts}
         self._absent = [name for name in wanted if name not in names | {model_state_parameters.ALL}]
-        template = message(layout)
-        places = located(template.fill(np.zeros(len(layout.parts) + layout.size), 0))
-        encoder = Encoder(
-            template,
-            template.bytes_at(places.valid, places.parts),
-            template.array(0, places.parts),
-            template.array(places.parts, places.size) if places.size else np.zeros(0),
-            vectors,
-            self._read,
-            mapper,
-        )
+        encoder = Encoder(message(layout), layout, vectors, self._read, mapper)
         self.channel = Channel(
-            self._publishers.get(ModelState, '~/model_state'), encoder.encode, rank=RANK
+            self._publishers.get(ModelState, '~/model_state'), encoder, rank=RANK
         )
         if layout != self._layout:
             self._layout = layout
@@ -160,67 +153,111 @@ class ModelStateTopic:
                 )
 
 
+@dataclass(frozen=True, eq=False)
+class EncodedPart:
+    """A part of the message, and where its numbers are.
+
+    Attributes
+    ----------
+    channel : Channel or None
+        The output; None for a vector of the joint state.
+    needs : int
+        VELOCITY or EFFORT for a vector that is known only with them.
+    since : (1,) array of int64
+        Stamp of the last valid numbers [ns].
+    valid, age, data : arrays
+        The fields of the message, views of it.
+    copies : sequence of (target, source)
+        Contiguous numbers.
+    """
+
+    channel: Channel | None
+    needs: int
+    since: NDArray[np.int64]
+    valid: NDArray[np.uint8]
+    age: Array
+    data: Array
+    copies: Sequence[tuple[Array, Array]]
+
+    def put(self, is_valid: bool, stamp: int) -> None:
+        """Set flag, age and numbers for a joint state."""
+        age = stamp - int(self.since[0])
+        self.valid[0] = is_valid
+        self.age[0] = age * 1e-9 if age < AGE_OF_NEVER else np.inf
+        if not is_valid:
+            self.data.fill(np.nan)
+            return
+        for target, source in self.copies:
+            target[:] = source
+
+
 class Encoder:
     """Encodes model states.
 
     Parameters
     ----------
     template : Template
-    valid, age, data : arrays
-        The fields of the message, views of the template.
+    layout : ModelStateLayout
     vectors : sequence of JointVector
         The first parts.
     channels : sequence of Channel
         The other ones.
     mapper : JointStateMapper
+
+    Attributes
+    ----------
+    template : Template
+    parts : list of EncodedPart
     """
 
     def __init__(
         self,
         template: Template,
-        valid: Any,
-        age: Array,
-        data: Array,
+        layout: ModelStateLayout,
         vectors: Sequence[JointVector],
         channels: Sequence[Channel],
         mapper: JointStateMapper,
     ) -> None:
-        self._template, self._valid, self._age, self._mapper = template, valid, age, mapper
-        self._vectors, self._channels = vectors, channels
-        sources = [*([each.values] for each in vectors), *(each.arrays for each in channels)]
-        self._copies, at = [], 0
-        for arrays in sources:
-            start, pairs = at, []
-            for array in arrays:
-                pairs.append((data[at : at + array.size], array))
-                at += array.size
-            self._copies.append((data[start:at], pairs))
-        self._known_at = [NEVER_STAMP] * len(vectors)
+        self.template, self._mapper = template, mapper
+        count = len(layout.parts)
+        places = located(template.fill(np.zeros(count + layout.size), 0))
+        valid, age = template.bytes_at(places.valid, count), template.array(0, count)
+        data = template.array(count, layout.size) if layout.size else np.zeros(0)
+        sources: list[JointVector | Channel] = [*vectors, *channels]
+        self.parts = [
+            encoded_part(source, valid[k : k + 1], age[k : k + 1], data[part.offset :][: part.size])
+            for k, (part, source) in enumerate(zip(layout.parts, sources))
+        ]
 
-    def encode(self, stamp: bytes) -> bytes:
+    def __call__(self, stamp: bytes) -> bytes:
         """Return the message for the current joint state."""
-        now, known_at = self._mapper.stamp, self._known_at
-        for k, vector in enumerate(self._vectors):
-            is_known = vector.is_known()
-            if is_known:
-                known_at[k] = now
-            self._put(k, is_known, now - known_at[k])
-        for k, channel in enumerate(self._channels, len(self._vectors)):
-            since = channel.valid_stamp
-            is_valid = channel.is_current or (channel.is_deferred and since > NEVER_STAMP)
-            self._put(k, is_valid, now - since)
-        return self._template.encode(stamp)
+        mapper = self._mapper
+        lacking = VELOCITY * (not mapper.has_velocity) + EFFORT * (not mapper.has_effort)
+        for part in self.parts:
+            channel = part.channel
+            if channel is None:
+                is_valid = not part.needs & lacking
+                if is_valid:
+                    part.since[0] = mapper.stamp
+            elif channel.is_deferred:
+                is_valid = channel.valid_stamp > NEVER_STAMP
+            else:
+                is_valid = channel.state == VALID
+            part.put(is_valid, mapper.stamp)
+        return self.template.encode(stamp)
 
-    def _put(self, k: int, is_valid: bool, age: int) -> None:
-        """Set flag, age [ns] and numbers of a part."""
-        whole, pairs = self._copies[k]
-        self._valid[k] = is_valid
-        self._age[k] = age * 1e-9 if age < -NEVER_STAMP // 2 else np.inf
-        if not is_valid:
-            whole.fill(np.nan)
-            return
-        for target, source in pairs:
-            target[:] = source
+
+def encoded_part(
+    source: JointVector | Channel, valid: NDArray[np.uint8], age: Array, data: Array
+) -> EncodedPart:
+    """Return the part of a message with the numbers of an output or of a vector."""
+    if isinstance(source, JointVector):
+        since = np.full(1, NEVER_STAMP, dtype=np.int64)
+        return EncodedPart(None, source.needs, since, valid, age, data, [(data, source.values)])
+    ends = np.cumsum([array.size for array in source.arrays])
+    targets = np.split(data, ends[:-1])
+    since = source.words[VALID_STAMP : VALID_STAMP + 1]
+    return EncodedPart(source, 0, since, valid, age, data, list(zip(targets, source.arrays)))
 
 
 def message(layout: ModelStateLayout) -> Template:

@@ -18,7 +18,13 @@ from rclpy.node import Node
 from screw_dynamics_ros.core.errors import ScrewDynamicsError
 from screw_dynamics_ros.nodes.hosting.host import ModelHost
 from screw_dynamics_ros.nodes.hosting.output_group import OutputGroup
-from screw_dynamics_ros.ros.process.executor import ShutdownTask, end_process, spin, start
+from screw_dynamics_ros.ros.process.executor import (
+    ProcessingThread,
+    ShutdownTask,
+    end_process,
+    spin,
+    start,
+)
 from screw_dynamics_ros.ros.process.start_parameters import check_parameters
 
 #: Returns a group whose topics and parameters belong to a node.
@@ -41,12 +47,15 @@ class Process:
         Further nodes, which run in another thread.
     endings : sequence of ShutdownTask
         Tasks before the process exits.
+    thread : ProcessingThread, optional
+        Thread that processes joint states.
     """
 
     nodes: Sequence[Node]
     executor: str
     slow: Sequence[Node] = ()
     endings: Sequence[ShutdownTask] = ()
+    thread: ProcessingThread | None = None
 
 
 def run_nodes(make: Callable[[], Process], is_known: Callable[[str], bool]) -> NoReturn:
@@ -61,7 +70,7 @@ def run_nodes(make: Callable[[], Process], is_known: Callable[[str], bool]) -> N
         start()
         process = make()
         check_parameters(process.nodes, is_known, sys.argv)
-        spin(process.nodes, process.executor, process.slow, process.endings)
+        spin(process.nodes, process.executor, process.slow, process.endings, process.thread)
     except (ScrewDynamicsError, ParameterException, NameValidationException) as error:
         rclpy.logging.get_logger('screw_dynamics_ros').fatal(str(error))
         status = 1

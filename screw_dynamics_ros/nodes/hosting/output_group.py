@@ -9,6 +9,9 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Generic, Protocol, TypeVar
 
+import numpy as np
+from numpy.typing import NDArray
+
 from screw_dynamics_ros.core import Robot
 from screw_dynamics_ros.core.robot.functions import Output
 from screw_dynamics_ros.core.robot.fused_kernel import Formula
@@ -16,7 +19,7 @@ from screw_dynamics_ros.core.types import Array
 from screw_dynamics_ros.nodes.model.running_model import RunningModel
 from screw_dynamics_ros.ros.diagnostics import Status
 from screw_dynamics_ros.ros.joint_states.contents import JointStateMessage
-from screw_dynamics_ros.ros.joint_states.mapper import JointStateMapper
+from screw_dynamics_ros.ros.joint_states.mapper import JointStateMapper, ObservedState
 from screw_dynamics_ros.ros.topics.channel import Channel
 
 
@@ -41,6 +44,27 @@ class Plan:
     parameters: Mapping[str, Array] = field(default_factory=dict)
 
 
+@dataclass(frozen=True, eq=False)
+class CompiledStep:
+    """A step of the compiled loop.
+
+    Attributes
+    ----------
+    function : callable
+        A `compiled_step`, which returns TAKEN, or DECLINED if Python is to do it.
+    record : callable
+        Returns its record, an array of int64; called before states are given to the loop.
+    """
+
+    function: Callable[..., int]
+    record: Callable[[], NDArray[np.int64]]
+
+
+def always() -> bool:
+    """Return True."""
+    return True
+
+
 @dataclass(frozen=True)
 class Stage:
     """Callbacks for each joint state, in addition to the kernel.
@@ -55,15 +79,24 @@ class Stage:
         ``consume(mapper, sent)`` is called after the kernel, before results are published. `sent`
         is the time of publication of the state, on the monotonic clock of this process [s].
     observe : callable, optional
-        ``observe(mapper)`` is called last for every state, even without subscribers.
+        ``observe(state)`` is called for every state, even without subscribers: some time after it
+        was processed, but before anything else depends on it.
     use_refused : callable, optional
         ``use_refused(mapper, message)`` is called for refused messages; see `mapper.refused`.
+    is_needed : callable
+        Whether `prepare` and `consume` have anything to do for the next states, unless a parameter,
+        a service or another message changes that.
+    compiled_prepare, compiled_consume : CompiledStep, optional
+        The same as `prepare` and `consume` for the compiled loop.
     """
 
     prepare: Callable[[], None] | None = None
     consume: Callable[[JointStateMapper, float], None] | None = None
-    observe: Callable[[JointStateMapper], None] | None = None
+    observe: Callable[[ObservedState], None] | None = None
     use_refused: Callable[[JointStateMapper, JointStateMessage], None] | None = None
+    is_needed: Callable[[], bool] = always
+    compiled_prepare: CompiledStep | None = None
+    compiled_consume: CompiledStep | None = None
 
 
 P = TypeVar('P', bound=Plan)

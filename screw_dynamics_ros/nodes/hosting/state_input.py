@@ -10,15 +10,18 @@ from collections.abc import Callable, Collection
 from typing import Any
 
 from rclpy.node import Node
+from rclpy.subscription import Subscription
 from sensor_msgs.msg import JointState
 
 from screw_dynamics_ros.nodes.hosting import statuses
 from screw_dynamics_ros.nodes.hosting.load import Load
 from screw_dynamics_ros.ros.joint_states.contents import JointStateMessage
+from screw_dynamics_ros.ros.joint_states.layouts import Layout
 from screw_dynamics_ros.ros.joint_states.mapper import JointStateMapper
 from screw_dynamics_ros.ros.joint_states.policies import Policies
 from screw_dynamics_ros.ros.joint_states.reader import JointStateReader
 from screw_dynamics_ros.ros.process.faults import FAULTS
+from screw_dynamics_ros.ros.process.state_lock import STATE_LOCK
 from screw_dynamics_ros.ros.status import Status
 from screw_dynamics_ros.ros.topics import qos
 from screw_dynamics_ros.ros.topics.subscriptions import subscribe
@@ -42,13 +45,22 @@ class StateInput:
         The state of the joints.
     load : Load
         Counts and times for diagnostics.
+    delay : TransportDelay
+    gaps : SequenceGaps
+    has_one_driver : bool
+        Whether lost messages can be counted.
     """
 
     def __init__(self, node: Node, mapper: JointStateMapper | None = None) -> None:
         self._node, self.mapper, self.load = node, mapper, Load()
         self.policies = Policies()
-        self._reader, self._delay, self._gaps = JointStateReader(), TransportDelay(), SequenceGaps()
-        self._has_one_driver = False
+        self._reader, self.delay, self.gaps = JointStateReader(), TransportDelay(), SequenceGaps()
+        self.has_one_driver = False
+
+    @property
+    def layout(self) -> Layout | None:
+        """The layout of the latest joint states, None if they had no known one."""
+        return self._reader.layouts[0] if self._reader.layouts else None
 
     @property
     def policies(self) -> Policies:
@@ -61,9 +73,9 @@ class StateInput:
         if self.mapper is not None:
             self.mapper.policies = policies
 
-    def subscribe(self, receive: Callable[[bytes, dict[str, Any]], None]) -> None:
+    def subscribe(self, receive: Callable[[bytes, dict[str, Any]], None]) -> Subscription:
         """Subscribe; each serialized message calls ``receive(data, info)``."""
-        subscribe(
+        return subscribe(
             self._node,
             JointState,
             TOPIC,
@@ -94,7 +106,7 @@ class StateInput:
     def look_for_drivers(self) -> None:
         """Determine whether there is only one driver, so that lost messages can be counted."""
         topic = self._node.resolve_topic_name(TOPIC)
-        self._has_one_driver = self._node.count_publishers(topic) == 1
+        self.has_one_driver = self._node.count_publishers(topic) == 1
 
     def take(
         self,
@@ -116,13 +128,11 @@ class StateInput:
             Called with mapper and message if the message is refused but not late.
         """
         policies, mapper, load = self._policies, self.mapper, self.load
-        delay = self._delay.of(
+        delay = self.delay.of(
             info.get('source_timestamp', 0), time.time_ns(), policies.longest_delay
         )
         load.arrived(arrival)
-        load.lost += self._gaps.before(
-            info.get('publication_sequence_number'), self._has_one_driver
-        )
+        load.lost += self.gaps.before(info.get('publication_sequence_number'), self.has_one_driver)
         if mapper is None or not mapper.joints:
             return None
         try:
@@ -130,7 +140,7 @@ class StateInput:
         except Exception as error:  # rclpy has no specific exception
             load.unreadable(arrival, error)
             return None
-        with mapper.lock:  # services read the state in another thread
+        with STATE_LOCK:  # services read the state in another thread
             if mapper.update(message, arrival):
                 return delay
         if use_refused is not None and mapper.refused is not None and not policies.is_late(delay):

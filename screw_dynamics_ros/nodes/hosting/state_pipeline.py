@@ -11,23 +11,25 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import Any
 
 from rclpy.node import Node
 
 from screw_dynamics_ros.nodes.hosting import statuses
 from screw_dynamics_ros.nodes.hosting.model_state import ModelStateTopic
-from screw_dynamics_ros.nodes.hosting.output_group import Stage
+from screw_dynamics_ros.nodes.hosting.output_group import CompiledStep, Stage
 from screw_dynamics_ros.nodes.hosting.state_input import StateInput
 from screw_dynamics_ros.nodes.model.running_model import RunningModel
 from screw_dynamics_ros.ros.joint_states.contents import JointStateMessage
-from screw_dynamics_ros.ros.joint_states.mapper import JointStateMapper
+from screw_dynamics_ros.ros.joint_states.mapper import JointStateMapper, ObservedState
 from screw_dynamics_ros.ros.messages.cdr import packed
 from screw_dynamics_ros.ros.process.deferred_work import DeferredWork
 from screw_dynamics_ros.ros.process.faults import FAULTS
+from screw_dynamics_ros.ros.process.state_lock import STATE_LOCK
 from screw_dynamics_ros.ros.status import Status
 from screw_dynamics_ros.ros.topics.channel import Channel
+from screw_dynamics_ros.ros.topics.channel_record import FOR_PYTHON, NOT_VALID
 
 IDLE_TIME_S = 2e-4  # s after which the next state is processed immediately
 CATCH_UP = 2e-3  # s for which waiting states are processed instead of merged into newer ones
@@ -54,6 +56,8 @@ class StatePipeline(StateInput):
         Whether nothing is computed and published, as without joint states.
     deferred_work : DeferredWork
         Work between joint states.
+    listened : list of Channel
+        The topics with subscribers, in order.
     model_state : ModelStateTopic, optional
         Reads the numbers of other topics.
     """
@@ -66,7 +70,7 @@ class StatePipeline(StateInput):
         self.suspended = False
         self.deferred_work = DeferredWork(node)
         self.model_state: ModelStateTopic | None = None
-        self._listened: list[Channel] = []
+        self.listened: list[Channel] = []
         self.stages = ()
         self._waiting: float | None = None  # time of publication of the waiting state
         self._free_since = self._turn = -math.inf
@@ -92,17 +96,46 @@ class StatePipeline(StateInput):
         self.model, self.mapper = model, mapper
         mapper.policies = self.policies
 
+    @property
+    def needs_preparation(self) -> bool:
+        """Whether a stage has something to do before the kernel that is not compiled."""
+        return any(
+            stage.prepare and not stage.compiled_prepare and stage.is_needed()
+            for stage in self._stages
+        )
+
+    @property
+    def needs_completion(self) -> bool:
+        """Whether a stage has something to do after the kernel that is not compiled."""
+        return any(
+            stage.consume and not stage.compiled_consume and stage.is_needed()
+            for stage in self._stages
+        )
+
+    @property
+    def compiled_steps(self) -> tuple[list[CompiledStep], list[CompiledStep]]:
+        """The steps of the compiled loop before and after the kernel."""
+        needed = [stage for stage in self._stages if stage.is_needed()]
+        return (
+            [stage.compiled_prepare for stage in needed if stage.compiled_prepare],
+            [stage.compiled_consume for stage in needed if stage.compiled_consume],
+        )
+
     def look_for_listeners(self) -> None:
         """Determine which topics have subscribers, and whether there is only one driver."""
         for channel in self.channels:
             channel.count_listeners()
+        self.look_for_drivers()
+        with STATE_LOCK:
+            self._use_listeners()
+
+    def _use_listeners(self) -> None:
         if self.model_state is not None:
             self.model_state.follow()
-        self._listened = sorted(
+        self.listened = sorted(
             (channel for channel in self.channels if channel.listened),
             key=lambda channel: channel.rank,
         )
-        self.look_for_drivers()
 
     def status(self, timeout: float, scheduling_fault: str) -> Status:
         """Report whether states arrive, and their faults."""
@@ -155,6 +188,41 @@ class StatePipeline(StateInput):
             self._node.executor.create_task(FAULTS.guarded('a joint state', self._on_turn))
         self._waiting = sent
 
+    def receive_now(self, data: bytes, info: dict[str, Any]) -> None:
+        """Read and process one serialized joint state; the lock of states is held."""
+        arrival = time.monotonic()
+        try:
+            delay = self.take(data, info, arrival, self._pass_on_refused)
+            if delay is not None:
+                self._process(arrival - delay)
+        except Exception as error:
+            self.give_up(error)
+
+    def complete(self, sent: float, start: float, taken: Collection[CompiledStep]) -> None:
+        """Do what the compiled loop has left of a state.
+
+        Parameters
+        ----------
+        sent : float
+            Time of publication of the state, on the monotonic clock [s].
+        start : float
+            When the loop began to process it [s].
+        taken : collection of CompiledStep
+            Those that the loop has done.
+        """
+        mapper = self.mapper
+        assert mapper is not None
+        for stage in self._stages:
+            if stage.consume is not None and stage.compiled_consume not in taken:
+                stage.consume(mapper, sent)
+        stamp = packed(mapper.stamp)
+        for channel in self.listened:
+            if channel.state == FOR_PYTHON:
+                channel.state = NOT_VALID
+                with FAULTS.caught(f'output {channel.topic}'):  # other topics are still published
+                    channel.use(mapper.stamp, stamp)
+        self.load.served(time.monotonic() - start)
+
     def _on_turn(self) -> None:
         """Process the newest waiting state, if there still is one."""
         self._turn = time.monotonic()
@@ -167,14 +235,10 @@ class StatePipeline(StateInput):
 
     def _answer(self, sent: float) -> None:
         """Publish the results for the current state, published at monotonic time `sent` [s]."""
-        start = time.monotonic()
         self._waiting = None
         try:
-            if self._policies.is_late(start - sent):
-                self.load.was_late(start, start - sent)
-                return
-            self._evaluate(sent)
-            self.load.served(time.monotonic() - start)
+            with STATE_LOCK:
+                self._process(sent)
             with FAULTS.caught('work between joint states'):
                 self.deferred_work.use()
         except Exception as error:
@@ -182,12 +246,21 @@ class StatePipeline(StateInput):
         finally:
             self._free_since = time.monotonic()
 
+    def _process(self, sent: float) -> None:
+        """Publish the results for the current state, unless it is late."""
+        start = time.monotonic()
+        if self._policies.is_late(start - sent):
+            self.load.was_late(start, start - sent)
+            return
+        self._evaluate(sent)
+        self.load.served(time.monotonic() - start)
+
     def _evaluate(self, sent: float) -> None:
         """Compute and publish all messages with subscribers for the current state."""
         model, mapper = self.model, self.mapper
         assert model is not None
         assert mapper is not None
-        if self._listened:
+        if self.listened:
             for prepare in self._prepare:
                 prepare()
             if self.suspended:
@@ -198,8 +271,15 @@ class StatePipeline(StateInput):
                 self.publish()
             else:
                 self.load.overflowed(time.monotonic())
+        self.observe(mapper.observed)
+
+    def observe(self, state: ObservedState) -> None:
+        """Pass a state that has been processed to its observers."""
         for observe in self._observe:
-            observe(mapper)
+            try:
+                observe(state)
+            except Exception as error:  # the state is valid, and other observers see it
+                FAULTS.record('a joint state that has been processed', error)
 
     def publish(self) -> None:
         """Publish all messages with subscribers; the drawn ones last."""
@@ -207,8 +287,8 @@ class StatePipeline(StateInput):
         assert mapper is not None
         stamp = packed(mapper.stamp)
         lacking_velocity, lacking_effort = not mapper.has_velocity, not mapper.has_effort
-        for channel in self._listened:
-            channel.is_current = False
+        for channel in self.listened:
+            channel.state = NOT_VALID
             if (lacking_velocity and channel.velocity) or (lacking_effort and channel.effort):
                 continue
             try:

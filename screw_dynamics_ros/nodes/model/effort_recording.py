@@ -19,7 +19,7 @@ from screw_dynamics_ros.core.errors import (
     NotAtRestError,
 )
 from screw_dynamics_ros.core.types import Array
-from screw_dynamics_ros.ros.joint_states.mapper import JointStateMapper
+from screw_dynamics_ros.ros.joint_states.mapper import JointStateMapper, ObservedState
 
 MAX_REST_STATES, MIN_REST_STATES = 100, 10  # number of states of a pose
 AT_REST = 0.05  # rad/s, m/s: largest velocity in a pose
@@ -53,19 +53,20 @@ class EffortRecording:
         self._count = 0
         self._until = -math.inf
 
-    def observe(self, mapper: JointStateMapper) -> None:
-        """Add the current state if it has velocities and efforts."""
+    def observe(self, observed: ObservedState) -> None:
+        """Add a state if it has velocities and efforts."""
+        mapper = observed.mapper
         if mapper is not self._mapper:
             self._begin(mapper)
-        if not (mapper.has_velocity and mapper.has_effort):
+        if not (observed.has_velocity and observed.has_effort):
             return
-        latest, stamp = self._latest, mapper.stamp
+        latest, stamp = self._latest, observed.stamp
         follows = bool(latest) and 0 < stamp - latest[-1][0] <= mapper.policies.timeout
-        if mapper.restarted or not follows:
+        if observed.restarted or not follows:
             latest.clear()
-        latest.append((stamp, mapper.state.copy()))
+        latest.append((stamp, observed.state.copy()))
         if self._until > -math.inf:
-            self._record(follows and not mapper.restarted)
+            self._record(follows and not observed.restarted)
 
     def _begin(self, mapper: JointStateMapper) -> None:
         with self._lock:

@@ -33,6 +33,11 @@ class InertialInput(ABC):
         """Start a transition of a duration [s]; the caller holds the lock."""
         self._is_steady, self._has_stepped = False, self._has_stepped or duration == 0.0
 
+    @property
+    def is_changing(self) -> bool:
+        """Whether `prepare` has anything to do."""
+        return self._has_stepped or not self._is_steady
+
     def prepare(self) -> None:
         """Update the input of the kernel; call it before each state."""
         if not self._is_steady:

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from screw_dynamics_ros.core import ArgumentError, FusedKernel, Robot
+from screw_dynamics_ros.core.compile.kernels import TableCall
 from screw_dynamics_ros.core.robot.actuated_robot import elements
 from screw_dynamics_ros.core.robot.functions import Output
 from screw_dynamics_ros.core.robot.fused_kernel import INERTIA_CHANGES, Formula
@@ -54,6 +55,10 @@ class RunningModel(ScalarJoints):
         The array of each output, overwritten by `evaluate`.
     q, v : (nq,), (nv,) arrays
         The state of the whole robot.
+    table_call : TableCall or None
+        The kernel for the compiled loop, which passes `addresses`, (k,) int64.
+    total : () array
+        Finite if and only if all results are that must be.
     payload : (10 n_bodies,) array
         Inertial parameters from `Robot.payload_parameters`; always the same array.
     inertia_changes : (10 n_bodies,) array
@@ -83,6 +88,9 @@ class RunningModel(ScalarJoints):
         wanted = tuple(dict.fromkeys([*outputs, *unbounded]))
         self.results: dict[Output | Formula, Array] = {}
         self._kernel: FusedKernel | None = None
+        self.table_call: TableCall | None = None
+        self.addresses = np.zeros(0, dtype=np.int64)
+        self.total = np.zeros(())
         if wanted and robot.nv:
             # Finite if and only if all outputs are.
             total = Formula('total', tuple(dict.fromkeys(outputs)), sum_of_all)
@@ -92,7 +100,8 @@ class RunningModel(ScalarJoints):
                 parameters={name: len(array) for name, array in self._parameters.items()},
             )
             self.results = dict(zip(self._kernel.outputs, map(np.zeros, self._kernel.shapes)))
-            self._total = self.results[total]
+            self.total = self.results[total]
+            self.table_call = self._kernel.table_call
         self.connect(np.zeros((3, len(self.joints))), np.zeros(3))
 
     def connect(self, state: Array, gravity: Array) -> None:
@@ -122,7 +131,9 @@ class RunningModel(ScalarJoints):
         """Prepare a call without arguments: inputs and results are always the same arrays."""
         if self._kernel is not None:
             inputs = [self._inputs[name] for name in self._kernel.inputs]
-            self._compute = partial(self._kernel.run, *inputs, *self.results.values())
+            arrays = [*inputs, *self.results.values()]
+            self._compute = partial(self._kernel.run, *arrays)
+            self.addresses = np.array([array.ctypes.data for array in arrays], dtype=np.int64)
 
     def evaluate(self) -> bool:
         """Compute all results for the current state; return whether they are finite."""
@@ -132,7 +143,7 @@ class RunningModel(ScalarJoints):
             self.q[self.q_places] = self._state[0]
             self.v[self.v_places] = self._state[1]
         self._compute()
-        return math.isfinite(self._total)
+        return math.isfinite(self.total)
 
     def results_at(
         self,

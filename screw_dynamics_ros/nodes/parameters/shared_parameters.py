@@ -34,6 +34,14 @@ PROCESS = (
         read_only=True,
     ),
     Specification(
+        'data_path',
+        'auto',
+        'What processes the joint states of a model: compiled (machine code in a separate thread, '
+        'which calls Python where that is necessary), python, or auto: compiled if possible.',
+        choices=('auto', 'compiled', 'python'),
+        read_only=True,
+    ),
+    Specification(
         'realtime_priority',
         0,
         'Real-time priority (SCHED_FIFO) of the process, 1 to 99. 0: default scheduling.',

@@ -205,7 +205,10 @@ class Effort(Field):
 
     def calibrate(self, scale: Array | None, offset: Array | None) -> None:
         """Set scale and offset [N m, N], (n,) each; None means 1 and 0."""
-        self._scale, self._offset = scale, offset
+        self.scale, self.offset = (
+            None if each is None else np.ascontiguousarray(each, dtype=float)
+            for each in (scale, offset)
+        )
         self.is_calibrated = scale is not None or offset is not None
 
     def note_fault(self) -> None:
@@ -214,10 +217,10 @@ class Effort(Field):
 
     def torque(self, effort: Array, joints: NDArray[np.intp] | slice = slice(None)) -> Array:
         """Return the torques of some joints."""
-        if self._scale is not None:
-            effort = effort * self._scale[joints]
-        if self._offset is not None:
-            effort = effort + self._offset[joints]
+        if self.scale is not None:
+            effort = effort * self.scale[joints]
+        if self.offset is not None:
+            effort = effort + self.offset[joints]
         return effort
 
     def read(

@@ -32,16 +32,30 @@ class Layout:
     names : tuple of str
     arrays : three (count, offset)
         Position, velocity and effort.
+
+    Attributes
+    ----------
+    size : int
+        Length of the messages [bytes].
+    mask, fixed : bytes
+        `mask`, and the bytes of all messages under it.
+    contents : JointStateLayout
+    number_offsets : array of int64
+        Offset of each number of `contents`.
     """
 
     def __init__(
         self, data: bytes, mask: bytes, names: tuple[str, ...], arrays: Sequence[tuple[int, int]]
     ) -> None:
         # All bytes as one integer: a masked comparison takes two operations.
-        self._size = len(data)
+        self.size, self.mask = len(data), mask
         self._mask = int.from_bytes(mask, 'little')
         self._fixed = int.from_bytes(data, 'little') & self._mask
-        layout = JointStateLayout(names, *(count for count, _ in arrays))
+        self.fixed = self._fixed.to_bytes(self.size, 'little')
+        self.contents = layout = JointStateLayout(names, *(count for count, _ in arrays))
+        self.number_offsets = np.concatenate(
+            [offset + 8 * np.arange(count, dtype=np.int64) for count, offset in arrays]
+        )
         numbers = np.zeros(layout.size)
         ends = np.cumsum([0, *(count for count, _ in arrays)])
         self._target = numbers.data.cast('B')
@@ -53,9 +67,7 @@ class Layout:
 
     def matches(self, data: bytes) -> bool:
         """Whether `data` has this layout: it differs in stamp and numbers only."""
-        return (
-            len(data) == self._size and int.from_bytes(data, 'little') & self._mask == self._fixed
-        )
+        return len(data) == self.size and int.from_bytes(data, 'little') & self._mask == self._fixed
 
     def parse(self, data: bytes) -> JointStateMessage:
         """Return the contents of data with this layout: valid until the next call."""

@@ -14,13 +14,14 @@ if it names one of the same joints; otherwise it comes from another source and i
 from __future__ import annotations
 
 import math
-import threading
 import time
 from collections.abc import Callable, Collection, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
+from screw_dynamics_ros.core.compile.typed.shared_numbers import Flag, Real, SharedNumbers, Word
 from screw_dynamics_ros.core.types import Array
 from screw_dynamics_ros.ros.joint_states.completion import Completion
 from screw_dynamics_ros.ros.joint_states.contents import JointStateLayout, JointStateMessage
@@ -30,7 +31,39 @@ from screw_dynamics_ros.ros.joint_states.policies import NEVER_STAMP, Policies, 
 from screw_dynamics_ros.ros.messages.cdr import MAX_STAMP, MIN_STAMP
 
 
-class JointStateMapper:
+@dataclass(frozen=True, eq=False)
+class ObservedState:
+    """A state after it has been processed.
+
+    Attributes
+    ----------
+    mapper : JointStateMapper
+    state : (3, n) array
+        Positions, velocities and efforts; valid during the call.
+    stamp : int
+        [ns].
+    arrival : float
+        On the monotonic clock [s].
+    restarted, has_velocity, has_effort : bool
+        As of the mapper.
+    """
+
+    mapper: JointStateMapper
+    state: Array
+    stamp: int
+    arrival: float
+    restarted: bool
+    has_velocity: bool
+    has_effort: bool
+
+
+# Places of the shared attributes.
+STAMP, NEWEST_STAMP, WHOLE, ACCEPTED, AGE, RESTARTED = range(6)
+LAST_ACCEPTED = 0
+MAPPER_WORDS, MAPPER_REALS = 6, 1
+
+
+class JointStateMapper(SharedNumbers):
     """Merges joint states by name into one state of the robot.
 
     Parameters
@@ -79,9 +112,11 @@ class JointStateMapper:
         Why the last message was refused; None if it was not.
     records : dict
         Refused and corrected messages, by `Reason`.
-    lock : threading.Lock
-        Held while the state is updated, or read by another thread.
     """
+
+    stamp, newest, accepted = Word(STAMP), Word(NEWEST_STAMP), Word(ACCEPTED)
+    restarted, last_accepted = Flag(RESTARTED), Real(LAST_ACCEPTED)
+    _whole, _age = Word(WHOLE), Word(AGE)
 
     def __init__(
         self,
@@ -95,13 +130,13 @@ class JointStateMapper:
         completion: Completion | None = None,
         effort_fault: str = '',
     ) -> None:
+        super().__init__(MAPPER_WORDS, MAPPER_REALS)
         self.measured_joints, self._completion = tuple(joints), completion
         self.joints = completion.joints if completion else self.measured_joints
         self.policies = policies or Policies()
         self.clock = clock
         self.records: dict[Reason, Record] = {}
         self.accepted = 0
-        self.lock = threading.Lock()
         self._age = 0
         self.refused: Reason | None = None
         self.maps = NameMaps(joints, known)
@@ -133,6 +168,19 @@ class JointStateMapper:
         self.reset()
 
     @property
+    def observed(self) -> ObservedState:
+        """The current state."""
+        return ObservedState(
+            self,
+            self.state,
+            self.stamp,
+            self.last_accepted,
+            self.restarted,
+            self.has_velocity,
+            self.has_effort,
+        )
+
+    @property
     def age(self) -> float:
         """Clock minus stamp at the arrival of the last message [s]."""
         return self._age * 1e-9
@@ -161,6 +209,16 @@ class JointStateMapper:
         For drivers that report currents or use other signs.
         """
         self._effort.calibrate(scale, offset)
+
+    @property
+    def is_direct(self) -> bool:
+        """Whether states consist of the numbers of a message, apart from `calibration`."""
+        return self._completion is None and not self._effort.fault
+
+    @property
+    def calibration(self) -> tuple[Array | None, Array | None]:
+        """Scale and offset of the efforts, see `calibrate`."""
+        return self._effort.scale, self._effort.offset
 
     def reset(self) -> None:
         """Discard all values: the next state consists of future messages with newer stamps.

@@ -16,6 +16,7 @@ from screw_dynamics_ros.core.errors import ArgumentError, MissingStateError, Not
 from screw_dynamics_ros.core.types import Array
 from screw_dynamics_ros.ros.joint_states.mapper import JointStateMapper
 from screw_dynamics_ros.ros.names import check_joint_names, shorten
+from screw_dynamics_ros.ros.process.state_lock import STATE_LOCK
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,7 +46,7 @@ def latest(mapper: JointStateMapper) -> JointState | None:
 
     Can be called from any thread.
     """
-    with mapper.lock:
+    with STATE_LOCK:
         q, v, tau = mapper.state.copy()
         stamp, has_velocity, arrival = mapper.stamp, mapper.has_velocity, mapper.last_accepted
     timeout = mapper.policies.state_timeout or np.inf

@@ -71,6 +71,10 @@ class Template:
     contents : Contents
     arrays : list of arrays
         All numbers, as views of the message; one array for each contiguous range.
+    address, size : int
+        Where the serialized message is, and its length [bytes].
+    stamp_addresses : list of int
+        Where its stamps are.
 
     Raises
     ------
@@ -120,6 +124,9 @@ class Template:
             (first, last, self.array(first, last - first)) for first, last in runs(offsets)
         ]
         self.arrays = [array for _, _, array in self._runs]
+        first = storage.ctypes.data
+        self.address, self.size = first + start, len(data)
+        self.stamp_addresses = [first + place for place in self._stamps]
 
     def _check(self, build: Build, count: int) -> None:
         """Check the result of `fill` with rclpy."""

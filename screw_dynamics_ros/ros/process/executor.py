@@ -51,6 +51,16 @@ class ShutdownTask(Protocol):
         """Whether the task is complete."""
 
 
+class ProcessingThread(Protocol):
+    """A thread that processes messages of a node."""
+
+    def start(self) -> None:
+        """Start the thread."""
+
+    def stop(self) -> None:
+        """End the thread."""
+
+
 def make_executor(kind: str) -> Any:
     """Return an executor: 'events' (half the processor time of the other), 'single', or 'auto'."""
     if kind in ('auto', 'events'):
@@ -112,6 +122,7 @@ def spin(
     kind: str = 'auto',
     slow: Sequence[Node] = (),
     endings: Sequence[ShutdownTask] = (),
+    thread: ProcessingThread | None = None,
 ) -> None:
     """Run nodes until SIGINT or SIGTERM, nodes with slow callbacks in a thread; shut ROS down.
 
@@ -125,6 +136,8 @@ def spin(
         One of `EXECUTORS`.
     endings : sequence of ShutdownTask
         Tasks to execute after the first signal; a second signal skips them.
+    thread : ProcessingThread, optional
+        Runs beside the nodes until these tasks are complete.
     """
     signals = count(1)
     asked = 0
@@ -148,6 +161,8 @@ def spin(
         with running_aside(slow) if slow else nullcontext():
             settle()
             try:
+                if thread is not None:
+                    thread.start()
                 while not asked and rclpy.ok():
                     turn()
                 for ending in endings:
@@ -160,6 +175,8 @@ def spin(
                 ):
                     turn()
             finally:
+                if thread is not None:
+                    thread.stop()
                 Worker.end_all()  # ends all calls that wait for a result
     finally:
         # Shut down first: the executor may call nodes until then.

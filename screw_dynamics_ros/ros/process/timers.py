@@ -8,6 +8,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 
+import numpy as np
 from rclpy.clock import Clock, ClockType
 from rclpy.node import Node
 
@@ -23,16 +24,22 @@ def every(node: Node, period: float, callback: Callable[[], None]) -> None:
     node.create_timer(period, guarded, clock=Clock(clock_type=ClockType.STEADY_TIME))
 
 
-def at_most(rate: float) -> Callable[[], bool]:
-    """Return a function that returns True at most `rate` times per second of real time [Hz]."""
-    due = 0.0
+class RateLimit:
+    """Returns True at most at a rate of real time [Hz].
 
-    def is_due() -> bool:
-        nonlocal due
+    Attributes
+    ----------
+    due : (1,) array
+        When it returns True again, on the monotonic clock [s].
+    """
+
+    def __init__(self, rate: float) -> None:
+        self._period, self.due = 1.0 / rate, np.zeros(1)
+
+    def __call__(self) -> bool:
+        """Whether something is due now."""
         now = time.monotonic()
-        if now < due:
+        if now < self.due[0]:
             return False
-        due = now + 1.0 / rate
+        self.due[0] = now + self._period
         return True
-
-    return is_due

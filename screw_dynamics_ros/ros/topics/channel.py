@@ -8,16 +8,26 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+from screw_dynamics_ros.core.compile.typed.shared_numbers import SharedNumbers, Word
 from screw_dynamics_ros.core.types import Array
 from screw_dynamics_ros.ros.joint_states.policies import NEVER_STAMP
 from screw_dynamics_ros.ros.messages.serialized import Contents, Template
+from screw_dynamics_ros.ros.topics.channel_record import (
+    CHANNEL_WORDS,
+    CURRENT,
+    NOT_VALID,
+    PUBLISHED,
+    VALID,
+    VALID_STAMP,
+    Gate,
+)
 from screw_dynamics_ros.ros.topics.publishers import raw_publish
 
 #: Returns the serialized message with a stamp (from `packed`); None if there is nothing to publish.
 Encode = Callable[[bytes], 'bytes | None']
 
 
-class Channel:
+class Channel(SharedNumbers):
     """One topic, and the fields of a state that its message requires.
 
     Parameters
@@ -40,6 +50,8 @@ class Channel:
         Whether to publish a valid message on the topic: for topics with a separate rate.
     rank : int
         Channels of a lower rank are published first.
+    gates : sequence of Gate, optional
+        The conditions of `is_valid` for the compiled loop; without them, Python checks each state.
     is_deferred : bool
         Whether `message` hands the numbers to another thread, which sets `valid_stamp`.
     follows_states : bool
@@ -56,15 +68,19 @@ class Channel:
     contents : Contents
     arrays : sequence of arrays
         The current numbers.
-    is_current : bool
-        Whether they are valid for the current joint state.
+    state : int
+        NOT_VALID, VALID or FOR_PYTHON: whether they are valid for the current joint state.
     valid_stamp : int
         Stamp of the last joint state for which they were [ns], `NEVER_STAMP` without one.
+    refresh : callable, optional
+        Writes numbers that do not depend on joint states, for the compiled loop.
     is_read : bool
         Whether the model state reads the numbers.
     is_muted : bool
         Whether nothing is published on the topic because the model state has the numbers.
     """
+
+    state, valid_stamp, published = Word(CURRENT), Word(VALID_STAMP), Word(PUBLISHED)
 
     def __init__(
         self,
@@ -77,11 +93,13 @@ class Channel:
         velocity: bool = False,
         effort: bool = False,
         is_valid: Callable[[], bool] | None = None,
+        gates: Sequence[Gate] | None = None,
         is_due: Callable[[], bool] | None = None,
         rank: int = 0,
         is_deferred: bool = False,
         follows_states: bool = True,
     ) -> None:
+        super().__init__(CHANNEL_WORDS, 0)
         self.publisher, self.topic = publisher, publisher.topic_name
         self.send = raw_publish(publisher)
         self.targets: Mapping[Any, Array] = targets or {}
@@ -92,12 +110,14 @@ class Channel:
             numbers = message.contents, message.arrays
         self.name = name if numbers is not None else ''
         self.contents, self.arrays = numbers or (Contents(), ())
-        self.is_current = self.is_read = self.is_muted = False
+        self.gates = () if is_valid is None and gates is None else gates
+        self.state, self.is_read, self.is_muted = NOT_VALID, False, False
         self.valid_stamp = NEVER_STAMP
-        self._message = message
+        self.message = message
         self._encode: Encode = message.encode if isinstance(message, Template) else message
         self.enabled = True
-        self.listeners = self.published = 0
+        self.refresh: Callable[[], None] | None = None
+        self.listeners = 0
 
     def use(self, stamp: int, packed_stamp: bytes) -> None:
         """Check the numbers for the current joint state, and publish them to subscribers.
@@ -111,7 +131,7 @@ class Channel:
         """
         is_valid = self.is_valid is None or self.is_valid()
         if is_valid and not self.is_deferred:
-            self.is_current, self.valid_stamp = True, stamp
+            self.state, self.valid_stamp = VALID, stamp
         is_sent = self.is_sent or (self.is_read and self.is_deferred)
         if is_valid and is_sent and (self.is_due is None or self.is_due()):
             self.publish(packed_stamp)
@@ -125,8 +145,8 @@ class Channel:
 
     def put(self, numbers: Array, stamp: int) -> None:
         """Publish the template with these numbers and this stamp [ns]."""
-        assert isinstance(self._message, Template)
-        self.send(self._message.fill(numbers, stamp))
+        assert isinstance(self.message, Template)
+        self.send(self.message.fill(numbers, stamp))
         self.published += 1
 
     def count_listeners(self) -> None:

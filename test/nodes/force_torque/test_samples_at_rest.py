@@ -16,6 +16,7 @@ from screw_dynamics_ros.core.errors import ArgumentError, NotAtRestError
 from screw_dynamics_ros.nodes.force_torque import rest, sensor_messages
 from screw_dynamics_ros.nodes.force_torque.rest import RestStates
 from screw_dynamics_ros.nodes.force_torque.sensor_messages import SensorMessages, WrenchSample
+from screw_dynamics_ros.ros.joint_states.mapper import ObservedState
 
 S, MS = 10**9, 10**6
 NOW = 1000.0  # s, on the monotonic clock
@@ -134,7 +135,8 @@ class Robot:
 
     def state(self, stamp, q=(0.0, 0.0), v=(0.0, 0.0)):
         self.stamp, self.q, self.v = stamp, np.array(q, float), np.array(v, float)
-        self.states.observe(self)
+        state = np.array([self.q, self.v, np.zeros(2)])
+        self.states.observe(ObservedState(self, state, stamp, NOW, self.restarted, True, True))
 
     def rest(self, stamps, **others):
         """Return the positions for samples with these stamps [ms]."""

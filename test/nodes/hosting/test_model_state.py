@@ -219,7 +219,7 @@ def test_without_subscribers_it_costs_nothing(bench, monkeypatch):
         channel.Channel, 'count_listeners', lambda each: setattr(each, 'listeners', 0)
     )
     made.host.states.look_for_listeners()
-    assert made.host.states._listened == []
+    assert made.host.states.listened == []
     only = {TOPIC: 1}
     monkeypatch.setattr(
         channel.Channel,

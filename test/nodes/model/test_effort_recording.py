@@ -43,7 +43,7 @@ class Recorded:
         self.stamp += round(after * 1e9)
         message = JointStateMessage.of(JOINTS, q, v, tau, self.stamp)
         assert self.mapper.update(message, self.now)
-        self.recording.observe(self.mapper)
+        self.recording.observe(self.mapper.observed)
 
     def states(self, count, **numbers):
         for _ in range(count):

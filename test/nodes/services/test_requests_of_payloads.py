@@ -252,7 +252,7 @@ def test_recording_by_requests(served):
             ('joint1', 'joint2'), [0.3, 0.12345], [0.0] * 2, [1.0] * 2, 10**18 + 10**7 * k
         )
         assert served.mapper.update(state)
-        served.estimation.recording.observe(served.mapper)
+        served.estimation.recording.observe(served.mapper.observed)
     response = served.ask('RecordPayload', action=request.POSE)
     assert response.message == 'pose 1 at [0.3, 0.123]'
     assert (response.header.stamp.sec, response.header.stamp.nanosec) == (10**9, 9 * 10**7)

@@ -5,8 +5,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import numpy as np
 
 from screw_dynamics_ros.core.motion.control.command_report import LimitLog
@@ -17,37 +15,32 @@ ALMOST_ONE = 1.0 - 1e-9  # rounding
 
 
 class CommandBounds:
-    """Keeps torques to the `limits` and `rates` of settings, and notes in a log which acted."""
+    """Keeps torques to the `limits` and `rates` of settings, and notes in a log which acted.
+
+    Attributes
+    ----------
+    upper, rates : (n,) arrays
+        Limits of magnitude [N m, N] and of rates [N m/s, N/s], infinite for none.
+    """
 
     def __init__(self, settings: CommandSettings, log: LimitLog) -> None:
         self._joints, self._log = tuple(settings.joints), log
-        self._upper = np.array(settings.limits, dtype=np.float64)
-        self._lower = -self._upper
-        self._rates = np.array(settings.rates, dtype=np.float64)
-        self._still = np.where(np.isinf(self._rates), np.inf, 0.0)  # change in no time
-        self._least_times = 1.0 / self._rates  # for one unit of torque
-        self._low, self._high = np.zeros_like(self._rates), np.zeros_like(self._rates)
-        self._pairs = tuple(zip(self._upper.tolist(), self._rates.tolist()))
-        self.has_rates = bool(np.isfinite(self._rates).any())
-
-    def allow(self, wanted: Sequence[float], command: Sequence[float], dt: float) -> bool:
-        """Whether no limit changes wanted torques that follow a command by `dt` > 0.
-
-        For few joints a loop is quicker than NumPy.
-        """
-        for torque, last, (limit, rate) in zip(wanted, command, self._pairs):
-            if not (abs(torque) <= limit and abs(torque - last) <= rate * dt):
-                return False
-        return True
+        self.upper = np.array(settings.limits, dtype=np.float64)
+        self._lower = -self.upper
+        self.rates = np.array(settings.rates, dtype=np.float64)
+        self._still = np.where(np.isinf(self.rates), np.inf, 0.0)  # change in no time
+        self._least_times = 1.0 / self.rates  # for one unit of torque
+        self._low, self._high = np.zeros_like(self.rates), np.zeros_like(self.rates)
+        self.has_rates = bool(np.isfinite(self.rates).any())
 
     def limit(self, wanted: Array, limited: Array) -> None:
         """Write torques (n,) within their limits to `limited`, which may be `wanted`."""
         before = wanted.tolist()
-        np.minimum(wanted, self._upper, out=limited)
+        np.minimum(wanted, self.upper, out=limited)
         np.maximum(limited, self._lower, out=limited)
         after = limited.tolist()
         if before != after:
-            self._log.note(self._joints, 'torque', before, after, self._upper.tolist())
+            self._log.note(self._joints, 'torque', before, after, self.upper.tolist())
 
     def limit_rates(self, target: Array, command: Array, dt: float) -> bool:
         """Bring `target` as near to the last command as rates need it; return whether it moved.
@@ -60,7 +53,7 @@ class CommandBounds:
         if dt > 0.0:
             if low.dot(low) < ALMOST_ONE * dt * dt:
                 return False  # nearly always: no joint needs more time if the norm does not
-            np.multiply(self._rates, dt, low)
+            np.multiply(self.rates, dt, low)
         else:
             low[:] = self._still
         np.add(command, low, high)
@@ -71,5 +64,5 @@ class CommandBounds:
         if before == target.tolist():
             return False
         wanted, given = (before - command).tolist(), (target - command).tolist()
-        self._log.note(self._joints, 'rate', wanted, given, self._rates.tolist(), dt)
+        self._log.note(self._joints, 'rate', wanted, given, self.rates.tolist(), dt)
         return True

@@ -60,6 +60,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from screw_dynamics_ros.core.compile.typed.functions import Floats, typed
+from screw_dynamics_ros.core.compile.typed.shared_numbers import Real, SharedNumbers
 from screw_dynamics_ros.core.errors import ArgumentError, ScrewDynamicsError
 from screw_dynamics_ros.core.motion.control import command_settings as actions
 from screw_dynamics_ros.core.motion.control.command_bounds import CommandBounds
@@ -79,7 +81,11 @@ QUIET = (SILENT, ENDED)
 MAX_TORQUE = 1e9  # torques [N m, N]; a blend from one would round by more than 1e-7
 
 
-class TorqueCommand:
+# Places of the shared attributes.
+NOW, STATE_TIME, SENT, AGE_LIMIT = range(4)
+
+
+class TorqueCommand(SharedNumbers):
     """Computes commanded torques from desired ones, at each joint state or tick of a timer.
 
     It has no clock and no lock: all calls are made by one thread, with the time of one monotonic
@@ -90,9 +96,20 @@ class TorqueCommand:
     ----------
     settings : CommandSettings
         Changed ones are adopted by `continued`.
+
+    Attributes
+    ----------
+    is_steady : bool
+        Whether wanted torques are commanded as they are, unless limits act or a call is late.
+    steady_arrays : tuple of (n,) arrays
+        Limits, rates, last command, and gravity torques of the last state, for `follow_steadily`.
     """
 
+    _now, _state_time, _sent = Real(NOW), Real(STATE_TIME), Real(SENT)
+    _age_limit = Real(AGE_LIMIT)
+
     def __init__(self, settings: CommandSettings) -> None:
+        super().__init__(0, 4)
         self._phase, self._since = SILENT, -math.inf
         self._is_enabled = self._is_ending = False
         self._is_lost, self._reason, self._losses = False, '', 0
@@ -128,6 +145,7 @@ class TorqueCommand:
         `previous` must not be used any longer.
         """
         new = copy.copy(previous)
+        new.detach()
         new._configure(settings)
         places = {name: place for place, name in enumerate(previous.joints)}
         kept = [place for place, name in enumerate(new.joints) if name in places]
@@ -228,6 +246,16 @@ class TorqueCommand:
         age = now - state_time
         if not -self._age_limit <= age <= self._age_limit:
             return self._lose(now, self._too_old(age))
+        if self.is_steady and follow_steadily(
+            self.reals,
+            *self.steady_arrays,
+            wanted,
+            gravity,
+            len(wanted),
+            now,
+            state_time,
+        ):
+            return self._result
         torques = wanted.tolist()
         if not total(torques) + total(gravity.tolist()) < MAX_TORQUE:
             reason = impossible(self.joints, MAX_TORQUE, wanted=wanted, gravity=gravity)
@@ -236,12 +264,6 @@ class TorqueCommand:
         self._gravity[:] = gravity
         self._is_lost = False
         if self._is_enabled:
-            if self._is_steady(now) and self._bounds.allow(
-                torques, self._command.tolist(), now - self._sent
-            ):
-                self._command[:] = wanted
-                self._sent = now
-                return self._result
             if self._phase != FOLLOWING or now - self._sent > self._age_limit:
                 self._follow(now)
             self._bounds.limit(wanted, self._target)
@@ -377,14 +399,26 @@ class TorqueCommand:
 
     # --- one command ----------------------------------------------------------------------------
 
-    def _is_steady(self, now: float) -> bool:
-        """Whether the command is what is wanted, but for limits; nearly always."""
+    @property
+    def is_steady(self) -> bool:
+        """Nearly always true while enabled."""
         return (
-            self._phase == FOLLOWING
-            and 0.0 < now - self._sent <= self._age_limit
+            self._is_enabled
+            and self._phase == FOLLOWING
             and self._change is None
-            and not (self._is_ramping or self._is_blending or self._has_new_limits)
+            and not (
+                self._is_ending
+                or self._is_lost
+                or self._is_ramping
+                or self._is_blending
+                or self._has_new_limits
+            )
         )
+
+    @property
+    def steady_arrays(self) -> tuple[Array, Array, Array, Array]:
+        """Limits, rates, last command, gravity torques."""
+        return self._bounds.upper, self._bounds.rates, self._command, self._gravity
 
     def _advance(self, now: float) -> Array | None:
         """Return the next command; wanted torques, limited, are in `_target`."""
@@ -463,6 +497,56 @@ class TorqueCommand:
 
     def _too_old(self, age: float) -> str:
         return f'the last state is {age:.3g} s old, age_limit is {self._age_limit:g} s'
+
+
+@typed
+def follow_steadily(
+    reals: Floats,
+    limits: Floats,
+    rates: Floats,
+    command: Floats,
+    kept_gravity: Floats,
+    wanted: Floats,
+    gravity: Floats,
+    n: int,
+    now: float,
+    state_time: float,
+) -> bool:
+    """Command the wanted torques; return False without a change if that needs more than this.
+
+    Parameters
+    ----------
+    reals : array
+        Of a `TorqueCommand` that is steady.
+    limits, rates, command, kept_gravity : (n,) arrays
+        Its `steady_arrays`.
+    wanted, gravity : (n,) arrays
+        As for `TorqueCommand.step`.
+    n : int
+    now, state_time : float
+        [s].
+    """
+    longest = reals[AGE_LIMIT]
+    age = now - state_time
+    dt = now - reals[SENT]
+    if now < reals[NOW] or not -longest <= age <= longest or not 0.0 < dt <= longest:
+        return False
+    total_wanted = 0.0
+    total_gravity = 0.0
+    for k in range(n):
+        total_wanted += abs(wanted[k])
+        total_gravity += abs(gravity[k])
+        if not (abs(wanted[k]) <= limits[k] and abs(wanted[k] - command[k]) <= rates[k] * dt):
+            return False
+    if not total_wanted + total_gravity < MAX_TORQUE:
+        return False
+    for k in range(n):
+        command[k] = wanted[k]
+        kept_gravity[k] = gravity[k]
+    reals[NOW] = now
+    reals[STATE_TIME] = state_time if age > 0.0 else now
+    reals[SENT] = now
+    return True
 
 
 def total(torques: Sequence[float]) -> float:

@@ -49,23 +49,35 @@ class CommandMessage:
     ----------
     latest : float
         The deadline, on the monotonic clock [s].
+    torques, deadline : arrays
+        The numbers of the message, and `latest` (1,).
+    places : array of int
+    template : Template
     """
 
     def __init__(self, template: Template, places: Any) -> None:
-        self._template, self._places = template, places
-        self._torques, self.latest = template.array(0), np.inf
+        self.template, self.torques = template, template.array(0)
+        self.places = np.arange(len(self.torques))
+        if not isinstance(places, slice):
+            self.places = np.array(places, dtype=np.int64)
+        self.deadline = np.full(1, np.inf)
+
+    @property
+    def latest(self) -> float:
+        """The deadline [s]."""
+        return float(self.deadline[0])
 
     def write(self, command: Array, latest: float) -> None:
         """Set the torques and the deadline [s]."""
-        self._torques[:] = command[self._places]
-        self.latest = latest
+        self.torques[:] = command[self.places]
+        self.deadline[0] = latest
 
     @property
     def is_in_time(self) -> bool:
         """Whether the deadline has not passed."""
         return time.monotonic() <= self.latest
 
-    def encode(self, stamp: bytes) -> bytes | None:
+    def __call__(self, stamp: bytes) -> bytes | None:
         """Return the message, or None after the deadline; called right before sending."""
-        data = self._template.encode(stamp)
+        data = self.template.encode(stamp)
         return data if self.is_in_time else None

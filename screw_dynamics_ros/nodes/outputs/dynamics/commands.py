@@ -14,6 +14,7 @@ from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from rclpy.duration import Duration
 from rclpy.node import Node
 from rclpy.parameter import Parameter
@@ -32,8 +33,10 @@ from screw_dynamics_ros.core.motion.control import (
 )
 from screw_dynamics_ros.core.types import Array
 from screw_dynamics_ros.nodes.hosting.host import ModelHost
+from screw_dynamics_ros.nodes.hosting.output_group import CompiledStep
 from screw_dynamics_ros.nodes.model.actuated import actuated
 from screw_dynamics_ros.nodes.model.running_model import RunningModel
+from screw_dynamics_ros.nodes.outputs.dynamics import command_step
 from screw_dynamics_ros.nodes.outputs.dynamics.command_message import CommandMessage, joint_command
 from screw_dynamics_ros.nodes.outputs.dynamics.command_parameters import (
     CONTINUE,
@@ -49,10 +52,12 @@ from screw_dynamics_ros.ros.messages.serialized import Template
 from screw_dynamics_ros.ros.names import printable, shorten
 from screw_dynamics_ros.ros.parameters import NodeTables, Parameters
 from screw_dynamics_ros.ros.process.faults import FAULTS
+from screw_dynamics_ros.ros.process.state_lock import STATE_LOCK
 from screw_dynamics_ros.ros.process.timers import every
 from screw_dynamics_ros.ros.standard_services import serve_switch
 from screw_dynamics_ros.ros.topics import qos
 from screw_dynamics_ros.ros.topics.channel import Channel
+from screw_dynamics_ros.ros.topics.channel_record import BEFORE, NOT_VALID, TRUE, VALID, Gate
 from screw_dynamics_ros.ros.topics.publishers import Publishers
 
 WATCH_PERIOD_S = 0.01  # s between checks for missing joint states
@@ -80,10 +85,10 @@ class Commands:
         self._motors: tuple[str, ...] = ()
         self._efforts: dict[str, float] = {}
         self._topics: list[tuple[Channel, CommandMessage]] = []
-        self._is_ready = False  # whether there is a command for the current state
+        self._ready = np.zeros(1, dtype=np.int64)  # whether there is one for the current state
         self._stopped = ''  # reason why a description stopped the torques
         self._action = ''  # action for that reason
-        self._stamp, self._stamp_time = 0, -np.inf
+        self._stamp_time = np.full(1, -np.inf)  # of the last state [s]
         self._is_ending = False
         #: Time and details of the last action of each limit, by joint and quantity.
         self._limited: dict[tuple[str, str], tuple[float, ActedLimit]] = {}
@@ -160,10 +165,11 @@ class Commands:
         message = CommandMessage(template, places)
         channel = Channel(
             publisher,
-            message.encode,
+            message,
             name=topic.removeprefix('~/') if topic in ('~/feedforward', '~/commands') else '',
             numbers=(template.contents, template.arrays),
-            is_valid=lambda: self._is_ready and message.is_in_time,
+            is_valid=lambda: self._ready[0] == VALID and message.is_in_time,
+            gates=(Gate(TRUE, self._ready), Gate(BEFORE, message.deadline)),
             rank=LAST_RANK,
             follows_states=False,
         )
@@ -233,14 +239,34 @@ class Commands:
     def _listened(self) -> list[tuple[Channel, CommandMessage]]:
         return [topic for topic in self._topics if topic[0].listened]
 
+    def step(self) -> CompiledStep:
+        """Return `consume` for the compiled loop."""
+        return CompiledStep(command_step.command, self._record)
+
+    def _record(self) -> NDArray[np.int64]:
+        return command_step.command_record(
+            self.torque,
+            not self._stopped,
+            self._ready,
+            self._stamp_time,
+            self._wanted,
+            self._weight,
+            [message for _, message in self._listened],
+        )
+
+    @property
+    def is_listened(self) -> bool:
+        """Whether `consume` has anything to do."""
+        return self.torque is not None and bool(self._listened)
+
     def consume(self, mapper: JointStateMapper, sent: float) -> None:
         """Compute the command for a state."""
-        self._is_ready = False
+        self._ready[0] = NOT_VALID
         listened = self._listened
         if self.torque is None or not listened:
             return
         now = time.monotonic()
-        self._stamp, self._stamp_time = mapper.stamp, sent
+        self._stamp_time[0] = sent
         reason = self._stopped or (
             '' if mapper.has_velocity else 'joint states contain no velocity (velocity_policy)'
         )
@@ -252,23 +278,24 @@ class Commands:
             command = self.torque.step(now, self._wanted, self._weight, sent)
         if command is None:
             return
-        self._is_ready = True
+        self._ready[0] = VALID
         # A final zero command never expires, because no command follows it.
         is_off = self.torque.is_silent and not command.any()
         latest = np.inf if is_off else sent + self.torque.settings.age_limit
         for _, message in listened:
             message.write(command, latest)
 
+    @STATE_LOCK.exclusive
     def watch(self) -> None:
         """React to missing joint states and to refused descriptions."""
         self._react_to_refusal()
         now = time.monotonic()
-        if now - self._stamp_time <= WATCH_PERIOD_S:
+        if now - self._stamp_time[0] <= WATCH_PERIOD_S:
             return  # joint states arrive, and `consume` handles them
         if self.torque is not None and self._listened:
             self._send(
                 self.torque.unusable(now, self._stopped)
-                if self._stopped and now - self._stamp_time > self._parameters['age_limit']
+                if self._stopped and now - self._stamp_time[0] > self._parameters['age_limit']
                 else self.torque.tick(now),
                 now,
             )
@@ -277,7 +304,9 @@ class Commands:
         """Publish a command without a joint state; its stamp is extrapolated with time."""
         if command is None:
             return
-        stamp = packed(self._stamp + round(1e9 * (now - self._stamp_time)))
+        mapper = self._host.mapper
+        assert mapper is not None
+        stamp = packed(mapper.stamp + round(1e9 * (now - self._stamp_time[0])))
         for channel, message in self._listened:
             with FAULTS.caught(f'output {channel.topic}'):
                 message.write(command, np.inf)
@@ -317,6 +346,7 @@ class Commands:
 
     # --- shutdown -------------------------------------------------------------------------------
 
+    @STATE_LOCK.exclusive
     def begin(self) -> None:
         """Start the action before the process exits."""
         self._is_ending = True

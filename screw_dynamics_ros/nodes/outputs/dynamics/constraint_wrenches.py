@@ -32,7 +32,7 @@ from screw_dynamics_ros.ros.messages import templates
 from screw_dynamics_ros.ros.messages.conversions import swap_linear_angular
 from screw_dynamics_ros.ros.names import shorten, topic_tokens
 from screw_dynamics_ros.ros.parameters import Parameters, Specification
-from screw_dynamics_ros.ros.process.timers import at_most
+from screw_dynamics_ros.ros.process.timers import RateLimit
 from screw_dynamics_ros.ros.topics.channel import Channel
 from screw_dynamics_ros.ros.topics.publishers import Publishers
 
@@ -133,7 +133,7 @@ class ConstraintWrenches:
         self._torques, self._payload = torques, payload
         self._torques_name: str = parameters['constraint_torques']
         self._tolerance: float = parameters['constraint_tolerance']
-        self._is_due = at_most(parameters['constraint_rate'])
+        self._is_due = RateLimit(parameters['constraint_rate'])
         self._solved_state, self._is_solved = 0, False
         self._numbers: list[Array] = []
         tokens = topic_tokens(blocked.link for blocked in self._blocked)

@@ -169,7 +169,14 @@ class Dynamics:
 
     def stages(self) -> list[Stage]:
         """Return the stages for each joint state: the reference first, the command last."""
-        return [Stage(prepare=self.reference.update), Stage(consume=self.commands.consume)]
+        return [
+            Stage(prepare=self.reference.update, is_needed=lambda: self.reference.is_followed),
+            Stage(
+                consume=self.commands.consume,
+                is_needed=lambda: self.commands.is_listened,
+                compiled_consume=self.commands.step(),
+            ),
+        ]
 
     def bind(self, adopted: Adopted[DynamicsPlan]) -> list[Channel]:
         """Adopt a new model."""

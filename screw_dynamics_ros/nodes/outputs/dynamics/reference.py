@@ -33,6 +33,7 @@ from screw_dynamics_ros.ros.joint_states.mapper import JointStateMapper
 from screw_dynamics_ros.ros.messages.reference import Reference
 from screw_dynamics_ros.ros.parameters import Parameters
 from screw_dynamics_ros.ros.process.faults import FAULTS
+from screw_dynamics_ros.ros.process.state_lock import STATE_LOCK
 from screw_dynamics_ros.ros.topics import qos
 
 MEASURED = 'measured state'
@@ -62,7 +63,7 @@ class FollowedReference:
         node.create_subscription(
             JointTrajectory,
             '~/reference',
-            FAULTS.guarded('a reference', self.receive),
+            FAULTS.guarded('a reference', STATE_LOCK.exclusive(self.receive)),
             qos.COMMAND,
         )
 
@@ -78,6 +79,11 @@ class FollowedReference:
         self._trajectory.bind(joints, mapper)
         self._controller.bind(joints)
         self.update()
+
+    @property
+    def is_followed(self) -> bool:
+        """Whether there is, or was, a reference."""
+        return self._source != MEASURED or self._trajectory.is_given or self._controller.is_given
 
     def update(self) -> None:
         """Write the reference at the stamp of the current joint state."""

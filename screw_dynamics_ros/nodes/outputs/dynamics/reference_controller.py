@@ -27,6 +27,7 @@ from screw_dynamics_ros.ros.messages.trajectories import stamp_of
 from screw_dynamics_ros.ros.names import printable
 from screw_dynamics_ros.ros.parameters import Parameters
 from screw_dynamics_ros.ros.process.faults import FAULTS
+from screw_dynamics_ros.ros.process.state_lock import STATE_LOCK
 from screw_dynamics_ros.ros.topics import qos
 
 try:
@@ -71,7 +72,7 @@ class ControllerReference:
             self._subscription = self._node.create_subscription(
                 JointTrajectoryControllerState,
                 topic,
-                FAULTS.guarded('a controller state', self.receive),
+                FAULTS.guarded('a controller state', STATE_LOCK.exclusive(self.receive)),
                 qos.JOINT_STATES,
             )
 
@@ -91,6 +92,11 @@ class ControllerReference:
             self._refused = printable(str(error))
             return
         self._refused, self._latest = '', (reference, stamp_of(message))
+
+    @property
+    def is_given(self) -> bool:
+        """Whether a state of the controller has been received."""
+        return self._latest is not None
 
     def at(self, stamp: int) -> Reference | None:
         """Return the reference of the controller at a stamp [ns], or None if it is unknown."""

@@ -59,6 +59,11 @@ class TrajectoryReference:
         """Timeout of references [s]."""
         return self._parameters['reference_timeout'] or np.inf
 
+    @property
+    def is_given(self) -> bool:
+        """Whether there has been a reference for this robot."""
+        return self._accepted is not None or self._point is not None
+
     def receive(self, message: JointTrajectory) -> None:
         """Follow a message, or refuse it and keep the previous reference."""
         arrival = time.monotonic()

@@ -213,6 +213,11 @@ class ContactLocation:
         else:
             status.values['contact'] = described(found.contact)
 
+    @property
+    def is_listened(self) -> bool:
+        """Whether `consume` has anything to do."""
+        return self._found is not None or any(channel.listened for channel in self._channels)
+
     def consume(self, mapper: JointStateMapper, sent: float) -> None:
         """Localize the contact from the results of a state."""
         with FAULTS.caught('localization of a contact'):  # other outputs continue

@@ -190,7 +190,11 @@ class OutputFilters:
 
     def stage(self) -> Stage:
         """Return the stage that processes each joint state."""
-        return Stage(prepare=self._advance, consume=lambda mapper, sent: self._keep_state())
+        return Stage(
+            prepare=self._advance,
+            consume=lambda mapper, sent: self._keep_state(),
+            is_needed=lambda: bool(self._active),
+        )
 
     def _advance(self) -> None:
         """Advance the filters to the current state, before the kernel is evaluated."""

@@ -33,6 +33,7 @@ from screw_dynamics_ros.ros.diagnostics import Level, Status
 from screw_dynamics_ros.ros.joint_states.mapper import JointStateMapper
 from screw_dynamics_ros.ros.parameters import Parameters, Specification
 from screw_dynamics_ros.ros.process.latest import Latest
+from screw_dynamics_ros.ros.process.state_lock import STATE_LOCK
 
 TABLE = (
     Specification(
@@ -158,8 +159,18 @@ class ResidualOffsets:
 
         self._background.ask(attempt)
 
+    @property
+    def is_changing(self) -> bool:
+        """Whether the offset depends on the pose, or a map is being prepared."""
+        background = self._background
+        return self.map is not None or background.is_busy or background.outcome is not None
+
     def adopt(self) -> None:
         """Adopt the result of the background task."""
+        with STATE_LOCK:
+            self._adopt()
+
+    def _adopt(self) -> None:
         made = self._background.poll()
         if made is None:
             return
@@ -190,8 +201,9 @@ class ResidualOffsets:
 
         def respond(request: Trigger.Request, response: Trigger.Response) -> Trigger.Response:
             try:
-                self.adopt()
-                response.message, response.success = task(), True
+                with STATE_LOCK:
+                    self.adopt()
+                    response.message, response.success = task(), True
             except ScrewDynamicsError as error:
                 response.message, response.success = str(error), False
             return response

@@ -13,7 +13,7 @@ import numpy as np
 
 from screw_dynamics_ros.core import Robot
 from screw_dynamics_ros.core.types import Array
-from screw_dynamics_ros.ros.joint_states.mapper import JointStateMapper
+from screw_dynamics_ros.ros.joint_states.mapper import JointStateMapper, ObservedState
 from screw_dynamics_ros.ros.parameters import Parameters, Specification
 
 MIN_SAMPLES = 10  # or tare_samples, if that is less
@@ -63,18 +63,19 @@ class TareStates:
         self._states.clear()
         self._stamps.clear()
 
-    def observe(self, mapper: JointStateMapper) -> None:
+    def observe(self, observed: ObservedState) -> None:
         """Store a state with velocities and efforts; after a pause discard the others."""
-        if mapper.restarted:
+        if observed.restarted:
             self.forget()
-        if not (mapper.has_velocity and mapper.has_effort):
+        if not (observed.has_velocity and observed.has_effort):
             return
-        before = self._stamps[-1] if self._stamps else mapper.stamp - 1
-        if not 0 < mapper.stamp - before <= mapper.policies.timeout:
+        stamp = observed.stamp
+        before = self._stamps[-1] if self._stamps else stamp - 1
+        if not 0 < stamp - before <= observed.mapper.policies.timeout:
             self.forget()
-        self._states.append(mapper.state.copy())
-        self._stamps.append(mapper.stamp)
-        self._arrival = mapper.last_accepted
+        self._states.append(observed.state.copy())
+        self._stamps.append(stamp)
+        self._arrival = observed.arrival
 
     @property
     def states(self) -> Array:

@@ -24,6 +24,7 @@ from screw_dynamics_ros.nodes.outputs.external_wrenches.residual_offsets import 
 from screw_dynamics_ros.nodes.outputs.external_wrenches.tare import TareStates
 from screw_dynamics_ros.ros.joint_states.mapper import JointStateMapper
 from screw_dynamics_ros.ros.parameters import Parameters
+from screw_dynamics_ros.ros.process.state_lock import STATE_LOCK
 from screw_dynamics_ros.ros.status import Status
 
 
@@ -54,19 +55,20 @@ class Tare:
     ) -> None:
         self._reset = reset
         self._model: RunningModel | None = None
+        self._copy: Array | None = None
         self._mapper: JointStateMapper | None = None
         self._offset, self._constant, self._is_tared = np.zeros(0), np.zeros(0), False
         self.residuals = ResidualOffsets(
             node, parameters, self.mean_torque, self._on_map, effort_terms
         )
         self._states = TareStates(parameters)
-        node.create_service(Trigger, '~/tare', self._on_tare)
-        node.create_service(Trigger, '~/reset', self._on_reset)
+        node.create_service(Trigger, '~/tare', STATE_LOCK.exclusive(self._on_tare))
+        node.create_service(Trigger, '~/reset', STATE_LOCK.exclusive(self._on_reset))
 
     def bind(self, model: RunningModel, mapper: JointStateMapper, offset: Array) -> None:
         """Adopt a new model, which reads `offset` (n,); a new robot starts without tare."""
         is_new = mapper is not self._mapper
-        self._offset, self._model, self._mapper = offset, model, mapper
+        self._offset, self._model, self._mapper, self._copy = offset, model, mapper, None
         if is_new:
             self._constant, self._is_tared = np.zeros(len(offset)), False
             self._states.forget()
@@ -75,7 +77,11 @@ class Tare:
 
     def stage(self) -> Stage:
         """Return the stage that processes each joint state."""
-        return Stage(prepare=self._follow_pose, observe=self._states.observe)
+        return Stage(
+            prepare=self._follow_pose,
+            observe=self._states.observe,
+            is_needed=lambda: self.residuals.is_changing,
+        )
 
     def _follow_pose(self) -> None:
         """Update the offset for the current pose, before the kernel is evaluated."""
@@ -89,12 +95,19 @@ class Tare:
         self._offset[:] = self._constant
         if fitted is not None and self._mapper is not None:
             self._offset += fitted.residual(self._mapper.q)
+        if self._copy is not None:
+            self._copy[:] = self._offset
 
     def _on_map(self) -> None:
         """Adopt the active map; a new one includes the tare before it."""
         if self.residuals.map is not None:
             self._constant[:], self._is_tared = 0.0, False
         self._set_offset()
+
+    def copy_offset_to(self, numbers: Array) -> None:
+        """Keep an array (n,) equal to the offset, until a new model is adopted."""
+        self._copy = numbers
+        numbers[:] = self._offset
 
     def fill_offset(self, numbers: Array) -> bool:
         """Write the offset for the current state, (n,); always valid."""

@@ -131,6 +131,10 @@ class TorqueObserver:
         Variances of external torques due to model errors; NaN if they are unknown.
     known_model_variances : (n,) array
         The same, 0 if they are unknown.
+    settled : (1,) array of int64
+        Whether the torques are valid, without memory of past states.
+    changes : int
+        Number of changes of model or parameters.
     """
 
     noise_deviations: tuple[Array, Array]
@@ -142,6 +146,8 @@ class TorqueObserver:
         self._plan: ObserverPlan | None = None
         self._pending = False  # whether the last step has not been adopted
         self._settled: bool | None = None  # None: not yet computed for this state
+        self.settled = np.zeros(1, dtype=np.int64)
+        self.changes = 0
 
     def plan(self, robot: Robot) -> ObserverPlan:
         """Return the configured observer for a robot, or the static one with a refusal."""
@@ -182,6 +188,8 @@ class TorqueObserver:
         )
         self.model_variances = self._of_joints('observer_model_deviation') ** 2
         self.known_model_variances = np.nan_to_num(self.model_variances)
+        self.settled[0] = self.is_settled
+        self.changes += 1
 
     def _of_joints(self, name: str) -> Array:
         """Return the value of a parameter for each joint of the model (n,), NaN if unknown."""
@@ -214,7 +222,19 @@ class TorqueObserver:
 
     def stage(self) -> Stage:
         """Return the stage that processes each joint state."""
-        return Stage(prepare=self._advance, consume=lambda mapper, sent: self._keep_state())
+        return Stage(
+            prepare=self._advance,
+            consume=lambda mapper, sent: self._keep_state(),
+            is_needed=lambda: self._has_memory,
+        )
+
+    @property
+    def _has_memory(self) -> bool:
+        """Whether the torques depend on past states."""
+        plan = self._plan
+        return plan is not None and (
+            plan.observation.state is not None or plan.line.delay > 0 or not plan.line.is_ready
+        )
 
     def _advance(self) -> None:
         """Advance the observer to the current state, before the kernel is evaluated."""

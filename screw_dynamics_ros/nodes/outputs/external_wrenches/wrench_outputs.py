@@ -130,7 +130,7 @@ class WrenchEstimator:
         return [
             self._observer.stage(),
             self._filters.stage(),
-            Stage(consume=self._location.consume),
+            Stage(consume=self._location.consume, is_needed=lambda: self._location.is_listened),
             self._tare.stage(),
         ]
 

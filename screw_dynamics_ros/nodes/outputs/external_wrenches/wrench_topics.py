@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
 
@@ -37,7 +37,11 @@ from screw_dynamics_ros.ros.messages import templates
 from screw_dynamics_ros.ros.messages.serialized import Template
 from screw_dynamics_ros.ros.parameters import Parameters
 from screw_dynamics_ros.ros.topics.channel import Channel
+from screw_dynamics_ros.ros.topics.channel_record import FINITE, POSITIVE, TRUE, Gate
 from screw_dynamics_ros.ros.topics.publishers import Publishers
+
+#: The condition of outputs that the compiled loop does not publish.
+NOT_IN_LOOP = Gate(TRUE, np.zeros(1, dtype=np.int64))
 
 
 class WrenchTopics:
@@ -75,7 +79,8 @@ class WrenchTopics:
     ) -> None:
         self._model, self._mapper, self._publishers = model, mapper, publishers
         self._parameters, self._observer, self._prefix = parameters, observer, prefix
-        self._tare = tare
+        self._tare, self._settled = tare, (Gate(TRUE, observer.settled),)
+        self._covariance_changes = -1
         self.channels: list[Channel] = []
         self._checks: list[FiniteCheck] = []
         self._wrenches: dict[str, ObservableWrench] = {}
@@ -89,6 +94,12 @@ class WrenchTopics:
         """Apply the current values of the parameters."""
         for wrench in self._wrenches.values():
             wrench.forget()
+
+    def _refresh_covariance(self) -> None:
+        """Write the covariance of torques that do not depend on past states."""
+        if self._covariance_changes != self._observer.changes:
+            self._covariance_changes = self._observer.changes
+            self.torque_covariance.fill(self._covariance_numbers)
 
     def report_observability(self, status: Status) -> None:
         """Report the observable directions of the wrenches in the current state."""
@@ -108,13 +119,18 @@ class WrenchTopics:
         kind, template = message_of('external_torque', joints, joints)
         self._add(kind, 'external_torque', template, plan.torque)
         kind, template = message_of('external_torque_covariance', joints, joints)
+        self._covariance_numbers = template.array(0)
         self._add_computed(
             kind, 'external_torque_covariance', template, self.torque_covariance.fill
         )
+        self.channels[-1].refresh = self._refresh_covariance
+        self.channels[-1].gates = self._settled
         efforts = templates.joint_efforts(joints)
         self._add_computed(
             JointState, 'residual', efforts, self._tare.fill_offset, of_positions=True
         )
+        self._tare.copy_offset_to(efforts.array(0))
+        self.channels[-1].gates = ()
         self._add_computed(
             Float64MultiArray,
             'residual_confidence',
@@ -122,6 +138,7 @@ class WrenchTopics:
             self._tare.residuals.fill_confidence,
             of_positions=True,
         )
+        self.channels[-1].gates = (NOT_IN_LOOP,)  # a map requires Python for each state
 
     def _add_wrench(
         self, link: str, number: int, plan: WrenchPlan, samples: list[dict[Any, Array]]
@@ -143,7 +160,8 @@ class WrenchTopics:
         frame, token = self._prefix + link, plan.frames.tokens[link]
         kind, wrench = message_of('wrench', model.joints, model.joints, frame)
         square = templates.matrix(WRENCH_ROWS, WRENCH_ROWS)
-        self._add(kind, f'wrench/{token}', wrench, contact.wrench, observable)
+        gate = Gate(POSITIVE, model.results[contact.pivots]) if contact.joints >= 6 else NOT_IN_LOOP
+        self._add(kind, f'wrench/{token}', wrench, contact.wrench, observable, (gate,))
         self._add_computed(
             Float64MultiArray,
             f'wrench_covariance/{token}',
@@ -181,6 +199,7 @@ class WrenchTopics:
         template: Template,
         output: Formula,
         is_valid: Callable[[], bool] = lambda: True,
+        gates: Sequence[Gate] = (),
     ) -> None:
         """Add a topic with the numbers of one output, published if finite and valid."""
         publisher, numbers = self._publishers.get(kind, f'~/{name}'), template.array(0)
@@ -195,6 +214,7 @@ class WrenchTopics:
                 velocity=True,
                 effort=True,
                 is_valid=lambda: self._observer.is_settled and is_valid() and is_finite(),
+                gates=(*self._settled, *gates, Gate(FINITE, numbers)),
             )
         )
 

@@ -284,7 +284,7 @@ class Kinematics:
         frame_parameters.check(values, self._host.model.robot if self._host.model else None)
 
     def _apply(self, values: dict[str, Any]) -> None:
-        if 'publish_tf' in values:
+        if values.keys() & {'publish_tf', 'publish_frequency', 'ignore_timestamp'}:
             self._transforms.update_parameters()
         if 'publish_description' in values:
             self._description.look()

@@ -29,6 +29,7 @@ from screw_dynamics_ros.ros.messages import templates
 from screw_dynamics_ros.ros.messages.conversions import pose
 from screw_dynamics_ros.ros.names import shorten
 from screw_dynamics_ros.ros.parameters import Parameters
+from screw_dynamics_ros.ros.process.state_lock import STATE_LOCK
 from screw_dynamics_ros.ros.process.timers import every
 from screw_dynamics_ros.ros.topics import qos
 from screw_dynamics_ros.ros.topics.channel import Channel
@@ -90,6 +91,7 @@ class TransformPublisher:
     ) -> list[Channel]:
         """Adopt a new model and its outputs; return its topics."""
         self._channel, self._reported, self._static = None, None, None
+        self._mapper = mapper
         joints = model.robot.description.joints
         moving = [joint for joint in joints if joint.kind.is_scalar]
         if outputs and model.results:
@@ -101,7 +103,6 @@ class TransformPublisher:
                 template,
                 {output: template.array(7 * i, 7) for i, output in enumerate(outputs)},
                 name='transforms',
-                is_due=partial(self._is_due, mapper),
             )
             if not actuated(model.robot).has_loops:
                 self._reported = ReportedTransforms(model, self._prefix, self._frequency)
@@ -169,12 +170,15 @@ class TransformPublisher:
 
     def _is_due(self, mapper: JointStateMapper) -> bool:
         """Whether to publish the current state; call it once for each state."""
-        return self._parameters['ignore_timestamp'] or self._decimation.is_due(mapper.stamp)
+        return self._decimation.is_due(mapper.stamp)
 
+    @STATE_LOCK.exclusive
     def _switch(self) -> None:
         """Start or stop publishing; when stopping, clear the latched transforms of fixed joints."""
         if self._channel is not None:
             self._channel.enabled = self._active
+            is_limited = self._frequency() > 0.0 and not self._parameters['ignore_timestamp']
+            self._channel.is_due = partial(self._is_due, self._mapper) if is_limited else None
         wanted = self._static if self._active else None
         if wanted == self._latched:
             return

@@ -9,6 +9,7 @@ import pytest
 from screw_dynamics_ros.core.motion.control.command_bounds import CommandBounds
 from screw_dynamics_ros.core.motion.control.command_report import LimitLog, impossible
 from screw_dynamics_ros.core.motion.control.command_settings import CommandSettings
+from screw_dynamics_ros.core.motion.control.torque_command import follow_steadily
 
 JOINTS = ['a', 'b', 'c']
 
@@ -65,10 +66,20 @@ def test_rates(target, dt, expected, noted):
 def test_what_no_limit_changes():
     both, _ = bounds()
     last = [1.0, 0.0, 0.0]
-    assert both.allow([3.5, 20.0, 1.0], last, 0.5)
+
+    def allow(torques, last, dt):
+        """Return whether torques follow a command at time 0."""
+        n, nothing = len(last), np.zeros(len(last))
+        reals, command = np.array([0.0, 0.0, 0.0, 1.0]), np.array(last)
+        arrays = both.upper, both.rates, command, nothing, np.array(torques), nothing
+        followed = follow_steadily(reals, *arrays, n, dt, dt)
+        np.testing.assert_array_equal(command, torques if followed else last)
+        return followed
+
+    assert allow([3.5, 20.0, 1.0], last, 0.5)
     for torque in ([3.6, 20.0, 1.0], [3.5, 20.1, 1.0], [3.5, -20.1, 1.0], [3.5, 20.0, -1.1]):
-        assert not both.allow(torque, last, 0.5)
-    assert not both.allow([10.1, 0.0, 0.0], [10.0, 0.0, 0.0], 0.5)
+        assert not allow(torque, last, 0.5)
+    assert not allow([10.1, 0.0, 0.0], [10.0, 0.0, 0.0], 0.5)
     assert both.has_rates
     assert not bounds(rates=(np.inf,) * 3)[0].has_rates
 

@@ -185,14 +185,14 @@ def clock(monkeypatch):
 def test_a_command_is_not_sent_after_its_deadline(clock):
     message = CommandMessage(templates.joint_efforts(['toe', 'hip']), np.array([2, 0]))
     stamp = packed(3 * S + 5)
-    assert message.encode(stamp) is not None  # no deadline yet
+    assert message(stamp) is not None  # no deadline yet
     message.write(np.array([1.0, 2.0, 3.0]), 10.5)
     for moment, is_sent in ((10.0, True), (10.5, True), (10.500001, False)):
         clock.now = moment
-        data = message.encode(stamp)
+        data = message(stamp)
         assert (data is not None) == is_sent
     message.write(np.array([4.0, 5.0, 6.0]), np.inf)
-    found = deserialize_message(message.encode(stamp), JointState)
+    found = deserialize_message(message(stamp), JointState)
     assert (found.name, list(found.effort)) == (['toe', 'hip'], [6.0, 4.0])
     assert found.header.stamp == Time(sec=3, nanosec=5)
 

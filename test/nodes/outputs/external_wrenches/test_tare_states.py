@@ -59,7 +59,7 @@ class States:
             self.stamp += round(after * 1e9)
             message = JointStateMessage.of(JOINTS, q, v, tau, self.stamp)
             assert self.mapper.update(message, self.now)
-            self.kept.observe(self.mapper)
+            self.kept.observe(self.mapper.observed)
 
     def fault(self, *service):
         return self.kept.fault(self.mapper, self.arm, *service)

@@ -1,0 +1,145 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""The thread that processes joint states in compiled code, and calls Python for everything else."""
+
+from __future__ import annotations
+
+import threading
+import time
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from rclpy.logging import get_logger
+from rclpy.node import Node
+
+from screw_dynamics_ros.core.errors import ScrewDynamicsError
+from screw_dynamics_ros.nodes.hosting.loop_tables import LoopTables
+from screw_dynamics_ros.ros.compatibility import hide_from_executors, show_to_executors
+from screw_dynamics_ros.ros.data_path import loop
+from screw_dynamics_ros.ros.data_path import records as r
+from screw_dynamics_ros.ros.data_path.rcl import LoopSubscription, Rcl
+from screw_dynamics_ros.ros.process.faults import FAULTS
+from screw_dynamics_ros.ros.process.state_lock import STATE_LOCK
+
+if TYPE_CHECKING:
+    from screw_dynamics_ros.nodes.hosting.state_pipeline import StatePipeline
+
+MAX_VERIFICATIONS = 50  # messages from which the fields of their info are verified
+END_TIMEOUT_S = 5.0  # for the thread to end
+
+
+class CompiledLoop:
+    """Runs `loop.run` in a thread, and the pipeline in Python whenever it returns.
+
+    Parameters
+    ----------
+    node : rclpy.node.Node
+    pipeline : StatePipeline
+    subscription : rclpy.subscription.Subscription
+        Of the joint states; executors no longer see it.
+
+    Raises
+    ------
+    ScrewDynamicsError
+        The loop is not possible here; the executor processes the joint states.
+    """
+
+    def __init__(self, node: Node, pipeline: StatePipeline, subscription: Any) -> None:
+        if not STATE_LOCK.address:
+            raise ScrewDynamicsError('the lock of this system cannot be shared')
+        self._node, self._pipeline, self._subscription = node, pipeline, subscription
+        self._rcl = Rcl()
+        assert node.context.handle is not None
+        self._taken = LoopSubscription(
+            self._rcl, node.context.handle.pointer, subscription.handle.pointer
+        )
+        self._attempts = 0
+        self._tables = LoopTables(self._rcl, self._taken, pipeline)
+        self._thread: threading.Thread | None = None
+        hide_from_executors(node, subscription)
+
+    def start(self) -> None:
+        """Start the thread."""
+        STATE_LOCK.before.append(self.catch_up)
+        STATE_LOCK.after.append(self.arm)
+        self._thread = threading.Thread(target=self._work, name='joint states', daemon=True)
+        self._thread.start()
+
+    def stop(self) -> None:
+        """End the thread; takes up to 0.1 s if no joint state arrives."""
+        thread, self._thread = self._thread, None
+        if thread is None:
+            return
+        self._tables.words[r.STOP] = 1
+        thread.join(END_TIMEOUT_S)
+        STATE_LOCK.before.remove(self.catch_up)
+        STATE_LOCK.after.remove(self.arm)
+        self._taken.close()
+
+    # --- between two joint states ---------------------------------------------------------------
+
+    def catch_up(self) -> None:
+        """Pass the states that have been processed since the last call to their observers."""
+        for state in self._tables.unread_states():
+            self._pipeline.observe(state)
+
+    def arm(self) -> None:
+        """Give the loop the tables of the current model, mapper and subscribers."""
+        is_verifying = not self._taken.has_info and self._attempts < MAX_VERIFICATIONS
+        try:
+            self._tables.update(self._pipeline, is_verifying)
+        except Exception as error:  # Python processes the joint states
+            self._tables.words[r.ARMED] = 0
+            FAULTS.record('tables of the compiled loop', error)
+
+    # --- the thread -----------------------------------------------------------------------------
+
+    def _work(self) -> None:
+        with STATE_LOCK:
+            pass  # arms the loop
+        while True:
+            outcome = self._rcl.run(self._tables.words.ctypes.data)
+            if outcome == loop.STOPPED:
+                return
+            if outcome == loop.FAILED:
+                self._give_up()
+                return
+            STATE_LOCK.adopt()
+            try:
+                self._continue(outcome)
+            except Exception as error:
+                FAULTS.record('a joint state', error)
+            finally:
+                self.arm()
+                STATE_LOCK.release()
+
+    def _continue(self, outcome: int) -> None:
+        """Do what the loop leaves to Python."""
+        pipeline, reals = self._pipeline, self._tables.reals
+        if outcome == loop.HAND_OVER:
+            if not self._taken.has_info:
+                self._attempts += 1
+                self._taken.verify(time.time_ns())
+            self.catch_up()
+            pipeline.receive_now(self._taken.data(), self._taken.message_info())
+            return
+        arrival, delay, start = (float(reals[place]) for place in (r.ARRIVAL, r.DELAY, r.START))
+        if outcome == loop.COMPLETE:
+            pipeline.complete(arrival - delay, start, self._tables.taken_steps())
+        elif outcome == loop.TOO_LATE:
+            pipeline.load.was_late(start, start - (arrival - delay))
+        elif outcome == loop.NOT_FINITE:
+            pipeline.load.overflowed(time.monotonic())
+
+    def _give_up(self) -> None:
+        """Leave the joint states to the executor."""
+        get_logger('screw_dynamics_ros').error(
+            'waiting for joint states failed in the compiled loop: they are processed in Python'
+        )
+        show_to_executors(self._node, self._subscription)
+
+
+def words_of(*values: int) -> Any:
+    """Return integers as an array."""
+    return np.array(values, dtype=np.int64)

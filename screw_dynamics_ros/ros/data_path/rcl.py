@@ -1,0 +1,182 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""The C interface of ROS for the compiled loop: functions, structs, and checks of both.
+
+Sizes and fields of structs are not declared by any file that is there at run time. What the loop
+needs of them is therefore verified by the behavior of the functions; if anything differs, the loop
+is not used.
+"""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from screw_dynamics_ros.core.compile.typed.external import External
+from screw_dynamics_ros.core.compile.typed.library import TypedLibrary, compiled
+from screw_dynamics_ros.core.errors import ScrewDynamicsError
+from screw_dynamics_ros.ros.data_path import loop
+
+OK = 0
+STRUCT = 512  # bytes for a struct of unknown size, several times the expected one
+MAX_CLOCK_STEP = 10_000_000_000  # ns between the arrival of a message and now
+INITIAL_CAPACITY = 65536  # bytes of the message buffer
+
+#: Words of rcl_wait_set_t: number of subscriptions, and those of other entities.
+SUBSCRIPTION_COUNT, OTHER_COUNTS = 1, (3, 5, 7, 9, 11)
+#: Words of rcl_serialized_message_t.
+BUFFER, LENGTH, CAPACITY, ALLOCATOR = range(4)
+SERIALIZED_WORDS = 8
+#: Words of rmw_message_info_t.
+SOURCE_TIME, RECEIVED_TIME, SEQUENCE_NUMBER = range(3)
+
+
+class IncompatibleError(ScrewDynamicsError):
+    """The C interface of ROS differs from what the compiled loop requires."""
+
+
+class Allocator(ctypes.Structure):
+    """rcl_allocator_t."""
+
+    NAMES = ('allocate', 'deallocate', 'reallocate', 'zero_allocate', 'state')
+    _fields_ = [(name, ctypes.c_void_p) for name in NAMES]
+
+    @property
+    def words(self) -> list[int]:
+        """The addresses of functions and state."""
+        return [getattr(self, name) or 0 for name in self.NAMES]
+
+
+class Rcl:
+    """Functions of librcl and librcutils; raises `IncompatibleError` if one is missing."""
+
+    def __init__(self) -> None:
+        try:
+            self._rcl, utilities = ctypes.CDLL('librcl.so'), ctypes.CDLL('librcutils.so')
+            externals = {
+                each.name: self._address(each.name)
+                for each in vars(loop).values()
+                if isinstance(each, External) and each.name.startswith('rcl_')
+            }
+            self.wait_set_init = self._rcl.rcl_wait_set_init
+            self.wait_set_fini = self._rcl.rcl_wait_set_fini
+            self.message_init = utilities.rcutils_uint8_array_init
+            default = utilities.rcutils_get_default_allocator
+        except (OSError, AttributeError) as error:
+            raise IncompatibleError(str(error)) from None
+        default.restype = Allocator
+        self.allocator = default()
+        self.wait_set_init.argtypes = [
+            ctypes.c_void_p,
+            *[ctypes.c_size_t] * 6,
+            ctypes.c_void_p,
+            Allocator,
+        ]
+        self.wait_set_fini.argtypes = [ctypes.c_void_p]
+        self.message_init.argtypes = [ctypes.c_void_p, ctypes.c_size_t, ctypes.c_void_p]
+        if not all(self.allocator.words[:4]):
+            raise IncompatibleError('the default allocator has other fields')
+        self.library: TypedLibrary = compiled([loop.run, *loop.STEPS], externals)
+        self.run: Callable[[int], int] = self.library.callable(loop.run)
+
+    def _address(self, name: str) -> int:
+        return ctypes.cast(getattr(self._rcl, name), ctypes.c_void_p).value or 0
+
+
+class LoopSubscription:
+    """What the loop needs to wait on a subscription and to take its messages.
+
+    Parameters
+    ----------
+    rcl : Rcl
+    context, subscription : int
+        Addresses of rcl_context_t and rcl_subscription_t.
+
+    Attributes
+    ----------
+    wait_set, message, info, place : arrays
+        Memory of the structs.
+    has_info : bool
+        Whether `info` has been verified; see `verify`.
+    """
+
+    def __init__(self, rcl: Rcl, context: int, subscription: int) -> None:
+        self._rcl, self.subscription = rcl, subscription
+        self.wait_set, self.message, self.info = (
+            np.zeros(STRUCT // 8, dtype=np.int64) for _ in range(3)
+        )
+        self.place = np.zeros(1, dtype=np.int64)
+        self.has_info = False
+        self._before: tuple[int, int] | None = None
+        self._check(
+            rcl.wait_set_init(address(self.wait_set), 1, 0, 0, 0, 0, 0, context, rcl.allocator)
+        )
+        if self.wait_set[SUBSCRIPTION_COUNT] != 1 or self.wait_set[[*OTHER_COUNTS]].any():
+            raise IncompatibleError('rcl_wait_set_t has other fields')
+        self._check(
+            rcl.message_init(address(self.message), INITIAL_CAPACITY, ctypes.byref(rcl.allocator))
+        )
+        expected = [0, INITIAL_CAPACITY, *rcl.allocator.words]
+        if self.message[LENGTH:SERIALIZED_WORDS].tolist() != expected or not self.message[BUFFER]:
+            raise IncompatibleError('rcl_serialized_message_t has other fields')
+
+    @staticmethod
+    def _check(result: int) -> None:
+        if result != OK:
+            raise IncompatibleError(f'rcl reports error {result}')
+
+    def close(self) -> None:
+        """Release the wait set."""
+        self._rcl.wait_set_fini(address(self.wait_set))
+
+    def data(self) -> bytes:
+        """Return the message that was taken last."""
+        return ctypes.string_at(int(self.message[BUFFER]), int(self.message[LENGTH]))
+
+    def message_info(self) -> dict[str, int]:
+        """Return its info as rclpy does, empty before it is verified."""
+        if not self.has_info:
+            return {}
+        return {
+            'source_timestamp': int(self.info[SOURCE_TIME]),
+            'publication_sequence_number': int(self.info[SEQUENCE_NUMBER]),
+        }
+
+    def verify(self, now: int) -> bool:
+        """Verify the fields of the info with consecutive messages; return whether that is done.
+
+        Sequence numbers of one publisher must follow one another, times must increase and be in
+        order.
+
+        Parameters
+        ----------
+        now : int
+            System time [ns].
+        """
+        sent, received, number = (
+            int(self.info[place]) for place in (SOURCE_TIME, RECEIVED_TIME, SEQUENCE_NUMBER)
+        )
+        before, self._before = self._before, (sent, number)
+        if before is None or not 0 < number < 2**62:
+            return False
+        self.has_info = (
+            number == before[1] + 1
+            and 0 < before[0] < sent
+            and abs(now - received) < MAX_CLOCK_STEP
+        )
+        return self.has_info
+
+
+def address(array: Any) -> int:
+    """Return the address of an array."""
+    return int(array.ctypes.data)
+
+
+def serialized_message(rcl: Rcl, template_address: int, size: int) -> Any:
+    """Return the rcl_serialized_message_t of a message in memory, (8,) array."""
+    words = [template_address, size, size, *rcl.allocator.words]
+    return np.array(words, dtype=np.uint64).view(np.int64)
