@@ -44,7 +44,7 @@ class Plan:
     parameters: Mapping[str, Array] = field(default_factory=dict)
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True)
 class CompiledStep:
     """A step of the compiled loop.
 
