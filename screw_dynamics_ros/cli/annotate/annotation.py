@@ -12,6 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from screw_dynamics_ros.cli.annotate.model_states import ModelStates, topic_name
 from screw_dynamics_ros.cli.annotate.request import Request
 from screw_dynamics_ros.cli.annotate.tables import ParquetTable
 from screw_dynamics_ros.cli.annotate.topics import Topics
@@ -25,12 +26,14 @@ from screw_dynamics_ros.nodes.model.running_model import joint_state_mapper, lea
 from screw_dynamics_ros.nodes.model.scalar_joints import ScalarJoints, scalar_joints
 from screw_dynamics_ros.ros.joint_states.mapper import JointStateMapper
 from screw_dynamics_ros.ros.joint_states.policies import Reason, Record
+from screw_dynamics_ros.ros.model_state_forms import layout_message
 from screw_dynamics_ros.ros.recordings.coverage import (
     check_coverage,
     refusals,
     rename_joints,
 )
-from screw_dynamics_ros.ros.recordings.outputs import open_output
+from screw_dynamics_ros.ros.recordings.forms import MODEL_STATE_LAYOUT
+from screw_dynamics_ros.ros.recordings.outputs import Output, open_output
 from screw_dynamics_ros.ros.recordings.recording import JOINT_STATE
 from screw_dynamics_ros.ros.recordings.sources import RecordingError
 from screw_dynamics_ros.ros.recordings.states import StateMaker, States
@@ -211,6 +214,7 @@ def write_recording(
     Raises RecordingError and writes nothing if no topic has messages.
     """
     topics: Topics | None = None
+    model_states: ModelStates | None = None
     counts: dict[str, int] = {}
     with open_output(target, reader, request.compression, str(os.getpid())) as output:
         for part, results in annotator.blocks(motion):
@@ -223,7 +227,14 @@ def write_recording(
                 if static is not None and has_tf:
                     output.add_topic('/tf_static', static[0], latched=True)
                     output.write_message('/tf_static', int(states.received[0]), static[1])
+                if request.model_state:
+                    model_states = ModelStates(
+                        annotator.robot, mapper.joints, topics, request.namespace
+                    )
+                    add_model_states(output, model_states, states)
             stacks = topics.stacks(results)
+            if model_states is not None:
+                stacks.append(model_states.stack(states.part(part), stacks))
             for stack in stacks:
                 counts[stack.topic] = counts.get(stack.topic, 0) + int(stack.present.sum())
             output.write(states.received[part], motion.t[part], stacks)
@@ -236,6 +247,15 @@ def write_recording(
             )
         output.finish()
     return counts
+
+
+def add_model_states(output: Output, model_states: ModelStates, states: States) -> None:
+    """Add the topics of model states, and write their layout before the first state."""
+    name = f'{model_states.topic}_layout'
+    output.add_topic(model_states.topic, model_states.form.kind)
+    output.add_topic(name, MODEL_STATE_LAYOUT, latched=True)
+    data = layout_message(model_states.layout, int(states.stamps[0]))
+    output.write_message(name, int(states.received[0]), data)
 
 
 def why_empty(states: States, mapper: JointStateMapper) -> str:
@@ -266,7 +286,9 @@ def topics_for(
     if '/tf' in reader.types:
         outputs = [name for name in outputs if name != 'transforms']
     topics = Topics(annotator.robot, outputs, request.namespace)
-    for name in topics.names:
+    state = topic_name(request.namespace)
+    model_state = (state, f'{state}_layout') if request.model_state else ()
+    for name in (*topics.names, *model_state):
         if name in reader.types:
             raise RecordingError(
                 f'{reader.path}: {name} is already recorded; exclude it with --outputs, or use '

@@ -137,6 +137,7 @@ def request_of(options: argparse.Namespace) -> Request:
         options.leave_out,
         tuple(options.rename),
         drives,
+        options.model_state,
     )
 
 
@@ -163,6 +164,11 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         default=[],
         metavar='NAME=VALUE',
         help='a parameter of the nodes, such as observer=momentum or payload_mass=1.2',
+    )
+    add(
+        '--model-state',
+        action='store_true',
+        help='write all outputs in one message for each joint state, too, on /bringup/model_state',
     )
     add_recorded_robot(parser)
     add('--namespace', default='', help='namespace of the added topics')

@@ -61,6 +61,8 @@ class Request:
         Names of joints in recordings, and in the description.
     drives : RobotParameters
         Drives, and how efforts become torques.
+    model_state : bool
+        Whether to write all outputs for one state in one message, too.
     """
 
     topic: str = '/joint_states'
@@ -74,6 +76,7 @@ class Request:
     left_out: tuple[str, ...] = ()
     renamed: tuple[tuple[str, str], ...] = ()
     drives: RobotParameters = field(default_factory=RobotParameters)
+    model_state: bool = False
 
     def value(self, name: str) -> Any:
         """Return the value of a parameter."""

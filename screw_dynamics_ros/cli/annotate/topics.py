@@ -13,16 +13,22 @@ from numpy.typing import NDArray
 
 from screw_dynamics_ros.core import Robot
 from screw_dynamics_ros.core.description import Joint
+from screw_dynamics_ros.core.lie.screws import TWIST_ROWS, WRENCH_ROWS
 from screw_dynamics_ros.core.measurement.quantities import JOINTS, QUANTITIES
 from screw_dynamics_ros.core.types import Array
 from screw_dynamics_ros.nodes.model.actuated import actuated
 from screw_dynamics_ros.nodes.model.scalar_joints import ScalarJoints
+from screw_dynamics_ros.ros.model_state import StatePart
 from screw_dynamics_ros.ros.names import topic_tokens, twist_frame
 from screw_dynamics_ros.ros.recordings import forms
 from screw_dynamics_ros.ros.recordings.forms import Form, packed_stamps
 from screw_dynamics_ros.ros.recordings.outputs import Stack
 
+POSE = ('x', 'y', 'z', 'qx', 'qy', 'qz', 'qw')
 LINEAR_FIRST = np.array([3, 4, 5, 0, 1, 2])
+
+#: Labels of the elements of messages of two vectors.
+SCREW_ROWS = {'twist': TWIST_ROWS, 'wrench': WRENCH_ROWS}
 
 FORMS: dict[str, Callable[..., Form]] = {
     'joint_efforts': forms.joint_efforts,
@@ -41,11 +47,14 @@ class Topic(NamedTuple):
     form : Form
     order : tuple of arrays of int
         Indices of the elements in the message, for the first dimensions of the output.
+    part : StatePart
+        The same numbers as a part of a model state.
     """
 
     name: str
     form: Form
-    order: tuple[NDArray[np.intp], ...] = ()
+    order: tuple[NDArray[np.intp], ...]
+    part: StatePart
 
 
 class Topics:
@@ -96,14 +105,21 @@ class Topics:
             if not self._moving:
                 return None
             frames = [(joint.parent, joint.child) for joint in self._moving]
-            return Topic('/tf', forms.transforms(frames), (self._places,))
+            part = StatePart(kind, (tuple(joint.child for joint in self._moving), POSE))
+            return Topic('/tf', forms.transforms(frames), (self._places,), part)
         quantity, joints = QUANTITIES[kind], self._scalar.joints
         frame = twist_frame('hybrid', self._root, link) if kind == 'twist' else link
-        form = FORMS[quantity.message](*quantity.arguments(joints, self._labels, frame))
+        arguments = quantity.arguments(joints, self._labels, frame)
+        form = FORMS[quantity.message](*arguments)
         places = (self._scalar.v_places,) if self._scalar.held else ()
         order = (LINEAR_FIRST,) if quantity.is_screw else places * quantity.labels.count(JOINTS)
-        parts = (self._space, quantity.node, kind, *([tokens[link]] if link else []))
-        return Topic('/'.join(parts), form, order)
+        path = '/'.join((kind, *([tokens[link]] if link else [])))
+        part = (
+            StatePart(path, (SCREW_ROWS[quantity.message],), frame)
+            if quantity.message in SCREW_ROWS
+            else StatePart(path, tuple(map(tuple, arguments)))
+        )
+        return Topic('/'.join((self._space, quantity.node, path)), form, order, part)
 
     def stacks(self, results: Mapping[str, Array]) -> list[Stack]:
         """Return the messages for some states; messages with NaN are omitted."""

@@ -11,8 +11,9 @@ are written together with the recorded messages. Nothing is sent or received. Th
 --ros-args are for the nodes: parameters, parameter files, names.
 
 Topics that depend on more than joint states, or sensor messages of `wrist_sensor`, are omitted:
-commands, markers, singularity measures and /tf. `annotate` is much faster and uses the whole
-motion.
+commands, markers, singularity measures and /tf. With the parameter model_state, ~/model_state and
+its layout are written; singularity measures are not valid there. `annotate` is much faster and uses
+the whole motion.
 """
 
 from __future__ import annotations
@@ -46,13 +47,14 @@ from screw_dynamics_ros.core import ScrewDynamicsError
 from screw_dynamics_ros.entry import INTERRUPTED
 from screw_dynamics_ros.nodes.parameters.robot_parameters import robot_parameters
 from screw_dynamics_ros.registry import NODES, load
+from screw_dynamics_ros.ros.model_state_forms import layout_message
 from screw_dynamics_ros.ros.parameter_files import PARAMETERS
 from screw_dynamics_ros.ros.recordings.coverage import (
     check_coverage,
     refusals,
     rename_joints,
 )
-from screw_dynamics_ros.ros.recordings.forms import is_known
+from screw_dynamics_ros.ros.recordings.forms import MODEL_STATE_LAYOUT, is_known
 from screw_dynamics_ros.ros.recordings.mcap_records import COMPRESSIONS
 from screw_dynamics_ros.ros.recordings.outputs import open_output
 from screw_dynamics_ros.ros.recordings.recording import JOINT_STATE
@@ -61,6 +63,7 @@ from screw_dynamics_ros.ros.recordings.storage import RecordingReader
 
 if TYPE_CHECKING:
     from screw_dynamics_ros.cli.replay.hosted_node import HostedNode, Send
+    from screw_dynamics_ros.ros.model_state import ModelStateLayout
 
 REPLAYED = ('wrench_estimator', 'dynamics', 'kinematics', 'wrist_sensor')
 RANGE = 'ROS_AUTOMATIC_DISCOVERY_RANGE'  # applies to nodes created while it is set
@@ -136,11 +139,7 @@ def replay(
                     f'argument --topics: no topic name contains {", ".join(options.topics)}'
                 )
             for topic, kind in topics.items():
-                if topic in reader.types:
-                    raise RecordingError(
-                        f'{reader.path}: {topic} is already recorded; give the nodes another name '
-                        'or namespace after --ros-args'
-                    )
+                check_is_new(reader, topic)
                 if is_known(kind):
                     output.add_topic(topic, kind)
                     counts[topic] = 0
@@ -151,10 +150,17 @@ def replay(
                     counts[topic] += 1
 
             nodes.check(reader, options)
+            layouts = nodes.model_state_layouts()
+            for topic in layouts:
+                check_is_new(reader, topic)
+                output.add_topic(topic, MODEL_STATE_LAYOUT, latched=True)
             topics_read = [options.topic, *nodes.sensor_topics()]
             total = sum(reader.counts[topic] for topic in topics_read)
             for done, (received, topic, data) in enumerate(recorded(reader, topics_read)):
                 now = received
+                if not done:
+                    for name, layout in layouts.items():
+                        output.write_message(name, now, layout_message(layout, now))
                 nodes.receive(None if topic == options.topic else topic, data, received)
                 progress(done / total)
             if not any(counts.values()):
@@ -164,6 +170,15 @@ def replay(
                 )
             output.finish()
             return counts, nodes.faults_of_states()
+
+
+def check_is_new(reader: RecordingReader, topic: str) -> None:
+    """Raise RecordingError if a topic is recorded."""
+    if topic in reader.types:
+        raise RecordingError(
+            f'{reader.path}: {topic} is already recorded; give the nodes another name or namespace '
+            'after --ros-args'
+        )
 
 
 def recorded(reader: RecordingReader, topics: Sequence[str]) -> Iterator[tuple[int, str, bytes]]:
@@ -245,6 +260,11 @@ class Nodes:
     def topics(self) -> dict[str, str]:
         """Return the types of all topics."""
         return {topic: kind for each in self._nodes for topic, kind in each.topics().items()}
+
+    def model_state_layouts(self) -> dict[str, ModelStateLayout]:
+        """Return the layouts of model states, by topic."""
+        found = (each.model_state_layout() for each in self._nodes)
+        return dict(pair for pair in found if pair is not None)
 
     def check(self, reader: RecordingReader, options: argparse.Namespace) -> None:
         """Raise RecordingError if the recording gives no valid state for a node."""

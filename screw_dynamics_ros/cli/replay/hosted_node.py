@@ -21,6 +21,7 @@ from screw_dynamics_ros.nodes.hosting.host import ModelHost
 from screw_dynamics_ros.nodes.hosting.node_process import OutputGroupFactory
 from screw_dynamics_ros.nodes.hosting.statuses import OVERFLOW
 from screw_dynamics_ros.ros.joint_states.policies import Reason
+from screw_dynamics_ros.ros.model_state import ModelStateLayout
 from screw_dynamics_ros.ros.recordings.coverage import record_lines
 from screw_dynamics_ros.ros.recordings.sources import RecordingError
 from screw_dynamics_ros.ros.recordings.stamped import WRENCH
@@ -98,6 +99,9 @@ class HostedNode:
             if channel.follows_states
             and (not wanted or set(wanted) & set(channel.topic.split('/')))
         ]
+        for channel in self.host.states.channels:
+            if channel.is_deferred:  # another process computes it: valid at times that vary
+                channel.is_valid = never
         for channel in self.channels:
             listen(channel, send)
         self.host.states.policies = replace(self.host.states.policies, max_delay=0.0)
@@ -159,9 +163,21 @@ class HostedNode:
         texts = status.texts if status.level > Level.OK else []
         return [OVERFLOW, *texts] if self.host.states.load.overflows else texts
 
+    def model_state_layout(self) -> tuple[str, ModelStateLayout] | None:
+        """Return topic and layout of the model state, None without one."""
+        topic = self.host.model_state
+        if topic.channel not in self.channels or topic._layout is None:
+            return None
+        return f'{topic.channel.topic}_layout', topic._layout
+
     def topics(self) -> dict[str, str]:
         """Return the types of the topics by name."""
         return {channel.topic: type_name(channel.publisher) for channel in self.channels}
+
+
+def never() -> bool:
+    """Return False."""
+    return False
 
 
 def listen(channel: Channel, send: Send) -> None:

@@ -27,15 +27,45 @@ from screw_dynamics_ros.ros.messages.cdr import (
 )
 from screw_dynamics_ros.ros.recordings.sources import rosbags_module
 
+#: Types of `~/model_state`, and their definitions: `rosbags` knows those of ROS 2 alone.
+MODEL_STATE, MODEL_STATE_LAYOUT, MODEL_STATE_PART = (
+    f'screw_dynamics_msgs/msg/{name}'
+    for name in ('ModelState', 'ModelStateLayout', 'ModelStatePart')
+)
+DEFINITIONS = {
+    MODEL_STATE: """std_msgs/Header header
+uint32 layout_id
+bool[] valid
+float64[] age
+float64[] data
+""",
+    MODEL_STATE_LAYOUT: """std_msgs/Header header
+uint32 id
+string robot
+uint32 size
+ModelStatePart[] parts
+""",
+    MODEL_STATE_PART: """string name
+string frame_id
+string unit
+uint32 offset
+uint32[] shape
+string[] labels
+""",
+}
+
 #: Stamp and numbers that do not occur in names or lengths.
 STAMP = 0x5EC05EC0 * NANOSECONDS + 0x2A0B1C0D
 
 
 @cache
 def type_store() -> Any:
-    """Return the type store of `rosbags` with the message types of ROS 2."""
+    """Return a type store of `rosbags` with the message types of ROS 2 and `DEFINITIONS`."""
     typesys = rosbags_module('rosbags.typesys')
-    return typesys.get_typestore(typesys.Stores.ROS2_JAZZY)
+    store = typesys.get_typestore(typesys.Stores.ROS2_JAZZY)
+    for kind, text in DEFINITIONS.items():
+        store.register(typesys.get_types_from_msg(text, kind))
+    return store
 
 
 def make(kind: str, **fields: Any) -> Any:

@@ -40,12 +40,16 @@ class States(NamedTuple):
     tau: Array
     restarted: NDArray[np.bool_]
 
-    def first(self, count: int) -> States:
-        """Return the first `count` states."""
+    def part(self, which: slice) -> States:
+        """Return some of the states."""
         stamps, received, q, v, tau, restarted = self
         return States(
-            stamps[:count], received[:count], q[:count], v[:count], tau[:count], restarted[:count]
+            stamps[which], received[which], q[which], v[which], tau[which], restarted[which]
         )
+
+    def first(self, count: int) -> States:
+        """Return the first `count` states."""
+        return self.part(slice(count))
 
     @classmethod
     def joined(cls, parts: Iterable[States]) -> States:
