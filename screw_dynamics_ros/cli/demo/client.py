@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable, Sequence
 from functools import partial
@@ -20,9 +21,17 @@ from tf2_msgs.msg import TFMessage
 
 from screw_dynamics_ros.cli.demo.push import Push
 from screw_dynamics_ros.cli.demo.recording import DRIVER, OUTPUTS, STAMPED, Contents, DemoRecording
+from screw_dynamics_ros.core.lie.screws import WRENCH_ROWS
 from screw_dynamics_ros.core.units import NANOSECONDS
+from screw_dynamics_ros.ros.model_state import ModelStateLayout, ModelStateReader
 from screw_dynamics_ros.ros.names import topic_tokens
 from screw_dynamics_ros.ros.topics import qos
+
+try:
+    from screw_dynamics_msgs import msg
+    from screw_dynamics_msgs.msg import ModelState
+except ImportError:  # not installed: without it ~/model_state is not published either
+    ModelState = None
 
 PUSH_PERIOD = 0.01  # s
 
@@ -61,6 +70,12 @@ class Client:
             self._hear(name, JointState, f'dynamics/{name}')
         self._hear('jacobian', Float64MultiArray, f'kinematics/jacobian/{token}')
         self._hear('wrench', WrenchStamped, f'wrench_estimator/wrench/{token}')
+        self._layouts: list[ModelStateLayout] = []
+        if ModelState is not None:
+            self._hear('model_state', ModelState, 'bringup/model_state')
+            node.create_subscription(
+                msg.ModelStateLayout, 'bringup/model_state_layout', self._on_layout, qos.LATCHED
+            )
         node.create_subscription(TFMessage, '/tf_static', self._on_fixed, qos.LATCHED)
         self._applied = node.create_publisher(
             WrenchStamped, 'simulator/external_wrench', qos.COMMAND
@@ -81,10 +96,16 @@ class Client:
     def _on_fixed(self, message: TFMessage) -> None:
         self._fixed.update((link.child_frame_id, link) for link in message.transforms)
 
+    def _on_layout(self, message: Any) -> None:
+        self._layouts.append(ModelStateLayout.from_message(message))
+
     @property
     def missing(self) -> list[str]:
         """Series of the driver and of outputs without a message so far."""
-        missing = [name for name in (*DRIVER, *OUTPUTS) if name not in self._latest]
+        missing = [name for name in (*DRIVER, *OUTPUTS, *self._types) if name not in self._latest]
+        missing = list(dict.fromkeys(missing))
+        if 'model_state' in self._types and not self._layouts:
+            missing.append('model_state_layout')
         return missing or ([] if self._find_chain() else ['tf'])
 
     def begin(self, push: Push) -> DemoRecording:
@@ -105,6 +126,11 @@ class Client:
                 partial(effort_contents, joints),
             ),
         }
+        if self._layouts:
+            token = topic_tokens([self._tool])[self._tool]
+            decoders['model_state'] = partial(
+                model_state_contents, ModelStateReader(self._layouts[-1]), joints, moving, token
+            )
         self._push = push
         self._recording = DemoRecording(
             joints, chain[0].header.frame_id, self._tool, fixed, time.time_ns(), decoders
@@ -130,8 +156,9 @@ class Client:
             return []
         return [
             name
-            for name in (*STAMPED, 'external')
-            if recording.series[name].stamps(1).max(initial=0) < recording.end
+            for name in (*STAMPED, 'external', 'model_state')
+            if name in self._types
+            and recording.series[name].stamps(1).max(initial=0) < recording.end
         ]
 
     def _message(self, name: str) -> Any:
@@ -205,6 +232,30 @@ def transform_contents(frames: Sequence[str], data: bytes) -> Contents:
         nanoseconds(transforms[frames[0]]),
         [number for frame in frames for number in pose_numbers(transforms[frame])],
     )
+
+
+def model_state_contents(
+    reader: ModelStateReader,
+    joints: Sequence[str],
+    frames: Sequence[str],
+    token: str,
+    data: bytes,
+) -> Contents:
+    """Read the parts of `STAMPED` in their order, of joints and frames in these orders.
+
+    Messages of another layout have NaN and no stamp.
+    """
+    state = reader.read(data)
+    if state is None:
+        return 0, [math.nan] * (7 * len(frames) + 3 * len(joints) + len(WRENCH_ROWS))
+    labels = {part.name: part.labels[0] for part in state.layout.parts}
+    parts = {'tf': 'transforms', 'wrench': f'wrench/{token}'}
+    orders = {'transforms': frames, f'wrench/{token}': WRENCH_ROWS}
+    numbers: list[float] = []
+    for name in (parts.get(each, each) for each in STAMPED):
+        rows = [labels[name].index(label) for label in orders.get(name, joints)]
+        numbers += state[name][rows].ravel().tolist()
+    return state.stamp, numbers
 
 
 def nanoseconds(message: Any) -> int:

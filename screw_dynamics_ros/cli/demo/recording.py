@@ -105,7 +105,8 @@ class DemoRecording:
         By name: 'joint_states' with (q, v, effort); 'gravity', 'coriolis', 'feedforward' with
         torques [N m, N]; 'wrench' with (force, moment) on the tool [N, N m]; 'tf' as in `chain`;
         'jacobian' of the tool row by row; 'applied' with the commanded force on the tool, in the
-        tool frame [N]; 'external' with the true external torques of the joints.
+        tool frame [N]; 'external' with the true external torques of the joints; 'model_state' with
+        the numbers of all `STAMPED` from ~/model_state, empty without screw_dynamics_msgs.
     end : int or None
         Stamp of the last joint state with expected outputs [ns]; None: all joint states.
     """
@@ -136,6 +137,7 @@ class DemoRecording:
             'applied': 3,
             'external': count,
         }
+        widths['model_state'] = sum(widths[name] for name in STAMPED)
         self.series = {
             name: Series(width, (decoders or {}).get(name, as_it_is))
             for name, width in widths.items()

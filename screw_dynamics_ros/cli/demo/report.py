@@ -17,7 +17,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from screw_dynamics_ros.cli.command_line import write_whole
 from screw_dynamics_ros.cli.demo.push import Push
-from screw_dynamics_ros.cli.demo.recording import OUTPUTS, DemoRecording
+from screw_dynamics_ros.cli.demo.recording import OUTPUTS, STAMPED, DemoRecording
 from screw_dynamics_ros.cli.doctor.pinocchio_oracle import by_pinocchio
 from screw_dynamics_ros.cli.library_messages import caught_messages
 from screw_dynamics_ros.core import Robot
@@ -35,6 +35,7 @@ LIMITS = {
     'moment mean': 0.05,  # N m
     'moment worst': 0.1,  # N m
     'feedforward': 0.35,  # N m
+    'model state': 0.0,  # in the units of the quantities
     'Pinocchio': 1e-9,  # in the units of `PINOCCHIO`
 }
 PINOCCHIO = {'tool position': 'm', 'tool rotation': 'rad', 'gravity': 'N m', 'Coriolis': 'N m'}
@@ -111,6 +112,7 @@ def make_report(recording: DemoRecording, push: Push, urdf: Path, tool: str) -> 
     time = recording.time('joint_states')
     _, since_arrival, since_stamp = recording.latency()
     robot = Robot.from_urdf(urdf)
+    of_model_state, no_model_state = compare_model_state(recording)
     independent, remarks = compare_with_pinocchio(recording, urdf, tool)
     return DemoReport(
         duration=float(time[-1] - time[0]) if len(time) else 0.0,
@@ -128,9 +130,10 @@ def make_report(recording: DemoRecording, push: Push, urdf: Path, tool: str) -> 
             compare_completeness(recording),
             *compare_wrench(recording, push, robot),
             compare_feedforward(recording, push, robot),
+            *of_model_state,
             *independent,
         ),
-        remarks=remarks,
+        remarks=remarks + no_model_state,
     )
 
 
@@ -203,6 +206,18 @@ def compare_feedforward(recording: DemoRecording, push: Push, robot: Robot) -> D
     return DemoComparison(
         f'feedforward - torque, worst ({joint})', worst(each), LIMITS['feedforward'], 'N m'
     )
+
+
+def compare_model_state(
+    recording: DemoRecording,
+) -> tuple[list[DemoComparison], tuple[str, ...]]:
+    """Compare ~/model_state with the separate topics; return a remark without its messages."""
+    if not len(recording.series['model_state']):
+        return [], ('screw_dynamics_msgs is not installed: ~/model_state is not compared',)
+    _, together, *separate = recording.together('model_state', *STAMPED)
+    difference = worst(together - np.concatenate(separate, axis=1))
+    name = '~/model_state - topics, worst'
+    return [DemoComparison(name, difference, LIMITS['model state'], 'N m, N, m')], ()
 
 
 def compare_with_pinocchio(

@@ -36,6 +36,7 @@ PARAMETERS: dict[str, dict[str, Any]] = {
     # Process every state, even if a busy machine delays it.
     'bringup': {
         'max_delay': 0.0,
+        'model_state': ['all'],
         'kinematics:frames': [TOOL],
         'wrench_estimator:frames': [TOOL],
         'dynamics:enabled': True,
@@ -52,6 +53,7 @@ TOPICS = {
         *(f'dynamics/{name}' for name in ('gravity', 'coriolis', 'feedforward')),
         f'kinematics/jacobian/{TOOL}',
         f'wrench_estimator/wrench/{TOOL}',
+        'bringup/model_state',
     ),
 }
 for process, topics in TOPICS.items():

@@ -49,6 +49,18 @@ def test_perfect_run_passes(perfect: DemoRecording):
     assert report.latency['p99 since stamp'] == pytest.approx(1.2)
 
 
+@pytest.mark.parametrize('error', [0.0, 1e-12])
+def test_the_model_state_has_the_numbers_of_the_topics(robot: Robot, error: float):
+    recording = make_recording(robot)
+    stamps = recording.series['gravity'].stamps().tolist()
+    numbers = np.concatenate([recording.series[name].values() for name in STAMPED], axis=1)
+    numbers[-1, 0] += error
+    for stamp, row in zip(stamps, numbers):
+        recording.series['model_state'].add(stamp, (stamp, row))
+    failures = make_report(recording, PUSH, PANDA, TOOL).failures
+    assert failures == (['~/model_state - topics, worst'] if error else [])
+
+
 def test_percentiles_of_latencies(perfect: DemoRecording, monkeypatch: pytest.MonkeyPatch):
     latencies = 1e-3 * np.arange(101.0)
     monkeypatch.setattr(perfect, 'latency', lambda: (np.arange(101), latencies, 2.0 * latencies))
