@@ -15,6 +15,7 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import rclpy
 from rclpy.executors import ExternalShutdownException
@@ -24,10 +25,17 @@ from std_msgs.msg import String
 from screw_dynamics_ros.cli.command_line import command_parser, own_arguments
 from screw_dynamics_ros.core import DescriptionError, Robot, ScrewDynamicsError
 from screw_dynamics_ros.ros.launch_arguments import program_path
+from screw_dynamics_ros.ros.model_state import ModelStateLayout
 from screw_dynamics_ros.ros.topics import qos
+
+try:
+    from screw_dynamics_msgs.msg import ModelStateLayout as ModelStateLayoutMessage
+except ImportError:  # not installed, or without this message
+    ModelStateLayoutMessage = None
 
 ENDED, NOT_INSTALLED, INTERRUPTED = 0, 3, 128 + signal.SIGINT
 REMINDER_PERIOD_S = 10.0
+MODEL_STATE = 'bringup/model_state'
 
 
 @dataclass(frozen=True)
@@ -42,11 +50,14 @@ class LayoutNames:
         Prefix of all frames, as the parameter `frame_prefix` of the nodes.
     fixed : str
         Fixed frame, without the prefix.
+    model_state : ModelStateLayout or None
+        Parts of `MODEL_STATE`, from which the curves are read; None: from separate topics.
     """
 
     namespace: str
     prefix: str
     fixed: str
+    model_state: ModelStateLayout | None = None
 
     def topic(self, name: str) -> str:
         """Return the absolute name of a topic."""
@@ -71,6 +82,8 @@ class Visualizer:
         Returns the command line for the path of a layout and the namespace.
     note : str
         Printed when the program is started; {path} is the path of the layout.
+    has_curves : bool
+        Whether its layouts have curves, and the command the option --model-state.
     """
 
     name: str
@@ -80,6 +93,7 @@ class Visualizer:
     layout: Callable[[Robot, LayoutNames], str]
     arguments: Callable[[str, str], Sequence[str]]
     note: str = ''
+    has_curves: bool = False
 
 
 def run(
@@ -88,6 +102,13 @@ def run(
     """Wait for a description, then run the program; return the exit status."""
     given = sys.argv[1:] if arguments is None else list(arguments)
     options = parse(visualizer, description, given)
+    if options.model_state and ModelStateLayoutMessage is None:
+        print(
+            f'{visualizer.name}: --model-state requires the package screw_dynamics_msgs; build it, '
+            'or omit the option',
+            file=sys.stderr,
+        )
+        return NOT_INSTALLED
     path = program_path(visualizer.package, visualizer.executable)
     if not options.print and path is None:
         print(
@@ -99,7 +120,7 @@ def run(
     rclpy.init(args=given)
     try:
         node = rclpy.create_node(f'{visualizer.name}_configuration')
-        made, name = made_of(node, visualizer)
+        made, name = made_of(node, visualizer, options.model_state)
         namespace = node.get_namespace()
         node.destroy_node()
     except (KeyboardInterrupt, ExternalShutdownException):
@@ -112,21 +133,39 @@ def run(
     return run_with(visualizer, path, made, name, namespace)
 
 
-def made_of(node: Node, visualizer: Visualizer) -> tuple[str, str]:
-    """Return the layout for the first valid description, and the name of the robot."""
+def made_of(node: Node, visualizer: Visualizer, has_model_state: bool = False) -> tuple[str, str]:
+    """Return the layout for the first valid description, and the name of the robot.
+
+    With `has_model_state`, wait for the parts of `MODEL_STATE`, too.
+    """
     prefix = node.declare_parameter('frame_prefix', '').value
     fixed = node.declare_parameter('fixed_frame', '').value
     texts: list[str] = []
     subscription = node.create_subscription(
         String, 'robot_description', lambda message: texts.append(message.data), qos.LATCHED
     )
+    layouts: list[ModelStateLayout] = []
+
+    def adopt(message: Any) -> None:
+        try:
+            layouts.append(ModelStateLayout.from_message(message))
+        except ScrewDynamicsError as error:
+            node.get_logger().error(f'invalid layout of {MODEL_STATE}: {error}')
+
+    if has_model_state:
+        node.create_subscription(
+            ModelStateLayoutMessage, f'{MODEL_STATE}_layout', adopt, qos.LATCHED
+        )
     remind = time.monotonic() + REMINDER_PERIOD_S
     while True:
         rclpy.spin_once(node, timeout_sec=0.2)
-        if texts:
+        if texts and (layouts or not has_model_state):
             try:
                 robot = robot_of(texts.pop())
-                names = LayoutNames(node.get_namespace(), prefix, fixed or robot.description.root)
+                model_state = layouts[-1] if layouts else None
+                names = LayoutNames(
+                    node.get_namespace(), prefix, fixed or robot.description.root, model_state
+                )
                 return visualizer.layout(robot, names), robot.description.name
             except ScrewDynamicsError as error:
                 node.get_logger().error(
@@ -134,7 +173,12 @@ def made_of(node: Node, visualizer: Visualizer) -> tuple[str, str]:
                     f'{subscription.topic_name}'
                 )
         elif time.monotonic() > remind:
-            node.get_logger().info(f'waiting for a description on {subscription.topic_name}')
+            what = (
+                f'the layout of {MODEL_STATE}: set the parameter model_state of bringup'
+                if texts
+                else f'a description on {subscription.topic_name}'
+            )
+            node.get_logger().info(f'waiting for {what}')
             remind += REMINDER_PERIOD_S
 
 
@@ -170,5 +214,12 @@ def parse(
         f'runs: {shown}\nexit status: that of {visualizer.executable}, {NOT_INSTALLED} if it is '
         f'not installed, {INTERRUPTED} if interrupted before it runs',
     )
+    parser.set_defaults(model_state=False)
+    if visualizer.has_curves:
+        parser.add_argument(
+            '--model-state',
+            action='store_true',
+            help=f'curves of the parts of {MODEL_STATE}, instead of separate topics',
+        )
     parser.add_argument('--print', action='store_true', help='print the layout and exit')
     return parser.parse_args(own_arguments(arguments))

@@ -9,7 +9,7 @@ import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from screw_dynamics_ros.cli.layouts.command import LayoutNames
+from screw_dynamics_ros.cli.layouts.command import MODEL_STATE, LayoutNames
 from screw_dynamics_ros.core import Robot
 from screw_dynamics_ros.core.types import Array
 from screw_dynamics_ros.nodes.model.running_model import leaf_links
@@ -59,8 +59,8 @@ class Curve:
     joint : str
         Name of the joint if the message is a JointState.
     index : int
-        Index of the joint in messages of the nodes; -1 in messages of a driver, whose order is
-        unknown.
+        Index of the number in an array of messages of the nodes; -1 without an array, and in
+        messages of a driver, whose order is unknown.
     """
 
     topic: str
@@ -81,12 +81,17 @@ class Plot:
 
 def measured_efforts(robot: Robot, names: LayoutNames) -> Plot:
     """Return the plot of the efforts that the driver publishes."""
+    if names.model_state is not None:
+        return Plot('Measured efforts', tuple(part_curves(names, 'effort')))
     return Plot('Measured efforts', efforts(robot, names.topic('joint_states'), is_ordered=False))
 
 
 def joint_plots(robot: Robot, names: LayoutNames) -> Iterator[Plot]:
     """Yield a plot for each of `JOINT_EFFORTS`."""
     for name, title in JOINT_EFFORTS.items():
+        if names.model_state is not None:
+            yield Plot(title, tuple(part_curves(names, name.rpartition('/')[2])))
+            continue
         yield Plot(title, efforts(robot, names.topic(name)))
 
 
@@ -94,12 +99,27 @@ def wrench_plots(robot: Robot, names: LayoutNames) -> Iterator[Plot]:
     """Yield plots of force and moment for each link with an estimated wrench."""
     for link, token in topic_tokens(leaf_links(robot)).items():
         topic = names.topic(f'{WRENCHES}/{token}')
-        for field, title in WRENCH_PARTS.items():
+        elements = list(part_curves(names, f'wrench/{token}'))
+        for half, (field, title) in enumerate(WRENCH_PARTS.items()):
+            if names.model_state is not None:
+                yield Plot(f'{title} on {link}', tuple(elements[3 * half : 3 * half + 3]))
+                continue
             curves = (
                 Curve(topic, ('wrench', field, axis), axis, color)
                 for axis, color in zip('xyz', COLORS)
             )
             yield Plot(f'{title} on {link}', tuple(curves))
+
+
+def part_curves(names: LayoutNames, name: str) -> Iterator[Curve]:
+    """Yield a curve for each element of a vector in the model state, if it is one of its parts."""
+    for part in names.model_state.parts if names.model_state is not None else ():
+        if part.name == name:
+            for k, label in enumerate(part.labels[0]):
+                color = COLORS[k % len(COLORS)]
+                yield Curve(
+                    names.topic(MODEL_STATE), ('data',), label, color, index=part.offset + k
+                )
 
 
 def efforts(robot: Robot, topic: str, is_ordered: bool = True) -> tuple[Curve, ...]:

@@ -9,7 +9,7 @@
 The layout shows the robot with its markers, joint torques, contact wrenches and diagnostics. In
 Foxglove, open the connection ws://localhost:8765 and import the layout, whose path is printed. The
 bridge listens on 127.0.0.1 only; to connect from another machine, start the bridge separately and
-use --print.
+use --print. With --model-state, the plots read one topic, bringup/model_state.
 """
 
 from __future__ import annotations
@@ -148,7 +148,7 @@ def panel(plot: Plot) -> dict[str, Any]:
 
 def path(curve: Curve) -> str:
     """Return the Foxglove message path of a curve; it cannot select joints by name."""
-    element = f'[{curve.index}]' if curve.joint else ''
+    element = f'[{curve.index}]' if curve.index >= 0 else ''
     return '.'.join((curve.topic, *curve.fields)) + element
 
 
@@ -173,6 +173,7 @@ FOXGLOVE = command.Visualizer(
     layout=layout,
     arguments=lambda path, namespace: ['--ros-args', '-p', 'address:=127.0.0.1'],
     note='foxglove: open the connection ws://localhost:8765 and import the layout {path}',
+    has_curves=True,
 )
 
 

@@ -8,7 +8,7 @@
 
 The curves are joint torques, external torques and contact wrenches from the nodes. PlotJuggler asks
 whether to start its ROS 2 topic subscriber, and then for the topics; those of the layout are
-preselected.
+preselected. With --model-state, the curves are those of one topic, bringup/model_state.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from screw_dynamics_ros.cli.layouts.contents import (
 from screw_dynamics_ros.core import Robot
 
 SUBSCRIBER = 'ROS2 Topic Subscriber'  # the plugin of plotjuggler_ros
-MAX_ARRAY = 100  # elements; the plugin drops larger arrays
+MAX_ARRAY = 100  # elements, at least; the plugin drops larger arrays
 
 
 def layout(robot: Robot, names: command.LayoutNames) -> str:
@@ -47,7 +47,8 @@ def layout(robot: Robot, names: command.LayoutNames) -> str:
     topics = dict.fromkeys(
         curve.topic for plots in tabs.values() for plot in plots for curve in plot.curves
     )
-    add_subscriber(ET.SubElement(root, 'Plugins'), list(topics))
+    size = names.model_state.size if names.model_state is not None else 0
+    add_subscriber(ET.SubElement(root, 'Plugins'), list(topics), max(MAX_ARRAY, size))
     ET.SubElement(root, 'previouslyLoaded_Streamer', name=SUBSCRIBER)
     ET.indent(root, ' ')
     return ET.tostring(root, encoding='unicode', xml_declaration=True) + '\n'
@@ -75,17 +76,19 @@ def add_tab(widget: ET.Element, name: str, plots: Sequence[Plot]) -> None:
 
 def series(curve: Curve) -> str:
     """Return the name of a curve in PlotJuggler, which names JointState fields by joint."""
-    path = (curve.joint, *curve.fields) if curve.joint else curve.fields
-    return '/'.join((curve.topic, *path))
+    if curve.joint:
+        return '/'.join((curve.topic, curve.joint, *curve.fields))
+    element = f'[{curve.index}]' if curve.index >= 0 else ''
+    return '/'.join((curve.topic, *curve.fields)) + element
 
 
-def add_subscriber(plugins: ET.Element, topics: Sequence[str]) -> None:
+def add_subscriber(plugins: ET.Element, topics: Sequence[str], max_array: int) -> None:
     """Add the settings of the subscriber plugin; topics in the formats of all its versions."""
     plugin = ET.SubElement(plugins, 'plugin', ID=SUBSCRIBER)
     for name, value in (
         ('use_header_stamp', 'true'),
         ('discard_large_arrays', 'true'),
-        ('max_array_size', str(MAX_ARRAY)),
+        ('max_array_size', str(max_array)),
         ('boolean_strings_to_number', 'true'),
         ('remove_suffix_from_strings', 'true'),
     ):
@@ -102,6 +105,7 @@ PLOTJUGGLER = command.Visualizer(
     suffix='.xml',
     layout=layout,
     arguments=lambda path, _: ['--nosplash', '--layout', path],
+    has_curves=True,
 )
 
 

@@ -31,6 +31,7 @@ from screw_dynamics_ros.cli.layouts.contents import MIN_EXTENT, joint_plots, wre
 from screw_dynamics_ros.core import Robot
 from screw_dynamics_ros.nodes.model.running_model import leaf_links
 from screw_dynamics_ros.nodes.model.scalar_joints import scalar_joints
+from screw_dynamics_ros.ros.topics import qos
 from support.robots import bundled_robots, robot_id, urdf_path
 
 PLANAR = urdf_path('planar_2r').read_text()
@@ -287,6 +288,32 @@ def test_curves_are_published(start, connect):
             for field in curve.fields:
                 value = getattr(value, field)
             assert isinstance(value, float)
+
+
+def test_the_layout_of_the_model_state_is_that_of_the_node(start, connect, ros_domain, tmp_path):
+    """The command waits for it, and then has the elements that the node publishes."""
+    messages = pytest.importorskip('screw_dynamics_msgs.msg')
+    arguments = ('--print', '--model-state', '--ros-args', '-r', '__ns:=/curves')
+    process = start_command(tmp_path, ros_domain, *arguments, name='foxglove')
+    try:
+        start('bringup', None, ['-r', '__ns:=/curves', '-p', 'model_state:=[all]'])
+        client, received = connect('curves'), []
+        client.node.create_subscription(
+            messages.ModelStateLayout, 'bringup/model_state_layout', received.append, qos.LATCHED
+        )
+        client.describe(PLANAR)
+        client.wait(lambda: received, what='the layout')
+        out, _ = process.communicate(timeout=DEADLINE)
+    finally:
+        process.kill()
+    offsets = {part.name: part.offset for part in received[-1].parts}
+    panels = json.loads(out)['configById'].values()
+    (external,) = (p for p in panels if p.get('foxglovePanelTitle') == 'External torques')
+    first = offsets['external_torque']
+    assert [path['value'] for path in external['paths']] == [
+        f'/curves/bringup/model_state.data[{first + k}]'
+        for k in range(len(scalar_joints(Robot.from_urdf(PLANAR))))
+    ]
 
 
 def test_names_of_numbers():

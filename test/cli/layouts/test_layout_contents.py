@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from xml.etree import ElementTree
 
 import pytest
@@ -25,6 +26,8 @@ from screw_dynamics_ros.cli.layouts.contents import (
     wrench_plots,
 )
 from screw_dynamics_ros.core import DescriptionError, Robot
+from screw_dynamics_ros.core.lie.screws import WRENCH_ROWS
+from screw_dynamics_ros.ros.model_state import ModelStateLayout, StatePart
 
 LINK = '<link name="{0}"><inertial><mass value="1"/><inertia ixx="1" iyy="1" izz="1" ixy="0" ixz="0" iyz="0"/></inertial></link>'  # fmt: skip  # noqa: E501
 
@@ -176,6 +179,42 @@ def test_tabs_of_plotjuggler():
     assert [each.get('color') for each in curves][:12] == [*COLORS, *COLORS[:2]]
 
 
+def test_curves_of_the_model_state():
+    """Elements of one array, which PlotJuggler must not drop for its size."""
+    joints = tuple(f'j{k}' for k in range(12))
+    parts = [
+        StatePart('effort', (joints,)),
+        StatePart('mass_matrix', (joints, joints)),
+        StatePart('gravity', (joints,)),
+        StatePart('external_torque', (joints,)),
+        StatePart('wrench/l12', (WRENCH_ROWS,), 'l12'),
+    ]
+    names = replace(NAMES, model_state=ModelStateLayout.of('chain', 'l0', parts))
+    root = ElementTree.fromstring(plotjuggler.layout(ROBOT, names))
+    plots = {
+        area.get('name'): [curve.get('name') for curve in area.iter('curve')]
+        for area in root.iter('DockArea')
+    }
+    array = '/cell/bringup/model_state/data'
+    assert plots == {
+        'Measured efforts': [f'{array}[{k}]' for k in range(12)],
+        'Gravity torques': [f'{array}[{k}]' for k in range(156, 168)],
+        'Coriolis torques': [],
+        'Friction torques': [],
+        'External torques': [f'{array}[{k}]' for k in range(168, 180)],
+        'Force on l12': [f'{array}[{k}]' for k in range(180, 183)],
+        'Moment on l12': [f'{array}[{k}]' for k in range(183, 186)],
+    }
+    assert next(root.iter('max_array_size')).get('value') == '186'
+    assert [topic.get('name') for topic in root.iter('topic')] == ['/cell/bringup/model_state']
+    panels = json.loads(foxglove.layout(ROBOT, names))['configById']
+    (moment,) = (p for p in panels.values() if p.get('foxglovePanelTitle') == 'Moment on l12')
+    assert [(path['label'], path['value']) for path in moment['paths']] == [
+        (label, f'/cell/bringup/model_state.data[{k}]')
+        for label, k in (('mx', 183), ('my', 184), ('mz', 185))
+    ]
+
+
 def test_sizes_of_rviz():
     manager = yaml.safe_load(rviz.layout(ROBOT, NAMES))['Visualization Manager']
     displays = {each['Class'].rpartition('/')[2]: each for each in manager['Displays']}
@@ -199,6 +238,8 @@ def test_arguments_of_programs(capsys):
     ):
         assert not parse(visualizer, '', ['--ros-args', '--print']).print
         assert parse(visualizer, '', ['--print']).print
+        if visualizer is not rviz.RVIZ:
+            assert parse(visualizer, '', ['--model-state']).model_state
         with pytest.raises(SystemExit):
             parse(visualizer, 'text', ['--help'])
         assert f'runs: {line}\n' in capsys.readouterr().out
