@@ -31,7 +31,8 @@ class SharedNumbers:
         self.words: NDArray[np.int64] = np.zeros(words, dtype=np.int64)
         self.reals: Array = np.zeros(reals)
         # Elements of memory views are numbers of Python, those of arrays are slow.
-        self.word_view, self.real_view = self.words.data, self.reals.data
+        self.word_view: Any = self.words.data
+        self.real_view: Any = self.reals.data
 
     def detach(self) -> None:
         """Use separate memory from now on, after this object has been copied."""

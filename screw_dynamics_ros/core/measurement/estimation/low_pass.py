@@ -30,21 +30,41 @@ Source: Franklin, Powell and Workman, Digital Control of Dynamic Systems, 3rd ed
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 
-from screw_dynamics_ros.core.measurement.estimation.observers.steps import StepLengths
+from screw_dynamics_ros.core.compile.typed.functions import Floats, Ints, typed
+from screw_dynamics_ros.core.compile.typed.shared_numbers import Real, SharedNumbers
+from screw_dynamics_ros.core.measurement.estimation.observers.steps import (
+    LENGTH_WORDS,
+    StepLengths,
+    step_length,
+)
 from screw_dynamics_ros.core.types import Array
 
 SERIES_LIMIT = 1e-6  # a h below which the series of w1 is exact to rounding
 PASS_WEIGHTS = (0.0, 0.0, 1.0)  # weights of an inactive filter, and of the first step
 
+# Place of the shared attribute, after those of `StepLengths`.
+CUTOFF = 1
+
 
 def weights(cutoff: float, step: float) -> Array:
     """Return e, w0 and w1 of (2), (3,), for a cut-off frequency [Hz] and a step [s], both > 0."""
+    result = np.zeros(3)
+    set_weights(result, cutoff, step)
+    return result
+
+
+@typed
+def set_weights(weight: Floats, cutoff: float, step: float) -> None:
+    """Set e, w0 and w1 as returned by `weights`."""
     x = 2.0 * math.pi * cutoff * step
     w1 = x / 2.0 - x * x / 6.0 if x < SERIES_LIMIT else 1.0 + math.expm1(-x) / x
-    return np.array([math.exp(-x), -math.expm1(-x) - w1, w1])
+    weight[0] = math.exp(-x)
+    weight[1] = -math.expm1(-x) - w1
+    weight[2] = w1
 
 
 def low_pass_step(state: Array, u: Array, weight: Array) -> Array:
@@ -63,7 +83,7 @@ def low_pass_step(state: Array, u: Array, weight: Array) -> Array:
     return np.concatenate([u, weight[0] * y + weight[1] * before + weight[2] * u])
 
 
-class LowPassSteps:
+class LowPassSteps(SharedNumbers):
     """The weights of a filter from sample to sample, by the stamps.
 
     Attributes
@@ -82,10 +102,13 @@ class LowPassSteps:
         The array to use.
     """
 
+    cutoff = Real(CUTOFF)
+
     def __init__(self, weights: Array | None = None) -> None:
+        super().__init__(LENGTH_WORDS, CUTOFF + 1)
         self.weights = np.zeros(3) if weights is None else weights
-        self.lengths = StepLengths()
-        self.cutoff = 0.0
+        self.weight_view: Any = self.weights.data
+        self.lengths = StepLengths(self)
         self.weights[:] = PASS_WEIGHTS
 
     def set_cutoff(self, cutoff: float) -> None:
@@ -110,9 +133,19 @@ class LowPassSteps:
         restarted : bool
             Whether the sample is the first after a pause.
         """
-        elapsed = self.lengths.take(stamp, restarted)
-        if elapsed and self.cutoff:
-            self.weights[:] = weights(self.cutoff, elapsed * 1e-9)
-            return False
-        self.weights[:] = PASS_WEIGHTS
-        return True
+        return advance_low_pass(self.word_view, self.real_view, self.weight_view, stamp, restarted)
+
+
+@typed
+def advance_low_pass(
+    words: Ints, reals: Floats, weight: Floats, stamp: int, restarted: bool
+) -> bool:
+    """Return the result of `LowPassSteps.advance` with its words, reals and weights (3,)."""
+    elapsed = step_length(words, reals, stamp, restarted)
+    if elapsed != 0 and reals[CUTOFF] != 0.0:
+        set_weights(weight, reals[CUTOFF], float(elapsed) * 1e-9)
+        return False
+    weight[0] = 0.0  # `PASS_WEIGHTS`
+    weight[1] = 0.0
+    weight[2] = 1.0
+    return True

@@ -64,7 +64,9 @@ def test_the_cause_is_the_signal_that_was_above_long_enough():
     for k, x in enumerate([(0.0, 6.0), (3.0, 6.0), (3.0, 6.0)]):
         raised = flag.take(k * 1_000_000, np.array([*x, 0.0]))
     assert raised
-    assert flag.cause == 1
+    flag.take(3_000_000, np.array([0.0, 9.0, 0.0]))
+    flag.set_thresholds(UPPER + 2.0, LOWER)
+    assert (flag.cause, flag.cause_signal, flag.cause_limit) == (1, 6.0, 5.0)
     flag.reset()
     assert not flag.is_raised
     assert flag.cause is None

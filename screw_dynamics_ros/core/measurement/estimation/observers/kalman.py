@@ -30,7 +30,6 @@ import numpy as np
 
 from screw_dynamics_ros.core.linear import solve_positive_definite, symmetric
 from screw_dynamics_ros.core.measurement.estimation.observers.observer import Observer, Sample
-from screw_dynamics_ros.core.measurement.estimation.observers.steps import ObserverSteps
 from screw_dynamics_ros.core.types import Array
 
 
@@ -68,6 +67,7 @@ class MomentumKalmanFilter(Observer):
         'observer_torque_change',  # also used as deviation at the start
     )
     estimates_covariance = True
+    requires_finite_state = True
 
     def state_size(self, n: int) -> int:
         """Return `kalman_size`."""
@@ -90,10 +90,6 @@ class MomentumKalmanFilter(Observer):
     def settling_time(self, time_constant: float) -> int:
         """Return 0: the covariance includes the uncertainty of the start."""
         return 0
-
-    def is_settled(self, steps: ObserverSteps, is_kept: bool) -> bool:
-        """Whether the current state is finite."""
-        return is_kept
 
 
 def kalman_size(n: int) -> int:

@@ -17,6 +17,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from screw_dynamics_ros.core.compile.typed.functions import typed
 from screw_dynamics_ros.core.measurement.estimation.noise_propagation import StageWeights
 from screw_dynamics_ros.core.measurement.estimation.observers.steps import (
     SETTLING_TIME_CONSTANTS,
@@ -88,6 +89,8 @@ class Observer(ABC):
         Whether it depends on the time constant.
     estimates_covariance : bool
         Whether `covariance` is implemented.
+    requires_finite_state : bool
+        Whether torques are valid only while the state is finite.
     passes_velocity_noise : bool
         Whether errors of velocities have an effect, through M and the second list of `noise`.
     """
@@ -98,6 +101,7 @@ class Observer(ABC):
     parameters: tuple[str, ...] = ()
     follows_time_constant = False
     estimates_covariance = False
+    requires_finite_state = False
     passes_velocity_noise = False
 
     @abstractmethod
@@ -125,7 +129,12 @@ class Observer(ABC):
 
     def is_settled(self, steps: ObserverSteps, is_kept: bool) -> bool:
         """Whether the current torques are valid; `is_kept` is true if the state is finite."""
-        return steps.age >= self.settling_time(steps.longest_time_constant)
+        return is_settled(
+            steps.age,
+            self.settling_time(steps.longest_time_constant),
+            self.requires_finite_state,
+            is_kept,
+        )
 
     def noise(self, decay: float, rate: float) -> tuple[list[StageWeights], list[StageWeights]]:
         """Return the stages of a step for noise of efforts and of momenta (`noise_propagation`).
@@ -149,3 +158,9 @@ class FirstOrderObserver(Observer):
     def state_size(self, n: int) -> int:
         """Return the length of the two vectors and of the filters."""
         return (2 + self.filters) * n
+
+
+@typed
+def is_settled(age: int, settling_time: int, requires_finite_state: bool, is_kept: bool) -> bool:
+    """Return the result of `Observer.is_settled` at an age [ns]."""
+    return age >= settling_time and (is_kept or not requires_finite_state)

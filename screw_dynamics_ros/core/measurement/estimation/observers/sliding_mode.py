@@ -54,7 +54,6 @@ import numpy as np
 from screw_dynamics_ros.core.compile.program.tracing import clamp
 from screw_dynamics_ros.core.linear import symmetric
 from screw_dynamics_ros.core.measurement.estimation.observers.observer import Observer, Sample
-from screw_dynamics_ros.core.measurement.estimation.observers.steps import ObserverSteps
 from screw_dynamics_ros.core.types import Array
 
 VECTORS, MATRICES = 7, 6  # numbers of (n,) and (n, n) arrays in a state
@@ -78,6 +77,7 @@ class SlidingMode(Observer):
         'observer_torque_rate',
     )
     estimates_covariance = True
+    requires_finite_state = True
 
     def state_size(self, n: int) -> int:
         """Return the length of the state of `sliding_step`."""
@@ -101,10 +101,6 @@ class SlidingMode(Observer):
     def settling_time(self, time_constant: float) -> int:
         """Return the shortest time: the torque is valid from the second sample on."""
         return 1
-
-    def is_settled(self, steps: ObserverSteps, is_kept: bool) -> bool:
-        """Whether there is a torque, and the current state is finite."""
-        return is_kept and steps.age > 0
 
 
 def sliding_step(

@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from screw_dynamics_ros.core.measurement.estimation.observers.observer import Observer, Sample
-from screw_dynamics_ros.core.measurement.estimation.observers.steps import ObserverSteps
 from screw_dynamics_ros.core.types import Array
 
 
@@ -33,7 +32,3 @@ class Static(Observer):
     def settling_time(self, time_constant: float) -> int:
         """Return 0: samples are independent."""
         return 0
-
-    def is_settled(self, steps: ObserverSteps, is_kept: bool) -> bool:
-        """Return True."""
-        return True
