@@ -14,6 +14,8 @@ from typing import Any
 from rclpy.node import Node
 from rclpy.subscription import Subscription
 
+from screw_dynamics_ros.core.errors import ScrewDynamicsError
+
 try:
     from rclpy.event_handler import SubscriptionEventCallbacks
 except ImportError:  # humble
@@ -87,9 +89,12 @@ def request_message_info(subscription: Subscription) -> None:
 def hide_from_executors(node: Node, subscription: Subscription) -> None:
     """Keep a subscription from the executors of its node, which have not seen it yet.
 
-    Raises AttributeError if rclpy stores its subscriptions elsewhere.
+    Raises `ScrewDynamicsError` if rclpy stores its subscriptions elsewhere.
     """
-    node._subscriptions.remove(subscription)
+    try:
+        node._subscriptions.remove(subscription)
+    except (AttributeError, ValueError):
+        raise ScrewDynamicsError('rclpy stores subscriptions in another way') from None
 
 
 def show_to_executors(node: Node, subscription: Subscription) -> None:

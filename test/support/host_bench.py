@@ -19,6 +19,8 @@ from sensor_msgs.msg import JointState
 
 from screw_dynamics_ros.nodes.hosting import host
 from screw_dynamics_ros.nodes.outputs.dynamics import dynamics_outputs
+from screw_dynamics_ros.nodes.outputs.external_wrenches.wrench_outputs import WrenchEstimator
+from screw_dynamics_ros.nodes.outputs.kinematics.kinematics_outputs import Kinematics
 from screw_dynamics_ros.ros.topics import channel
 
 DEADLINE = 240.0  # s; only a failing test waits that long
@@ -147,6 +149,22 @@ class Bench:
     def adopt(self):
         """Look at what is ready."""
         self.host.keep_house()
+
+
+class Outputs:
+    """All groups in one process, as in `bringup`."""
+
+    def __init__(self, node, host):
+        self.first = Kinematics(node, host)
+        self.nodes = []
+        for kind in (dynamics_outputs.Dynamics, WrenchEstimator):
+            name = kind.__name__.lower()
+            self.nodes.append(Node(name, namespace='/life', enable_rosout=False))
+            host.add(kind(self.nodes[-1], host), self.nodes[-1])
+        self.nodes[0].set_parameters([Parameter('enabled', value=True)])
+
+    def __getattr__(self, name):
+        return getattr(self.first, name)
 
 
 def listened(channel):

@@ -7,9 +7,9 @@ from __future__ import annotations
 
 import threading
 import time
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
 from rclpy.logging import get_logger
 from rclpy.node import Node
 
@@ -29,40 +29,67 @@ MAX_VERIFICATIONS = 50  # messages from which the fields of their info are verif
 END_TIMEOUT_S = 5.0  # for the thread to end
 
 
+def compiled_loop(node: Node, pipeline: StatePipeline, subscription: Any) -> CompiledLoop:
+    """Return the loop for the joint states of a subscription, which executors no longer see.
+
+    Raises `ScrewDynamicsError` if it is not possible here.
+    """
+    if not STATE_LOCK.address:
+        raise ScrewDynamicsError('the lock of this system cannot be shared')
+    rcl, context = Rcl(), node.context.handle
+    assert context is not None
+    taken = LoopSubscription(rcl, context.pointer, subscription.handle.pointer)
+    hide_from_executors(node, subscription)
+
+    def give_up() -> None:
+        get_logger('screw_dynamics_ros').error(
+            'waiting for joint states failed in the compiled loop: they are processed in Python'
+        )
+        show_to_executors(node, subscription)
+
+    return CompiledLoop(pipeline, rcl, taken, node.get_clock().handle.pointer, give_up)
+
+
 class CompiledLoop:
     """Runs `loop.run` in a thread, and the pipeline in Python whenever it returns.
 
     Parameters
     ----------
-    node : rclpy.node.Node
     pipeline : StatePipeline
-    subscription : rclpy.subscription.Subscription
-        Of the joint states; executors no longer see it.
-
-    Raises
-    ------
-    ScrewDynamicsError
-        The loop is not possible here; the executor processes the joint states.
+    rcl : Rcl
+    taken : LoopSubscription
+    clock : int
+        Address of the rcl_clock_t with which stamps are compared.
+    give_up : callable
+        Called if waiting fails.
     """
 
-    def __init__(self, node: Node, pipeline: StatePipeline, subscription: Any) -> None:
-        if not STATE_LOCK.address:
-            raise ScrewDynamicsError('the lock of this system cannot be shared')
-        self._node, self._pipeline, self._subscription = node, pipeline, subscription
-        self._rcl = Rcl()
-        assert node.context.handle is not None
-        self._taken = LoopSubscription(
-            self._rcl, node.context.handle.pointer, subscription.handle.pointer
-        )
+    def __init__(
+        self,
+        pipeline: StatePipeline,
+        rcl: Rcl,
+        taken: LoopSubscription,
+        clock: int,
+        give_up: Callable[[], None],
+    ) -> None:
+        self._pipeline, self._rcl, self._taken, self._give_up = pipeline, rcl, taken, give_up
         self._attempts = 0
-        self._tables = LoopTables(self._rcl, self._taken, pipeline)
+        self.tables = LoopTables(rcl, taken, clock, pipeline)
         self._thread: threading.Thread | None = None
-        hide_from_executors(node, subscription)
+
+    def attach(self) -> None:
+        """Follow all changes by Python."""
+        STATE_LOCK.before.append(self.catch_up)
+        STATE_LOCK.after.append(self.arm)
+
+    def detach(self) -> None:
+        """Ignore changes by Python."""
+        STATE_LOCK.before.remove(self.catch_up)
+        STATE_LOCK.after.remove(self.arm)
 
     def start(self) -> None:
         """Start the thread."""
-        STATE_LOCK.before.append(self.catch_up)
-        STATE_LOCK.after.append(self.arm)
+        self.attach()
         self._thread = threading.Thread(target=self._work, name='joint states', daemon=True)
         self._thread.start()
 
@@ -71,26 +98,25 @@ class CompiledLoop:
         thread, self._thread = self._thread, None
         if thread is None:
             return
-        self._tables.words[r.STOP] = 1
+        self.tables.words[r.STOP] = 1
         thread.join(END_TIMEOUT_S)
-        STATE_LOCK.before.remove(self.catch_up)
-        STATE_LOCK.after.remove(self.arm)
+        self.detach()
         self._taken.close()
 
     # --- between two joint states ---------------------------------------------------------------
 
     def catch_up(self) -> None:
         """Pass the states that have been processed since the last call to their observers."""
-        for state in self._tables.unread_states():
+        for state in self.tables.unread_states():
             self._pipeline.observe(state)
 
     def arm(self) -> None:
         """Give the loop the tables of the current model, mapper and subscribers."""
         is_verifying = not self._taken.has_info and self._attempts < MAX_VERIFICATIONS
         try:
-            self._tables.update(self._pipeline, is_verifying)
+            self.tables.update(self._pipeline, is_verifying)
         except Exception as error:  # Python processes the joint states
-            self._tables.words[r.ARMED] = 0
+            self.tables.words[r.ARMED] = 0
             FAULTS.record('tables of the compiled loop', error)
 
     # --- the thread -----------------------------------------------------------------------------
@@ -99,7 +125,7 @@ class CompiledLoop:
         with STATE_LOCK:
             pass  # arms the loop
         while True:
-            outcome = self._rcl.run(self._tables.words.ctypes.data)
+            outcome = self._rcl.run(self.tables.words.ctypes.data)
             if outcome == loop.STOPPED:
                 return
             if outcome == loop.FAILED:
@@ -107,16 +133,16 @@ class CompiledLoop:
                 return
             STATE_LOCK.adopt()
             try:
-                self._continue(outcome)
+                self.finish(outcome)
             except Exception as error:
                 FAULTS.record('a joint state', error)
             finally:
                 self.arm()
                 STATE_LOCK.release()
 
-    def _continue(self, outcome: int) -> None:
-        """Do what the loop leaves to Python."""
-        pipeline, reals = self._pipeline, self._tables.reals
+    def finish(self, outcome: int) -> None:
+        """Do what the loop leaves to Python; the lock of states is held."""
+        pipeline, reals = self._pipeline, self.tables.reals
         if outcome == loop.HAND_OVER:
             if not self._taken.has_info:
                 self._attempts += 1
@@ -126,20 +152,8 @@ class CompiledLoop:
             return
         arrival, delay, start = (float(reals[place]) for place in (r.ARRIVAL, r.DELAY, r.START))
         if outcome == loop.COMPLETE:
-            pipeline.complete(arrival - delay, start, self._tables.taken_steps())
+            pipeline.complete(arrival - delay, start, self.tables.taken_steps())
         elif outcome == loop.TOO_LATE:
             pipeline.load.was_late(start, start - (arrival - delay))
         elif outcome == loop.NOT_FINITE:
             pipeline.load.overflowed(time.monotonic())
-
-    def _give_up(self) -> None:
-        """Leave the joint states to the executor."""
-        get_logger('screw_dynamics_ros').error(
-            'waiting for joint states failed in the compiled loop: they are processed in Python'
-        )
-        show_to_executors(self._node, self._subscription)
-
-
-def words_of(*values: int) -> Any:
-    """Return integers as an array."""
-    return np.array(values, dtype=np.int64)

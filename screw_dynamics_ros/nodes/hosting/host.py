@@ -22,7 +22,7 @@ from screw_dynamics_ros.core.description.robot_description import RobotDescripti
 from screw_dynamics_ros.core.errors import MissingDescriptionError
 from screw_dynamics_ros.core.types import Array
 from screw_dynamics_ros.nodes.hosting import statuses
-from screw_dynamics_ros.nodes.hosting.compiled_loop import CompiledLoop
+from screw_dynamics_ros.nodes.hosting.compiled_loop import CompiledLoop, compiled_loop
 from screw_dynamics_ros.nodes.hosting.drawing import DrawingProcess
 from screw_dynamics_ros.nodes.hosting.gravity_source import GravitySource
 from screw_dynamics_ros.nodes.hosting.model_builder import BuiltModel, ModelBuilder
@@ -249,7 +249,7 @@ class ModelHost:
         if wanted == 'python':
             return None
         try:
-            return CompiledLoop(self.node, self.states, self._subscription)
+            return compiled_loop(self.node, self.states, self._subscription)
         except ScrewDynamicsError as error:
             if wanted == 'compiled':
                 raise

@@ -38,6 +38,8 @@ class LoopTables:
     ----------
     rcl : Rcl
     taken : LoopSubscription
+    clock : int
+        Address of the rcl_clock_t of the stamps.
     pipeline : StatePipeline
 
     Attributes
@@ -46,7 +48,9 @@ class LoopTables:
     reals : (LOOP_REALS,) array
     """
 
-    def __init__(self, rcl: Rcl, taken: LoopSubscription, pipeline: StatePipeline) -> None:
+    def __init__(
+        self, rcl: Rcl, taken: LoopSubscription, clock: int, pipeline: StatePipeline
+    ) -> None:
         self._rcl, self._taken = rcl, taken
         self.words = np.zeros(r.LOOP_WORDS, dtype=np.int64)
         self.reals = np.zeros(r.LOOP_REALS)
@@ -58,6 +62,7 @@ class LoopTables:
         self._time = np.zeros(2, dtype=np.int64)
         words = self.words
         words[r.MUTEX], words[r.SUBSCRIPTION] = STATE_LOCK.address, taken.subscription
+        words[r.CLOCK] = clock
         for place, array in (
             (r.WAIT_SET, taken.wait_set),
             (r.MESSAGE, taken.message),

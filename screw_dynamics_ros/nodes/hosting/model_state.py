@@ -37,6 +37,8 @@ except ImportError:  # not installed, or without this message
     ModelState = None
 
 AGE_OF_NEVER = -NEVER_STAMP // 2  # [ns]; longer means never
+#: Fields of screw_dynamics_msgs/ModelState, see `padding`.
+MODEL_STATE = ('time', 'string', 'count', 'flags', 'doubles', 'doubles')
 RANK = 2  # published after the outputs that it contains
 
 
@@ -273,4 +275,4 @@ def message(layout: ModelStateLayout) -> Template:
             data=numbers[count:],
         )
 
-    return Template(build, count + layout.size)
+    return Template(build, count + layout.size, MODEL_STATE)

@@ -57,6 +57,7 @@ take_message = External(
 publish_message = External(
     'rcl_publish_serialized_message', ('address', 'address', 'address'), 'i32'
 )
+clock_get_now = External('rcl_clock_get_now', ('address', 'address'), 'i32')
 lock = External('pthread_mutex_lock', ('address',), 'i32')
 unlock = External('pthread_mutex_unlock', ('address',), 'i32')
 clock_gettime = External('clock_gettime', ('i32', 'address'), 'i32')
@@ -138,11 +139,14 @@ def process(t: Ints) -> int:
         return HAND_OVER
     nanosec = read_u32(message, STAMP_OFFSET + 4)
     stamp = read_i32(message, STAMP_OFFSET) * NANOSECONDS + nanosec
-    now = time_of(t, REALTIME)
-    if nanosec >= NANOSECONDS or not is_regular(t, message, stamp, now):
+    clock_now = ints_at(t[r.TIME])
+    if clock_get_now(t[r.CLOCK], t[r.TIME]) != OK:
         return HAND_OVER
-    delay = count_arrival(t, arrival, now)
-    accept(t, message, stamp, now - stamp, arrival)
+    age = clock_now[0] - stamp
+    if nanosec >= NANOSECONDS or not is_regular(t, message, stamp, age):
+        return HAND_OVER
+    delay = count_arrival(t, arrival, time_of(t, REALTIME))
+    accept(t, message, stamp, age, arrival)
     reals[r.DELAY] = delay
     start = float(time_of(t, MONOTONIC)) / 1e9
     reals[r.START] = start
@@ -186,7 +190,7 @@ def has_layout(t: Ints, message: Bytes) -> bool:
 
 
 @typed
-def is_regular(t: Ints, message: Bytes, stamp: int, now: int) -> bool:
+def is_regular(t: Ints, message: Bytes, stamp: int, age: int) -> bool:
     """Whether a message follows another one, and has finite numbers and a stamp that is in time.
 
     See `JointStateMapper.update`.
@@ -197,7 +201,7 @@ def is_regular(t: Ints, message: Bytes, stamp: int, now: int) -> bool:
         return False
     if not 0 < stamp - newest <= t[r.TIMEOUT]:
         return False
-    if abs(now - stamp) > t[r.UNDISPUTED_AGE]:
+    if abs(age) > t[r.UNDISPUTED_AGE]:
         return False
     offsets = ints_at(t[r.NUMBERS])
     total = 0.0

@@ -26,6 +26,7 @@ LAST_ARRIVAL, BUSY_TIME, MAX_TIME = range(LOAD_REALS := 3)
     INFO,  # -> rmw_message_info_t
     PLACE,  # -> size_t
     TIME,  # -> struct timespec
+    CLOCK,  # -> rcl_clock_t of the stamps
     HAS_INFO,  # whether INFO has the expected fields
     ONE_DRIVER,
     HAS,  # VELOCITY | EFFORT: what joint states have
@@ -71,7 +72,7 @@ LAST_ARRIVAL, BUSY_TIME, MAX_TIME = range(LOAD_REALS := 3)
     HISTORY_WRITTEN,  # states so far
     HISTORY_READ,  # states that Python has read
     REALS,  # -> reals of the loop
-) = range(LOOP_WORDS := 50)
+) = range(LOOP_WORDS := 51)
 
 MAX_DELAY, ARRIVAL, DELAY, START = range(LOOP_REALS := 4)  # [s]
 

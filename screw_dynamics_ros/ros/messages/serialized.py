@@ -186,7 +186,8 @@ class Template:
 def padding(data: bytes, layout: Sequence[str]) -> set[int]:
     """Return the offsets of padding bytes in a message in CDR (little endian).
 
-    `layout` lists its fields: 'time', 'string', 'strings' and 'doubles', the last two sequences.
+    `layout` lists its fields: 'time', 'count' (uint32), 'string', and the sequences 'strings',
+    'flags' and 'doubles'.
     The result is empty if the message is shorter than these fields, or much longer.
 
     Examples
@@ -210,9 +211,12 @@ def padding(data: bytes, layout: Sequence[str]) -> set[int]:
         return int.from_bytes(data[place - 4 : place], 'little')
 
     for field in layout:
-        if field == 'time':
+        if field in ('time', 'count'):
             align(4)
-            place += 8
+            place += 8 if field == 'time' else 4
+        elif field == 'flags':
+            size = length()
+            place += size
         elif field == 'doubles':
             count = length()
             align(8 if count else 1)

@@ -13,7 +13,6 @@ pytest.importorskip('rclpy')
 pytest.importorskip('screw_dynamics_msgs.msg._model_state')
 
 import rclpy
-from rclpy.node import Node
 from rclpy.parameter import Parameter
 from rclpy.serialization import deserialize_message, serialize_message
 from std_msgs.msg import String
@@ -21,34 +20,15 @@ from std_msgs.msg import String
 from screw_dynamics_msgs.msg import ModelState, ModelStateLayout
 from screw_dynamics_ros.core import Robot
 from screw_dynamics_ros.core.errors import ArgumentError, UnknownNameError
-from screw_dynamics_ros.nodes.outputs.dynamics.dynamics_outputs import Dynamics
-from screw_dynamics_ros.nodes.outputs.external_wrenches.wrench_outputs import WrenchEstimator
-from screw_dynamics_ros.nodes.outputs.kinematics.kinematics_outputs import Kinematics
 from screw_dynamics_ros.ros import model_state
 from screw_dynamics_ros.ros.model_state import ModelStateReader, StatePart
 from screw_dynamics_ros.ros.topics import channel
 from screw_dynamics_ros.ros.topics.publishers import Publishers
-from support.host_bench import Bench, serialized
+from support.host_bench import Bench, Outputs, serialized
 from support.robots import urdf_path
 
 ARM = urdf_path('panda').read_text()
 TOPIC, LAYOUT = '/life/all/model_state', '/life/all/model_state_layout'
-
-
-class Outputs:
-    """All groups in one process, as in `bringup`."""
-
-    def __init__(self, node, host):
-        self.first = Kinematics(node, host)
-        self.nodes = []
-        for kind in (Dynamics, WrenchEstimator):
-            name = kind.__name__.lower()
-            self.nodes.append(Node(name, namespace='/life', enable_rosout=False))
-            host.add(kind(self.nodes[-1], host), self.nodes[-1])
-        self.nodes[0].set_parameters([Parameter('enabled', value=True)])
-
-    def __getattr__(self, name):
-        return getattr(self.first, name)
 
 
 @pytest.fixture

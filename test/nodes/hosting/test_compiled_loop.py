@@ -1,0 +1,342 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""The compiled loop publishes the bytes that Python publishes, whatever happens in between."""
+
+import os
+import sys
+from collections import Counter
+
+import numpy as np
+import pytest
+
+pytest.importorskip('rclpy')
+pytest.importorskip('llvmlite')
+pytest.importorskip('screw_dynamics_msgs.msg._model_state')
+if not sys.platform.startswith('linux'):
+    pytest.skip('the loop is for Linux', allow_module_level=True)
+
+import rclpy
+from rclpy.parameter import Parameter
+from std_msgs.msg import String
+
+from screw_dynamics_ros.core.description.rigid_body import RigidBody
+from screw_dynamics_ros.nodes.hosting.drawing import DrawingProcess
+from screw_dynamics_ros.ros.process.state_lock import STATE_LOCK
+from support.host_bench import Bench, Outputs, serialized
+from support.loop_bench import LoopBench
+from support.robots import urdf_path
+
+ARM, OTHER = urdf_path('panda').read_text(), urdf_path('planar_2r').read_text()
+MS = 1_000_000
+
+
+class Pair:
+    """Two nodes with the same parameters and messages: one with the loop, one without."""
+
+    def __init__(self, monkeypatch, **parameters):
+        monkeypatch.setattr(DrawingProcess, 'offer', lambda *_: None)
+        parameters = {'model_state': ['all'], 'backend': 'native', **parameters}
+        self.nodes = [
+            kind(monkeypatch, Outputs, 'all', **parameters) for kind in (LoopBench, Bench)
+        ]
+        self.loop, self.plain = self.nodes
+        self.plain.receive = self.plain.host.states.receive
+        self.number, self.stamp = 0, 0
+        for node in self.nodes:
+            node.host.states.look_for_drivers = lambda: None
+            node.host.states.has_one_driver = True
+            node.clock._begin = self.loop.clock._begin
+            node.clock.monotonic = lambda: self.loop.monotonic_ns() / 1e9  # as Python converts it
+        self.describe(ARM)
+
+    def close(self):
+        for node in self.nodes:
+            node.close()
+            for each in node.part.nodes:
+                each.destroy_node()
+
+    def describe(self, text):
+        for node in self.nodes:
+            node.host.source.receive(String(data=text))
+            self.finish(node)
+        self.joints = list(self.plain.host.mapper.joints)
+        self.compare()
+
+    @staticmethod
+    def finish(node):
+        """Let everything be adopted; each node records its own messages."""
+        node.finish()
+        for channel in node.host.states.channels:
+            channel.send = lambda data, topic=channel.topic: node.sent.append((topic, data))
+
+    def set(self, owner=-1, **values):
+        """Set parameters of the model, or of one of the hosted nodes."""
+        changes = [Parameter(name, value=value) for name, value in values.items()]
+        for node in self.nodes:
+            each = node.node if owner < 0 else node.part.nodes[owner]
+            assert each.set_parameters_atomically(changes).successful
+            self.finish(node)
+        self.compare()
+
+    def listen(self, topics):
+        """Have subscribers on topics whose names end so."""
+        for node in self.nodes:
+            for channel in node.host.states.channels:
+                wanted = channel.topic.endswith(topics)
+                channel.count_listeners = lambda each=channel, wanted=wanted: setattr(
+                    each, 'listeners', int(wanted)
+                )
+            node.host.states.look_for_listeners()
+
+    def wait(self, seconds):
+        for node in self.nodes:
+            node.clock.offset += seconds
+
+    def send(self, q=None, v=None, tau=None, stamp=None, names=None, lost=0):
+        """Send a joint state to both, and compare what they publish."""
+        n = len(self.joints)
+        self.stamp = self.loop.clock.time_ns() if stamp is None else stamp
+        self.number += 1 + lost
+        data = serialized(
+            names or self.joints,
+            np.linspace(0.3, 0.9, n) + 0.01 * self.number if q is None else q,
+            self.stamp,
+            np.linspace(-0.5, 0.5, n) if v is None else v,
+            np.linspace(1.0, 5.0, n) if tau is None else tau,
+        )
+        now = self.loop.clock.time_ns()
+        info = {'source_timestamp': now, 'publication_sequence_number': self.number}
+        for node in self.nodes:
+            node.receive(data, info)
+        self.compare()
+
+    def compare(self):
+        """Both have published the same, and have the same state."""
+        sent = [Counter(each for each in n.sent if 'markers' not in each[0]) for n in self.nodes]
+        assert {topic for topic, _ in sent[0]} == {topic for topic, _ in sent[1]}
+        for topic, data in sent[0]:
+            assert (topic, data) in sent[1], topic
+        assert sent[0] == sent[1]
+        with STATE_LOCK:
+            states = [summary(node.host.states) for node in self.nodes]
+        assert states[0] == states[1]
+        for node in self.nodes:
+            node.sent.clear()
+
+
+def summary(states):
+    """Return what is known after a joint state."""
+    mapper, load = states.mapper, states.load
+    if mapper is None:
+        return None
+    return {
+        'state': mapper.state.tobytes(),
+        'known': (mapper.has_velocity, mapper.has_effort, mapper.restarted),
+        'stamps': (mapper.stamp, mapper.newest, mapper.age, mapper.last_accepted, mapper.accepted),
+        'records': {key: (each.count, each.detail) for key, each in mapper.records.items()},
+        'load': (load.arrivals, load.lost, load.late, load.overflows, load.last_arrival),
+        'counts': {each.topic: each.published for each in states.channels if not each.is_deferred},
+    }
+
+
+@pytest.fixture
+def pair(monkeypatch, ros_domain):
+    rclpy.init(domain_id=ros_domain)
+    made = []
+
+    def make(**parameters):
+        made.append(Pair(monkeypatch, **parameters))
+        return made[-1]
+
+    yield make
+    for each in made:
+        each.close()
+    rclpy.shutdown()
+
+
+def test_ordinary_states_need_no_python(pair):
+    both = pair(model_state=[''])
+    both.listen(('/dynamics/gravity', '/mass_matrix', '/external_torque', '/tf', '/residual'))
+    for _ in range(6):
+        both.wait(0.001)
+        both.send()
+    assert both.loop.outcomes[-4:] == ['done'] * 4
+
+
+def test_a_model_state_of_compiled_parts_needs_no_python(pair):
+    """Where the wrench cannot be observed, its numbers are NaN."""
+    parts = 'position', 'effort', 'transforms', 'gravity', 'jacobian', 'external_torque', 'wrench'
+    both = pair(model_state=list(parts), separate_topics=False)
+    both.listen(('/model_state',))
+    both.set(1, singularity_threshold=0.05)
+    both.listen(('/model_state',))
+    for q in ([0.3, -0.5, 0.2, -2.0, 0.4, 1.6, 0.7, 0.02], np.zeros(8)):
+        for _ in range(4):
+            both.wait(0.001)
+            both.send(q=q)
+        assert both.loop.outcomes[-2:] == ['done'] * 2
+
+
+def test_efforts_are_scaled(pair):
+    joints = ['panda_joint2', 'panda_joint4']
+    both = pair(model_state=[''], effort_joints=joints, effort_scale=[0.5, -3.0])
+    both.listen(('/external_torque',))
+    for offset in ([], [0.25, -1.0]):
+        both.set(effort_offset=offset)
+        both.listen(('/external_torque',))
+        for _ in range(4):
+            both.wait(0.001)
+            both.send()
+        assert both.loop.outcomes[-1] == 'done'
+
+
+def test_what_observes_states_sees_all_of_them(pair):
+    """A tare is the mean of the latest states, which the loop has processed."""
+    both = pair(model_state=[''])
+    both.listen(('/external_torque', '/residual'))
+    for k in range(40):
+        both.wait(0.001)
+        both.send(q=np.full(8, 0.2), v=np.zeros(8), tau=np.full(8, 0.1 * k))
+    assert both.loop.outcomes[-1] == 'done'
+    texts = []
+    for node in both.nodes:
+        with STATE_LOCK:
+            (group,) = [each for each in node.host.builder.groups if hasattr(each, '_tare')]
+            texts.append(group._tare._tare())
+    assert texts[0] == texts[1]
+    assert texts[0].startswith('offset of 40 states')
+    both.wait(0.001)
+    both.send()
+    assert both.loop.outcomes[-1] == 'done'
+
+
+def test_commands_that_follow_need_no_python(pair):
+    both = pair(model_state=[''])
+    both.listen(('/commands', '/feedforward'))
+    both.set(0, enabled=True)
+    for _ in range(30):  # ramps in
+        both.wait(0.02)
+        both.send()
+    for _ in range(80):
+        both.wait(0.02)
+        both.send()
+    assert both.loop.outcomes[-4:] == ['done'] * 4
+    both.wait(0.02)
+    both.send(v=[3.0] * 8)  # the torques change by more than their rates allow
+    assert both.loop.outcomes[-1] == 'complete'
+
+
+@pytest.mark.parametrize(
+    ('change', 'expected'),
+    [
+        ({'q': [np.nan] * 8}, 'handed over'),
+        ({'tau': [np.inf] * 8}, 'handed over'),
+        ({'v': [1e200] * 8}, 'not finite'),
+        ({'stamp': 5}, 'handed over'),
+        ({'lost': 3}, 'done'),
+    ],
+    ids=['positions', 'efforts', 'velocities', 'stamp', 'gap'],
+)
+def test_other_states(pair, change, expected):
+    both = pair(model_state=[''])
+    both.listen(('/gravity', '/coriolis', '/external_torque'))
+    for _ in range(4):
+        both.wait(0.001)
+        both.send()
+    both.wait(0.001)
+    both.send(**change)
+    assert both.loop.outcomes[-1] == expected
+    for _ in range(4):
+        both.wait(0.001)
+        both.send()
+    assert both.loop.outcomes[-1] == 'done'
+
+
+def test_a_late_state_has_no_outputs(pair):
+    both = pair(model_state=[''], max_delay=0.01)
+    both.listen(('/gravity',))
+    for _ in range(4):
+        both.wait(0.001)
+        both.send()
+    both.wait(0.001)
+    now = both.loop.clock.time_ns()
+    both.wait(0.3)
+    data = serialized(both.joints, [0.1] * 8, now)
+    for node in both.nodes:
+        node.receive(data, {'source_timestamp': now, 'publication_sequence_number': 5})
+    both.compare()
+    assert both.loop.outcomes[-1] == 'late'
+
+
+@pytest.mark.parametrize('seed', range(int(os.environ.get('LOOP_SEQUENCES', '6'))))
+def test_random_sequences(pair, seed):
+    """Messages, parameters, payloads, subscribers and robots change in any order."""
+    random = np.random.default_rng(seed)
+    both = pair(separate_topics=bool(seed % 2))
+    both.part = both.plain.part
+
+    def state():
+        n = len(both.joints)
+        both.wait(float(random.choice([0.001, 0.002, 0.004])))
+        both.send(*random.uniform(-2.0, 2.0, (3, n)), lost=int(random.integers(0, 2)))
+
+    def odd_state():
+        n = len(both.joints)
+        both.wait(0.002)
+        numbers = random.uniform(-2.0, 2.0, (3, n))
+        numbers[random.integers(0, 3), random.integers(0, n)] = random.choice(
+            [np.nan, np.inf, 1e300, -0.0]
+        )
+        order = random.permutation(n)
+        both.send(*numbers[:, order], names=[both.joints[k] for k in order])
+
+    def odd_stamp():
+        offset = int(random.choice([0, -1, 1, -5 * MS, 400 * MS, -3000 * MS]))
+        both.wait(0.002)
+        both.send(stamp=max(1, both.stamp + offset))
+
+    def pause():
+        both.wait(float(random.choice([0.3, 0.7, 3.0])))
+
+    def payload():
+        random_duration = random.choice([0.0, 0.01])
+        body = RigidBody(float(random.uniform(0.1, 3.0)), np.zeros(3), np.zeros((3, 3)))
+        for node in both.nodes:
+            with STATE_LOCK:
+                link = node.host.model.robot.link_names[-1]
+                node.host.payloads.put('load', link, body, float(random_duration))
+                node.host.payloads.load()
+
+    def parameter():
+        name, values = (
+            ('gravity', [[0.0, 0.0, -9.81], [1.0, 0.0, -9.0]]),
+            ('effort_policy', ['reject', 'zero', 'hold']),
+            ('velocity_policy', ['reject', 'differentiate']),
+            ('state_timeout', [0.5, 0.0, 0.1]),
+            ('max_stamp_age', [0.0, 1.0]),
+            ('max_delay', [0.0, 1.0]),
+            ('separate_topics', [True, False]),
+            ('model_state', [['all'], ['gravity', 'position'], ['']]),
+        )[random.integers(0, 8)]
+        both.set(**{name: values[random.integers(0, len(values))]})
+
+    def hosted_parameter():
+        owner, name, values = (
+            (0, 'enabled', [True, False]),
+            (0, 'compensated_terms', [[''], ['gravity']]),
+            (1, 'damping', [0.001, 0.01]),
+            (1, 'torque_cutoff', [0.0, 10.0]),
+            (1, 'torque_dead_band', [0.0, 1.0]),
+            (1, 'observer', ['static', 'momentum']),
+        )[random.integers(0, 6)]
+        both.set(owner, **{name: values[random.integers(0, len(values))]})
+
+    def robot():
+        both.describe(ARM if random.integers(0, 2) else OTHER)
+
+    acts = [state] * 30 + [odd_state, odd_stamp, pause, payload, parameter, hosted_parameter] * 2
+    acts.append(robot)
+    for _ in range(120):
+        acts[random.integers(0, len(acts))]()
+    assert 'handed over' in both.loop.outcomes

@@ -1,0 +1,128 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""A node in the process of a test, whose joint states go through the compiled loop.
+
+The loop is the real one. The test gives what it calls of ROS and of the system: the clocks are
+those of the bench, and messages are recorded as those of Python are.
+"""
+
+import ctypes
+
+import numpy as np
+
+from screw_dynamics_ros.core.compile.typed.library import compiled
+from screw_dynamics_ros.nodes.hosting.compiled_loop import CompiledLoop
+from screw_dynamics_ros.ros.data_path import loop, rcl
+from screw_dynamics_ros.ros.process.state_lock import STATE_LOCK
+from support.host_bench import Bench
+
+SECOND = 10**9
+OUTCOMES = {
+    loop.DONE: 'done',
+    loop.HAND_OVER: 'handed over',
+    loop.COMPLETE: 'complete',
+    loop.TOO_LATE: 'late',
+    loop.NOT_FINITE: 'not finite',
+}
+
+
+class TestedRcl(rcl.Rcl):
+    """The loop with functions of the test."""
+
+    def __init__(self, bench):
+        self.allocator = rcl.Allocator()
+        integer, pointer = ctypes.c_int32, ctypes.c_void_p
+
+        def publish(publisher, serialized, _):
+            bench.published(publisher, serialized)
+            return 0
+
+        def gettime(clock, time):
+            now = bench.clock.time_ns() if clock == loop.REALTIME else bench.monotonic_ns()
+            words = ctypes.cast(time, ctypes.POINTER(ctypes.c_int64))
+            words[0], words[1] = divmod(now, SECOND)
+            return 0
+
+        def get_now(_, now):
+            ctypes.cast(now, ctypes.POINTER(ctypes.c_int64))[0] = bench.clock.time_ns()
+            return 0
+
+        self._kept = [
+            ctypes.CFUNCTYPE(integer, pointer, pointer, pointer)(publish),
+            ctypes.CFUNCTYPE(integer, integer, pointer)(gettime),
+            ctypes.CFUNCTYPE(integer, pointer, pointer)(get_now),
+        ]
+        names = 'rcl_publish_serialized_message', 'clock_gettime', 'rcl_clock_get_now'
+        addresses = [ctypes.cast(each, pointer).value for each in self._kept]
+        self.library = compiled([loop.process, *loop.STEPS], dict(zip(names, addresses)))
+        self.process = self.library.callable(loop.process)
+
+
+class TestedSubscription:
+    """Memory for a message."""
+
+    def __init__(self):
+        self.wait_set, self.message, self.info = (np.zeros(64, dtype=np.int64) for _ in range(3))
+        self.place, self.subscription, self.has_info = np.zeros(1, dtype=np.int64), 0, True
+
+    def put(self, data, info):
+        self._data = ctypes.create_string_buffer(data, len(data) + 8)
+        self.message[:3] = ctypes.addressof(self._data), len(data), len(data) + 8
+        self.info[0] = info.get('source_timestamp', 0)
+        self.info[2] = info.get('publication_sequence_number', 0)
+
+    def data(self):
+        return ctypes.string_at(int(self.message[0]), int(self.message[1]))
+
+    def message_info(self):
+        return {
+            'source_timestamp': int(self.info[0]),
+            'publication_sequence_number': int(self.info[2]),
+        }
+
+
+class LoopBench(Bench):
+    """The node.
+
+    Attributes
+    ----------
+    outcomes : list of str
+        What the loop has returned for each message, see `OUTCOMES`.
+    """
+
+    def __init__(self, *arguments, **parameters):
+        super().__init__(*arguments, **{'backend': 'native', **parameters})
+        self.outcomes = []
+        self._taken = TestedSubscription()
+        self._rcl = TestedRcl(self)
+        self.loop = CompiledLoop(self.host.states, self._rcl, self._taken, 1, lambda: None)
+        self.loop.attach()
+
+    def close(self):
+        self.loop.detach()
+        super().close()
+
+    def monotonic_ns(self):
+        return round((self.clock._begin[0] + self.clock.offset) * SECOND)
+
+    def published(self, publisher, serialized):
+        """Record what the loop publishes."""
+        words = ctypes.cast(serialized, ctypes.POINTER(ctypes.c_int64))
+        topics = {
+            channel.publisher.handle.pointer: channel.topic for channel in self.host.states.channels
+        }
+        self.sent.append((topics[publisher], ctypes.string_at(words[0], words[1])))
+
+    def receive(self, data, info):
+        """Let the loop process a message, and Python what is left of it."""
+        with STATE_LOCK:
+            self._taken.put(data, info)
+        STATE_LOCK._mutex.acquire()  # as the loop does
+        outcome = self._rcl.process(self.loop.tables.words.ctypes.data)
+        self.outcomes.append(OUTCOMES[outcome])
+        STATE_LOCK.adopt()
+        if outcome != loop.DONE:
+            self.loop.finish(outcome)
+        self.loop.arm()
+        STATE_LOCK.release()
