@@ -301,7 +301,7 @@ def test_covariance_needs_no_more_when_nobody_listens(bench, robot, monkeypatch)
         lambda channel: setattr(channel, 'listeners', channel.topic.split('/')[3] in listened),
     )
     bench.host.states.look_for_listeners()
-    monkeypatch.setattr(observable_wrenches, 'observability', None)
+    monkeypatch.setattr(observable_wrenches.ObservableWrench, 'seen', None)
     monkeypatch.setattr(observable_wrenches.ReducedWrench, 'take', None)
     monkeypatch.setattr(torque_covariance.TorqueNoise, 'covariance', None)
     sent = set(push(bench, robot, APPLIED)) - {'markers'}  # drawn beside, of states before

@@ -13,6 +13,7 @@ from functools import cache
 import numpy as np
 import pytest
 
+from screw_dynamics_ros.core.compile.typed import library as typed_library
 from screw_dynamics_ros.core.compile.typed.external import (
     External,
     Signature,
@@ -36,7 +37,7 @@ from screw_dynamics_ros.core.compile.typed.memory import (
     write_i64,
     write_u32,
 )
-from screw_dynamics_ros.core.errors import ArgumentError
+from screw_dynamics_ros.core.errors import ArgumentError, BackendError
 from support.compilation import needs_llvmlite
 
 pytestmark = needs_llvmlite
@@ -404,3 +405,21 @@ def test_only_given_functions_have_addresses():
     assert library.address(short_circuits)
     with pytest.raises(ArgumentError, match='by_name is not among the compiled functions'):
         library.address(by_name)
+
+
+def test_calls_take_arrays_with_and_without_llvmlite(monkeypatch):
+    def missing(_):
+        raise BackendError('llvmlite is missing')
+
+    functions = [typed_library.calls(float_arithmetic)[0]]
+    monkeypatch.setattr(typed_library, 'compiled', missing)
+    functions += typed_library.calls(float_arithmetic)
+    assert functions[1] is float_arithmetic is not functions[0]
+    results = np.zeros((2, 9))
+    for function, out in zip(functions, results):
+        function(0.3, 0.7, out)
+        for wrong in (out.astype(int), out[::2], [0.0] * 9):
+            with pytest.raises(ArgumentError, match='out must be a contiguous vector for Floats'):
+                function(0.3, 0.7, wrong)
+    assert results.any()
+    assert results[0].tobytes() == results[1].tobytes()

@@ -191,6 +191,59 @@ def test_efforts_are_scaled(pair):
         assert both.loop.outcomes[-1] == 'done'
 
 
+def test_observable_wrenches_need_no_python(pair):
+    """In any posture, for any robot, and for parameters that change between two states."""
+    both, random = pair(model_state=['']), np.random.default_rng(5)
+    topics = '_covariance/panda_hand_tcp', '/external_torque_covariance', '/link2', '_tcp'
+
+    def follow(count=4, **state):
+        both.listen(topics)
+        for _ in range(count):
+            both.wait(0.001)
+            numbers = dict(zip('qv', random.uniform(-2.0, 2.0, (2, len(both.joints)))))
+            both.send(**{**numbers, 'tau': random.uniform(-9.0, 9.0, len(both.joints)), **state})
+        assert both.loop.outcomes[-1] == 'done'
+
+    follow(10)
+    for values in (
+        {'singularity_threshold': 0.2},
+        {'damping': 0.05},
+        {'damping': 0.0, 'singularity_threshold': 0.0, 'characteristic_length': 0.7},
+        {'observer_joints': both.joints, 'observer_model_deviation': [*np.arange(8.0)]},
+        {'observer_effort_deviation': [2.0] * 8, 'torque_dead_band': 0.5},
+        {'observer_effort_deviation': [*np.arange(1.0, 9.0)]},
+    ):
+        both.set(1, **values)
+        if 'torque_dead_band' not in values:  # twice without a state between
+            follow()
+            follow(q=np.zeros(len(both.joints)))  # stretched out
+    both.set(
+        1, observer_joints=[''], observer_effort_deviation=[0.1], observer_model_deviation=[0.0]
+    )
+    both.describe(OTHER)  # two joints
+    follow(8)
+    follow(q=np.zeros(2))
+
+
+def test_filtered_wrenches_are_left_to_python(pair):
+    both = pair(model_state=[''])
+    topics = '/wrench_covariance/panda_hand_tcp', '/external_torque_covariance', '_tcp'
+    for values in (
+        {'force_dead_band': 1.0},
+        {'wrench_cutoff': 20.0},
+        {'force_dead_band': 0.0, 'torque_cutoff': 9.0, 'wrench_cutoff': 0.0},
+        {'torque_cutoff': 0.0, 'observer': 'momentum'},
+        {'observer': 'static'},
+    ):
+        both.set(1, **values)
+        both.listen(topics)
+        for k in range(4):
+            both.wait(0.001)
+            both.send(tau=np.full(8, 1.0 + k))
+        is_plain = values == {'observer': 'static'}
+        assert (both.loop.outcomes[-1] == 'done') == is_plain
+
+
 def test_what_observes_states_sees_all_of_them(pair):
     """A tare is the mean of the latest states, which the loop has processed."""
     both = pair(model_state=[''])

@@ -9,6 +9,7 @@ import ast
 import ctypes
 import re
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -24,11 +25,12 @@ from screw_dynamics_ros.core.compile.typed.functions import (
     FunctionDeclaration,
     ValueType,
     declaration_of,
+    view,
 )
 from screw_dynamics_ros.core.compile.typed.source import FunctionSource, SourceFile
 from screw_dynamics_ros.core.compile.typed.statements import Statements
 from screw_dynamics_ros.core.compile.typed.writer import TypedWriter, external_name
-from screw_dynamics_ros.core.errors import ArgumentError
+from screw_dynamics_ros.core.errors import ArgumentError, BackendError
 
 INTRINSICS = (
     'declare double @llvm.fabs.f64(double)',
@@ -162,6 +164,26 @@ def compiled(
     given = externals or {}
     addresses = [given.get(name) or address_in_process(name) for name in module.externals]
     return TypedLibrary(module, machine_code(module.text), addresses)
+
+
+def calls(*functions: Callable[..., Any]) -> tuple[Callable[..., Any], ...]:
+    """Return typed functions that take arrays: compiled ones, or without llvmlite the same."""
+    try:
+        library = compiled(functions)
+    except BackendError:
+        return functions
+    return tuple(partial(call, library.callable(each), each) for each in functions)
+
+
+def call(code: Callable[..., Any], function: Callable[..., Any], *arguments: Any) -> Any:
+    """Call compiled code with arrays instead of addresses; raises `ArgumentError`."""
+    declaration, given = declaration_of(function), list(arguments)
+    assert declaration is not None
+    for k, (_, type_) in enumerate(declaration.parameters):
+        if type_.element is not None:
+            view(declaration, k, given[k], type_)
+            given[k] = given[k].ctypes.data
+    return code(*given)
 
 
 def machine_code(text: str) -> bytes:

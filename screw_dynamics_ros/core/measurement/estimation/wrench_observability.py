@@ -29,101 +29,172 @@ Example: one joint about z is loaded by moments about it and by forces along y, 
 array([0. , 0. , 1.5, 0. , 3. , 0. ])
 
 Source: Bruyninckx 2010 (7.42) to (7.44) (C-107), 4.9 on metrics (B-079); singular values as in
-Golub and Van Loan, Matrix Computations, 4th edition, 5.5.
+Golub and Van Loan, Matrix Computations, 4th edition, 5.5. `wrench_decomposition` has the functions.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from functools import cache
+from types import SimpleNamespace
 
 import numpy as np
 
+from screw_dynamics_ros.core.compile.typed.library import calls
+from screw_dynamics_ros.core.compile.typed.shared_numbers import Real, SharedNumbers, Word
+from screw_dynamics_ros.core.measurement.estimation import wrench_decomposition as d
 from screw_dynamics_ros.core.measurement.estimation.contact_wrench import lengths
 from screw_dynamics_ros.core.measurement.estimation.low_pass import LowPassSteps, low_pass_step
 from screw_dynamics_ros.core.types import Array
 
 
-@dataclass(frozen=True, eq=False)
-class WrenchObservability:
-    """The decomposition (1) of a Jacobian.
+@cache
+def functions() -> SimpleNamespace:
+    """Return the functions of `wrench_decomposition`, compiled if possible."""
+    all_of_them = (
+        d.decompose,
+        d.estimate_wrench,
+        d.propagate_covariance,
+        d.set_axis_shares,
+        d.set_deviations,
+        d.condition_number,
+    )
+    names = [each.__name__ for each in all_of_them]
+    return SimpleNamespace(**dict(zip(names, calls(*all_of_them))))
+
+
+class WrenchObservability(SharedNumbers):
+    """The decomposition (1) of a Jacobian, and the estimator (2).
+
+    Parameters
+    ----------
+    joints : int
+        n.
 
     Attributes
     ----------
-    singular_values : (6,) array
-        s [m], in descending order; zeros beyond the number of joints.
     rank : int
         Number of singular values above the threshold.
-    directions : (6, rank) array
-        u_k, moments first.
-    torques : (n, rank) array
-        v_k.
-    scale : (6,) array
-        Diagonal of D.
+    characteristic_length, threshold, damping : float
+        [m]; a change requires another `decompose`.
+    singular_values : (6,) array
+        s [m], in descending order; zeros beyond the number of joints.
+    estimator : (6, n) array
+        G of (2), moments first [1/m and 1].
+
+    All arrays are always the same ones.
     """
 
-    singular_values: Array
-    rank: int
-    directions: Array
-    torques: Array
-    scale: Array
-    _estimators: dict[float, Array] = field(default_factory=dict, repr=False)
+    rank = Word(d.RANK)
+    characteristic_length, threshold, damping = (
+        Real(d.CHARACTERISTIC_LENGTH),
+        Real(d.THRESHOLD),
+        Real(d.DAMPING),
+    )
+
+    def __init__(self, joints: int) -> None:
+        super().__init__(d.WORDS, d.TORQUES + d.COLUMNS * joints)
+        self.words[d.JOINTS] = joints
+        self._compute = functions()
+        rows = self.reals[d.TORQUES :].reshape(d.COLUMNS, joints)
+        self.singular_values = self.reals[d.SINGULAR_VALUES : d.DIRECTIONS]
+        self._directions = self.reals[d.DIRECTIONS : d.TORQUES].reshape(6, 6)
+        self._torques, self.estimator = rows[:6], rows[6:12]
+
+    def decompose(self, jacobian: Array) -> None:
+        """Decompose a Jacobian (6, n).
+
+        If an element is not finite, the singular values are NaN and the rank is 0.
+        """
+        self._compute.decompose(self.words, self.reals, vector(jacobian))
+
+    @property
+    def directions(self) -> Array:
+        """u_k, moments first, (6, rank)."""
+        return self._directions[: self.rank].T
+
+    @property
+    def torques(self) -> Array:
+        """v_k, (n, rank)."""
+        return self._torques[: self.rank].T
+
+    @property
+    def scale(self) -> Array:
+        """The diagonal of D, (6,)."""
+        return lengths(self.characteristic_length)
 
     @property
     def condition(self) -> float:
         """Largest singular value over the smallest of the six, infinite if that is zero."""
-        first, last = self.singular_values[[0, -1]].tolist()
-        return first / last if last > 0.0 else float('inf')
+        number: float = self._compute.condition_number(self.reals)
+        return number
 
     @property
     def axis_shares(self) -> Array:
         """Observable share of each axis, 0 to 1, (6,), moments first."""
-        shares: Array = np.square(self.directions).sum(axis=1)
+        shares = np.empty(6)
+        self._compute.set_axis_shares(self.words, self.reals, d.MOMENTS_FIRST, shares)
         return shares
 
-    def estimator(self, damping: float = 0.0) -> Array:
-        """Return G of (2), (6, n), moments first [1/m and 1]; damping [m]. Computed once."""
-        if damping not in self._estimators:
-            s = self.singular_values[: self.rank]
-            gains = s / (s * s + damping * damping)
-            G = self.scale[:, None] * (self.directions * gains) @ self.torques.T
-            self._estimators[damping] = G
-        return self._estimators[damping]
-
-    def wrench(self, torques: Array, damping: float = 0.0) -> Array:
+    def wrench(self, torques: Array) -> Array:
         """Return the reduced wrench (6,), moment first, for external torques (n,)."""
-        w: Array = self.estimator(damping) @ torques
+        w = np.empty(6)
+        self._compute.estimate_wrench(self.words, self.reals, d.MOMENTS_FIRST, vector(torques), w)
         return w
 
-    def covariance(self, torque_covariance: Array, damping: float = 0.0) -> Array:
+    def covariance(self, torque_covariance: Array) -> Array:
         """Return the covariance (6, 6) of the reduced wrench, moments first: G P G^T.
 
         It is that of the observable part, and zero along unobservable directions.
         """
-        G = self.estimator(damping)
-        C: Array = G @ torque_covariance @ G.T
-        return 0.5 * (C + C.T)
+        C = np.empty(36)
+        self._compute.propagate_covariance(
+            self.words, self.reals, d.MOMENTS_FIRST, vector(torque_covariance), C
+        )
+        return C.reshape(6, 6)
+
+    def deviations(self, jacobian: Array, variances: Array) -> Array:
+        """Return the standard deviations (6,) for independent torques, moments first.
+
+        Joints that do not move the link have no effect, also if their variance (n,) is NaN.
+        """
+        deviations = np.empty(6)
+        self._compute.set_deviations(
+            self.words,
+            self.reals,
+            d.MOMENTS_FIRST,
+            vector(jacobian),
+            vector(variances),
+            deviations,
+        )
+        return deviations
+
+
+def vector(array: Array) -> Array:
+    """Return the elements of an array as a contiguous vector."""
+    return np.ascontiguousarray(array, dtype=np.float64).reshape(-1)
 
 
 def observability(
-    jacobian: Array, threshold: float, characteristic_length: float
+    jacobian: Array, threshold: float, characteristic_length: float, damping: float = 0.0
 ) -> WrenchObservability:
     """Return the decomposition of a Jacobian into observable and unobservable wrenches.
 
     Parameters
     ----------
     jacobian : (6, n) array
-        Finite; angular rows first. The wrench is at its origin, resolved in its axes.
+        Angular rows first. The wrench is at its origin, resolved in its axes.
     threshold : float
         Directions with larger singular values [m] are observable.
     characteristic_length : float
         L [m].
+    damping : float
+        [m].
     """
-    scale = lengths(characteristic_length)
-    U, found, Vt = np.linalg.svd(scale[:, None] * jacobian, full_matrices=False)
-    s = np.zeros(6)
-    s[: len(found)] = found
-    rank = int((found > threshold).sum())
-    return WrenchObservability(s, rank, U[:, :rank], Vt[:rank].T, scale)
+    seen = WrenchObservability(jacobian.shape[1])
+    seen.threshold, seen.damping = threshold, damping
+    seen.characteristic_length = characteristic_length
+    seen.decompose(jacobian)
+    return seen
 
 
 class ReducedWrench:
@@ -145,7 +216,6 @@ class ReducedWrench:
         self,
         seen: WrenchObservability,
         torques: Array,
-        damping: float,
         number: int,
         stamp: int,
         restarted: bool,
@@ -157,8 +227,6 @@ class ReducedWrench:
         seen : WrenchObservability
         torques : (n,) array
             External torques [N m, N].
-        damping : float
-            [m].
         number, stamp : int
             Number and stamp [ns] of the sample.
         restarted : bool
@@ -168,7 +236,7 @@ class ReducedWrench:
         self._last, self._last_rank = number, seen.rank
         if not seen.rank:
             return None
-        wrench = seen.wrench(torques, damping)
+        wrench = seen.wrench(torques)
         if not self.filter.cutoff:
             return wrench
         self.filter.advance(stamp, restarted or not follows)

@@ -5,18 +5,24 @@
 
 from __future__ import annotations
 
+from functools import cache
+from typing import Any
+
 import numpy as np
 
+from screw_dynamics_ros.core.compile.typed.library import calls
+from screw_dynamics_ros.core.compile.typed.shared_numbers import Flag, SharedNumbers, Word
 from screw_dynamics_ros.core.lie.screws import WRENCH_ROWS
 from screw_dynamics_ros.core.measurement.estimation.wrench_observability import (
     ReducedWrench,
     WrenchObservability,
-    observability,
+    vector,
 )
 from screw_dynamics_ros.core.robot.fused_kernel import Formula
 from screw_dynamics_ros.core.types import Array
 from screw_dynamics_ros.nodes.model.actuated import actuated
 from screw_dynamics_ros.nodes.model.running_model import RunningModel
+from screw_dynamics_ros.nodes.outputs.external_wrenches import observable_step as o
 from screw_dynamics_ros.nodes.outputs.external_wrenches.contacts import Contact
 from screw_dynamics_ros.nodes.outputs.external_wrenches.output_filters import wrench_outside_bands
 from screw_dynamics_ros.nodes.outputs.external_wrenches.torque_covariance import TorqueCovariance
@@ -33,8 +39,10 @@ VALIDITY_LABELS = (
     *(f'model_deviation_{row}' for row in WRENCH_ROWS),
 )
 
+NO_STATE = -1  # not the number of a state
 
-class ObservableWrench:
+
+class ObservableWrench(SharedNumbers):
     """The observable part of the wrench at one link in the current state.
 
     The decomposition of its Jacobian is computed at most once for each state.
@@ -54,7 +62,16 @@ class ObservableWrench:
         Dead bands, see `OutputFilters`.
     freedoms : int
         The largest rank of the Jacobian.
+
+    Attributes
+    ----------
+    words : array of int64
+        The record for the compiled loop.
     """
+
+    _decomposed = Word(o.DECOMPOSED)
+    _has_plain_wrench = Flag(o.HAS_PLAIN_WRENCH)
+    _has_constant_covariance = Flag(o.HAS_CONSTANT_COVARIANCE)
 
     def __init__(
         self,
@@ -67,46 +84,85 @@ class ObservableWrench:
         bands: Array,
         freedoms: int,
     ) -> None:
+        super().__init__(o.RECORD_WORDS, 0)
         self._model, self._mapper, self._contact, self._torques = model, mapper, contact, torques
         self._covariance, self._parameters, self._bands = covariance, parameters, bands
         self._freedoms = freedoms
-        self._places = [model.joints.index(name) for name in actuated(model.robot).joint_names]
-        self._seen: WrenchObservability | None = None
-        self._seen_at = -1
+        motors = actuated(model.robot).joint_names
+        self._places = np.array([model.joints.index(name) for name in motors], dtype=np.int64)
+        n = len(motors)
+        self._seen = WrenchObservability(n)
+        self._variances, self._constant = np.zeros(n), np.zeros((n, n))
+        self._constant_since: int | None = None  # changes of the observer, None: not known
         self._reduced = ReducedWrench()
+        self._set_validity = set_validity()
+        self._selected = np.zeros(n)
+        self.words[o.FREEDOMS] = freedoms
+        for place, array in (
+            (o.WORDS, self._seen.words),
+            (o.REALS, self._seen.reals),
+            (o.PLACES, self._places),
+            (o.SELECTED, self._selected),
+            (o.VARIANCES, self._variances),
+            (o.COVARIANCE, self._constant),
+        ):
+            self.words[place] = array.ctypes.data
+        self.use_parameters()
+
+    def write_into(self, validity: Array, reduced: Array, covariance: Array) -> None:
+        """Use these numbers of messages in the compiled loop."""
+        for place, array in (
+            (o.VALIDITY_NUMBERS, validity),
+            (o.REDUCED_NUMBERS, reduced),
+            (o.COVARIANCE_NUMBERS, covariance),
+        ):
+            self.words[place] = array.ctypes.data
+
+    def use_parameters(self) -> None:
+        """Apply the current values of the parameters."""
+        value, seen = self._parameters, self._seen
+        seen.threshold, seen.damping = value['singularity_threshold'], value['damping']
+        seen.characteristic_length = value['characteristic_length']
+        self._variances[:] = self._covariance.of_model[self._places]
+        self._decomposed, self._constant_since = NO_STATE, None
+
+    def refresh(self) -> None:
+        """Prepare the record for the compiled loop."""
+        results = self._model.results
+        self.words[o.JACOBIAN] = results[self._contact.jacobian].ctypes.data
+        self.words[o.TORQUES] = results[self._torques].ctypes.data
+        self._has_plain_wrench = not self._parameters['wrench_cutoff'] and not self._has_bands
+        self._has_constant_covariance = self._covariance.is_constant
+        if not self._has_constant_covariance:
+            self._constant_since = None
+        elif self._constant_since != self._covariance.changes:
+            self._constant_since = self._covariance.changes
+            self._constant[:] = self._of_torques()
 
     @property
     def seen(self) -> WrenchObservability:
         """The observability of the wrench in the current state."""
-        if self._seen is None or self._seen_at != self._mapper.accepted:
-            self._seen = observability(
-                self._model.results[self._contact.jacobian],
-                self._parameters['singularity_threshold'],
-                self._parameters['characteristic_length'],
-            )
-            self._seen_at = self._mapper.accepted
+        if self._decomposed != self._mapper.accepted:
+            self._seen.decompose(self._model.results[self._contact.jacobian])
+            self._decomposed = self._mapper.accepted
         return self._seen
-
-    def forget(self) -> None:
-        """Discard the result, after a change of parameters."""
-        self._seen = None
 
     @property
     def is_near_singular(self) -> bool:
         """Whether the rank is lower than in regular configurations."""
         return self.seen.rank < self._freedoms
 
+    @property
+    def _has_bands(self) -> bool:
+        return bool(self._bands[1:].any())
+
     def fill_validity(self, numbers: Array) -> bool:
         """Write the numbers of `VALIDITY_LABELS`; return whether they may be published."""
-        seen = self.seen
-        numbers[:6] = swap_linear_angular(seen.axis_shares)
-        numbers[6:12] = seen.singular_values
-        numbers[12:15] = seen.rank, seen.condition, self.is_near_singular
-        moves = self._model.results[self._contact.jacobian].any(axis=0)
-        of_model = np.where(moves, self._covariance.of_model[self._places], 0.0)
-        variances = np.square(seen.estimator(self._parameters['damping'])) @ of_model
-        numbers[15:] = swap_linear_angular(np.sqrt(variances))
-        return bool(np.isfinite(seen.singular_values[0]))
+        seen, jacobian = self.seen, vector(self._model.results[self._contact.jacobian])
+        is_valid: bool = self._set_validity(
+            seen.words, seen.reals, jacobian, self._variances, self._freedoms, numbers
+        )
+        return is_valid
 
     def fill_reduced(self, numbers: Array) -> bool:
         """Write force and moment; return whether they may be published."""
@@ -116,7 +172,6 @@ class ObservableWrench:
         wrench = reduced.take(
             self.seen,
             self._model.results[self._torques][self._places],
-            self._parameters['damping'],
             mapper.accepted,
             mapper.stamp,
             mapper.restarted,
@@ -124,13 +179,21 @@ class ObservableWrench:
         if wrench is None:
             return False
         wrench = swap_linear_angular(wrench)
-        numbers[:] = wrench_outside_bands(wrench, self._bands) if self._bands.any() else wrench
+        numbers[:] = wrench_outside_bands(wrench, self._bands) if self._has_bands else wrench
         return True
 
     def fill_covariance(self, numbers: Array) -> bool:
         """Write the covariance (36,) of force and moment, row by row; always valid."""
-        places = self._places
-        of_torques = self._covariance.now()[places][:, places]
-        covariance = self.seen.covariance(of_torques, self._parameters['damping'])
+        covariance = self.seen.covariance(self._of_torques())
         numbers[:] = swap_linear_angular(swap_linear_angular(covariance).T).ravel()
         return True
+
+    def _of_torques(self) -> Array:
+        """Return the covariance (n, n) of the torques of the joints of the Jacobian."""
+        return self._covariance.now()[np.ix_(self._places, self._places)]
+
+
+@cache
+def set_validity() -> Any:
+    """Return `observable_step.set_validity`, compiled if possible."""
+    return calls(o.set_validity)[0]

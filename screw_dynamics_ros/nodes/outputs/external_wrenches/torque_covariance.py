@@ -57,7 +57,7 @@ class TorqueCovariance:
         self._observer, self._observation, self._filters = observer, observation, filters
         self._residuals, self._before = residuals, before
         self._noise = TorqueNoise()
-        self._now, self._now_at = np.zeros(0), -1  # covariance, and number of its state
+        self._now, self._now_at = np.zeros(0), (-1, -1)  # covariance; its state and parameters
 
     def fill(self, numbers: Array) -> bool:
         """Write the covariance row by row, (n^2,); always valid."""
@@ -71,14 +71,29 @@ class TorqueCovariance:
         """
         if self._before is not None and not self._filters[-1].cutoff:
             return self._before.now()
-        if self._now_at != self._mapper.accepted:
-            self._now, self._now_at = self._of_noise(), self._mapper.accepted
+        at = self._mapper.accepted, self.changes
+        if self._now_at != at:
+            self._now, self._now_at = self._of_noise(), at
             diagonal = np.einsum('ii->i', self._now)  # a view
             diagonal += self._observer.known_model_variances
             residuals = self._residuals()
             if residuals is not None:
                 diagonal += residuals
         return self._now
+
+    @property
+    def is_constant(self) -> bool:
+        """Whether the covariance is that of all states until `changes` changes."""
+        return (
+            self._observation.state is None
+            and not any(steps.cutoff for steps in self._filters)
+            and self._residuals() is None
+        )
+
+    @property
+    def changes(self) -> int:
+        """Number of changes of model or parameters."""
+        return self._observer.changes
 
     @property
     def of_model(self) -> Array:

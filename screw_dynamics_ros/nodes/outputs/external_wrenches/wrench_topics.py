@@ -18,6 +18,7 @@ from screw_dynamics_ros.core.lie.screws import WRENCH_ROWS
 from screw_dynamics_ros.core.robot.fused_kernel import Formula
 from screw_dynamics_ros.core.types import Array
 from screw_dynamics_ros.nodes.model.running_model import RunningModel
+from screw_dynamics_ros.nodes.outputs.external_wrenches import observable_step
 from screw_dynamics_ros.nodes.outputs.external_wrenches.contacts import is_observable
 from screw_dynamics_ros.nodes.outputs.external_wrenches.finite_check import FiniteCheck
 from screw_dynamics_ros.nodes.outputs.external_wrenches.observable_wrenches import (
@@ -36,8 +37,17 @@ from screw_dynamics_ros.ros.joint_states.mapper import JointStateMapper
 from screw_dynamics_ros.ros.messages import templates
 from screw_dynamics_ros.ros.messages.serialized import Template
 from screw_dynamics_ros.ros.parameters import Parameters
+from screw_dynamics_ros.ros.process.state_lock import STATE_LOCK
 from screw_dynamics_ros.ros.topics.channel import Channel
-from screw_dynamics_ros.ros.topics.channel_record import FINITE, POSITIVE, TRUE, Gate
+from screw_dynamics_ros.ros.topics.channel_record import (
+    CALL,
+    FINITE,
+    FOR_PYTHON,
+    POSITIVE,
+    TRUE,
+    VALID,
+    Gate,
+)
 from screw_dynamics_ros.ros.topics.publishers import Publishers
 
 #: The condition of outputs that the compiled loop does not publish.
@@ -81,6 +91,7 @@ class WrenchTopics:
         self._parameters, self._observer, self._prefix = parameters, observer, prefix
         self._tare, self._settled = tare, (Gate(TRUE, observer.settled),)
         self._covariance_changes = -1
+        self._covariance_state = np.zeros(1, dtype=np.int64)
         self.channels: list[Channel] = []
         self._checks: list[FiniteCheck] = []
         self._wrenches: dict[str, ObservableWrench] = {}
@@ -93,20 +104,23 @@ class WrenchTopics:
     def update_parameters(self) -> None:
         """Apply the current values of the parameters."""
         for wrench in self._wrenches.values():
-            wrench.forget()
+            wrench.use_parameters()
 
     def _refresh_covariance(self) -> None:
-        """Write the covariance of torques that do not depend on past states."""
-        if self._covariance_changes != self._observer.changes:
+        """Write the covariance of torques if it is constant; Python writes others."""
+        is_constant = self.torque_covariance.is_constant
+        self._covariance_state[0] = VALID if is_constant else FOR_PYTHON
+        if is_constant and self._covariance_changes != self._observer.changes:
             self._covariance_changes = self._observer.changes
             self.torque_covariance.fill(self._covariance_numbers)
 
     def report_observability(self, status: Status) -> None:
         """Report the observable directions of the wrenches in the current state."""
-        for link, wrench in self._wrenches.items():
-            status.values[f'{link} observable directions'] = f'{wrench.seen.rank} of 6' + (
-                ', near a singularity' if wrench.is_near_singular else ''
-            )
+        with STATE_LOCK:  # the compiled loop writes the same decomposition
+            for link, wrench in self._wrenches.items():
+                status.values[f'{link} observable directions'] = f'{wrench.seen.rank} of 6' + (
+                    ', near a singularity' if wrench.is_near_singular else ''
+                )
 
     def report(self, status: Status) -> None:
         """Report messages that were not published recently because they were not finite."""
@@ -124,7 +138,7 @@ class WrenchTopics:
             kind, 'external_torque_covariance', template, self.torque_covariance.fill
         )
         self.channels[-1].refresh = self._refresh_covariance
-        self.channels[-1].gates = self._settled
+        self._add_gates(Gate(TRUE, self._covariance_state))
         efforts = templates.joint_efforts(joints)
         self._add_computed(
             JointState, 'residual', efforts, self._tare.fill_offset, of_positions=True
@@ -162,20 +176,33 @@ class WrenchTopics:
         square = templates.matrix(WRENCH_ROWS, WRENCH_ROWS)
         gate = Gate(POSITIVE, model.results[contact.pivots]) if contact.joints >= 6 else NOT_IN_LOOP
         self._add(kind, f'wrench/{token}', wrench, contact.wrench, observable, (gate,))
+        reduced_wrench, validity = wrench.copy(), templates.matrix(VALIDITY_LABELS)
+        reduced.write_into(validity.array(0), reduced_wrench.array(0), square.array(0))
         self._add_computed(
             Float64MultiArray,
             f'wrench_covariance/{token}',
             square,
             lambda numbers: observable() and reduced.fill_covariance(numbers),
         )
-        self._add_computed(kind, f'reduced_wrench/{token}', wrench.copy(), reduced.fill_reduced)
+        self.channels[-1].refresh = reduced.refresh
+        self._add_gates(gate, Gate(CALL, reduced.words, observable_step.fill_covariance))
+        self._add_computed(kind, f'reduced_wrench/{token}', reduced_wrench, reduced.fill_reduced)
+        self.channels[-1].refresh = reduced.refresh
+        self._add_gates(Gate(CALL, reduced.words, observable_step.fill_reduced))
         self._add_computed(
             Float64MultiArray,
             f'wrench_validity/{token}',
-            templates.matrix(VALIDITY_LABELS),
+            validity,
             reduced.fill_validity,
             of_positions=True,
         )
+        self.channels[-1].refresh = reduced.refresh
+        self.channels[-1].gates = (Gate(CALL, reduced.words, observable_step.fill_validity),)
+
+    def _add_gates(self, *gates: Gate) -> None:
+        """Add conditions to the last topic, whose numbers must be finite and settled."""
+        channel = self.channels[-1]
+        channel.gates = (*self._settled, *gates, Gate(FINITE, channel.arrays[0]))
 
     def _covariance(
         self, plan: WrenchPlan, number: int, before: TorqueCovariance | None = None

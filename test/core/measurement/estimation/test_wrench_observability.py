@@ -42,11 +42,11 @@ def test_reduced_wrench_is_the_truncated_pseudoinverse(rng, joints, threshold):
 @pytest.mark.parametrize('damping', [0.0, 0.05])
 def test_the_whole_wrench_where_all_is_observable(rng, damping):
     J, tau = rng.normal(size=(6, 8)), rng.normal(size=8)
-    seen = observability(J, 1e-3, LENGTH)
+    seen = observability(J, 1e-3, LENGTH, damping)
     assert seen.rank == 6
     np.testing.assert_allclose(seen.axis_shares, 1.0, atol=1e-12)
     np.testing.assert_allclose(
-        seen.wrench(tau, damping), contact_wrench(J, tau, damping, LENGTH), atol=1e-12
+        seen.wrench(tau), contact_wrench(J, tau, damping, LENGTH), atol=1e-12
     )
     assert seen.condition == pytest.approx(np.linalg.cond(D @ J))
 
@@ -88,9 +88,9 @@ def test_axes_of_the_frame_do_not_matter(rng):
 
 def test_covariance_against_samples(rng):
     J, A = rng.normal(size=(6, 5)), rng.normal(size=(5, 5))
-    seen, P = observability(J, 0.2, LENGTH), A @ A.T
-    samples = rng.multivariate_normal(np.zeros(5), P, 40_000) @ seen.estimator(0.1).T
-    covariance = seen.covariance(P, 0.1)
+    seen, P = observability(J, 0.2, LENGTH, damping=0.1), A @ A.T
+    samples = rng.multivariate_normal(np.zeros(5), P, 40_000) @ seen.estimator.T
+    covariance = seen.covariance(P)
     np.testing.assert_allclose(covariance, np.cov(samples.T), atol=0.05 * np.abs(covariance).max())
     assert covariance.tolist() == covariance.T.tolist()
     blind = np.linalg.solve(D, np.eye(6)) @ (np.eye(6) - seen.directions @ seen.directions.T)
@@ -120,7 +120,7 @@ def test_the_reduced_wrench_is_filtered_and_restarts_after_what_was_left_out(rng
     reduced.filter.set_cutoff(20.0)
 
     def take(number, torques, restarted=False, what=seen):
-        return reduced.take(what, torques, 0.0, number, number * step, restarted)
+        return reduced.take(what, torques, number, number * step, restarted)
 
     np.testing.assert_allclose(take(1, one), seen.wrench(one))
     expected = low_pass_step(

@@ -1,0 +1,280 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""Observable wrenches as typed functions: decomposition of a Jacobian, estimate, covariance.
+
+Equations, symbols and units are those of `wrench_observability`. All functions work on the words
+and reals of a `WrenchObservability`.
+
+Rotations of pairs of rows (one-sided Jacobi method) make the rows of A = D J orthogonal, Q A = W.
+Then s_k is the length of row k of W, v_k its direction, and u_k is row k of Q. The first row of
+each pair is the longest one left, which orders the singular values. Those below 2^-55 of the norm
+of A cannot be distinguished from rounding errors and are set to zero.
+
+Source: Golub and Van Loan, Matrix Computations, 4th edition, 8.6.3; Demmel and Veselić 1992,
+algorithm 4.1, for the criterion of convergence; de Rijk 1989 for the order.
+"""
+
+from __future__ import annotations
+
+import math
+
+from screw_dynamics_ros.core.compile.typed.functions import Floats, Ints, typed
+
+JOINTS, RANK = range(WORDS := 2)
+CHARACTERISTIC_LENGTH, THRESHOLD, DAMPING = range(3)
+SINGULAR_VALUES = 3  # s, (6,)
+DIRECTIONS = 9  # u_k, (6, 6), row by row
+TORQUES = 45  # v_k, (6, n), row by row; then G, (6, n), and (n,) intermediate results
+COLUMNS = 13  # numbers for each joint
+
+MOMENTS_FIRST, FORCES_FIRST = 0, 3  # the first component of a written wrench
+
+MAX_SWEEPS = 30  # rarely more than 8
+EPSILON = 2.0**-52
+NEGLIGIBLE = 2.0**-110  # squared length of a row of zeros, relative to all rows
+MIN_ELEMENT, MAX_ELEMENT, RESCALING = (
+    2.0**-100,
+    2.0**100,
+    2.0**100,
+)  # of elements whose squares are exact
+
+
+@typed
+def decompose(words: Ints, reals: Floats, jacobian: Floats) -> None:
+    """Decompose a Jacobian (6, n): set s, rank, u_k, v_k and G.
+
+    If an element is not finite, s is NaN and the rank 0.
+    """
+    n = words[JOINTS]
+    s = reals[SINGULAR_VALUES:]
+    rows = reals[TORQUES:]
+    factor = scaled_rows(rows, jacobian, reals[CHARACTERISTIC_LENGTH], n)
+    directions = reals[DIRECTIONS:]
+    for k in range(36):
+        directions[k] = 1.0 if k % 7 == 0 else 0.0
+    if math.isnan(factor):
+        for k in range(6):
+            s[k] = math.nan
+        for k in range(6 * n):
+            rows[k] = 0.0
+    else:
+        orthogonalize(rows, directions, s, n)
+        normalize(rows, s, n)
+    rank = 0
+    for k in range(6):
+        s[k] = s[k] / factor
+        if s[k] > reals[THRESHOLD]:
+            rank += 1
+    words[RANK] = rank
+    set_estimator(words, reals)
+
+
+@typed
+def scaled_rows(rows: Floats, jacobian: Floats, length: float, n: int) -> float:
+    """Set the rows of A = D J times a power of two, and return it.
+
+    It is 1 unless squares would overflow or lose digits; NaN if an element is not finite.
+    """
+    largest = 0.0
+    for k in range(6 * n):
+        x = jacobian[k] * length if k < 3 * n else jacobian[k]
+        if not math.isfinite(x):
+            return math.nan
+        largest = max(largest, abs(x))
+        rows[k] = x
+    factor = 1.0
+    while 0.0 < largest < MIN_ELEMENT:
+        largest = largest * RESCALING
+        factor = factor * RESCALING
+    while largest > MAX_ELEMENT:
+        largest = largest / RESCALING
+        factor = factor / RESCALING
+    for k in range(6 * n):
+        rows[k] = rows[k] * factor
+    return factor
+
+
+@typed
+def orthogonalize(rows: Floats, directions: Floats, squares: Floats, n: int) -> None:
+    """Rotate pairs of rows, and of directions, until all rows are orthogonal.
+
+    `squares` (6,) are the squared lengths of the rows, measured again in each sweep.
+    """
+    sweeps = 0
+    is_done = False
+    while not is_done and sweeps < MAX_SWEEPS:
+        sweeps += 1
+        is_done = True
+        total = measure(rows, squares, n)
+        for i in range(5):
+            lift_longest(rows, directions, squares, n, i)
+            for j in range(i + 1, 6):
+                if squares[j] > NEGLIGIBLE * total and rotate(rows, directions, squares, n, i, j):
+                    is_done = False
+
+
+@typed
+def measure(rows: Floats, squares: Floats, n: int) -> float:
+    """Set the squared lengths of all rows, and return their sum."""
+    total = 0.0
+    for i in range(6):
+        squares[i] = product(rows[i * n :], rows[i * n :], n)
+        total += squares[i]
+    return total
+
+
+@typed
+def product(a: Floats, b: Floats, n: int) -> float:
+    """Return the scalar product of two rows."""
+    total = 0.0
+    for k in range(n):
+        total += a[k] * b[k]
+    return total
+
+
+@typed
+def lift_longest(rows: Floats, directions: Floats, squares: Floats, n: int, first: int) -> None:
+    """Exchange row `first` with the longest of the rows from there on."""
+    longest = first
+    for k in range(first + 1, 6):
+        if squares[k] > squares[longest]:
+            longest = k
+    if longest != first:
+        exchange(squares[first:], squares[longest:], 1)
+        exchange(rows[first * n :], rows[longest * n :], n)
+        exchange(directions[6 * first :], directions[6 * longest :], 6)
+
+
+@typed
+def exchange(a: Floats, b: Floats, n: int) -> None:
+    """Exchange the elements of two rows."""
+    for k in range(n):
+        x = a[k]
+        a[k] = b[k]
+        b[k] = x
+
+
+@typed
+def rotate(rows: Floats, directions: Floats, squares: Floats, n: int, i: int, j: int) -> bool:
+    """Make two rows orthogonal; return False if they are already, up to rounding errors."""
+    p = product(rows[i * n :], rows[j * n :], n)
+    if p * p <= EPSILON * EPSILON * float(n + 6) * squares[i] * squares[j]:
+        return False
+    zeta = (squares[j] - squares[i]) / (2.0 * p)
+    t = math.copysign(1.0 / (abs(zeta) + math.sqrt(1.0 + zeta * zeta)), zeta)
+    c = 1.0 / math.sqrt(1.0 + t * t)
+    turn(rows[i * n :], rows[j * n :], c, c * t, n)
+    turn(directions[6 * i :], directions[6 * j :], c, c * t, 6)
+    squares[i] -= t * p
+    squares[j] += t * p
+    return True
+
+
+@typed
+def turn(a: Floats, b: Floats, c: float, s: float, n: int) -> None:
+    """Rotate two rows by the angle with cosine c and sine s."""
+    for k in range(n):
+        x = a[k]
+        a[k] = c * x - s * b[k]
+        b[k] = s * x + c * b[k]
+
+
+@typed
+def normalize(rows: Floats, s: Floats, n: int) -> None:
+    """Set s, and divide the rows by it; negligible rows become zero."""
+    total = measure(rows, s, n)
+    for k in range(6):
+        s[k] = math.sqrt(s[k]) if s[k] > NEGLIGIBLE * total else 0.0
+        for i in range(k * n, k * n + n):
+            rows[i] = rows[i] / s[k] if s[k] > 0.0 else 0.0
+
+
+@typed
+def set_estimator(words: Ints, reals: Floats) -> None:
+    """Set G of (2)."""
+    n = words[JOINTS]
+    G = reals[TORQUES + 6 * n :]
+    for k in range(6 * n):
+        G[k] = 0.0
+    for k in range(words[RANK]):
+        s = reals[SINGULAR_VALUES + k]
+        gain = 1.0 / (s + reals[DAMPING] * (reals[DAMPING] / s))
+        for i in range(6):
+            scale = reals[CHARACTERISTIC_LENGTH] if i < 3 else 1.0
+            u = reals[DIRECTIONS + 6 * k + i] * scale * gain
+            for j in range(n):
+                G[n * i + j] += u * reals[TORQUES + n * k + j]
+
+
+@typed
+def estimate_wrench(words: Ints, reals: Floats, first: int, torques: Floats, w: Floats) -> None:
+    """Set w = G tau (6,) for torques (n,).
+
+    `first` is `MOMENTS_FIRST` or `FORCES_FIRST`, here and in the following functions.
+    """
+    n = words[JOINTS]
+    G = reals[TORQUES + 6 * n :]
+    for i in range(6):
+        w[(i + first) % 6] = product(G[n * i :], torques, n)
+
+
+@typed
+def propagate_covariance(words: Ints, reals: Floats, first: int, P: Floats, C: Floats) -> None:
+    """Set C = G P G^T (6, 6) for the covariance P (n, n) of the torques."""
+    n = words[JOINTS]
+    G = reals[TORQUES + 6 * n :]
+    row = reals[TORQUES + 12 * n :]  # of G P
+    for i in range(6):
+        for k in range(n):
+            row[k] = product(P[n * k :], G[n * i :], n)
+        a = (i + first) % 6
+        for j in range(i + 1):
+            b = (j + first) % 6
+            C[6 * a + b] = product(row, G[n * j :], n)
+            C[6 * b + a] = C[6 * a + b]
+
+
+@typed
+def set_axis_shares(words: Ints, reals: Floats, first: int, shares: Floats) -> None:
+    """Set the observable share of each axis (6,)."""
+    for i in range(6):
+        total = 0.0
+        for k in range(words[RANK]):
+            u = reals[DIRECTIONS + 6 * k + i]
+            total += u * u
+        shares[(i + first) % 6] = total
+
+
+@typed
+def set_deviations(
+    words: Ints, reals: Floats, first: int, jacobian: Floats, variances: Floats, deviations: Floats
+) -> None:
+    """Set the standard deviations of the wrench (6,) due to independent torques.
+
+    Joints that do not move the link have no effect, also if their variance (n,) is NaN.
+    """
+    n = words[JOINTS]
+    G = reals[TORQUES + 6 * n :]
+    for i in range(6):
+        total = 0.0
+        for k in range(n):
+            if is_moved(jacobian, n, k):
+                total += G[n * i + k] * G[n * i + k] * variances[k]
+        deviations[(i + first) % 6] = math.sqrt(total)
+
+
+@typed
+def is_moved(jacobian: Floats, n: int, joint: int) -> bool:
+    """Whether a joint moves the link: its column of the Jacobian (6, n) is not zero."""
+    for i in range(6):  # noqa: SIM110 - `any` is not compiled
+        if jacobian[n * i + joint] != 0.0:
+            return True
+    return False
+
+
+@typed
+def condition_number(reals: Floats) -> float:
+    """Return the largest singular value over the smallest of the six, infinite if that is zero."""
+    last = reals[SINGULAR_VALUES + 5]
+    return reals[SINGULAR_VALUES] / last if last > 0.0 else math.inf
