@@ -49,7 +49,11 @@ OUTPUTS_OF_STATES = 0.9  # of all states have those outputs that come for each s
 URDF = str(ROOT / 'urdf' / 'panda.urdf')
 PINOCCHIO, ECHO = 'Pinocchio and rclpy', 'echo of objects in rclpy'
 ALL, SAME = 'all outputs', 'outputs of theirs'
-STATES = 'model state'  # ten outputs
+STATES = 'ten outputs'
+MESSAGE, COMMANDS = 'one message with all outputs', 'torque commands'
+
+#: The only topic that is subscribed.
+ONLY = {MESSAGE: '/bringup/model_state', COMMANDS: '/dynamics/joint_command'}
 
 # Where the stamp of a serialized message stands: after the encapsulation, of /tf after a length.
 STAMP_AT: dict[str, int] = defaultdict(lambda: 4, {'/tf': 8})
@@ -175,14 +179,12 @@ def compared(name: str, ours: Run, peer: str, theirs: Run, how: str) -> Iterator
 # --- one node -------------------------------------------------------------------------------------
 
 
-def in_a_process_of_its_own(
-    name: str, seconds: float, priority: int, rate: float = RATE, trace: str = ''
-) -> Run:
-    """Measure one node; a process hears one node only. For `trace` see `node_rates`."""
+def in_a_process_of_its_own(name: str, seconds: float, priority: int, rate: float = RATE) -> Run:
+    """Measure one node; a process hears one node only."""
     with tempfile.TemporaryDirectory(prefix='screw_dynamics_benchmark_') as folder:
         file = Path(folder) / 'delays.npy'
         numbers = map(str, (seconds, priority, rate))
-        command = [sys.executable, __file__, name, *numbers, str(file), trace]
+        command = [sys.executable, __file__, name, *numbers, str(file)]
         done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True)
         sent, delays = np.load(file)
         run = json.loads(done.stdout.splitlines()[-1])
@@ -190,7 +192,7 @@ def in_a_process_of_its_own(
 
 
 def measured(
-    name: str, seconds: float, priority: int, rate: float, trace: str
+    name: str, seconds: float, priority: int, rate: float
 ) -> tuple[dict[str, Any], NDArray[np.int64]]:
     """Start node and driver, and measure from here.
 
@@ -214,13 +216,13 @@ def measured(
         ALL: ours,
         SAME: ours,
         STATES: ours,
+        COMMANDS: ours,
+        MESSAGE: (ours[0], [*ours[1], '-p', 'model_state:=[all]']),
         PINOCCHIO: ('pinocchio_node', [URDF, str(priority)]),
         ECHO: ('echo_node', [str(priority), '--ros-args', '-r', 'echo_in:=/joint_states']),
     }
     with Children() as children, tempfile.TemporaryDirectory() as folder:
         module, options = started[name]
-        if trace:
-            module, options = 'traced_node', [trace, module, *options]
         children.start('node', module, options)
         if name == ECHO:
             wait(lambda: node.count_publishers('/echo_out') > 0, children)
@@ -233,6 +235,8 @@ def measured(
                 time.sleep(STEADY)
             if name == SAME:
                 topics = {topic: topics[topic] for topic in TOPICS}
+            if name in ONLY:
+                topics = {topic: kind for topic, kind in topics.items() if topic == ONLY[name]}
             if name == STATES:
                 topics = {topic: kind for topic, kind in topics.items() if STATE.match(topic)}
         recorder = Recorder(node, topics, priority)
@@ -349,9 +353,9 @@ def processor_time(process: int) -> float:
     return (int(fields[11]) + int(fields[12])) / os.sysconf('SC_CLK_TCK')
 
 
-def main(name: str, seconds: str, priority: str, rate: str, file: str, trace: str) -> None:
+def main(name: str, seconds: str, priority: str, rate: str, file: str) -> None:
     """Measure one node; print the numbers, write stamps and delays."""
-    run, delays = measured(name, float(seconds), int(priority), float(rate), trace)
+    run, delays = measured(name, float(seconds), int(priority), float(rate))
     np.save(file, delays)
     print(json.dumps(run), flush=True)
     os._exit(0)  # what the middleware does at the end is of no interest

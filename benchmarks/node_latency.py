@@ -41,7 +41,7 @@ STATE = re.compile(
     '/tf$|/kinematics/(jacobian|twist)/|/wrench_estimator/(external_torque$|wrench/)'
     '|/dynamics/(gravity|coriolis|feedforward|commands|mass_matrix)$'
 )
-NODES = ('/kinematics/', '/dynamics/', '/wrench_estimator/')
+NODES = ('/kinematics/', '/dynamics/', '/wrench_estimator/', '/bringup/model_state')
 #: Published only while a contact is located, and only with a map of residuals.
 CONDITIONAL = ('/contact_force', '/contact_point', '/residual_confidence')
 LATCHED = ('/contact', '/collision')

@@ -1,38 +1,39 @@
 # Copyright 2026 The screw_dynamics_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Ten outputs of the model state for each joint state, at 200 and 1000 Hz, against an echo.
+"""Outputs for each joint state, at 200 and 1000 Hz, against an echo.
 
 As `node_kilohertz`, one node after the other, in turns, as the speed of the processor changes from
-minute to minute; an echo sends one message where ours sends ten. Then ours runs once more and notes
-when it does what with each state: how long each stage takes in the middle and in the slowest of a
-hundred states tells where the 99th percentile comes from.
+minute to minute. An echo sends one message; ours sends ten with the outputs that most controllers
+need, or one with all outputs, or torque commands.
 """
 
 from __future__ import annotations
 
-import tempfile
 from collections.abc import Iterator, Sequence
-from pathlib import Path
 
 import numpy as np
 from figures import Figure
 from node_endurance import PRIORITY, permitted
-from node_kilohertz import ECHO, STATES, Run, in_a_process_of_its_own, prepare
-from numpy.typing import NDArray
-from traced_node import COLUMNS
+from node_kilohertz import (
+    COMMANDS,
+    ECHO,
+    MESSAGE,
+    STATES,
+    Run,
+    in_a_process_of_its_own,
+    prepare,
+)
 
 RATES = 200.0, 1000.0  # Hz
 LONG, QUICK = 30.0, 12.0  # s
 TURNS = 4
-MEDIAN, TAIL = 1.3, 1.5  # required ratios to the echo
-STAGES = (
-    'from the driver to Python',
-    'reading the state',
-    'computing',
-    'ten messages to the middleware',
-    'from there to the subscriber',
-)
+#: What is subscribed, at which rates, and the required ratios to the echo: median and 99 %.
+REQUIRED = {
+    STATES: (RATES, (1.15, 1.15)),
+    MESSAGE: ((1000.0,), (0.8, 1.0)),
+    COMMANDS: ((1000.0,), (0.9, 0.9)),
+}
 
 
 def figures(quick: bool) -> Iterator[Figure]:
@@ -42,16 +43,14 @@ def figures(quick: bool) -> Iterator[Figure]:
     seconds = QUICK if quick else LONG
     priority = PRIORITY if permitted() else 0
     for rate in RATES:
+        names = [name for name, (rates, _) in REQUIRED.items() if rate in rates]
         turns = [
-            [in_a_process_of_its_own(n, seconds / TURNS, priority, rate) for n in (ECHO, STATES)]
+            [in_a_process_of_its_own(n, seconds / TURNS, priority, rate) for n in (ECHO, *names)]
             for _ in range(TURNS)
         ]
-        echo, ours = map(together, zip(*turns))
-        yield from compared(rate, ours, echo)
-        with tempfile.TemporaryDirectory(prefix='screw_dynamics_benchmark_') as folder:
-            notes = str(Path(folder) / 'notes.npy')
-            traced = in_a_process_of_its_own(STATES, seconds, priority, rate, notes)
-            yield from stages(rate, traced, np.load(notes))
+        echo, *ours = map(together, zip(*turns))
+        for name, run in zip(names, ours):
+            yield from compared(name, rate, run, echo)
 
 
 def together(runs: Sequence[Run]) -> Run:
@@ -68,15 +67,16 @@ def together(runs: Sequence[Run]) -> Run:
     )
 
 
-def compared(rate: float, ours: Run, echo: Run) -> Iterator[Figure]:
+def compared(what: str, rate: float, ours: Run, echo: Run) -> Iterator[Figure]:
     """Return the figures of ours beside the echo."""
     group, robot = 'Rates', 'Panda'
     a, b = ((np.quantile(run.delays, (0.5, 0.99)) * 1e6).tolist() for run in (ours, echo))
-    for name, k, most in (('median', 0, MEDIAN), ('99 %', 1, TAIL)):
+    _, required = REQUIRED[what]
+    for name, k, most in zip(('median', '99 %'), (0, 1), required):
         yield Figure(
             group,
             robot,
-            f'{rate:g} Hz, state to last output, {name}',
+            f'{rate:g} Hz, {what}, {name}',
             a[k],
             peer=ECHO,
             theirs=b[k],
@@ -88,32 +88,11 @@ def compared(rate: float, ours: Run, echo: Run) -> Iterator[Figure]:
     yield Figure(
         group,
         robot,
-        f'{rate:g} Hz, states that lack one',
+        f'{rate:g} Hz, {what}: states without',
         ours.lost,
         peer=ECHO,
         theirs=echo.lost,
         unit='',
-        note=f'of {ours.sent}, theirs of {echo.sent}',
+        note=f'of {ours.sent}, theirs of {echo.sent}; {ours.processor:.0f} % of a processor, '
+        f'theirs {echo.processor:.0f} %',
     )
-
-
-def stages(rate: float, run: Run, notes: NDArray[np.int64]) -> Iterator[Figure]:
-    """Return how long each stage takes: the median, and the mean of the slowest 1 % of states."""
-    places = {stamp: k for k, stamp in enumerate(notes[:, 0].tolist())}
-    found = [(places[s], k) for k, s in enumerate(run.stamps.tolist()) if s in places]
-    rows, states = np.array(found).T
-    delays = run.delays[states]
-    arrived = run.stamps[states] + np.round(delays * 1e9).astype(np.int64)
-    assert COLUMNS[0] == 'stamp'
-    times = np.column_stack([notes[rows], arrived])
-    lengths = np.diff(times, axis=1) * 1e-3  # us
-    slow = delays >= np.quantile(delays, 0.99)
-    for k, stage in enumerate(STAGES):
-        yield Figure(
-            'Rates',
-            'Panda',
-            f'{rate:g} Hz, {stage}',
-            float(np.median(lengths[:, k])),
-            float(lengths[slow, k].mean()),
-            note='median of all states (mean of the slowest 1 % of them)',
-        )

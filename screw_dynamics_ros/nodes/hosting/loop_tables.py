@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
+from operator import is_ as is_same
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -15,6 +16,7 @@ from numpy.typing import NDArray
 from screw_dynamics_ros.core.types import Array
 from screw_dynamics_ros.nodes.hosting.model_state import Encoder
 from screw_dynamics_ros.nodes.hosting.output_group import CompiledStep
+from screw_dynamics_ros.nodes.model.running_model import RunningModel
 from screw_dynamics_ros.ros.data_path import records as r
 from screw_dynamics_ros.ros.data_path.rcl import LoopSubscription, Rcl, serialized_message
 from screw_dynamics_ros.ros.joint_states.layouts import Layout
@@ -54,11 +56,16 @@ class LoopTables:
         self._rcl, self._taken = rcl, taken
         self.words = np.zeros(r.LOOP_WORDS, dtype=np.int64)
         self.reals = np.zeros(r.LOOP_REALS)
-        self._kept: dict[int, Any] = {}  # arrays by the place of their address
+        self._kept: dict[int, Any] = {r.STEPS: ()}  # arrays by the place of their address
         self._layout: tuple[Any, ...] = ()
         self._mapper: JointStateMapper | None = None
         self._messages: dict[Channel, tuple[Any, ...]] = {}
-        self._steps: dict[int, list[CompiledStep]] = {}
+        self._steps: dict[int, list[CompiledStep]] = {r.PREPARATIONS: [], r.STEPS: []}
+        self._records: dict[int, list[Any]] = {r.PREPARATIONS: [], r.STEPS: []}
+        self._model: RunningModel | None = None
+        self._listened: Sequence[Channel] = ()
+        self._refreshed: Sequence[Channel] = ()
+        self._changes = -1
         self._time = np.zeros(2, dtype=np.int64)
         words = self.words
         words[r.MUTEX], words[r.SUBSCRIPTION] = STATE_LOCK.address, taken.subscription
@@ -144,12 +151,23 @@ class LoopTables:
         ):
             return
         self._use_policies(pipeline, mapper)
+        self._use_steps(pipeline)
+        listened, changes = pipeline.listened, Channel.changes
+        if model is not self._model or listened is not self._listened or changes != self._changes:
+            self._model, self._listened, self._changes = model, listened, changes
+            self._use_model(model)
+            self._use_channels(pipeline)
+        for channel in self._refreshed:
+            assert channel.refresh is not None
+            channel.refresh()
+        self.words[r.NEEDS_PYTHON] = pipeline.needs_completion
+        self.words[r.ARMED] = 1
+
+    def _use_model(self, model: RunningModel) -> None:
+        assert model.table_call is not None
         self._set(r.KERNEL_ARGUMENTS, model.addresses)
         self._set(r.TOTAL, model.total)
         self.words[r.KERNEL] = model.table_call.address
-        self._use_steps(pipeline)
-        self._use_channels(pipeline)
-        self.words[r.ARMED] = 1
 
     def _use_policies(self, pipeline: StatePipeline, mapper: JointStateMapper) -> None:
         words, policies = self.words, pipeline.policies
@@ -189,7 +207,9 @@ class LoopTables:
         self._set(r.CHANNELS, addresses([channel.words for channel in listened]))
         words = self.words
         words[r.CHANNEL_COUNT], words[r.IS_READ] = len(listened), bool(listened)
-        words[r.NEEDS_PYTHON] = pipeline.needs_completion
+        self._refreshed = [
+            channel for channel in listened if channel.words[c.IS_NATIVE] and channel.refresh
+        ]
 
     def _fill(self, channel: Channel) -> None:
         """Write the record of an output."""
@@ -204,8 +224,6 @@ class LoopTables:
         if not isinstance(template, Template) or due is not None or channel.gates is None:
             return
         words[c.IS_NATIVE] = True
-        if channel.refresh is not None:
-            channel.refresh()
         if channel not in self._messages:
             self._messages[channel] = self._message_of(channel, template)
             if encoder is not None:
@@ -233,22 +251,21 @@ class LoopTables:
         """Write the records of the steps of the pipeline."""
         for place, steps in zip((r.PREPARATIONS, r.STEPS), pipeline.compiled_steps):
             records = [step.record() for step in steps]
-            addresses = [self._rcl.library.address(step.function) for step in steps]
-            table = np.array(
-                [[at, record.ctypes.data, 0] for at, record in zip(addresses, records)],
-                dtype=np.int64,
-            )
-            self._set(place, table)
+            if steps == self._steps[place] and all(map(is_same, records, self._records[place])):
+                continue
+            table = [
+                [self._rcl.library.address(step.function), record.ctypes.data, r.DECLINED]
+                for step, record in zip(steps, records)
+            ]
+            self._set(place, np.array(table, dtype=np.int64))
             self.words[place + 1] = len(steps)
-            self._kept[-2 - place] = records
-            self._steps[place] = steps
+            self._steps[place], self._records[place] = steps, records
 
     def taken_steps(self) -> list[CompiledStep]:
         """Return the steps after the kernel that the loop has done for the last state."""
-        table = self._kept[r.STEPS]
         return [
             step
-            for step, row in zip(self._steps[r.STEPS], table)
+            for step, row in zip(self._steps[r.STEPS], self._kept[r.STEPS])
             if row[r.STEP_RESULT] != r.DECLINED
         ]
 

@@ -132,10 +132,12 @@ class StatePipeline(StateInput):
     def _use_listeners(self) -> None:
         if self.model_state is not None:
             self.model_state.follow()
-        self.listened = sorted(
+        listened = sorted(
             (channel for channel in self.channels if channel.listened),
             key=lambda channel: channel.rank,
         )
+        if listened != self.listened:
+            self.listened = listened
 
     def status(self, timeout: float, scheduling_fault: str) -> Status:
         """Report whether states arrive, and their faults."""

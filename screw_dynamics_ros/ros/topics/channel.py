@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import Any, ClassVar
 
 from screw_dynamics_ros.core.compile.typed.shared_numbers import SharedNumbers, Word
 from screw_dynamics_ros.core.types import Array
@@ -25,6 +25,22 @@ from screw_dynamics_ros.ros.topics.publishers import raw_publish
 
 #: Returns the serialized message with a stamp (from `packed`); None if there is nothing to publish.
 Encode = Callable[[bytes], 'bytes | None']
+
+
+class Watched:
+    """An attribute of a channel on which the tables of the compiled loop depend."""
+
+    def __set_name__(self, owner: type, name: str) -> None:
+        self._name = name
+
+    def __get__(self, channel: Any, kind: type) -> Any:
+        return self if channel is None else channel.__dict__[self._name]
+
+    def __set__(self, channel: Any, value: Any) -> None:
+        values = channel.__dict__
+        if self._name not in values or values[self._name] != value:
+            values[self._name] = value
+            Channel.changes += 1
 
 
 class Channel(SharedNumbers):
@@ -79,6 +95,12 @@ class Channel(SharedNumbers):
     is_muted : bool
         Whether nothing is published on the topic because the model state has the numbers.
     """
+
+    #: Number of changes of watched attributes of all channels.
+    changes: ClassVar[int] = 0
+
+    listeners, enabled, is_read, is_muted = Watched(), Watched(), Watched(), Watched()
+    is_due, gates = Watched(), Watched()
 
     state, valid_stamp, published = Word(CURRENT), Word(VALID_STAMP), Word(PUBLISHED)
 

@@ -77,8 +77,7 @@ def command(record: Ints, t: Ints) -> int:
 
 
 def command_record(
-    torque: TorqueCommand | None,
-    is_steady: bool,
+    torque: TorqueCommand,
     ready: NDArray[np.int64],
     stamp_time: Array,
     wanted: Array,
@@ -86,10 +85,8 @@ def command_record(
     messages: Sequence[CommandMessage],
 ) -> NDArray[np.int64]:
     """Return the record of `command`; its arrays must be kept alive."""
-    if torque is None:
-        return np.array([False, address(ready)], dtype=np.int64)
     arrays = stamp_time, torque.reals, *torque.steady_arrays, wanted, gravity
-    words = [is_steady and torque.is_steady, *map(address, (ready, *arrays)), len(wanted)]
+    words = [False, *map(address, (ready, *arrays)), len(wanted)]
     words.append(len(messages))
     for each in messages:
         size = len(each.places)

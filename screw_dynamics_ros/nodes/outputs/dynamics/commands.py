@@ -90,6 +90,7 @@ class Commands:
         self._action = ''  # action for that reason
         self._stamp_time = np.full(1, -np.inf)  # of the last state [s]
         self._is_ending = False
+        self._record_key: tuple[object, ...] = ()
         #: Time and details of the last action of each limit, by joint and quantity.
         self._limited: dict[tuple[str, str], tuple[float, ActedLimit]] = {}
         self._parameters = Parameters(node, TABLE, self._check, self._apply)
@@ -244,15 +245,22 @@ class Commands:
         return CompiledStep(command_step.command, self._record)
 
     def _record(self) -> NDArray[np.int64]:
-        return command_step.command_record(
-            self.torque,
-            not self._stopped,
-            self._ready,
-            self._stamp_time,
-            self._wanted,
-            self._weight,
-            [message for _, message in self._listened],
-        )
+        """Return the record of `command_step.command`, of the current torques and topics."""
+        torque, listened = self.torque, self._listened
+        assert torque is not None
+        key = (torque, id(self._wanted), id(self._weight), *(topic for topic, _ in listened))
+        if key != self._record_key:
+            self._record_key = key
+            self._step_record = command_step.command_record(
+                torque,
+                self._ready,
+                self._stamp_time,
+                self._wanted,
+                self._weight,
+                [message for _, message in listened],
+            )
+        self._step_record[command_step.IS_STEADY] = not self._stopped and torque.is_steady
+        return self._step_record
 
     @property
     def is_listened(self) -> bool:
@@ -285,9 +293,14 @@ class Commands:
         for _, message in listened:
             message.write(command, latest)
 
-    @STATE_LOCK.exclusive
     def watch(self) -> None:
         """React to missing joint states and to refused descriptions."""
+        is_fresh = time.monotonic() - self._stamp_time[0] <= WATCH_PERIOD_S
+        if not is_fresh or self._stopped or self._host.source.descriptions.reason:
+            with STATE_LOCK:
+                self._watch()
+
+    def _watch(self) -> None:
         self._react_to_refusal()
         now = time.monotonic()
         if now - self._stamp_time[0] <= WATCH_PERIOD_S:

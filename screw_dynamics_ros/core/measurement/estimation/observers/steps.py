@@ -18,7 +18,7 @@ SETTLING_TIME_CONSTANTS = 5.0  # time constants after which 99.3 % of a torque a
 # Places of the shared attributes: those of `StepLengths` are the first ones of each owner.
 STAMP, HAS_STAMP, AGE, STARTS = range(STEP_WORDS := 4)
 LENGTH_WORDS = 2
-LONGEST_STEP, TIME_CONSTANTS = range(2)  # the first of n
+MAX_STEP, TIME_CONSTANTS = range(2)  # the first of n
 
 
 class StepLengths:
@@ -27,7 +27,7 @@ class StepLengths:
     Parameters
     ----------
     owner : SharedNumbers, optional
-        Has the memory for `LENGTH_WORDS` and `LONGEST_STEP` at its beginning.
+        Has the memory for `LENGTH_WORDS` and `MAX_STEP` at its beginning.
 
     Attributes
     ----------
@@ -35,7 +35,7 @@ class StepLengths:
         A longer step [s] causes a restart.
     """
 
-    longest = Real(LONGEST_STEP)
+    longest = Real(MAX_STEP)
     _has_stamp = Flag(HAS_STAMP)
 
     def __init__(self, owner: SharedNumbers | None = None) -> None:
@@ -68,7 +68,7 @@ def step_length(words: Ints, reals: Floats, stamp: int, restarted: bool) -> int:
     is_start = words[HAS_STAMP] == 0 or restarted
     words[STAMP] = stamp
     words[HAS_STAMP] = 1
-    if is_start or not 0.0 < float(elapsed) * 1e-9 <= reals[LONGEST_STEP]:
+    if is_start or not 0.0 < float(elapsed) * 1e-9 <= reals[MAX_STEP]:
         return 0
     return elapsed
 
