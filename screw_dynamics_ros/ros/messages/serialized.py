@@ -103,6 +103,14 @@ class Template:
         self._place(data, stamps, number_offsets(data, numbers))
         self._check(build, count)
 
+    @classmethod
+    def constant(cls, data: bytes) -> Template:
+        """Return a template for a serialized message without stamps and numbers."""
+        made = cls.__new__(cls)
+        made.contents = Contents()
+        made._place(data, (), ())
+        return made
+
     def copy(self) -> Template:
         """Return a template for the same message, with separate numbers."""
         made = Template.__new__(Template)

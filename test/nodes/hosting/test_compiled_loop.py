@@ -21,12 +21,15 @@ from rclpy.parameter import Parameter
 from std_msgs.msg import String
 
 from screw_dynamics_ros.core.description.rigid_body import RigidBody
+from screw_dynamics_ros.core.measurement.estimation.observers.table import OBSERVERS
 from screw_dynamics_ros.nodes.hosting.drawing import DrawingProcess
+from screw_dynamics_ros.nodes.outputs.external_wrenches.wrench_outputs import WrenchEstimator
 from screw_dynamics_ros.ros.process.state_lock import STATE_LOCK
 from support.host_bench import Bench, Outputs, serialized
 from support.loop_bench import LoopBench
 from support.robots import urdf_path
 
+Q = np.array([0.3, -0.5, 0.2, -2.0, 0.4, 1.6, 0.7, 0.02])
 ARM, OTHER = urdf_path('panda').read_text(), urdf_path('planar_2r').read_text()
 MS = 1_000_000
 
@@ -42,7 +45,7 @@ class Pair:
         ]
         self.loop, self.plain = self.nodes
         self.plain.receive = self.plain.host.states.receive
-        self.number, self.stamp = 0, 0
+        self.number, self.stamp, self.published = 0, 0, Counter()
         for node in self.nodes:
             node.host.states.look_for_drivers = lambda: None
             node.host.states.has_one_driver = True
@@ -111,6 +114,15 @@ class Pair:
             node.receive(data, info)
         self.compare()
 
+    def reports(self):
+        """Return the diagnostics of external torques of each node."""
+        return [
+            group.status()
+            for node in self.nodes
+            for group in node.host.builder.groups
+            if isinstance(group, WrenchEstimator)
+        ]
+
     def compare(self):
         """Both have published the same, and have the same state."""
         sent = [Counter(each for each in n.sent if 'markers' not in each[0]) for n in self.nodes]
@@ -118,6 +130,7 @@ class Pair:
         for topic, data in sent[0]:
             assert (topic, data) in sent[1], topic
         assert sent[0] == sent[1]
+        self.published.update(sent[0])
         with STATE_LOCK:
             states = [summary(node.host.states) for node in self.nodes]
         assert states[0] == states[1]
@@ -232,7 +245,7 @@ def test_filtered_wrenches_are_left_to_python(pair):
         {'force_dead_band': 1.0},
         {'wrench_cutoff': 20.0},
         {'force_dead_band': 0.0, 'torque_cutoff': 9.0, 'wrench_cutoff': 0.0},
-        {'torque_cutoff': 0.0, 'observer': 'momentum'},
+        {'torque_cutoff': 0.0, 'observer': 'momentum', 'observer_time_constant': 5e-4},
         {'observer': 'static'},
     ):
         both.set(1, **values)
@@ -262,6 +275,48 @@ def test_what_observes_states_sees_all_of_them(pair):
     both.wait(0.001)
     both.send()
     assert both.loop.outcomes[-1] == 'done'
+
+
+@pytest.mark.parametrize('observer', OBSERVERS)
+def test_observers_filters_and_flags_need_no_python(pair, observer):
+    """Python and the loop share their memory: each continues where the other one has ended."""
+    both = pair(model_state=[''])
+    topics = ('/external_torque', '/contact', '/collision', '/wrench/panda_hand')
+    random = np.random.default_rng(3)
+
+    def states(count, torque=0.0, outcome='done'):
+        for k in range(count):
+            both.wait(float(random.choice([0.001, 0.002, 0.004])))
+            tau = both.plain.host.model.robot.gravity_torques(Q) + random.normal(0.0, 0.1, 8)
+            tau[3] += torque
+            both.send(q=Q + 1e-4 * k, v=np.full(8, 0.02), tau=tau)
+        assert both.loop.outcomes[3 - count :] == [outcome] * (count - 3)
+
+    def change(**values):
+        both.set(1, **values)
+        both.listen(topics)
+
+    change(observer=observer, observer_time_constant=0.001, frames=['panda_hand'])
+    for torque_cutoff, wrench_cutoff in ((0.0, 0.0), (200.0, 0.0), (200.0, 80.0), (0.0, 80.0)):
+        change(torque_cutoff=torque_cutoff, wrench_cutoff=wrench_cutoff)
+        states(12)
+        states(20, torque=-60.0)
+        first, second = both.reports()
+        assert first.values == second.values
+        assert first.level == second.level
+        assert first.values['collision'].startswith('yes, panda_joint4: ')
+        both.wait(0.002)
+        both.send(v=np.full(8, np.nan))
+        states(6, torque=-60.0)
+        both.wait(3.0)
+        states(60)
+        assert both.reports()[0].values['collision'] == 'no'
+    change(effort_delay=0.004)
+    states(8, outcome='handed over')
+    change(effort_delay=0.0)
+    states(8)
+    for topic in topics:
+        assert len([data for name, data in both.published if name.endswith(topic)]) > 1
 
 
 def test_commands_that_follow_need_no_python(pair):

@@ -12,26 +12,30 @@ from functools import partial
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from rclpy.serialization import serialize_message
 from std_msgs.msg import Bool
 
 from screw_dynamics_ros.core import ArgumentError, Robot
-from screw_dynamics_ros.core.measurement.estimation.threshold_flag import ThresholdFlag
 from screw_dynamics_ros.core.robot.fused_kernel import Formula
 from screw_dynamics_ros.core.types import Array
 from screw_dynamics_ros.nodes.model.running_model import RunningModel
 from screw_dynamics_ros.nodes.model.scalar_joints import scalar_joints
+from screw_dynamics_ros.nodes.outputs.external_wrenches import flag_step as step
+from screw_dynamics_ros.nodes.outputs.external_wrenches.flag_step import MonitoredFlag
 from screw_dynamics_ros.nodes.parameters.per_joint import PerJoint
 from screw_dynamics_ros.ros.diagnostics import Level, Status
 from screw_dynamics_ros.ros.joint_states.mapper import JointStateMapper
-from screw_dynamics_ros.ros.messages.serialized import Contents
+from screw_dynamics_ros.ros.messages.serialized import Contents, Template
 from screw_dynamics_ros.ros.names import shorten
 from screw_dynamics_ros.ros.parameters import Parameters, Specification
 from screw_dynamics_ros.ros.topics import qos
 from screw_dynamics_ros.ros.topics.channel import Channel
+from screw_dynamics_ros.ros.topics.channel_record import CALL, TRUE, Gate
 from screw_dynamics_ros.ros.topics.publishers import Publishers
 
 LEVELS = ('contact', 'collision')
+BOOL_OFFSET = 4  # of the value of a serialized Bool [bytes]
 OWN = PerJoint('flag_joints', ('contact_thresholds', 'collision_thresholds'))
 
 TABLE = (
@@ -163,33 +167,60 @@ def thresholds(level: str, values: Mapping[str, Any], robot: Robot) -> Array:
     return found
 
 
-def flag_channel(
-    publisher: Any, name: str, flag: ThresholdFlag, take: Callable[[], bool]
-) -> Channel:
-    """Return the topic of one flag, std_msgs/Bool, latched for later subscribers."""
-    messages = [encoded(value) for value in (False, True)]  # without a stamp
-    number = np.zeros(1)
+class FlagTopic:
+    """The topic of one flag, std_msgs/Bool, latched for later subscribers.
 
-    def is_valid() -> bool:
-        taken = take()
-        number[0] = flag.is_raised
-        return taken
+    Parameters
+    ----------
+    publisher : rclpy.publisher.Publisher
+    name : str
+    flag : MonitoredFlag
+    torques : (n,) array
+        External torques of the current state.
+    settled : (1,) array of int64
+        Whether they are valid.
+    take : callable
+        Passes them to the flag; returns whether any joint is monitored.
 
-    return Channel(
-        publisher,
-        lambda stamp: messages[flag.is_raised],
-        name=name,
-        numbers=(Contents((('raised',),)), [number]),
-        velocity=True,
-        effort=True,
-        is_valid=is_valid,
-        rank=1,
-    )
+    Attributes
+    ----------
+    channel : Channel
+    """
+
+    def __init__(
+        self,
+        publisher: Any,
+        name: str,
+        flag: MonitoredFlag,
+        torques: Array,
+        settled: NDArray[np.int64],
+        take: Callable[[], bool],
+    ) -> None:
+        template = Template.constant(encoded(False))
+        self._value, self._number = template.bytes_at(BOOL_OFFSET, 1), np.zeros(1)
+        self._flag, self._settled, self._take = flag, settled, take
+        record = flag.record(torques, self._number, self._value)
+        self.channel = Channel(
+            publisher,
+            template,
+            name=name,
+            numbers=(Contents((('raised',),)), [self._number]),
+            velocity=True,
+            effort=True,
+            is_valid=self._is_valid,
+            gates=(Gate(TRUE, settled), Gate(CALL, record, step.take_flag)),
+            rank=1,
+        )
+
+    def _is_valid(self) -> bool:
+        is_taken = bool(self._settled[0]) and self._take()
+        self._number[:] = self._value[:] = self._flag.is_raised
+        return is_taken
 
 
 def encoded(value: bool) -> bytes:
     """Return a serialized Bool with zero padding, which the middleware leaves undefined."""
-    return serialize_message(Bool(data=value))[:5] + bytes(3)
+    return serialize_message(Bool(data=value))[: BOOL_OFFSET + 1] + bytes(3)
 
 
 class ContactFlags:
@@ -206,7 +237,7 @@ class ContactFlags:
 
     def __init__(self, parameters: Parameters) -> None:
         self._parameters = parameters
-        self._flags: dict[str, ThresholdFlag] = {}
+        self._flags: dict[str, MonitoredFlag] = {}
         self._channels: dict[str, Channel] = {}
         self._mapper: JointStateMapper | None = None
 
@@ -216,24 +247,24 @@ class ContactFlags:
         mapper: JointStateMapper,
         torques: Formula,
         publishers: Publishers,
-        is_settled: Any,
+        settled: NDArray[np.int64],
     ) -> Sequence[Channel]:
         """Adopt a new model; a new robot starts with lowered flags."""
         is_new = mapper is not self._mapper
         self._model, self._mapper, self._torques = model, mapper, torques
         if is_new:
             never = np.full(len(model.joints), math.inf)
-            self._flags = {level: ThresholdFlag(never, never, 0.0, 0.0) for level in LEVELS}
-            self._causes = dict.fromkeys(LEVELS, '')
-            self._seen = dict.fromkeys(LEVELS, -1)
+            self._flags = {level: MonitoredFlag(never, never, 0.0, 0.0) for level in LEVELS}
         self.update_parameters()
         self._channels = {
-            level: flag_channel(
+            level: FlagTopic(
                 publishers.get(Bool, f'~/{level}', qos.LATCHED),
                 level,
                 flag,
-                partial(self._take_settled, is_settled, level),
-            )
+                model.results[torques],
+                settled,
+                partial(self._take, flag),
+            ).channel
             for level, flag in self._flags.items()
         }
         return list(self._channels.values())
@@ -244,6 +275,7 @@ class ContactFlags:
         for level, flag in self._flags.items():
             upper = thresholds(level, value, self._model.robot)
             flag.set_thresholds(upper, value['release_ratio'] * upper)
+            flag.is_monitored = bool(np.isfinite(upper).any())
             flag.rise, flag.fall = value[f'{level}_duration'], value['release_duration']
 
     def reset(self) -> None:
@@ -251,26 +283,28 @@ class ContactFlags:
         for flag in self._flags.values():
             flag.reset()
 
-    def _take_settled(self, is_settled: Callable[[], bool], level: str) -> bool:
-        return is_settled() and self._take(level)
-
-    def _take(self, level: str) -> bool:
+    def _take(self, flag: MonitoredFlag) -> bool:
         """Process the current state; return whether any joint is monitored."""
-        flag, mapper = self._flags[level], self._mapper
+        mapper = self._mapper
         assert mapper is not None
-        if not np.isfinite(flag.upper).any():
-            return False
-        follows = self._seen[level] == mapper.accepted - 1
-        self._seen[level] = mapper.accepted
         flag.lengths.longest = mapper.policies.timeout * 1e-9
-        torques, was_raised = self._model.results[self._torques], flag.is_raised
-        flag.take(mapper.stamp, torques, mapper.restarted or not follows)
-        if flag.is_raised and not was_raised and flag.cause is not None:
-            self._causes[level] = (
-                f'{self._model.joints[flag.cause]}: {torques[flag.cause]:.4g} beyond '
-                f'{flag.upper[flag.cause]:.4g}'
-            )
-        return True
+        torques: Any = self._model.results[self._torques]
+        return step.take_state(
+            flag.monitor_view,
+            flag.word_view,
+            flag.real_view,
+            torques,
+            len(torques),
+            mapper.accepted,
+            mapper.stamp,
+            mapper.restarted,
+        )
+
+    def _cause(self, flag: MonitoredFlag) -> str:
+        """Return the joint and the torque that raised a flag."""
+        assert flag.cause is not None
+        joint = self._model.joints[flag.cause]
+        return f'{joint}: {flag.cause_signal:.4g} beyond {flag.cause_limit:.4g}'
 
     def report(self, status: Status) -> None:
         """Report raised flags with their joints, and flags that are held without new data."""
@@ -294,16 +328,16 @@ class ContactFlags:
                         f'{level}_thresholds',
                     )
                 continue
-            value = f'yes, {self._causes[level]}' if flag.is_raised else 'no'
+            value = f'yes, {self._cause(flag)}' if flag.is_raised else 'no'
             if not listened:
                 value += ', not monitored: no subscribers'
             elif silence > (mapper.policies.state_timeout or math.inf):
                 value += f', held: no joint states for {silence:.1f} s'
-            elif self._seen[level] != mapper.accepted:
+            elif flag.seen != mapper.accepted:
                 value += ', held: no external torques'
             status.values[level] = value
             if flag.is_raised and listened:
-                found = f'{level} at {self._causes[level]}'
+                found = f'{level} at {self._cause(flag)}'
                 held = value.partition(', held: ')[2]
                 status.report(
                     Level.WARN if level == 'collision' else Level.OK,

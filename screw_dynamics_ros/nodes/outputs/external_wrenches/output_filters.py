@@ -5,17 +5,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from screw_dynamics_ros.core.measurement.estimation.dead_band import dead_band, dead_band_of_size
 from screw_dynamics_ros.core.measurement.estimation.low_pass import LowPassSteps, low_pass_step
 from screw_dynamics_ros.core.robot.fused_kernel import Formula
 from screw_dynamics_ros.core.types import Array
-from screw_dynamics_ros.nodes.hosting.output_group import Stage
+from screw_dynamics_ros.nodes.hosting.output_group import CompiledStep, Stage
 from screw_dynamics_ros.nodes.model.running_model import RunningModel
+from screw_dynamics_ros.nodes.outputs.external_wrenches import filter_step as step
 from screw_dynamics_ros.ros.joint_states.mapper import JointStateMapper
 from screw_dynamics_ros.ros.parameters import Parameters, Specification
 
@@ -107,6 +109,45 @@ class FilterPlan:
         return cls(signals, steps, {STATE: state, WEIGHTS: weights, BANDS: bands})
 
 
+@dataclass(frozen=True, eq=False)
+class ActiveFilter:
+    """A filter and its memory.
+
+    Attributes
+    ----------
+    steps : LowPassSteps
+    state, result : (2 n,) arrays
+        Its state, and the next one from the kernel.
+    pivots : array or None
+        Numbers that must be positive, None if its input is never valid.
+    """
+
+    steps: LowPassSteps
+    state: Array
+    result: Array
+    pivots: Array | None
+
+    @property
+    def condition(self) -> tuple[Array, int]:
+        """The pivots and their number, as for `filter_step.is_valid`."""
+        if self.pivots is None:
+            return np.zeros(0), step.NEVER_VALID
+        return self.pivots, len(self.pivots)
+
+    @property
+    def words(self) -> list[int]:
+        """Its part of the record for the compiled loop."""
+        pivots, count = self.condition
+        steps = self.steps
+        arrays = steps.words, steps.reals, steps.weights, self.state, self.result
+        return [
+            *(array.ctypes.data for array in arrays),
+            len(self.result),
+            pivots.ctypes.data,
+            count,
+        ]
+
+
 def filtered(name: str, value: Formula, size: int, before: Sequence[Signal]) -> Signal:
     """Return a low-pass filtered signal (size,); `before` are the previous signals."""
     place = 2 * sum(signal.size for signal in before)
@@ -159,21 +200,40 @@ class OutputFilters:
         self._parameters = parameters
         self.bands = np.zeros(3)
         self._plan: FilterPlan | None = None
-        self._active: list[tuple[Signal, LowPassSteps, Array, Callable[[], bool]]] = []
-        self._pending = False  # whether the last step has not been adopted
+        self._active: list[ActiveFilter] = []
+        self._record = np.zeros(step.FILTERS, dtype=np.int64)
 
     def bind(
         self,
         model: RunningModel,
         mapper: JointStateMapper,
         plan: FilterPlan,
-        is_valid: Sequence[Callable[[], bool]],
+        settled: NDArray[np.int64],
+        pivots: Sequence[Array | None],
     ) -> None:
-        """Adopt a new model; `is_valid` returns for each signal whether it is valid."""
-        self._model, self._mapper, self._plan, self._is_valid = model, mapper, plan, is_valid
+        """Adopt a new model.
+
+        Parameters
+        ----------
+        model : RunningModel
+        mapper : JointStateMapper
+        plan : FilterPlan
+        settled : (1,) array of int64
+            Whether the torques are valid.
+        pivots : sequence of arrays or None
+            For each signal the numbers that must be positive, None if it is never valid.
+        """
+        self._mapper, self._plan, self._settled = mapper, plan, settled
         sizes = [2 * signal.size for signal in plan.signals]
-        self._states = np.split(plan.parameters[STATE], np.cumsum(sizes)[:-1])
-        self._pending = False
+        states = np.split(plan.parameters[STATE], np.cumsum(sizes)[:-1])
+        self._filters = [
+            ActiveFilter(steps, state, model.results[signal.state], each)
+            for signal, steps, state, each in zip(plan.signals, plan.steps, states, pivots)
+            if signal.state in model.results
+        ]
+        size = step.FILTERS + step.FILTER_WORDS * len(self._filters)
+        self._record = np.zeros(size, dtype=np.int64)
+        self._record[step.SETTLED] = settled.ctypes.data
         self.update_parameters()
 
     def update_parameters(self) -> None:
@@ -185,8 +245,10 @@ class OutputFilters:
             return
         for number, steps in enumerate(plan.steps):
             steps.set_cutoff(value['wrench_cutoff' if number else 'torque_cutoff'])
-        filters = zip(plan.signals, plan.steps, self._states, self._is_valid)
-        self._active = [each for each in filters if each[1].cutoff]
+        self._active = [each for each in self._filters if each.steps.cutoff]
+        words = [word for each in self._active for word in each.words]
+        self._record[step.COUNT] = len(self._active)
+        self._record[step.FILTERS : step.FILTERS + len(words)] = words
 
     def stage(self) -> Stage:
         """Return the stage that processes each joint state."""
@@ -194,23 +256,33 @@ class OutputFilters:
             prepare=self._advance,
             consume=lambda mapper, sent: self._keep_state(),
             is_needed=lambda: bool(self._active),
+            compiled_prepare=CompiledStep(step.advance_in_loop, lambda: self._record),
+            compiled_consume=CompiledStep(step.keep_in_loop, lambda: self._record),
         )
 
     def _advance(self) -> None:
         """Advance the filters to the current state, before the kernel is evaluated."""
-        for _, steps, _, _ in self._active:
-            mapper = self._mapper
-            steps.lengths.longest = mapper.policies.timeout * 1e-9
-            steps.advance(mapper.stamp, mapper.restarted or self._pending)
-        self._pending = True
+        if not self._active:
+            return
+        mapper = self._mapper
+        restarted = mapper.restarted or bool(self._record[step.IS_PENDING])
+        for each in self._active:
+            each.steps.lengths.longest = mapper.policies.timeout * 1e-9
+            each.steps.advance(mapper.stamp, restarted)
+        self._record[step.IS_PENDING] = True
 
     def _keep_state(self) -> None:
         """Adopt the new states of the filters."""
-        self._pending = False
-        for signal, steps, state, is_valid in self._active:
-            result = self._model.results[signal.state]
-            is_complete = self._mapper.has_velocity and self._mapper.has_effort
-            if is_complete and is_valid() and np.isfinite(result.sum()):
-                state[:] = result
-            else:
-                steps.restart()
+        if not self._active:
+            return
+        self._record[step.IS_PENDING] = False
+        is_complete = self._mapper.has_velocity and self._mapper.has_effort
+        for each in self._active:
+            pivots, count = each.condition
+            result = each.result
+            is_kept = (
+                is_complete
+                and step.is_valid(self._settled, pivots, count)
+                and bool(np.isfinite(result.sum()))
+            )
+            step.keep_filter(each.steps.word_view, each.state, result, len(result), is_kept)

@@ -32,13 +32,16 @@ from screw_dynamics_ros.core.measurement.estimation.observers.table import (
     parameter_texts,
 )
 from screw_dynamics_ros.core.types import Array
-from screw_dynamics_ros.nodes.hosting.output_group import Stage
+from screw_dynamics_ros.nodes.hosting.output_group import CompiledStep, Stage
 from screw_dynamics_ros.nodes.model.running_model import RunningModel
 from screw_dynamics_ros.nodes.model.scalar_joints import scalar_joints
+from screw_dynamics_ros.nodes.outputs.external_wrenches import observer_step as step
 from screw_dynamics_ros.nodes.outputs.external_wrenches.external_torque import observation
 from screw_dynamics_ros.ros.diagnostics import Level, Status
 from screw_dynamics_ros.ros.joint_states.mapper import JointStateMapper
 from screw_dynamics_ros.ros.parameters import Parameters, Specification, Value
+
+NO_STATE = np.zeros(0)
 
 
 def default_of(name: str) -> Value:
@@ -132,7 +135,7 @@ class TorqueObserver:
     known_model_variances : (n,) array
         The same, 0 if they are unknown.
     settled : (1,) array of int64
-        Whether the torques are valid, without memory of past states.
+        Whether the torques are valid; always the same array.
     changes : int
         Number of changes of model or parameters.
     """
@@ -144,9 +147,9 @@ class TorqueObserver:
     def __init__(self, parameters: Parameters) -> None:
         self._parameters = parameters
         self._plan: ObserverPlan | None = None
-        self._pending = False  # whether the last step has not been adopted
-        self._settled: bool | None = None  # None: not yet computed for this state
-        self.settled = np.zeros(1, dtype=np.int64)
+        self._words = np.zeros(step.OBSERVER_WORDS, dtype=np.int64)
+        self._view: Any = self._words.data
+        self.settled = self._words[step.IS_SETTLED : step.IS_SETTLED + 1]
         self.changes = 0
 
     def plan(self, robot: Robot) -> ObserverPlan:
@@ -168,7 +171,13 @@ class TorqueObserver:
     def bind(self, model: RunningModel, mapper: JointStateMapper, plan: ObserverPlan) -> None:
         """Adopt a new model."""
         self._model, self._mapper, self._plan = model, mapper, plan
-        self._pending, self._settled = False, None
+        steps, state = plan.steps, plan.observation.state
+        self._result = model.results.get(state, NO_STATE) if state is not None else NO_STATE
+        arrays = steps.words, steps.reals, steps.numbers, plan.state, self._result
+        self._words[step.STEP_WORDS :] = [array.ctypes.data for array in arrays]
+        self._words[[step.TORQUES, step.SIZE]] = steps.n, len(self._result)
+        self._words[step.REQUIRES_FINITE_STATE] = plan.observation.observer.requires_finite_state
+        self._words[step.IS_PENDING] = False
         self.update_parameters()
 
     def update_parameters(self) -> None:
@@ -176,9 +185,12 @@ class TorqueObserver:
         plan, value = self._plan, self._parameters
         if plan is None:
             return
-        self._settled = None
         plan.steps.time_constants[:] = value['observer_time_constant']
         plan.line.delay = round(1e9 * value['effort_delay'])
+        if not plan.line.delay:
+            plan.line.restart()
+        observer, longest = plan.observation.observer, plan.steps.longest_time_constant
+        self._words[step.SETTLING_TIME] = observer.settling_time(longest)
         values = [self._of_joints(name) for name in plan.observation.observer.parameters]
         if values:
             plan.values[:] = np.concatenate(values)
@@ -188,7 +200,7 @@ class TorqueObserver:
         )
         self.model_variances = self._of_joints('observer_model_deviation') ** 2
         self.known_model_variances = np.nan_to_num(self.model_variances)
-        self.settled[0] = self.is_settled
+        self._settle(plan)
         self.changes += 1
 
     def _of_joints(self, name: str) -> Array:
@@ -198,15 +210,12 @@ class TorqueObserver:
     @property
     def is_settled(self) -> bool:
         """Whether the external torques are valid."""
-        if self._settled is None:  # several topics ask for each state
-            plan = self._plan
-            self._settled = (
-                plan is not None
-                and not plan.refusal
-                and plan.line.is_ready
-                and plan.observation.observer.is_settled(plan.steps, not self._pending)
-            )
-        return self._settled
+        return self._view[step.IS_SETTLED] != 0
+
+    def _settle(self, plan: ObserverPlan) -> None:
+        """Determine whether the external torques are valid."""
+        self._view[step.IS_READY] = not plan.refusal and plan.line.is_ready
+        step.settle(self._view, plan.steps.word_view)
 
     @property
     def noise_stages(self) -> tuple[list[StageWeights], list[StageWeights]]:
@@ -220,55 +229,75 @@ class TorqueObserver:
         decay, rate = float(plan.steps.numbers[0]), float(plan.steps.numbers[-3])
         return plan.observation.observer.noise(decay, rate)
 
-    def stage(self) -> Stage:
-        """Return the stage that processes each joint state."""
-        return Stage(
-            prepare=self._advance,
-            consume=lambda mapper, sent: self._keep_state(),
-            is_needed=lambda: self._has_memory,
-        )
+    def stages(self) -> list[Stage]:
+        """Return the stages that process each joint state: delayed torques, then the observer."""
+        return [
+            Stage(
+                prepare=self._advance_line,
+                consume=lambda mapper, sent: self._keep_line(),
+                is_needed=lambda: self._plan is not None and self._plan.line.delay > 0,
+            ),
+            Stage(
+                prepare=self._advance,
+                consume=lambda mapper, sent: self._keep_state(),
+                is_needed=lambda: self.has_memory,
+                compiled_prepare=CompiledStep(step.advance_in_loop, lambda: self._words),
+                compiled_consume=CompiledStep(step.keep_in_loop, lambda: self._words),
+            ),
+        ]
 
     @property
-    def _has_memory(self) -> bool:
-        """Whether the torques depend on past states."""
-        plan = self._plan
-        return plan is not None and (
-            plan.observation.state is not None or plan.line.delay > 0 or not plan.line.is_ready
-        )
+    def has_memory(self) -> bool:
+        """Whether the observer has a state."""
+        return self._plan is not None and self._plan.observation.state is not None
 
-    def _advance(self) -> None:
-        """Advance the observer to the current state, before the kernel is evaluated."""
-        plan, self._settled = self._plan, None
-        if plan is None:
+    def _advance_line(self) -> None:
+        """Advance the delayed torques of the model to the current state."""
+        plan, mapper = self._plan, self._mapper
+        if plan is None or not plan.line.delay:
             return
-        mapper, steps, line = self._mapper, plan.steps, plan.line
+        line = plan.line
         if not mapper.has_velocity:
             line.restart()
         line.lengths.longest = mapper.policies.timeout * 1e-9
         line.advance(mapper.stamp, mapper.restarted)
-        if plan.observation.state is None:
+        self._settle(plan)
+
+    def _keep_line(self) -> None:
+        """Store the torques of the model for later states, if they are finite."""
+        plan = self._plan
+        if plan is None or plan.observation.model is None or not plan.line.delay:
             return
-        complete = mapper.has_velocity and mapper.has_effort and line.is_ready
-        if self._pending or not complete:
-            steps.restart()
+        if self._mapper.has_velocity:
+            plan.line.keep(self._model.results[plan.observation.model])
+        self._settle(plan)
+
+    def _advance(self) -> None:
+        """Advance the observer to the current state, before the kernel is evaluated."""
+        plan = self._plan
+        if plan is None or plan.observation.state is None:
+            return
+        mapper, steps = self._mapper, plan.steps
         steps.lengths.longest = mapper.policies.timeout * 1e-9
-        if steps.advance(mapper.stamp, mapper.restarted):
-            plan.state[:] = 0.0
-        if not complete:
-            steps.restart()
-        self._pending = complete
+        step.advance_observer(
+            self._view,
+            steps.word_view,
+            steps.real_view,
+            steps.number_view,
+            plan.state,
+            mapper.stamp,
+            mapper.restarted,
+            mapper.has_velocity and mapper.has_effort and plan.line.is_ready,
+        )
 
     def _keep_state(self) -> None:
-        """Adopt the new states of the observer and the delay line, if they are finite."""
-        plan, self._settled = self._plan, None
-        if plan is not None and plan.observation.model is not None and self._mapper.has_velocity:
-            plan.line.keep(self._model.results[plan.observation.model])
-        if plan is None or plan.observation.state is None or not self._pending:
+        """Adopt the new state of the observer, if it is finite."""
+        plan = self._plan
+        if plan is None or plan.observation.state is None:
             return
-        result = self._model.results[plan.observation.state]
-        if np.isfinite(result.sum()):
-            plan.state[:] = result
-            self._pending = False
+        result = self._result
+        is_finite = bool(np.isfinite(result.sum()))
+        step.keep_state(self._view, plan.steps.word_view, plan.state, result, is_finite)
 
     def report(self, status: Status) -> None:
         """Report the observer, and whether its torques are valid."""

@@ -5,7 +5,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from functools import partial
 from typing import Any
 
@@ -128,7 +127,7 @@ class WrenchEstimator:
     def stages(self) -> list[Stage]:
         """Return the stages for each joint state: the observer precedes the filters."""
         return [
-            self._observer.stage(),
+            *self._observer.stages(),
             self._filters.stage(),
             Stage(consume=self._location.consume, is_needed=lambda: self._location.is_listened),
             self._tare.stage(),
@@ -140,7 +139,13 @@ class WrenchEstimator:
         model, mapper, plan = adopted.model, adopted.mapper, adopted.plan
         self._tare.bind(model, mapper, plan.offset)
         self._observer.bind(model, mapper, plan.observer)
-        self._filters.bind(model, mapper, plan.filters, self._validities(adopted))
+        pivots = [
+            model.results.get(contact.pivots) if contact.joints >= 6 else None
+            for contact in plan.contacts.values()
+        ]
+        self._filters.bind(
+            model, mapper, plan.filters, self._observer.settled, [np.zeros(0), *pivots]
+        )
         self._topics, self._channels = None, []
         if model.results:
             topics = self._topics = WrenchTopics(
@@ -158,25 +163,12 @@ class WrenchEstimator:
                 mapper,
                 plan.filtered_torque,
                 self._publishers,
-                lambda: self._observer.is_settled,
+                self._observer.settled,
             )
             contacts = self._location.bind(model, plan, topics.torque_covariance)
             self._channels = [*topics.channels, *flags, *contacts]
         self._channels += self._markers.bind(self._pictures(), self._parameters['marker_rate'])
         return self._channels
-
-    def _validities(self, adopted: Adopted[WrenchPlan]) -> list[Callable[[], bool]]:
-        """Return functions that return whether the torques and each wrench are valid."""
-        results = adopted.model.results
-        return [
-            lambda: self._observer.is_settled,
-            *(
-                lambda contact=contact: (
-                    self._observer.is_settled and is_observable(contact, results[contact.pivots])
-                )
-                for contact in adopted.plan.contacts.values()
-            ),
-        ]
 
     def status(self) -> Status:
         """Report the outputs, the tare, and frames near a singularity."""

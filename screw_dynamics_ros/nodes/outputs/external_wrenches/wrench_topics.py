@@ -110,7 +110,9 @@ class WrenchTopics:
         """Write the covariance of torques if it is constant; Python writes others."""
         is_constant = self.torque_covariance.is_constant
         self._covariance_state[0] = VALID if is_constant else FOR_PYTHON
-        if is_constant and self._covariance_changes != self._observer.changes:
+        if not is_constant:
+            self._covariance_changes = -1
+        elif self._covariance_changes != self._observer.changes:
             self._covariance_changes = self._observer.changes
             self.torque_covariance.fill(self._covariance_numbers)
 
