@@ -50,7 +50,7 @@ from screw_dynamics_ros.ros.joint_states.requested_state import latest
 from screw_dynamics_ros.ros.parameters import Parameters
 from screw_dynamics_ros.ros.process.executor import ShutdownTask, settle
 from screw_dynamics_ros.ros.process.faults import FAULTS
-from screw_dynamics_ros.ros.process.scheduling import use_real_time
+from screw_dynamics_ros.ros.process.scheduling import lock_memory, use_real_time
 from screw_dynamics_ros.ros.process.state_lock import STATE_LOCK
 from screw_dynamics_ros.ros.services import Answer, Services
 from screw_dynamics_ros.ros.status import Status
@@ -236,7 +236,8 @@ class ModelHost:
             self.diagnostics.add(self.drawing.status)
         self.states.deferred_work.every(HOUSEKEEPING_PERIOD_S, self.keep_house)
         priority = self.parameters['realtime_priority']
-        self.scheduling_fault = use_real_time(priority) if priority else ''
+        if priority:
+            self.scheduling_fault = use_real_time(priority) or lock_memory()
         self.source.subscribe(self.node)
         self._subscription = self.states.subscribe(self.states.receive)
 

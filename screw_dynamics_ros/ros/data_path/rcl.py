@@ -164,7 +164,7 @@ class LoopSubscription:
         if before is None or not 0 < number < 2**62:
             return False
         self.has_info = (
-            number == before[1] + 1
+            number == before[1] + 1 > 1
             and 0 < before[0] < sent
             and abs(now - received) < MAX_CLOCK_STEP
         )

@@ -5,8 +5,12 @@
 
 from __future__ import annotations
 
+import ctypes
 import os
 from contextlib import suppress
+
+#: Flags of mlockall of Linux: present and future pages, each as soon as it is used.
+MCL_CURRENT, MCL_FUTURE, MCL_ONFAULT = 1, 2, 4
 
 
 def use_real_time(priority: int) -> str:
@@ -40,6 +44,24 @@ def use_real_time(priority: int) -> str:
             'parameter realtime_priority to 0'
         )
     return ''
+
+
+def lock_memory() -> str:
+    """Keep the memory of this process from being paged out; return reason and remedy if refused.
+
+    Page faults of a real-time thread would wait for a disk.
+    """
+    try:
+        lock = ctypes.CDLL(None, use_errno=True).mlockall
+    except (OSError, AttributeError):
+        return 'memory cannot be locked on this system'
+    if lock(MCL_CURRENT | MCL_FUTURE | MCL_ONFAULT) == 0:
+        return ''
+    reason = os.strerror(ctypes.get_errno())
+    return (
+        f'the memory of this process is not locked ({reason}), so that page faults may delay joint '
+        'states; allow the user an unlimited memlock in /etc/security/limits.conf and log in again'
+    )
 
 
 def use_least_real_time() -> None:

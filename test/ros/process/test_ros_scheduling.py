@@ -37,6 +37,33 @@ def test_all_threads_or_a_reason():
     assert policies == [str(expected)] * 4 + [str(os.SCHED_OTHER)]
 
 
+LOCKED = """
+import re
+from pathlib import Path
+from screw_dynamics_ros.ros.process.scheduling import lock_memory
+fault = lock_memory()
+locked = re.search(r'VmLck:\\s+(\\d+) kB', Path('/proc/self/status').read_text())[1]
+print(locked, fault)
+"""
+
+
+@pytest.mark.skipif(sys.platform != 'linux', reason='Linux has this call')
+@pytest.mark.parametrize('limit', ['unlimited', '0'])
+def test_memory_is_locked_or_a_reason_given(limit):
+    """Without the right to lock, also as root."""
+    drop = ['setpriv', '--bounding-set=-ipc_lock', '--inh-caps=-ipc_lock'] if limit == '0' else []
+    command = f'ulimit -l {limit} && exec "$0" "$@"'
+    child = [sys.executable, '-c', LOCKED]
+    done = subprocess.run(
+        ['sh', '-c', command, *drop, *child], capture_output=True, text=True, check=False
+    )
+    if done.returncode and not done.stdout:
+        pytest.skip(f'the limit cannot be set here: {done.stderr}')
+    locked, _, fault = done.stdout.strip().partition(' ')
+    assert (int(locked) > 10_000) == (fault == '')
+    assert not fault or 'memlock' in fault
+
+
 @pytest.mark.parametrize(
     ('error', 'says'),
     [
