@@ -216,7 +216,7 @@ class LoopTables:
         words = channel.words
         words[c.NEEDS] = c.VELOCITY * channel.velocity + c.EFFORT * channel.effort
         words[c.PUBLISHER] = channel.publisher.handle.pointer if channel.is_sent else 0
-        due = channel.is_due
+        due = channel.limit or channel.is_due
         words[c.DUE] = due.due.ctypes.data if isinstance(due, RateLimit) else 0
         encoder = channel.message if isinstance(channel.message, Encoder) else None
         template = getattr(channel.message, 'template', channel.message)

@@ -90,6 +90,8 @@ class Channel(SharedNumbers):
         Stamp of the last joint state for which they were [ns], `NEVER_STAMP` without one.
     refresh : callable, optional
         Writes numbers that do not depend on joint states, for the compiled loop.
+    limit : callable, optional
+        The `RateLimit` that `is_valid` applies: there are no valid numbers before it is due.
     is_read : bool
         Whether the model state reads the numbers.
     is_muted : bool
@@ -100,7 +102,7 @@ class Channel(SharedNumbers):
     changes: ClassVar[int] = 0
 
     listeners, enabled, is_read, is_muted = Watched(), Watched(), Watched(), Watched()
-    is_due, gates = Watched(), Watched()
+    is_due, limit, gates = Watched(), Watched(), Watched()
 
     state, valid_stamp, published = Word(CURRENT), Word(VALID_STAMP), Word(PUBLISHED)
 
@@ -139,6 +141,7 @@ class Channel(SharedNumbers):
         self._encode: Encode = message.encode if isinstance(message, Template) else message
         self.enabled = True
         self.refresh: Callable[[], None] | None = None
+        self.limit = None
         self.listeners = 0
 
     def use(self, stamp: int, packed_stamp: bytes) -> None:

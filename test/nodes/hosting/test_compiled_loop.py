@@ -257,6 +257,31 @@ def test_filtered_wrenches_are_left_to_python(pair):
         assert (both.loop.outcomes[-1] == 'done') == is_plain
 
 
+def test_constraint_wrenches_need_python_at_their_rate(pair):
+    """Both links have one solution, which is also that of the model state."""
+    links = 'panda_hand_tcp', 'panda_link5'
+    parts = ['position', 'constraint_wrench']
+    both = pair(model_state=parts)
+    both.set(0, constraints=[f'{links[0]}: position', f'{links[1]}: z'])
+    topics = *(f'/constraint_wrench/{link}' for link in links), '/model_state'
+    for rate in (250.0, 125.0):
+        both.set(0, constraint_rate=rate)
+        both.listen(topics)
+        for _ in range(4):
+            both.wait(0.001)
+            both.send()
+        first = len(both.loop.outcomes)
+        published = sum(each.published for each in both.loop.host.states.channels)
+        for _ in range(40):
+            both.wait(0.001)
+            both.send()
+        solved = round(40 * rate / 1000)
+        outcomes = Counter(both.loop.outcomes[first:])
+        assert outcomes == {'complete': solved, 'done': 40 - solved}
+        now = sum(each.published for each in both.loop.host.states.channels)
+        assert now - published == 40 + 2 * solved
+
+
 def test_what_observes_states_sees_all_of_them(pair):
     """A tare is the mean of the latest states, which the loop has processed."""
     both = pair(model_state=[''])

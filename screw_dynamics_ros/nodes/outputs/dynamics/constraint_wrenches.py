@@ -151,6 +151,7 @@ class ConstraintWrenches:
                     is_valid=self._is_known,
                 )
             )
+            self._channels[-1].limit = self._is_due
         return self._channels
 
     def _is_known(self) -> bool:
