@@ -26,7 +26,7 @@ from screw_dynamics_ros.core import Robot
 from screw_dynamics_ros.ros.process.scheduling import use_real_time
 from screw_dynamics_ros.ros.topics.publishers import raw_publish
 
-MIDDLE = (0.3, -0.5, 0.2, -2.0, 0.4, 1.6, 0.7, 0.02)  # of a small motion, far from singularities
+MIDDLE = (0.3, -0.5, 0.2, -2.0, 0.4, 1.6, 0.7, 0.02)  # of a small motion of a Panda
 POSTURES = 1000
 STAMP = struct.Struct('<iI')
 STAMP_AT = 4  # after the encapsulation
@@ -38,7 +38,8 @@ def messages(joints: list[str]) -> list[bytearray]:
     for k in range(POSTURES):
         phase = 2 * 3.141592653589793 * k / POSTURES
         message = JointState(name=joints)
-        message.position = [x + 0.01 * sin(phase + i) for i, x in enumerate(MIDDLE)]
+        middle = MIDDLE if len(joints) == len(MIDDLE) else [0.1] * len(joints)
+        message.position = [x + 0.01 * sin(phase + i) for i, x in enumerate(middle)]
         message.velocity = [0.1 * sin(phase + 2 * i) for i in range(len(joints))]
         message.effort = [float(i) for i in range(len(joints))]
         made.append(bytearray(serialize_message(message)))

@@ -51,9 +51,14 @@ PINOCCHIO, ECHO = 'Pinocchio and rclpy', 'echo of objects in rclpy'
 ALL, SAME = 'all outputs', 'outputs of theirs'
 STATES = 'ten outputs'
 MESSAGE, COMMANDS = 'one message with all outputs', 'torque commands'
+TALOS, TALOS_ECHO = 'one message with all outputs of TALOS', 'echo of states of TALOS'
 
 #: The only topic that is subscribed.
-ONLY = {MESSAGE: '/bringup/model_state', COMMANDS: '/dynamics/joint_command'}
+ONLY = {
+    MESSAGE: '/bringup/model_state',
+    TALOS: '/bringup/model_state',
+    COMMANDS: '/dynamics/joint_command',
+}
 
 # Where the stamp of a serialized message stands: after the encapsulation, of /tf after a length.
 STAMP_AT: dict[str, int] = defaultdict(lambda: 4, {'/tf': 8})
@@ -207,24 +212,29 @@ def measured(
     os.environ['ROS_DOMAIN_ID'] = str(free_domain())
     rclpy.init()
     node = rclpy.create_node('kilohertz')
-    publish_description(node)
+    urdf = talos() if name in (TALOS, TALOS_ECHO) else Path(URDF)
+    publish_description(node, urdf.read_text(encoding='utf-8'))
     ours = (
         'screw_dynamics_ros',
         ['bringup', '--ros-args', '-p', f'realtime_priority:={priority}', '-p', 'enabled:=true'],
     )
+    echo = ('echo_node', [str(priority), '--ros-args', '-r', 'echo_in:=/joint_states'])
+    with_message = ours[0], [*ours[1], '-p', 'model_state:=[all]']
     started = {
         ALL: ours,
         SAME: ours,
         STATES: ours,
         COMMANDS: ours,
-        MESSAGE: (ours[0], [*ours[1], '-p', 'model_state:=[all]']),
+        MESSAGE: with_message,
+        TALOS: with_message,
         PINOCCHIO: ('pinocchio_node', [URDF, str(priority)]),
-        ECHO: ('echo_node', [str(priority), '--ros-args', '-r', 'echo_in:=/joint_states']),
+        TALOS_ECHO: echo,
+        ECHO: echo,
     }
     with Children() as children, tempfile.TemporaryDirectory() as folder:
         module, options = started[name]
         children.start('node', module, options)
-        if name == ECHO:
+        if started[name] is echo:
             wait(lambda: node.count_publishers('/echo_out') > 0, children)
             topics = {'/echo_out': JointState}
         else:
@@ -241,7 +251,7 @@ def measured(
                 topics = {topic: kind for topic, kind in topics.items() if STATE.match(topic)}
         recorder = Recorder(node, topics, priority)
         file = Path(folder) / 'stamps'
-        arguments = [str(rate), str(file), URDF, str(priority)]
+        arguments = [str(rate), str(file), str(urdf), str(priority)]
         children.start('driver', 'joint_state_driver', arguments)
         pids = children.pids()
         print(same_profiles(pids.values()), file=sys.stderr)
@@ -251,6 +261,13 @@ def measured(
         wait(file.exists, None)
         time.sleep(0.5)
         return recorder.conclude(run, np.fromfile(file, dtype=np.int64))
+
+
+def talos() -> Path:
+    """Return the URDF of a humanoid with 32 independent joints."""
+    from support.robots import urdf_path
+
+    return urdf_path('talos_full_v2')
 
 
 def wait(condition: Any, children: Any) -> None:

@@ -143,13 +143,15 @@ def description() -> str:
     return (ROOT / 'urdf' / 'panda.urdf').read_text(encoding='utf-8')
 
 
-def publish_description(node: Any) -> None:
-    """Publish the robot description, for nodes that come later, too."""
+def publish_description(node: Any, text: str = '') -> None:
+    """Publish a robot description, for nodes that come later, too; empty for that of a Panda."""
     from rclpy.qos import DurabilityPolicy, QoSProfile
     from std_msgs.msg import String
 
     latched = QoSProfile(depth=1, durability=DurabilityPolicy.TRANSIENT_LOCAL)
-    node.create_publisher(String, 'robot_description', latched).publish(String(data=description()))
+    node.create_publisher(String, 'robot_description', latched).publish(
+        String(data=text or description())
+    )
 
 
 def outputs_of(node: Any, conditional: bool = False) -> dict[str, type]:

@@ -20,6 +20,8 @@ from node_kilohertz import (
     ECHO,
     MESSAGE,
     STATES,
+    TALOS,
+    TALOS_ECHO,
     Run,
     in_a_process_of_its_own,
     prepare,
@@ -28,11 +30,12 @@ from node_kilohertz import (
 RATES = 200.0, 1000.0  # Hz
 LONG, QUICK = 30.0, 12.0  # s
 TURNS = 4
-#: What is subscribed, at which rates, and the required ratios to the echo: median and 99 %.
+#: What is subscribed, at which rates, beside what, and the required ratios: median and 99 %.
 REQUIRED = {
-    STATES: (RATES, (1.15, 1.15)),
-    MESSAGE: ((1000.0,), (0.8, 1.0)),
-    COMMANDS: ((1000.0,), (0.9, 0.9)),
+    STATES: (RATES, ECHO, (1.15, 1.15)),
+    MESSAGE: ((1000.0,), ECHO, (0.8, 1.0)),
+    COMMANDS: ((1000.0,), ECHO, (0.9, 0.9)),
+    TALOS: ((1000.0,), TALOS_ECHO, (1.0, 1.0)),
 }
 
 
@@ -43,14 +46,15 @@ def figures(quick: bool) -> Iterator[Figure]:
     seconds = QUICK if quick else LONG
     priority = PRIORITY if permitted() else 0
     for rate in RATES:
-        names = [name for name, (rates, _) in REQUIRED.items() if rate in rates]
+        names = [name for name, (rates, *_) in REQUIRED.items() if rate in rates]
+        peers = list(dict.fromkeys(REQUIRED[name][1] for name in names))
         turns = [
-            [in_a_process_of_its_own(n, seconds / TURNS, priority, rate) for n in (ECHO, *names)]
+            [in_a_process_of_its_own(n, seconds / TURNS, priority, rate) for n in (*peers, *names)]
             for _ in range(TURNS)
         ]
-        echo, *ours = map(together, zip(*turns))
-        for name, run in zip(names, ours):
-            yield from compared(name, rate, run, echo)
+        runs = dict(zip((*peers, *names), map(together, zip(*turns))))
+        for name in names:
+            yield from compared(name, rate, runs[name], runs[REQUIRED[name][1]])
 
 
 def together(runs: Sequence[Run]) -> Run:
@@ -69,16 +73,16 @@ def together(runs: Sequence[Run]) -> Run:
 
 def compared(what: str, rate: float, ours: Run, echo: Run) -> Iterator[Figure]:
     """Return the figures of ours beside the echo."""
-    group, robot = 'Rates', 'Panda'
+    group, robot = 'Rates', 'TALOS' if what == TALOS else 'Panda'
     a, b = ((np.quantile(run.delays, (0.5, 0.99)) * 1e6).tolist() for run in (ours, echo))
-    _, required = REQUIRED[what]
+    _, peer, required = REQUIRED[what]
     for name, k, most in zip(('median', '99 %'), (0, 1), required):
         yield Figure(
             group,
             robot,
             f'{rate:g} Hz, {what}, {name}',
             a[k],
-            peer=ECHO,
+            peer=peer,
             theirs=b[k],
             ratio=a[k] / b[k],
             required=most,
@@ -90,7 +94,7 @@ def compared(what: str, rate: float, ours: Run, echo: Run) -> Iterator[Figure]:
         robot,
         f'{rate:g} Hz, {what}: states without',
         ours.lost,
-        peer=ECHO,
+        peer=peer,
         theirs=echo.lost,
         unit='',
         note=f'of {ours.sent}, theirs of {echo.sent}; {ours.processor:.0f} % of a processor, '
