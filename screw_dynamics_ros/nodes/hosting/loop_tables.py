@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from operator import is_ as is_same
 from typing import TYPE_CHECKING, Any
 
@@ -64,7 +64,7 @@ class LoopTables:
         self._records: dict[int, list[Any]] = {r.PREPARATIONS: [], r.STEPS: []}
         self._model: RunningModel | None = None
         self._listened: Sequence[Channel] = ()
-        self._refreshed: Sequence[Channel] = ()
+        self._refreshed: Sequence[Callable[[], None]] = ()
         self._changes = -1
         self._time = np.zeros(2, dtype=np.int64)
         words = self.words
@@ -157,9 +157,8 @@ class LoopTables:
             self._model, self._listened, self._changes = model, listened, changes
             self._use_model(model)
             self._use_channels(pipeline)
-        for channel in self._refreshed:
-            assert channel.refresh is not None
-            channel.refresh()
+        for refresh in self._refreshed:
+            refresh()
         self.words[r.NEEDS_PYTHON] = pipeline.needs_completion
         self.words[r.ARMED] = 1
 
@@ -207,9 +206,9 @@ class LoopTables:
         self._set(r.CHANNELS, addresses([channel.words for channel in listened]))
         words = self.words
         words[r.CHANNEL_COUNT], words[r.IS_READ] = len(listened), bool(listened)
-        self._refreshed = [
-            channel for channel in listened if channel.words[c.IS_NATIVE] and channel.refresh
-        ]
+        native = [channel.refresh for channel in listened if channel.words[c.IS_NATIVE]]
+        # Several outputs may share one function.
+        self._refreshed = list(dict.fromkeys(refresh for refresh in native if refresh))
 
     def _fill(self, channel: Channel) -> None:
         """Write the record of an output."""
