@@ -32,6 +32,7 @@ from support.robots import urdf_path
 Q = np.array([0.3, -0.5, 0.2, -2.0, 0.4, 1.6, 0.7, 0.02])
 ARM, OTHER = urdf_path('panda').read_text(), urdf_path('planar_2r').read_text()
 MS = 1_000_000
+STAMP_END = 12  # of a serialized message [bytes]
 
 
 class Pair:
@@ -322,6 +323,7 @@ def test_observers_filters_and_flags_need_no_python(pair, observer):
         both.listen(topics)
 
     change(observer=observer, observer_time_constant=0.001, frames=['panda_hand'])
+    change(singularity_threshold=0.05)
     for torque_cutoff, wrench_cutoff in ((0.0, 0.0), (200.0, 0.0), (200.0, 80.0), (0.0, 80.0)):
         change(torque_cutoff=torque_cutoff, wrench_cutoff=wrench_cutoff)
         states(12)
@@ -333,15 +335,32 @@ def test_observers_filters_and_flags_need_no_python(pair, observer):
         both.wait(0.002)
         both.send(v=np.full(8, np.nan))
         states(6, torque=-60.0)
+        both.wait(0.002)
+        both.send(q=np.zeros(8))  # the wrench cannot be observed
+        states(4, torque=-60.0)
         both.wait(3.0)
         states(60)
         assert both.reports()[0].values['collision'] == 'no'
     change(effort_delay=0.004)
     states(8, outcome='handed over')
-    change(effort_delay=0.0)
+    change(effort_delay=0.0, contact_share=0.0)  # only one flag
     states(8)
     for topic in topics:
         assert len([data for name, data in both.published if name.endswith(topic)]) > 1
+
+
+def test_efforts_that_are_no_longer_delayed(pair):
+    """They belong to the current state again."""
+    both, found = pair(model_state=['']), []
+    for delay in (0.0, 0.003, 0.0):
+        both.set(1, effort_delay=delay)
+        both.listen(('/external_torque',))
+        for k in range(6):
+            both.published.clear()
+            both.wait(0.002)
+            both.send(q=Q + 0.1 * k, tau=np.zeros(8))
+        found.append({data[STAMP_END:] for _, data in both.published})
+    assert found[0] == found[2] != found[1]
 
 
 def test_commands_that_follow_need_no_python(pair):
@@ -460,9 +479,13 @@ def test_random_sequences(pair, seed):
             (0, 'compensated_terms', [[''], ['gravity']]),
             (1, 'damping', [0.001, 0.01]),
             (1, 'torque_cutoff', [0.0, 10.0]),
+            (1, 'wrench_cutoff', [0.0, 30.0]),
             (1, 'torque_dead_band', [0.0, 1.0]),
-            (1, 'observer', ['static', 'momentum']),
-        )[random.integers(0, 6)]
+            (1, 'contact_duration', [0.0, 0.01]),
+            (1, 'effort_delay', [0.0, 0.0, 0.003]),
+            (1, 'observer_time_constant', [0.001, 0.02]),
+            (1, 'observer', [*OBSERVERS]),
+        )[random.integers(0, 10)]
         both.set(owner, **{name: values[random.integers(0, len(values))]})
 
     def robot():
