@@ -16,6 +16,7 @@ import pickle
 import threading
 import time
 from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from functools import lru_cache
 from typing import Any, Protocol
 
@@ -68,6 +69,8 @@ class DrawnTopic:
     Attributes
     ----------
     channel : Channel
+    lock : context manager
+        To be held during `send`: that of the joint states if the numbers are part of a model state.
     """
 
     def __init__(
@@ -88,6 +91,7 @@ class DrawnTopic:
             follows_states=False,
         )
         self._take = template.take if template is not None else nothing
+        self.lock: AbstractContextManager[None] = STATE_LOCK if name else nullcontext()
         self.draw(None, (), 1.0)
 
     def draw(self, maker: MessageBuilder | None, sources: Sequence[Source], rate: float) -> None:
@@ -107,9 +111,8 @@ class DrawnTopic:
     def send(self, message: bytes, stamp: bytes) -> None:
         """Publish a computed message, and keep its numbers for the model state."""
         seconds, nanoseconds = STAMP_FORMAT.unpack(stamp)
-        with STATE_LOCK:
-            self._take(message)
-            self.channel.valid_stamp = seconds * NANOSECONDS + nanoseconds
+        self._take(message)
+        self.channel.valid_stamp = seconds * NANOSECONDS + nanoseconds
         if self.channel.is_sent or not self.channel.is_read:
             self.channel.send(message)
             self.channel.published += 1
@@ -173,7 +176,7 @@ class DrawingProcess:
     ) -> None:
         """Publish the computed messages, unless they are out of date."""
         for (topic, ((_, stamp, _), since)), message in zip(waiting.items(), made):
-            with self._publishing:
+            with topic.lock, self._publishing:
                 if era != self._era:
                     return
                 if isinstance(message, str):

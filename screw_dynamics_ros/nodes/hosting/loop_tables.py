@@ -154,9 +154,9 @@ class LoopTables:
         self._use_steps(pipeline)
         listened, changes = pipeline.listened, Channel.changes
         if model is not self._model or listened is not self._listened or changes != self._changes:
-            self._model, self._listened, self._changes = model, listened, changes
             self._use_model(model)
             self._use_channels(pipeline)
+            self._model, self._listened, self._changes = model, listened, changes
         for refresh in self._refreshed:
             refresh()
         self.words[r.NEEDS_PYTHON] = pipeline.needs_completion
@@ -223,7 +223,7 @@ class LoopTables:
         if not isinstance(template, Template) or due is not None or channel.gates is None:
             return
         words[c.IS_NATIVE] = True
-        if channel not in self._messages:
+        if channel not in self._messages or self._messages[channel][-1] is not channel.gates:
             self._messages[channel] = self._message_of(channel, template)
             if encoder is not None:
                 self._set_parts(encoder)
