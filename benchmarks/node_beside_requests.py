@@ -37,7 +37,7 @@ OUTPUTS = (
     '/tf',
     '/kinematics/twist/panda_hand_tcp',
     '/dynamics/feedforward',
-    '/wrench_estimator/wrench/panda_hand_tcp',
+    '/wrench_estimator/external_torque',
 )
 
 #: What happens beside the joint states: name, and what this program is started with for it.
@@ -149,14 +149,14 @@ class Recorder:
 
     def wait_for_outputs(self, priority: int) -> None:
         """Subscribe, with the priority for what receives, and wait until all outputs come."""
-        from geometry_msgs.msg import TwistStamped, WrenchStamped
+        from geometry_msgs.msg import TwistStamped
         from rclpy.qos import QoSProfile
         from sensor_msgs.msg import JointState
         from tf2_msgs.msg import TFMessage
 
         from screw_dynamics_ros.ros.process.scheduling import use_ordinary_time, use_real_time
 
-        kinds = (TFMessage, TwistStamped, JointState, WrenchStamped)
+        kinds = (TFMessage, TwistStamped, JointState, JointState)
         self.subscriptions = {
             topic: self.node.create_subscription(
                 kind, topic, print, QoSProfile(depth=5000), raw=True
