@@ -103,6 +103,18 @@ class StatePart:
         return prod(self.shape)
 
     @property
+    def fields(self) -> dict[str, Any]:
+        """The fields of screw_dynamics_msgs/ModelStatePart."""
+        return {
+            'name': self.name,
+            'frame_id': self.frame_id,
+            'unit': self.unit,
+            'offset': self.offset,
+            'shape': np.array(self.shape, np.uint32),
+            'labels': [','.join(labels) for labels in self.labels],
+        }
+
+    @property
     def unit(self) -> str:
         """Unit of the elements, see `UNITS`."""
         return UNITS.get(self.name.partition('/')[0], '')
@@ -171,17 +183,7 @@ class ModelStateLayout:
             id=self.id,
             robot=self.robot,
             size=self.size,
-            parts=[
-                msg.ModelStatePart(
-                    name=part.name,
-                    frame_id=part.frame_id,
-                    unit=part.unit,
-                    offset=part.offset,
-                    shape=part.shape,
-                    labels=[','.join(labels) for labels in part.labels],
-                )
-                for part in self.parts
-            ],
+            parts=[msg.ModelStatePart(**part.fields) for part in self.parts],
         )
 
 

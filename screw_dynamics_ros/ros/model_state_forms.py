@@ -27,18 +27,7 @@ from screw_dynamics_ros.ros.recordings.outputs import Stack
 
 def layout_message(layout: ModelStateLayout, stamp: int) -> bytes:
     """Return the serialized screw_dynamics_msgs/ModelStateLayout with a stamp [ns]."""
-    parts = [
-        make(
-            MODEL_STATE_PART,
-            name=part.name,
-            frame_id=part.frame_id,
-            unit=part.unit,
-            offset=part.offset,
-            shape=np.array(part.shape, np.uint32),
-            labels=[','.join(labels) for labels in part.labels],
-        )
-        for part in layout.parts
-    ]
+    parts = [make(MODEL_STATE_PART, **part.fields) for part in layout.parts]
     message = make(
         MODEL_STATE_LAYOUT,
         header=header(stamp, layout.root),

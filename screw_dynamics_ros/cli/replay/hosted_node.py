@@ -166,9 +166,9 @@ class HostedNode:
     def model_state_layout(self) -> tuple[str, ModelStateLayout] | None:
         """Return topic and layout of the model state, None without one."""
         topic = self.host.model_state
-        if topic.channel not in self.channels or topic._layout is None:
+        if topic.channel not in self.channels or topic.layout is None:
             return None
-        return f'{topic.channel.topic}_layout', topic._layout
+        return f'{topic.channel.topic}_layout', topic.layout
 
     def topics(self) -> dict[str, str]:
         """Return the types of the topics by name."""

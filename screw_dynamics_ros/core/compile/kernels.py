@@ -43,7 +43,6 @@ from screw_dynamics_ros.core.compile.cpython.addresses import Addresses
 from screw_dynamics_ros.core.compile.cpython.entry import entry_point
 from screw_dynamics_ros.core.compile.cpython.layout import is_usable
 from screw_dynamics_ros.core.compile.cpython.stacks import StackTable
-from screw_dynamics_ros.core.compile.cpython.writer import EntryWriter
 from screw_dynamics_ros.core.compile.llvm import module as llvm_ir
 from screw_dynamics_ros.core.compile.llvm import native
 from screw_dynamics_ros.core.compile.llvm.compilers import OPTIONS, compile_code
@@ -298,33 +297,6 @@ def compiled_call(kernel: Kernel) -> Callable[..., tuple[Array, ...]]:
         kernel,
         tables.stacks,
     )
-
-
-class TableCall:
-    """Machine code `void call(int64 *addresses)` that calls a kernel for one sample.
-
-    Attributes
-    ----------
-    address : int
-        Address of the function.
-    count : int
-        Number of addresses: of all inputs, then of all outputs.
-    """
-
-    def __init__(self, kernel: NativeKernel) -> None:
-        self._kernel = kernel  # kept alive
-        self.count = len(kernel.specification.inputs) + len(kernel.shapes)
-        w = EntryWriter(native.opaque_pointers())
-        arguments = [('i64', w.read('i64', '%addresses', 8 * k)) for k in range(self.count)]
-        w.call('void', kernel.sample_program.address, *arguments)
-        lines = ['define void @call(i64 %addresses) {', 'entry:', *w.lines, '  ret void', '}']
-        self._library = native.Library(native.joined([native.emitted('\n'.join(lines), opt=0)]))
-        self.address = self._library.address('call')
-
-
-def table_call(kernel: Kernel) -> TableCall | None:
-    """Return a kernel as a function of addresses, None if it is not machine code."""
-    return TableCall(kernel) if isinstance(kernel, NativeKernel) else None
 
 
 @dataclass(frozen=True)

@@ -16,13 +16,12 @@ from numpy.typing import ArrayLike
 from screw_dynamics_ros.core.arguments import check_count
 from screw_dynamics_ros.core.compile.kernels import (
     KernelSpecification,
-    TableCall,
     compiled_call,
     compiled_into,
     make_kernel,
-    table_call,
 )
 from screw_dynamics_ros.core.compile.sources import origin
+from screw_dynamics_ros.core.compile.table_call import TableCall, table_call
 from screw_dynamics_ros.core.dynamics.payload import with_inertia_changes
 from screw_dynamics_ros.core.errors import ArgumentError, UnknownNameError
 from screw_dynamics_ros.core.robot.functions import INPUTS, Output, as_tuple, find, input_size

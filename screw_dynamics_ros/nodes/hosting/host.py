@@ -253,7 +253,9 @@ class ModelHost:
             return compiled_loop(self.node, self.states, self._subscription)
         except ScrewDynamicsError as error:
             if wanted == 'compiled':
-                raise
+                raise ScrewDynamicsError(
+                    f'data_path compiled is not possible here, set it to auto: {error}'
+                ) from None
             self.node.get_logger().info(f'joint states are processed in Python: {error}')
             return None
 

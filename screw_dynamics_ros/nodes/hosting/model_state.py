@@ -18,6 +18,7 @@ from std_msgs.msg import Header
 from screw_dynamics_ros.core.types import Array
 from screw_dynamics_ros.nodes.model.running_model import RunningModel
 from screw_dynamics_ros.nodes.parameters import model_state_parameters
+from screw_dynamics_ros.ros.data_path.loop import AGE_OF_NEVER
 from screw_dynamics_ros.ros.joint_states.mapper import JointStateMapper
 from screw_dynamics_ros.ros.joint_states.policies import NEVER_STAMP
 from screw_dynamics_ros.ros.messages.serialized import Template
@@ -36,7 +37,6 @@ try:
 except ImportError:  # not installed, or without this message
     ModelState = None
 
-AGE_OF_NEVER = -NEVER_STAMP // 2  # [ns]; longer means never
 #: Fields of screw_dynamics_msgs/ModelState, see `padding`.
 MODEL_STATE = ('time', 'string', 'count', 'flags', 'doubles', 'doubles')
 RANK = 2  # published after the outputs that it contains
@@ -67,13 +67,20 @@ class ModelStateTopic:
     node : rclpy.node.Node
     parameters : Parameters
         With the rows of `model_state_parameters`.
+
+    Attributes
+    ----------
+    channel : Channel or None
+        The topic, if it is wanted.
+    layout : ModelStateLayout or None
+        The layout that was published last.
     """
 
     def __init__(self, node: Node, parameters: Parameters) -> None:
         self._node, self._parameters = node, parameters
         self._publishers = Publishers(node)
         self.channel: Channel | None = None
-        self._layout: ModelStateLayout | None = None
+        self.layout: ModelStateLayout | None = None
         self._read: list[Channel] = []
         self._absent: list[str] = []
 
@@ -114,8 +121,8 @@ class ModelStateTopic:
         self.channel = Channel(
             self._publishers.get(ModelState, '~/model_state'), encoder, rank=RANK
         )
-        if layout != self._layout:
-            self._layout = layout
+        if layout != self.layout:
+            self.layout = layout
             publisher = self._publishers.get(
                 msg.ModelStateLayout, '~/model_state_layout', qos.LATCHED
             )
@@ -143,9 +150,9 @@ class ModelStateTopic:
                 'no ~/model_state: the package screw_dynamics_msgs is not installed, or is too '
                 f'old; {REMEDY}',
             )
-        elif self._layout is not None:
+        elif self.layout is not None:
             status.values['~/model_state'] = (
-                f'{len(self._layout.parts)} parts, {self._layout.size} numbers'
+                f'{len(self.layout.parts)} parts, {self.layout.size} numbers'
             )
             if self._absent:
                 status.report(

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from screw_dynamics_ros.core import ArgumentError, FusedKernel, Robot
-from screw_dynamics_ros.core.compile.kernels import TableCall
+from screw_dynamics_ros.core.compile.table_call import TableCall
 from screw_dynamics_ros.core.robot.actuated_robot import elements
 from screw_dynamics_ros.core.robot.functions import Output
 from screw_dynamics_ros.core.robot.fused_kernel import INERTIA_CHANGES, Formula

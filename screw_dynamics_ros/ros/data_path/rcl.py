@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from screw_dynamics_ros.core.compile.typed.external import External
+from screw_dynamics_ros.core.compile.typed.external import External, address_of
 from screw_dynamics_ros.core.compile.typed.library import TypedLibrary, compiled
 from screw_dynamics_ros.core.errors import ScrewDynamicsError
 from screw_dynamics_ros.ros.data_path import loop
@@ -113,12 +113,14 @@ class LoopSubscription:
         self.has_info = False
         self._before: tuple[int, int] | None = None
         self._check(
-            rcl.wait_set_init(address(self.wait_set), 1, 0, 0, 0, 0, 0, context, rcl.allocator)
+            rcl.wait_set_init(address_of(self.wait_set), 1, 0, 0, 0, 0, 0, context, rcl.allocator)
         )
         if self.wait_set[SUBSCRIPTION_COUNT] != 1 or self.wait_set[[*OTHER_COUNTS]].any():
             raise IncompatibleError('rcl_wait_set_t has other fields')
         self._check(
-            rcl.message_init(address(self.message), INITIAL_CAPACITY, ctypes.byref(rcl.allocator))
+            rcl.message_init(
+                address_of(self.message), INITIAL_CAPACITY, ctypes.byref(rcl.allocator)
+            )
         )
         expected = [0, INITIAL_CAPACITY, *rcl.allocator.words]
         if self.message[LENGTH:SERIALIZED_WORDS].tolist() != expected or not self.message[BUFFER]:
@@ -131,7 +133,7 @@ class LoopSubscription:
 
     def close(self) -> None:
         """Release the wait set."""
-        self._rcl.wait_set_fini(address(self.wait_set))
+        self._rcl.wait_set_fini(address_of(self.wait_set))
 
     def data(self) -> bytes:
         """Return the message that was taken last."""
@@ -169,11 +171,6 @@ class LoopSubscription:
             and abs(now - received) < MAX_CLOCK_STEP
         )
         return self.has_info
-
-
-def address(array: Any) -> int:
-    """Return the address of an array."""
-    return int(array.ctypes.data)
 
 
 def serialized_message(rcl: Rcl, template_address: int, size: int) -> Any:

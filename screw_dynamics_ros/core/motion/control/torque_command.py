@@ -60,7 +60,6 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from screw_dynamics_ros.core.compile.typed.functions import Floats, typed
 from screw_dynamics_ros.core.compile.typed.shared_numbers import Real, SharedNumbers
 from screw_dynamics_ros.core.errors import ArgumentError, ScrewDynamicsError
 from screw_dynamics_ros.core.motion.control import command_settings as actions
@@ -72,17 +71,19 @@ from screw_dynamics_ros.core.motion.control.command_report import (
     impossible,
 )
 from screw_dynamics_ros.core.motion.control.command_settings import CommandSettings
+from screw_dynamics_ros.core.motion.control.steady_command import (
+    AGE_LIMIT,
+    MAX_TORQUE,
+    NOW,
+    SENT,
+    STATE_TIME,
+    follow_steadily,
+)
 from screw_dynamics_ros.core.types import Array
 
 #: What the command follows: nothing, wanted torques, itself, gravity torques, zero.
 SILENT, ENDED, FOLLOWING, HOLDING, GRAVITY, TO_ZERO = range(6)
 QUIET = (SILENT, ENDED)
-
-MAX_TORQUE = 1e9  # torques [N m, N]; a blend from one would round by more than 1e-7
-
-
-# Places of the shared attributes.
-NOW, STATE_TIME, SENT, AGE_LIMIT = range(4)
 
 
 class TorqueCommand(SharedNumbers):
@@ -497,56 +498,6 @@ class TorqueCommand(SharedNumbers):
 
     def _too_old(self, age: float) -> str:
         return f'the last state is {age:.3g} s old, age_limit is {self._age_limit:g} s'
-
-
-@typed
-def follow_steadily(
-    reals: Floats,
-    limits: Floats,
-    rates: Floats,
-    command: Floats,
-    kept_gravity: Floats,
-    wanted: Floats,
-    gravity: Floats,
-    n: int,
-    now: float,
-    state_time: float,
-) -> bool:
-    """Command the wanted torques; return False without a change if that needs more than this.
-
-    Parameters
-    ----------
-    reals : array
-        Of a `TorqueCommand` that is steady.
-    limits, rates, command, kept_gravity : (n,) arrays
-        Its `steady_arrays`.
-    wanted, gravity : (n,) arrays
-        As for `TorqueCommand.step`.
-    n : int
-    now, state_time : float
-        [s].
-    """
-    longest = reals[AGE_LIMIT]
-    age = now - state_time
-    dt = now - reals[SENT]
-    if now < reals[NOW] or not -longest <= age <= longest or not 0.0 < dt <= longest:
-        return False
-    total_wanted = 0.0
-    total_gravity = 0.0
-    for k in range(n):
-        total_wanted += abs(wanted[k])
-        total_gravity += abs(gravity[k])
-        if not (abs(wanted[k]) <= limits[k] and abs(wanted[k] - command[k]) <= rates[k] * dt):
-            return False
-    if not total_wanted + total_gravity < MAX_TORQUE:
-        return False
-    for k in range(n):
-        command[k] = wanted[k]
-        kept_gravity[k] = gravity[k]
-    reals[NOW] = now
-    reals[STATE_TIME] = state_time if age > 0.0 else now
-    reals[SENT] = now
-    return True
 
 
 def total(torques: Sequence[float]) -> float:

@@ -6,15 +6,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from screw_dynamics_ros.core.compile.typed.external import address_of
 from screw_dynamics_ros.core.compile.typed.functions import Ints
 from screw_dynamics_ros.core.compile.typed.memory import floats_at, ints_at
 from screw_dynamics_ros.core.motion.control import TorqueCommand
-from screw_dynamics_ros.core.motion.control.torque_command import AGE_LIMIT, follow_steadily
+from screw_dynamics_ros.core.motion.control.steady_command import AGE_LIMIT, follow_steadily
 from screw_dynamics_ros.core.types import Array
 from screw_dynamics_ros.nodes.outputs.dynamics.command_message import CommandMessage
 from screw_dynamics_ros.ros.data_path import records as r
@@ -86,14 +86,14 @@ def command_record(
 ) -> NDArray[np.int64]:
     """Return the record of `command`; its arrays must be kept alive."""
     arrays = stamp_time, torque.reals, *torque.steady_arrays, wanted, gravity
-    words = [False, *map(address, (ready, *arrays)), len(wanted)]
+    words = [False, *map(address_of, (ready, *arrays)), len(wanted)]
     words.append(len(messages))
     for each in messages:
         size = len(each.places)
-        words += [address(each.torques), address(each.places), size, address(each.deadline)]
+        words += [
+            address_of(each.torques),
+            address_of(each.places),
+            size,
+            address_of(each.deadline),
+        ]
     return np.array(words, dtype=np.int64)
-
-
-def address(array: Any) -> int:
-    """Return the address of an array."""
-    return int(array.ctypes.data)

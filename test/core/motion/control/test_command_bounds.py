@@ -9,7 +9,7 @@ import pytest
 from screw_dynamics_ros.core.motion.control.command_bounds import CommandBounds
 from screw_dynamics_ros.core.motion.control.command_report import LimitLog, impossible
 from screw_dynamics_ros.core.motion.control.command_settings import CommandSettings
-from screw_dynamics_ros.core.motion.control.torque_command import follow_steadily
+from screw_dynamics_ros.core.motion.control.steady_command import follow_steadily
 
 JOINTS = ['a', 'b', 'c']
 

@@ -1,0 +1,37 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""Kernels as functions of a table of addresses, for compiled code with any number of arrays."""
+
+from __future__ import annotations
+
+from screw_dynamics_ros.core.compile.cpython.writer import EntryWriter
+from screw_dynamics_ros.core.compile.kernels import Kernel, NativeKernel
+from screw_dynamics_ros.core.compile.llvm import native
+
+
+class TableCall:
+    """Machine code `void call(int64 *addresses)` that calls a kernel for one sample.
+
+    Attributes
+    ----------
+    address : int
+        Address of the function.
+    count : int
+        Number of addresses: of all inputs, then of all outputs.
+    """
+
+    def __init__(self, kernel: NativeKernel) -> None:
+        self._kernel = kernel  # kept alive
+        self.count = len(kernel.specification.inputs) + len(kernel.shapes)
+        w = EntryWriter(native.opaque_pointers())
+        arguments = [('i64', w.read('i64', '%addresses', 8 * k)) for k in range(self.count)]
+        w.call('void', kernel.sample_program.address, *arguments)
+        lines = ['define void @call(i64 %addresses) {', 'entry:', *w.lines, '  ret void', '}']
+        self._library = native.Library(native.joined([native.emitted('\n'.join(lines), opt=0)]))
+        self.address = self._library.address('call')
+
+
+def table_call(kernel: Kernel) -> TableCall | None:
+    """Return a kernel as a function of addresses, None if it is not machine code."""
+    return TableCall(kernel) if isinstance(kernel, NativeKernel) else None
