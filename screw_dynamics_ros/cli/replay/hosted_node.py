@@ -100,7 +100,7 @@ class HostedNode:
             and (not wanted or set(wanted) & set(channel.topic.split('/')))
         ]
         for channel in self.host.states.channels:
-            if channel.is_deferred:  # another process computes it: valid at times that vary
+            if channel.is_held:  # at a rate of real time
                 channel.is_valid = never
         for channel in self.channels:
             listen(channel, send)

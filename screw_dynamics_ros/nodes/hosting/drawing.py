@@ -1,7 +1,7 @@
 # Copyright 2026 The screw_dynamics_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Messages computed in another process: markers and singularity measures.
+"""Messages computed in another process: markers.
 
 The thread that processes joint states only copies the required numbers. Another thread sends them
 to a `Worker` and publishes the results with the stamp of their joint state. While the worker is
@@ -16,19 +16,14 @@ import pickle
 import threading
 import time
 from collections.abc import Callable, Sequence
-from contextlib import AbstractContextManager, nullcontext
 from functools import lru_cache
 from typing import Any, Protocol
 
 import numpy as np
 
 from screw_dynamics_ros.core.types import Array
-from screw_dynamics_ros.core.units import NANOSECONDS
 from screw_dynamics_ros.ros.diagnostics import Level, Status
-from screw_dynamics_ros.ros.messages.cdr import STAMP_FORMAT
-from screw_dynamics_ros.ros.messages.serialized import Template
 from screw_dynamics_ros.ros.process.latest import Latest
-from screw_dynamics_ros.ros.process.state_lock import STATE_LOCK
 from screw_dynamics_ros.ros.process.timers import RateLimit
 from screw_dynamics_ros.ros.process.worker import DEATH_HOLD_S, Worker, WorkerError
 from screw_dynamics_ros.ros.topics.channel import Channel
@@ -61,37 +56,15 @@ class DrawnTopic:
     ----------
     publisher : rclpy.publisher.Publisher
     process : DrawingProcess
-    name : str
-        Name of the quantity in a model state; empty for markers.
-    template : Template, optional
-        The message, for a quantity.
 
     Attributes
     ----------
     channel : Channel
-    lock : context manager
-        To be held during `send`: that of the joint states if the numbers are part of a model state.
     """
 
-    def __init__(
-        self,
-        publisher: Any,
-        process: DrawingProcess,
-        name: str = '',
-        template: Template | None = None,
-    ) -> None:
+    def __init__(self, publisher: Any, process: DrawingProcess) -> None:
         self._process = process
-        self.channel = Channel(
-            publisher,
-            self._offer,
-            name=name,
-            numbers=(template.contents, template.arrays) if template is not None else None,
-            rank=DRAWN_RANK,
-            is_deferred=True,
-            follows_states=False,
-        )
-        self._take = template.take if template is not None else nothing
-        self.lock: AbstractContextManager[None] = STATE_LOCK if name else nullcontext()
+        self.channel = Channel(publisher, self._offer, rank=DRAWN_RANK, follows_states=False)
         self.draw(None, (), 1.0)
 
     def draw(self, maker: MessageBuilder | None, sources: Sequence[Source], rate: float) -> None:
@@ -108,14 +81,10 @@ class DrawnTopic:
         numbers = b''.join([source().tobytes() for source in self._sources])
         self._process.offer(self, (self._maker, stamp, numbers))
 
-    def send(self, message: bytes, stamp: bytes) -> None:
-        """Publish a computed message, and keep its numbers for the model state."""
-        seconds, nanoseconds = STAMP_FORMAT.unpack(stamp)
-        self._take(message)
-        self.channel.valid_stamp = seconds * NANOSECONDS + nanoseconds
-        if self.channel.is_sent or not self.channel.is_read:
-            self.channel.send(message)
-            self.channel.published += 1
+    def send(self, message: bytes) -> None:
+        """Publish a computed message."""
+        self.channel.send(message)
+        self.channel.published += 1
 
 
 class DrawingProcess:
@@ -175,8 +144,8 @@ class DrawingProcess:
         era: int,
     ) -> None:
         """Publish the computed messages, unless they are out of date."""
-        for (topic, ((_, stamp, _), since)), message in zip(waiting.items(), made):
-            with topic.lock, self._publishing:
+        for (topic, (_, since)), message in zip(waiting.items(), made):
+            with self._publishing:
                 if era != self._era:
                     return
                 if isinstance(message, str):
@@ -184,11 +153,11 @@ class DrawingProcess:
                 elif message is not None and time.monotonic() - since > MAX_AGE_S:
                     self._left_out += 1
                 elif message is not None:
-                    self._send(topic, message, stamp)
+                    self._send(topic, message)
 
-    def _send(self, topic: DrawnTopic, message: bytes, stamp: bytes) -> None:
+    def _send(self, topic: DrawnTopic, message: bytes) -> None:
         try:
-            topic.send(message, stamp)
+            topic.send(message)
         except Exception as error:  # other topics are still published
             self._note(f'{topic.channel.topic}: {type(error).__name__}: {error}')
         else:
@@ -207,14 +176,10 @@ class DrawingProcess:
         if self.worker.waiting > ANSWER_TIMEOUT_S:
             status.report(
                 Level.WARN,
-                'no markers and singularity measures: the process that computes them has not '
+                'no markers: the process that computes them has not '
                 f'responded for {self.worker.waiting:.0f} s',
             )
         return status
-
-
-def nothing(message: bytes) -> None:
-    """Take no numbers of a message."""
 
 
 def never() -> bool:

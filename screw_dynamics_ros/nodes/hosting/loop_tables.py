@@ -220,7 +220,7 @@ class LoopTables:
         encoder = channel.message if isinstance(channel.message, Encoder) else None
         template = getattr(channel.message, 'template', channel.message)
         words[c.IS_MODEL_STATE], words[c.IS_NATIVE] = encoder is not None, False
-        if not isinstance(template, Template) or due is not None or channel.gates is None:
+        if not isinstance(template, Template) or channel.is_due or channel.gates is None:
             return
         words[c.IS_NATIVE] = True
         if channel not in self._messages or self._messages[channel][-1] is not channel.gates:
@@ -283,7 +283,7 @@ class LoopTables:
             kept.append(copies)
             if part.channel is not None:
                 record[r.PART_CHANNEL] = part.channel.words.ctypes.data
-                record[r.PART_IS_DEFERRED] = part.channel.is_deferred
+                record[r.PART_IS_HELD] = part.channel.is_held
             record[r.PART_NEEDS] = part.needs
             record[r.PART_SINCE] = part.since.ctypes.data
             record[r.PART_COPIES], record[r.PART_COPY_COUNT] = copies.ctypes.data, len(copies)

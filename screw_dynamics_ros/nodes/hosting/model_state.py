@@ -248,7 +248,7 @@ class Encoder:
                 is_valid = not part.needs & lacking
                 if is_valid:
                     part.since[0] = mapper.stamp
-            elif channel.is_deferred:
+            elif channel.is_held:
                 is_valid = channel.valid_stamp > NEVER_STAMP
             else:
                 is_valid = channel.state == VALID

@@ -316,13 +316,16 @@ def use_channels(t: Ints, message: Bytes, stamp: int, start: float) -> int:
         channel[c.CURRENT] = c.NOT_VALID
         if channel[c.NEEDS] & ~t[r.HAS] != 0:
             continue
+        if channel[c.DUE] != 0 and start < floats_at(channel[c.DUE])[0]:
+            continue
         if channel[c.IS_NATIVE] == 0:
-            due = channel[c.DUE]
-            if due == 0 or start >= floats_at(due)[0]:
-                channel[c.CURRENT] = c.FOR_PYTHON
+            channel[c.CURRENT] = c.FOR_PYTHON
         elif channel[c.IS_MODEL_STATE] != 0:
             fill_model_state(t, channel, stamp)
         else:
+            if channel[c.DUE] != 0:
+                due = floats_at(channel[c.DUE])
+                due[0] = start + due[1]
             channel[c.CURRENT] = state_of(t, channel)
         if channel[c.CURRENT] == c.VALID:
             channel[c.VALID_STAMP] = stamp
@@ -386,8 +389,7 @@ def fill_model_state(t: Ints, channel: Ints, stamp: int) -> None:
     parts = ints_at(t[r.PARTS])
     for k in range(t[r.PART_COUNT]):
         part = parts[r.PART_WORDS * k :]
-        is_output = part[r.PART_CHANNEL] != 0 and part[r.PART_IS_DEFERRED] == 0
-        if is_output and ints_at(part[r.PART_CHANNEL])[c.CURRENT] == c.FOR_PYTHON:
+        if part[r.PART_CHANNEL] != 0 and ints_at(part[r.PART_CHANNEL])[c.CURRENT] == c.FOR_PYTHON:
             channel[c.CURRENT] = c.FOR_PYTHON
             return
     for k in range(t[r.PART_COUNT]):
@@ -403,7 +405,7 @@ def fill_part(t: Ints, part: Ints, stamp: int) -> None:
     if part[r.PART_CHANNEL] == 0:
         if is_valid:
             since[0] = stamp
-    elif part[r.PART_IS_DEFERRED] != 0:
+    elif part[r.PART_IS_HELD] != 0:
         is_valid = since[0] > NEVER_STAMP
     else:
         is_valid = ints_at(part[r.PART_CHANNEL])[c.CURRENT] == c.VALID

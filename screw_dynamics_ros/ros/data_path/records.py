@@ -85,7 +85,7 @@ DECLINED, TAKEN = range(2)
 (
     PART_CHANNEL,  # -> channel record; 0 for a vector of the joint state
     PART_NEEDS,  # for a vector: VELOCITY | EFFORT
-    PART_IS_DEFERRED,  # whether another thread computes it at a lower rate
+    PART_IS_HELD,  # whether the last valid numbers remain
     PART_SINCE,  # -> stamp of the last valid numbers of a vector [ns]
     PART_COPIES,  # -> copy records
     PART_COPY_COUNT,

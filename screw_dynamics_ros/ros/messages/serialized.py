@@ -163,14 +163,6 @@ class Template:
             storage[place : place + 8] = stamp
         return self._data.tobytes()
 
-    def take(self, data: bytes) -> None:
-        """Take the numbers of a message that another copy of this template has encoded."""
-        numbers = np.frombuffer(data, np.uint8)
-        offsets = self._layout[2]
-        for first, last, array in self._runs:
-            start = offsets[first]
-            array.view(np.uint8)[:] = numbers[start : start + 8 * (last - first)]
-
     def bytes_at(self, offset: int, count: int) -> NDArray[np.uint8]:
         """Return bytes of the serialized message, a view of it."""
         return np.frombuffer(self._data, np.uint8, count, offset)

@@ -29,17 +29,17 @@ class RateLimit:
 
     Attributes
     ----------
-    due : (1,) array
-        When it returns True again, on the monotonic clock [s].
+    due : (2,) array
+        When it returns True again, on the monotonic clock, and the period [s].
     """
 
     def __init__(self, rate: float) -> None:
-        self._period, self.due = 1.0 / rate, np.zeros(1)
+        self.due = np.array([0.0, 1.0 / rate])
 
     def __call__(self) -> bool:
         """Whether something is due now."""
         now = time.monotonic()
         if now < self.due[0]:
             return False
-        self.due[0] = now + self._period
+        self.due[0] = now + self.due[1]
         return True

@@ -68,8 +68,8 @@ class Channel(SharedNumbers):
         Channels of a lower rank are published first.
     gates : sequence of Gate, optional
         The conditions of `is_valid` for the compiled loop; without them, Python checks each state.
-    is_deferred : bool
-        Whether `message` hands the numbers to another thread, which sets `valid_stamp`.
+    is_held : bool
+        Whether the model state repeats the last valid numbers.
     follows_states : bool
         Whether the messages depend on joint states and parameters only, so that replays repeat
         them.
@@ -120,7 +120,7 @@ class Channel(SharedNumbers):
         gates: Sequence[Gate] | None = None,
         is_due: Callable[[], bool] | None = None,
         rank: int = 0,
-        is_deferred: bool = False,
+        is_held: bool = False,
         follows_states: bool = True,
     ) -> None:
         super().__init__(CHANNEL_WORDS, 0)
@@ -128,7 +128,7 @@ class Channel(SharedNumbers):
         self.send = raw_publish(publisher)
         self.targets: Mapping[Any, Array] = targets or {}
         self.velocity, self.effort = velocity, effort
-        self.is_valid, self.is_due, self.is_deferred = is_valid, is_due, is_deferred
+        self.is_valid, self.is_due, self.is_held = is_valid, is_due, is_held
         self.rank, self.follows_states = rank, follows_states
         if numbers is None and isinstance(message, Template):
             numbers = message.contents, message.arrays
@@ -155,10 +155,9 @@ class Channel(SharedNumbers):
             The same from `packed`.
         """
         is_valid = self.is_valid is None or self.is_valid()
-        if is_valid and not self.is_deferred:
+        if is_valid:
             self.state, self.valid_stamp = VALID, stamp
-        is_sent = self.is_sent or (self.is_read and self.is_deferred)
-        if is_valid and is_sent and (self.is_due is None or self.is_due()):
+        if is_valid and self.is_sent and (self.is_due is None or self.is_due()):
             self.publish(packed_stamp)
 
     def publish(self, stamp: bytes) -> None:

@@ -4,7 +4,8 @@
 """Observable wrenches as typed functions: decomposition of a Jacobian, estimate, covariance.
 
 Equations, symbols and units are those of `wrench_observability`. All functions work on the words
-and reals of a `WrenchObservability`.
+and reals of a `WrenchObservability`. Joints that do not move the link have columns of zeros in the
+Jacobian; only the others, the moving ones, take part: 7 of 32 for a hand of TALOS.
 
 Rotations of pairs of rows (one-sided Jacobi method) make the rows of A = D J orthogonal, Q A = W.
 Then s_k is the length of row k of W, v_k its direction, and u_k is row k of Q. The first row of
@@ -21,7 +22,7 @@ import math
 
 from screw_dynamics_ros.core.compile.typed.functions import Floats, Ints, typed
 
-JOINTS, RANK = range(WORDS := 2)
+JOINTS, RANK, MOVING = range(WORDS := 3)  # MOVING: number of moving joints; then their indices
 CHARACTERISTIC_LENGTH, THRESHOLD, DAMPING = range(3)
 SINGULAR_VALUES = 3  # s, (6,)
 DIRECTIONS = 9  # u_k, (6, 6), row by row
@@ -46,43 +47,72 @@ def decompose(words: Ints, reals: Floats, jacobian: Floats) -> None:
 
     If an element is not finite, s is NaN and the rank 0.
     """
-    n = words[JOINTS]
+    select_moving_joints(words, jacobian)
+    m = words[MOVING]
     s = reals[SINGULAR_VALUES:]
-    rows = reals[TORQUES:]
-    factor = scaled_rows(rows, jacobian, reals[CHARACTERISTIC_LENGTH], n)
+    rows = reals[TORQUES + 6 * words[JOINTS] :]  # (6, m); later G
+    factor = scaled_rows(words, rows, jacobian, reals[CHARACTERISTIC_LENGTH])
     directions = reals[DIRECTIONS:]
     for k in range(36):
         directions[k] = 1.0 if k % 7 == 0 else 0.0
     if math.isnan(factor):
         for k in range(6):
             s[k] = math.nan
-        for k in range(6 * n):
+        for k in range(6 * m):
             rows[k] = 0.0
     else:
-        orthogonalize(rows, directions, s, n)
-        normalize(rows, s, n)
+        orthogonalize(rows, directions, s, m)
+        normalize(rows, s, m)
     rank = 0
     for k in range(6):
         s[k] = s[k] / factor
         if s[k] > reals[THRESHOLD]:
             rank += 1
     words[RANK] = rank
+    set_torques(words, rows, reals[TORQUES:])
     set_estimator(words, reals)
 
 
 @typed
-def scaled_rows(rows: Floats, jacobian: Floats, length: float, n: int) -> float:
-    """Set the rows of A = D J times a power of two, and return it.
+def select_moving_joints(words: Ints, jacobian: Floats) -> None:
+    """Set the indices of the joints whose columns of the Jacobian are not zero."""
+    n = words[JOINTS]
+    moving = words[WORDS:]
+    m = 0
+    for k in range(n):
+        if is_moving(jacobian, n, k):
+            moving[m] = k
+            m += 1
+    words[MOVING] = m
+
+
+@typed
+def is_moving(jacobian: Floats, n: int, joint: int) -> bool:
+    """Whether a joint moves the link: its column of the Jacobian (6, n) is not zero."""
+    for i in range(6):  # noqa: SIM110 - `any` is not compiled
+        if jacobian[n * i + joint] != 0.0:
+            return True
+    return False
+
+
+@typed
+def scaled_rows(words: Ints, rows: Floats, jacobian: Floats, length: float) -> float:
+    """Set the rows of A = D J (6, m) times a power of two, and return it.
 
     It is 1 unless squares would overflow or lose digits; NaN if an element is not finite.
     """
+    n = words[JOINTS]
+    m = words[MOVING]
     largest = 0.0
-    for k in range(6 * n):
-        x = jacobian[k] * length if k < 3 * n else jacobian[k]
-        if not math.isfinite(x):
-            return math.nan
-        largest = max(largest, abs(x))
-        rows[k] = x
+    for i in range(6):
+        for k in range(m):
+            x = jacobian[n * i + words[WORDS + k]]
+            if i < 3:
+                x = x * length
+            if not math.isfinite(x):
+                return math.nan
+            largest = max(largest, abs(x))
+            rows[m * i + k] = x
     factor = 1.0
     while 0.0 < largest < MIN_ELEMENT:
         largest = largest * RESCALING
@@ -90,7 +120,7 @@ def scaled_rows(rows: Floats, jacobian: Floats, length: float, n: int) -> float:
     while largest > MAX_ELEMENT:
         largest = largest / RESCALING
         factor = factor / RESCALING
-    for k in range(6 * n):
+    for k in range(6 * m):
         rows[k] = rows[k] * factor
     return factor
 
@@ -191,6 +221,18 @@ def normalize(rows: Floats, s: Floats, n: int) -> None:
 
 
 @typed
+def set_torques(words: Ints, rows: Floats, torques: Floats) -> None:
+    """Set v_k (6, n) from their elements for the moving joints (6, m)."""
+    n = words[JOINTS]
+    m = words[MOVING]
+    for k in range(6 * n):
+        torques[k] = 0.0
+    for i in range(6):
+        for k in range(m):
+            torques[n * i + words[WORDS + k]] = rows[m * i + k]
+
+
+@typed
 def set_estimator(words: Ints, reals: Floats) -> None:
     """Set G of (2)."""
     n = words[JOINTS]
@@ -203,7 +245,8 @@ def set_estimator(words: Ints, reals: Floats) -> None:
         for i in range(6):
             scale = reals[CHARACTERISTIC_LENGTH] if i < 3 else 1.0
             u = reals[DIRECTIONS + 6 * k + i] * scale * gain
-            for j in range(n):
+            for at in range(words[MOVING]):
+                j = words[WORDS + at]
                 G[n * i + j] += u * reals[TORQUES + n * k + j]
 
 
@@ -214,9 +257,17 @@ def estimate_wrench(words: Ints, reals: Floats, first: int, torques: Floats, w: 
     `first` is `MOMENTS_FIRST` or `FORCES_FIRST`, here and in the following functions.
     """
     n = words[JOINTS]
-    G = reals[TORQUES + 6 * n :]
     for i in range(6):
-        w[(i + first) % 6] = product(G[n * i :], torques, n)
+        w[(i + first) % 6] = moving_product(words, reals[TORQUES + 6 * n + n * i :], torques)
+
+
+@typed
+def moving_product(words: Ints, a: Floats, b: Floats) -> float:
+    """Return the scalar product of two rows (n,) over the moving joints."""
+    total = 0.0
+    for k in range(words[MOVING]):
+        total += a[words[WORDS + k]] * b[words[WORDS + k]]
+    return total
 
 
 @typed
@@ -226,12 +277,13 @@ def propagate_covariance(words: Ints, reals: Floats, first: int, P: Floats, C: F
     G = reals[TORQUES + 6 * n :]
     row = reals[TORQUES + 12 * n :]  # of G P
     for i in range(6):
-        for k in range(n):
-            row[k] = product(P[n * k :], G[n * i :], n)
+        for at in range(words[MOVING]):
+            k = words[WORDS + at]
+            row[k] = moving_product(words, P[n * k :], G[n * i :])
         a = (i + first) % 6
         for j in range(i + 1):
             b = (j + first) % 6
-            C[6 * a + b] = product(row, G[n * j :], n)
+            C[6 * a + b] = moving_product(words, row, G[n * j :])
             C[6 * b + a] = C[6 * a + b]
 
 
@@ -248,29 +300,20 @@ def set_axis_shares(words: Ints, reals: Floats, first: int, shares: Floats) -> N
 
 @typed
 def set_deviations(
-    words: Ints, reals: Floats, first: int, jacobian: Floats, variances: Floats, deviations: Floats
+    words: Ints, reals: Floats, first: int, variances: Floats, deviations: Floats
 ) -> None:
     """Set the standard deviations of the wrench (6,) due to independent torques.
 
     Joints that do not move the link have no effect, also if their variance (n,) is NaN.
     """
     n = words[JOINTS]
-    G = reals[TORQUES + 6 * n :]
     for i in range(6):
         total = 0.0
-        for k in range(n):
-            if is_moved(jacobian, n, k):
-                total += G[n * i + k] * G[n * i + k] * variances[k]
+        for at in range(words[MOVING]):
+            k = words[WORDS + at]
+            g = reals[TORQUES + 6 * n + n * i + k]
+            total += g * g * variances[k]
         deviations[(i + first) % 6] = math.sqrt(total)
-
-
-@typed
-def is_moved(jacobian: Floats, n: int, joint: int) -> bool:
-    """Whether a joint moves the link: its column of the Jacobian (6, n) is not zero."""
-    for i in range(6):  # noqa: SIM110 - `any` is not compiled
-        if jacobian[n * i + joint] != 0.0:
-            return True
-    return False
 
 
 @typed

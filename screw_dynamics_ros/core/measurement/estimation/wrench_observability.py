@@ -55,7 +55,6 @@ def functions() -> SimpleNamespace:
         d.estimate_wrench,
         d.propagate_covariance,
         d.set_axis_shares,
-        d.set_deviations,
         d.condition_number,
     )
     names = [each.__name__ for each in all_of_them]
@@ -92,7 +91,7 @@ class WrenchObservability(SharedNumbers):
     )
 
     def __init__(self, joints: int) -> None:
-        super().__init__(d.WORDS, d.TORQUES + d.COLUMNS * joints)
+        super().__init__(d.WORDS + joints, d.TORQUES + d.COLUMNS * joints)
         self.words[d.JOINTS] = joints
         self._compute = functions()
         rows = self.reals[d.TORQUES :].reshape(d.COLUMNS, joints)
@@ -151,22 +150,6 @@ class WrenchObservability(SharedNumbers):
             self.words, self.reals, d.MOMENTS_FIRST, vector(torque_covariance), C
         )
         return C.reshape(6, 6)
-
-    def deviations(self, jacobian: Array, variances: Array) -> Array:
-        """Return the standard deviations (6,) for independent torques, moments first.
-
-        Joints that do not move the link have no effect, also if their variance (n,) is NaN.
-        """
-        deviations = np.empty(6)
-        self._compute.set_deviations(
-            self.words,
-            self.reals,
-            d.MOMENTS_FIRST,
-            vector(jacobian),
-            vector(variances),
-            deviations,
-        )
-        return deviations
 
 
 def vector(array: Array) -> Array:

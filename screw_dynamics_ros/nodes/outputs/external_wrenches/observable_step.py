@@ -53,7 +53,6 @@ def fill_validity(record: Ints, t: Ints) -> int:
     is_valid = set_validity(
         ints_at(record[WORDS]),
         floats_at(record[REALS]),
-        floats_at(record[JACOBIAN]),
         floats_at(record[VARIANCES]),
         record[FREEDOMS],
         floats_at(record[VALIDITY_NUMBERS]),
@@ -107,12 +106,7 @@ def decompose_once(record: Ints, t: Ints) -> None:
 
 @typed
 def set_validity(
-    words: Ints,
-    reals: Floats,
-    jacobian: Floats,
-    variances: Floats,
-    freedoms: int,
-    numbers: Floats,
+    words: Ints, reals: Floats, variances: Floats, freedoms: int, numbers: Floats
 ) -> bool:
     """Set the numbers of `VALIDITY_LABELS`; return whether the decomposition is finite."""
     set_axis_shares(words, reals, FORCES_FIRST, numbers)
@@ -121,5 +115,5 @@ def set_validity(
     numbers[12] = float(words[RANK])
     numbers[13] = condition_number(reals)
     numbers[14] = 1.0 if words[RANK] < freedoms else 0.0
-    set_deviations(words, reals, FORCES_FIRST, jacobian, variances, numbers[15:])
+    set_deviations(words, reals, FORCES_FIRST, variances, numbers[15:])
     return math.isfinite(reals[SINGULAR_VALUES])

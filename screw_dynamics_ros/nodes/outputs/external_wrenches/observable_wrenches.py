@@ -16,7 +16,6 @@ from screw_dynamics_ros.core.lie.screws import WRENCH_ROWS
 from screw_dynamics_ros.core.measurement.estimation.wrench_observability import (
     ReducedWrench,
     WrenchObservability,
-    vector,
 )
 from screw_dynamics_ros.core.robot.fused_kernel import Formula
 from screw_dynamics_ros.core.types import Array
@@ -158,9 +157,9 @@ class ObservableWrench(SharedNumbers):
 
     def fill_validity(self, numbers: Array) -> bool:
         """Write the numbers of `VALIDITY_LABELS`; return whether they may be published."""
-        seen, jacobian = self.seen, vector(self._model.results[self._contact.jacobian])
+        seen = self.seen
         is_valid: bool = self._set_validity(
-            seen.words, seen.reals, jacobian, self._variances, self._freedoms, numbers
+            seen.words, seen.reals, self._variances, self._freedoms, numbers
         )
         return is_valid
 

@@ -233,7 +233,7 @@ class Kinematics:
             )
         if singularities.is_defined:
             publisher = get(Float64MultiArray, f'~/singularity/{token}')
-            channels.append(singularities.channel(name, token, publisher, self._host.drawing))
+            channels.append(singularities.channel(name, token, publisher))
         return channels
 
     def _pictures(self, adopted: Adopted[KinematicsPlan]) -> list[MarkerPlan]:
@@ -296,7 +296,7 @@ class Kinematics:
     def _redraw(self, adopted: Adopted[KinematicsPlan]) -> None:
         """Apply parameters that do not require a new model."""
         if self._singularities is not None:
-            self._singularities.redraw()
+            self._singularities.use_parameters()
         self._markers.redraw(self._pictures(adopted), self._parameters['marker_rate'])
 
 

@@ -5,8 +5,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from functools import lru_cache, partial
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -17,16 +16,22 @@ from screw_dynamics_ros.core.arms.inverse.manipulability import (
     dexterity,
     freedoms,
 )
+from screw_dynamics_ros.core.compile.typed.library import calls
+from screw_dynamics_ros.core.compile.typed.shared_numbers import SharedNumbers
+from screw_dynamics_ros.core.measurement.estimation.wrench_observability import WrenchObservability
 from screw_dynamics_ros.core.robot.functions import Output
 from screw_dynamics_ros.core.robot.fused_kernel import Formula
 from screw_dynamics_ros.core.types import Array
-from screw_dynamics_ros.nodes.hosting.drawing import DrawingProcess, DrawnTopic, Source
+from screw_dynamics_ros.nodes.hosting.drawing import Source
 from screw_dynamics_ros.nodes.model.running_model import RunningModel
+from screw_dynamics_ros.nodes.outputs.kinematics import singularity_step as step
 from screw_dynamics_ros.ros.diagnostics import Level, Status
 from screw_dynamics_ros.ros.joint_states.mapper import JointStateMapper
 from screw_dynamics_ros.ros.messages import templates
 from screw_dynamics_ros.ros.parameters import Parameters, Specification
+from screw_dynamics_ros.ros.process.timers import RateLimit
 from screw_dynamics_ros.ros.topics.channel import Channel
+from screw_dynamics_ros.ros.topics.channel_record import CALL, VALID, Gate
 
 RANDOM_SAMPLES = 3  # random configurations; at least one is regular
 MAX_CONDITION = 1e12  # of the mass matrix as joint metric
@@ -64,39 +69,48 @@ TABLE = (
 )
 
 
-@dataclass(frozen=True)
-class SingularityMaker:
-    """Creates the messages of a link in the other process.
+class LinkMeasures(SharedNumbers):
+    """The measures of one link in the current state, at most at a rate.
 
-    Attributes
+    Parameters
     ----------
+    joints : int
+        n.
     freedoms : int
-        The largest rank of its Jacobian.
-    length : float
-        Characteristic length [m].
+        The largest rank of the Jacobian.
+    jacobian : (6, n) array
+    metric : (n, n) array or None
+        The joint metric, None for the identity. Both are always the same arrays.
+    numbers : (4,) array
+        Set to `MEASURES`.
     """
 
-    freedoms: int
-    length: float
+    def __init__(
+        self, joints: int, freedoms: int, jacobian: Array, metric: Array | None, numbers: Array
+    ) -> None:
+        super().__init__(step.RECORD_WORDS, 0)
+        self._decomposition = WrenchObservability(joints)
+        scaled = np.zeros((6 + joints, joints))
+        self._kept = jacobian, metric, scaled, numbers
+        self.words[step.FREEDOMS] = freedoms
+        for place, array in (
+            (step.WORDS, self._decomposition.words),
+            (step.REALS, self._decomposition.reals),
+            (step.JACOBIAN, jacobian),
+            (step.METRIC, metric),
+            (step.SCALED, scaled),
+            (step.NUMBERS, numbers),
+        ):
+            self.words[place] = 0 if array is None else array.ctypes.data
+        self._fill = calls(step.fill_measures)[0]
 
-    def __call__(self, stamp: bytes, *numbers: Array) -> bytes | None:
-        """Return the measures for a Jacobian (6, n) and an optional joint metric (n, n).
+    def set_length(self, length: float) -> None:
+        """Set the characteristic length [m]."""
+        self._decomposition.characteristic_length = length
 
-        Returns None if they are not finite.
-        """
-        jacobian, *metric = numbers
-        measures = dexterity(jacobian, self.freedoms, self.length, *metric)
-        message = matrix_template(MEASURES)
-        message.array(0)[:] = (
-            measures.smallest,
-            measures.condition,
-            measures.rank,
-            measures.manipulability,
-        )
-        return message.encode(stamp) if is_publishable(measures) else None
-
-
-matrix_template = lru_cache(templates.matrix)
+    def fill(self) -> bool:
+        """Set the measures; return False without a change if one cannot be published."""
+        return bool(self._fill(self.words, self.words) == VALID)
 
 
 class Singularities:
@@ -125,7 +139,7 @@ class Singularities:
     ) -> None:
         self._model, self._mapper, self._parameters = model, mapper, parameters
         self._jacobians, self._inertia = jacobians, inertia
-        self._drawn: dict[str, DrawnTopic] = {}
+        self._topics: dict[str, tuple[LinkMeasures, Channel]] = {}
         samples = random_samples(model)
         self._freedoms = {
             link: freedoms(np.array([sample[output] for sample in samples]))
@@ -143,30 +157,34 @@ class Singularities:
             return None
         return partial(self._model.results.__getitem__, self._inertia)
 
-    def channel(self, link: str, token: str, publisher: Any, process: DrawingProcess) -> Channel:
+    def channel(self, link: str, token: str, publisher: Any) -> Channel:
         """Return the topic of a link, with its name in topics."""
-        self._drawn[link] = DrawnTopic(
-            publisher, process, f'singularity/{token}', templates.matrix(MEASURES)
+        results, template = self._model.results, templates.matrix(MEASURES)
+        measures = LinkMeasures(
+            len(self._model.joints),
+            self._freedoms[link],
+            results[self._jacobians[link]],
+            None if self._inertia is None else results[self._inertia],
+            template.array(0),
         )
-        self._draw(link)
-        return self._drawn[link].channel
+        channel = Channel(
+            publisher,
+            template,
+            name=f'singularity/{token}',
+            gates=(Gate(CALL, measures.words, step.fill_measures),),
+            is_held=True,
+            follows_states=False,
+        )
+        channel.is_valid = lambda: bool(channel.limit()) and measures.fill()
+        self._topics[link] = measures, channel
+        self.use_parameters()
+        return channel
 
-    def redraw(self) -> None:
+    def use_parameters(self) -> None:
         """Apply changed parameters."""
-        for link in self._drawn:
-            self._draw(link)
-
-    def _draw(self, link: str) -> None:
-        length, rate = (
-            self._parameters[name] for name in ('characteristic_length', 'singularity_rate')
-        )
-        metric = self.joint_metric
-        self._drawn[link].draw(
-            SingularityMaker(self._freedoms[link], length),
-            (partial(self._model.results.__getitem__, self._jacobians[link]),)
-            + (() if metric is None else (metric,)),
-            rate,
-        )
+        for measures, channel in self._topics.values():
+            measures.set_length(self._parameters['characteristic_length'])
+            channel.limit = RateLimit(self._parameters['singularity_rate'])
 
     def _measure(self, link: str, results: dict[Output | Formula, Array]) -> Dexterity:
         metric = None if self._inertia is None else results[self._inertia]

@@ -73,6 +73,21 @@ def test_decomposing_again_forgets_the_last_jacobian():
     assert (seen.reals.tobytes(), seen.rank) == (once.reals.tobytes(), once.rank)
 
 
+def test_joints_that_do_not_move_the_link_change_nothing():
+    rng = np.random.default_rng(6)
+    moving = [1, 4, 5, 9, 10]
+    J, P, tau = np.zeros((6, 12)), np.full((12, 12), np.nan), np.full(12, np.nan)
+    J[:, moving], tau[moving] = rng.normal(size=(6, 5)), rng.normal(size=5)
+    A = rng.normal(size=(5, 5))
+    P[np.ix_(moving, moving)] = A @ A.T
+    seen, expected = (observability(each, 0.02, 0.3) for each in (J, J[:, moving]))
+    assert seen.directions.tobytes() == expected.directions.tobytes()
+    assert np.array_equal(seen.estimator[:, moving], expected.estimator)
+    assert not np.delete(seen.estimator, moving, axis=1).any()
+    assert np.array_equal(seen.wrench(tau), expected.wrench(tau[moving]))
+    assert np.array_equal(seen.covariance(P), expected.covariance(A @ A.T))
+
+
 def test_python_gives_the_bits_of_machine_code(monkeypatch):
     rng = np.random.default_rng(4)
     given = []

@@ -1,7 +1,7 @@
 # Copyright 2026 The screw_dynamics_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Markers and singularity measures as messages, from numbers that a reader can check by hand."""
+"""Markers as messages, and singularity measures, from numbers that a reader can check by hand."""
 
 import pickle
 
@@ -12,14 +12,13 @@ pytest.importorskip('rclpy')
 
 from rclpy.serialization import deserialize_message
 from scipy.spatial.transform import Rotation
-from std_msgs.msg import Float64MultiArray
 from visualization_msgs.msg import Marker, MarkerArray
 
 from screw_dynamics_ros.core import Robot
 from screw_dynamics_ros.nodes.outputs import marker_topic
 from screw_dynamics_ros.nodes.outputs.external_wrenches import wrench_markers
 from screw_dynamics_ros.nodes.outputs.kinematics import kinematics_markers
-from screw_dynamics_ros.nodes.outputs.kinematics.singularity_measures import SingularityMaker
+from screw_dynamics_ros.nodes.outputs.kinematics.singularity_measures import LinkMeasures
 from screw_dynamics_ros.nodes.outputs.marker_topic import MarkerMaker
 from screw_dynamics_ros.ros.messages.cdr import packed
 from support.robots import urdf_path
@@ -147,21 +146,32 @@ def rng():
 def test_singularity_measures_are_those_of_numpy(rng, has_metric):
     """Of the Jacobian with angular rows times the length, for rates of norm 1 in the metric."""
     jacobian, L = rng.normal(size=(6, 7)), np.tril(rng.normal(size=(7, 7))) + 3.0 * np.eye(7)
-    metric = (L @ L.T,) if has_metric else ()
     scaled = np.vstack([0.2 * jacobian[:3], jacobian[3:]])
     singular = np.linalg.svd(scaled @ np.linalg.inv(L).T if has_metric else scaled)[1]
-    data = SingularityMaker(6, 0.2)(STAMP, jacobian, *metric)
-    message = deserialize_message(data, Float64MultiArray)
-    np.testing.assert_allclose(
-        message.data, [singular[-1], singular[0] / singular[-1], 6.0, singular.prod()], rtol=1e-9
-    )
+    expected = [singular[-1], singular[0] / singular[-1], 6.0, singular.prod()]
+    found = measures(jacobian, L @ L.T if has_metric else None)
+    np.testing.assert_allclose(found, expected, rtol=1e-9)
 
 
 def test_a_singular_state_has_measures_one_that_is_not_finite_has_none(rng):
     jacobian = rng.normal(size=(6, 7))
     jacobian[4] = jacobian[3]
-    message = deserialize_message(SingularityMaker(6, 0.2)(STAMP, jacobian), Float64MultiArray)
-    smallest, _, rank, manipulability = message.data
-    assert rank == 5.0
+    smallest, condition, rank, manipulability = measures(jacobian)
+    assert (condition, rank) == (np.inf, 5.0)
     np.testing.assert_allclose([smallest, manipulability], 0.0, atol=1e-12)
-    assert SingularityMaker(6, 0.2)(STAMP, jacobian * 1e200) is None
+    assert measures(jacobian * 1e200) is None
+    assert measures(jacobian * np.nan) is None
+    assert measures(np.zeros((6, 7)), freedoms=0).tolist() == [0.0, np.inf, 0.0, 0.0]
+    M = np.ones((7, 7))  # without inertia for most motions
+    assert np.isfinite(measures(jacobian, M)[0])
+
+
+def measures(jacobian, metric=None, freedoms=6):
+    """Return the measures, None if they cannot be published."""
+    numbers = np.full(4, 7.0)
+    link = LinkMeasures(jacobian.shape[1], freedoms, jacobian, metric, numbers)
+    link.set_length(0.2)
+    if link.fill():
+        return numbers
+    assert (numbers == 7.0).all()
+    return None

@@ -1,0 +1,105 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""Singularity measures as typed functions, also for the compiled loop.
+
+The measures are those of `core.arms.inverse.manipulability`. With the Cholesky factor L of the
+joint metric M = L L^T, the singular values of D J M^(-1/2) are those of D J L^-T.
+"""
+
+from __future__ import annotations
+
+import math
+
+from screw_dynamics_ros.core.compile.typed.functions import Floats, Ints, typed
+from screw_dynamics_ros.core.compile.typed.memory import floats_at, ints_at
+from screw_dynamics_ros.core.lie.screw_systems import TOLERANCE
+from screw_dynamics_ros.core.measurement.estimation.wrench_decomposition import (
+    JOINTS,
+    SINGULAR_VALUES,
+    decompose,
+)
+from screw_dynamics_ros.ros.data_path.loop import compiled_step
+from screw_dynamics_ros.ros.topics.channel_record import NOT_VALID, VALID
+
+# Places of a record; those marked `->` are addresses.
+(
+    FREEDOMS,  # largest rank of the Jacobian
+    WORDS,  # -> of a `WrenchObservability`
+    REALS,  # ->
+    JACOBIAN,  # -> (6, n)
+    METRIC,  # -> joint metric (n, n), 0 for the identity
+    SCALED,  # -> (6 + n, n): J L^-T, then L
+    NUMBERS,  # -> `MEASURES`
+) = range(RECORD_WORDS := 7)
+
+EPSILON = 2.0**-52
+
+
+@compiled_step
+def fill_measures(record: Ints, t: Ints) -> int:
+    """Write the measures of the current state, unless one of them cannot be published."""
+    words = ints_at(record[WORDS])
+    reals = floats_at(record[REALS])
+    n = words[JOINTS]
+    jacobian = floats_at(record[JACOBIAN])
+    if record[METRIC] != 0:
+        scaled = floats_at(record[SCALED])
+        factor = scaled[6 * n :]
+        factorize(floats_at(record[METRIC]), factor, n)
+        divide(jacobian, factor, scaled, n)
+        decompose(words, reals, scaled)
+    else:
+        decompose(words, reals, jacobian)
+    is_set = set_measures(reals[SINGULAR_VALUES:], record[FREEDOMS], floats_at(record[NUMBERS]))
+    return VALID if is_set else NOT_VALID
+
+
+@typed
+def set_measures(s: Floats, freedoms: int, numbers: Floats) -> bool:
+    """Set `MEASURES` (4,) unless one is NaN, or another than the condition number is infinite."""
+    smallest = s[freedoms - 1] if freedoms > 0 else 0.0
+    rank = 0
+    product = 1.0 if freedoms > 0 else 0.0
+    for k in range(freedoms):
+        if s[k] > TOLERANCE * s[0]:
+            rank += 1
+        product = product * s[k]
+    if not (math.isfinite(smallest) and math.isfinite(product)):
+        return False
+    numbers[0] = smallest
+    numbers[1] = s[0] / smallest if rank == freedoms and smallest > 0.0 else math.inf
+    numbers[2] = float(rank)
+    numbers[3] = product
+    return True
+
+
+@typed
+def factorize(M: Floats, L: Floats, n: int) -> None:
+    """Set the Cholesky factor L (n, n), lower triangular, of M (n, n).
+
+    Where M is singular within rounding errors, the pivots are those errors.
+    """
+    largest = 0.0
+    for i in range(n):
+        largest = max(largest, M[n * i + i])
+    for i in range(n):
+        for j in range(i + 1):
+            x = M[n * i + j]
+            for k in range(j):
+                x -= L[n * i + k] * L[n * j + k]
+            if i == j:
+                L[n * i + i] = math.sqrt(max(x, EPSILON * largest))
+            else:
+                L[n * i + j] = x / L[n * j + j]
+
+
+@typed
+def divide(J: Floats, L: Floats, scaled: Floats, n: int) -> None:
+    """Set J L^-T (6, n) for J (6, n)."""
+    for i in range(6):
+        for j in range(n):
+            x = J[n * i + j]
+            for k in range(j):
+                x -= scaled[n * i + k] * L[n * j + k]
+            scaled[n * i + j] = x / L[n * j + j]
