@@ -45,6 +45,7 @@ RECORDING = [
     '-p',
     'qos_overrides./joint_states.subscription.depth:=1000',
 ]
+OUTPUTS_OF_STATES = 0.9  # of all states have those outputs that come for each state
 GROWTH = 1000.0  # kB: pages that threads touch for the first time
 EXCUSED = 1.0  # percent of the states that may be late because the machine paused
 GROUP = 'A driver at 500 Hz'
@@ -277,6 +278,9 @@ class Recorder:
             for topic, taken in times.items()
             if topic not in self.unstamped and not has_own_rate(topic)
         }
+        # Wrenches that are not observable are not published.
+        least = OUTPUTS_OF_STATES * max(map(len, arrived.values()))
+        arrived = {topic: each for topic, each in arrived.items() if len(each) > least}
         # From the first answer on, which comes when driver and nodes have found each other.
         first = max(min(of_topic.values()) for of_topic in arrived.values()) + 10**9
         last = states[-1][1] - 10**9
@@ -287,7 +291,7 @@ class Recorder:
         for topic, of_topic in arrived.items():
             if missing := sum(stamp not in of_topic for stamp in wanted):
                 print(f'{topic} lacks {missing} of {len(wanted)}', file=sys.stderr)
-        counts = {len(taken) for topic, taken in times.items() if topic in self.unstamped}
+        counts = {len(times[topic]) for topic in self.unstamped if len(times[topic]) > least}
         unstamped = max(counts) - min(counts)  # sent one after the other: 1 if cut in between
         begin = len(memory) // 10
         return {

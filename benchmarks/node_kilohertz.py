@@ -36,7 +36,7 @@ from typing import Any
 
 import numpy as np
 from figures import Figure
-from node_endurance import PRIORITY, permitted, resident
+from node_endurance import OUTPUTS_OF_STATES, PRIORITY, permitted, resident
 from node_latency import HERE, PATIENCE, ROOT, STATE, outputs_of, publish_description, same_profiles
 from numpy.typing import NDArray
 
@@ -45,7 +45,6 @@ LONG, QUICK = 600.0, 40.0  # s, with all outputs
 PART = 0.25  # of that for the others
 STEADY = 3.0  # s without a new output, after which all are known
 SETTLED = 3.0  # s from the first output, which do not count
-OUTPUTS_OF_STATES = 0.9  # of all states have those outputs that come for each state
 URDF = str(ROOT / 'urdf' / 'panda.urdf')
 PINOCCHIO, ECHO = 'Pinocchio and rclpy', 'echo of objects in rclpy'
 ALL, SAME = 'all outputs', 'outputs of theirs'

@@ -9,6 +9,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+
 from screw_dynamics_ros.core import Robot
 from screw_dynamics_ros.core.description.ros2_control import unmet_condition
 from screw_dynamics_ros.core.errors import UnsupportedRobotError
@@ -107,4 +109,5 @@ class ModelBuilder:
         )
         if model.joints:
             model.evaluate()  # so that the first joint state is not delayed
+            model.results_at(*np.zeros((2, len(model.joints))))  # nor what adopts the model
         return BuiltModel(model, mapper, bound)

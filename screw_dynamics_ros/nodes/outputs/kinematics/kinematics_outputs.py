@@ -147,7 +147,8 @@ class Kinematics:
         host.diagnostics.add(self._singularity_status, node)
 
     def plan(self, robot: Robot) -> KinematicsPlan:
-        """Choose the frames."""
+        """Choose the frames; compile what publishes the measures."""
+        singularity_measures.fill_measures()
         chosen, motors = Frames.choose(self._parameters['frames'], robot), actuated(robot)
         transforms = self._transforms.outputs(robot)
         links = {

@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from functools import partial
+from functools import cache, partial
 from typing import Any
 
 import numpy as np
@@ -69,6 +69,12 @@ TABLE = (
 )
 
 
+@cache
+def fill_measures() -> Any:
+    """Return `singularity_step.fill_measures`, compiled if possible."""
+    return calls(step.fill_measures)[0]
+
+
 class LinkMeasures(SharedNumbers):
     """The measures of one link in the current state, at most at a rate.
 
@@ -102,7 +108,7 @@ class LinkMeasures(SharedNumbers):
             (step.NUMBERS, numbers),
         ):
             self.words[place] = 0 if array is None else array.ctypes.data
-        self._fill = calls(step.fill_measures)[0]
+        self._fill = fill_measures()
 
     def set_length(self, length: float) -> None:
         """Set the characteristic length [m]."""
