@@ -31,6 +31,7 @@ from screw_dynamics_ros.cli.command_line import (
 from screw_dynamics_ros.cli.doctor.section import Section
 from screw_dynamics_ros.core import Robot, ScrewDynamicsError
 from screw_dynamics_ros.core.compile.kernels import BACKENDS
+from screw_dynamics_ros.core.description.formats import read_robot_description
 
 MEASURED, REFUSED, BROKEN = 0, 1, 3
 SAMPLES = 4096
@@ -59,7 +60,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options = parse(sys.argv[1:] if arguments is None else list(arguments))
     try:
         text = read_description(options.description, options.description_arguments)
-        robot = Robot.from_urdf(text, floating_base=options.floating_base, backend=options.backend)
+        robot = Robot(
+            read_robot_description(text),
+            floating_base=options.floating_base,
+            backend=options.backend,
+        )
     except ScrewDynamicsError as error:
         print(f'refused: {error}', file=sys.stderr)
         return REFUSED

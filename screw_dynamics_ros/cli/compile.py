@@ -33,6 +33,7 @@ from screw_dynamics_ros.core.compile.llvm.objects import object_file
 from screw_dynamics_ros.core.compile.text.c_source import CSource, identifier, is_name
 from screw_dynamics_ros.core.compile.text.cmake_library import cmake_library
 from screw_dynamics_ros.core.compile.text.cpp_header import cpp_header
+from screw_dynamics_ros.core.description.formats import read_robot_description
 from screw_dynamics_ros.core.robot.functions import FUNCTIONS, Output
 
 WRITTEN, REFUSED, BROKEN = 0, 1, 3
@@ -47,7 +48,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options = parse(sys.argv[1:] if arguments is None else list(arguments))
     try:
         text = read_description(options.description, options.description_arguments)
-        robot = Robot.from_urdf(text, floating_base=options.floating_base, backend='reference')
+        robot = Robot(
+            read_robot_description(text), floating_base=options.floating_base, backend='reference'
+        )
         name = options.name or function_name(robot.description.name)
         outputs = map(parse_output, options.outputs)
         code = robot.c_source(name, *outputs, separate=options.separate)

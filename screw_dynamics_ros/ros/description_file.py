@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from screw_dynamics_ros.core import files
-from screw_dynamics_ros.core.description.urdf import read_urdf
+from screw_dynamics_ros.core.description.formats import read_robot_description
 from screw_dynamics_ros.core.description.xml_document import MAX_FILE_BYTES
 from screw_dynamics_ros.core.errors import ArgumentError
 from screw_dynamics_ros.ros.xacro_expansion import expanded
@@ -85,7 +85,7 @@ def read_description(
         If it does not describe a robot.
     """
     text = description_text(path, arguments, option)
-    read_urdf(text, inertia_check='ignore')
+    read_robot_description(text, inertia_check='ignore')
     return text
 
 

@@ -18,8 +18,8 @@ from screw_dynamics_ros.cli.annotate.tables import ParquetTable
 from screw_dynamics_ros.cli.annotate.topics import Topics
 from screw_dynamics_ros.cli.recorded_joints import recorded_robot
 from screw_dynamics_ros.core import Robot
+from screw_dynamics_ros.core.description.formats import read_robot_description
 from screw_dynamics_ros.core.description.ros2_control import unmet_condition
-from screw_dynamics_ros.core.description.urdf import read_urdf
 from screw_dynamics_ros.core.measurement.annotation import Annotator
 from screw_dynamics_ros.core.measurement.annotation.annotate import MotionArrays
 from screw_dynamics_ros.nodes.model.running_model import joint_state_mapper, leaf_links
@@ -143,7 +143,7 @@ def annotator_for(text: str, request: Request) -> Annotator:
     """Return the annotator for a description."""
     key = text, repr(request)
     if key not in ANNOTATORS:
-        described = read_urdf(text)
+        described = read_robot_description(text)
         robot = Robot(
             described, gravity=request.value('gravity'), drives=request.drives.drives(described)
         )

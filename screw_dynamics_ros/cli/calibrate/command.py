@@ -39,7 +39,8 @@ from screw_dynamics_ros.cli.command_line import (
     write_text,
 )
 from screw_dynamics_ros.core import ScrewDynamicsError
-from screw_dynamics_ros.core.description import RobotDescription, read_urdf
+from screw_dynamics_ros.core.description import RobotDescription
+from screw_dynamics_ros.core.description.formats import read_robot_description
 from screw_dynamics_ros.core.description.urdf_origins import with_origins
 from screw_dynamics_ros.core.lie import poses
 from screw_dynamics_ros.core.lie.euler import RPY
@@ -112,7 +113,7 @@ def calibrated(
     text: str, options: argparse.Namespace
 ) -> tuple[RobotCalibration, Validation | str, str]:
     """Return the result, its validation or why it is missing, and the kind of measurements."""
-    description = read_urdf(text)
+    description = read_robot_description(text)
     known = [joint.name for joint in description.joints if not joint.kind.is_fixed]
     file = read_measurements(options.measurements, known)
     for line in beyond_limits(file, description):

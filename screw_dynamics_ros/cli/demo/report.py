@@ -21,6 +21,7 @@ from screw_dynamics_ros.cli.demo.recording import OUTPUTS, STAMPED, DemoRecordin
 from screw_dynamics_ros.cli.doctor.pinocchio_oracle import by_pinocchio
 from screw_dynamics_ros.cli.library_messages import caught_messages
 from screw_dynamics_ros.core import Robot
+from screw_dynamics_ros.core.description.formats import read_robot_description
 from screw_dynamics_ros.core.types import Array
 
 # Limits of the comparisons. The estimate of the external wrench neglects accelerations, so it
@@ -111,7 +112,7 @@ def make_report(recording: DemoRecording, push: Push, urdf: Path, tool: str) -> 
     """
     time = recording.time('joint_states')
     _, since_arrival, since_stamp = recording.latency()
-    robot = Robot.from_urdf(urdf)
+    robot = Robot(read_robot_description(urdf))
     of_model_state, no_model_state = compare_model_state(recording)
     independent, remarks = compare_with_pinocchio(recording, urdf, tool)
     return DemoReport(

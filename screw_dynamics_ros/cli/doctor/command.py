@@ -31,6 +31,7 @@ from screw_dynamics_ros.cli.doctor.section import Section
 from screw_dynamics_ros.cli.doctor.session_data import SessionData
 from screw_dynamics_ros.cli.recorded_joints import add_recorded_robot
 from screw_dynamics_ros.core import Robot, ScrewDynamicsError
+from screw_dynamics_ros.core.description.formats import read_robot_description
 from screw_dynamics_ros.core.description.robot_description import Finding
 from screw_dynamics_ros.entry import INTERRUPTED
 from screw_dynamics_ros.ros.recordings.sources import RecordingError
@@ -54,7 +55,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             sections = examined(recorded_session(options), options.suggest)
         else:
             text = read_description(options.description, options.description_arguments)
-            sections = description_sections(Robot.from_urdf(text), text)
+            sections = description_sections(Robot(read_robot_description(text)), text)
         if not sections:
             raise UnusableError(
                 f'no message arrived on robot_description within {options.wait:g} s: start the '

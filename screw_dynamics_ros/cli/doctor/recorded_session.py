@@ -14,6 +14,7 @@ import numpy as np
 from screw_dynamics_ros.cli.doctor.session_data import Configuration, SessionData
 from screw_dynamics_ros.cli.recorded_joints import given_description, recorded_robot
 from screw_dynamics_ros.core import Robot
+from screw_dynamics_ros.core.description.formats import read_robot_description
 from screw_dynamics_ros.core.types import Array
 from screw_dynamics_ros.nodes.model.running_model import joint_state_mapper
 from screw_dynamics_ros.nodes.parameters.robot_parameters import robot_parameters
@@ -47,7 +48,7 @@ def recorded_session(options: argparse.Namespace) -> SessionData:
         text = recorded_robot(
             reader, options.description_topic, given_description(options), options.leave_out
         )
-        robot = Robot.from_urdf(text)
+        robot = Robot(read_robot_description(text))
         # No limits of age: tables and bags may have stamps of other clocks.
         mapper = joint_state_mapper(robot, policies=Policies())
         arrivals: list[float] = []

@@ -29,6 +29,7 @@ from screw_dynamics_ros.cli.doctor.running_parameters import read_configuration
 from screw_dynamics_ros.cli.doctor.running_payloads import read_payloads
 from screw_dynamics_ros.cli.doctor.session_data import SessionData
 from screw_dynamics_ros.core import Robot
+from screw_dynamics_ros.core.description.formats import read_robot_description
 from screw_dynamics_ros.core.errors import ArgumentError
 from screw_dynamics_ros.core.types import Array
 from screw_dynamics_ros.nodes.model.running_model import joint_state_mapper
@@ -139,7 +140,7 @@ def hear(session: Session, seconds: float, patience: float) -> SessionData | Non
     if not texts or session.interrupted:
         return None
     text = texts[0].data
-    robot = Robot.from_urdf(text)
+    robot = Robot(read_robot_description(text))
     mapper = joint_state_mapper(robot)
     arrivals, states = list[float](), list[tuple[Array, ...]]()
     lacking = {'velocity': Counter[str](), 'effort': Counter[str]()}

@@ -34,7 +34,7 @@ from screw_dynamics_ros.cli.command_line import (
 from screw_dynamics_ros.cli.excite.motion_files import csv_text, sampled, yaml_text
 from screw_dynamics_ros.cli.recorded_joints import add_drives
 from screw_dynamics_ros.core import Robot, ScrewDynamicsError
-from screw_dynamics_ros.core.description import read_urdf
+from screw_dynamics_ros.core.description.formats import read_robot_description
 from screw_dynamics_ros.core.measurement.identification.dynamics import EffortModel
 from screw_dynamics_ros.core.measurement.identification.dynamics.excitation import (
     Excitation,
@@ -65,7 +65,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             raise UnusableError(
                 f'more than {MAX_POINTS} points; lower --rate, --period or --periods'
             )
-        description = read_urdf(
+        description = read_robot_description(
             read_description(options.description, options.description_arguments)
         )
         drives = robot_parameters(options.drives).drives(description)

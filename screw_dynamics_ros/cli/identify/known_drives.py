@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 
 from screw_dynamics_ros.core import ArgumentError, Robot
-from screw_dynamics_ros.core.description import read_urdf
+from screw_dynamics_ros.core.description.formats import read_robot_description
 from screw_dynamics_ros.core.description.rigid_body import RigidBody
 from screw_dynamics_ros.core.description.ros2_control import unmet_condition
 from screw_dynamics_ros.core.measurement.estimation.effort_terms import TERMS
@@ -63,7 +63,7 @@ def known_robot(text: str, options: argparse.Namespace) -> KnownRobot:
         )
     if missing:
         notes.append('efforts do not contain gravity (effort_terms): identified without it')
-    description = read_urdf(text)
+    description = read_robot_description(text)
     gravity = (0.0, 0.0, 0.0) if missing else options.gravity
     robot = Robot(description, gravity=gravity, drives=parameters.drives(description))
     delay = float(parameters.values.get('effort_delay', 0.0))

@@ -18,6 +18,7 @@ from screw_dynamics_ros.cli.command_line import UnusableError
 from screw_dynamics_ros.cli.identify.recordings import are_poses, descriptions, of_robot
 from screw_dynamics_ros.cli.recorded_joints import given_description
 from screw_dynamics_ros.core import ArgumentError, Robot
+from screw_dynamics_ros.core.description.formats import read_robot_description
 from screw_dynamics_ros.core.measurement.estimation.moved_tool import MovedTool, identify_moved_tool
 from screw_dynamics_ros.core.measurement.estimation.tool_identification import (
     ToolEstimate,
@@ -61,7 +62,7 @@ def identified_tool(options: argparse.Namespace) -> FoundTool:
     text = given_description(options) or descriptions(states)
     if text is None:
         raise UnusableError('no robot_description is recorded; give --urdf')
-    robot = Robot.from_urdf(text, gravity=options.gravity)
+    robot = Robot(read_robot_description(text), gravity=options.gravity)
     frames = {options.sensor_frame or each.frame for each in wrenches}
     frame = frames.pop()
     if not frame or frames:

@@ -24,6 +24,7 @@ from std_msgs.msg import String
 
 from screw_dynamics_ros.cli.command_line import command_parser, own_arguments
 from screw_dynamics_ros.core import DescriptionError, Robot, ScrewDynamicsError
+from screw_dynamics_ros.core.description.formats import read_robot_description
 from screw_dynamics_ros.ros.launch_arguments import program_path
 from screw_dynamics_ros.ros.model_state import ModelStateLayout
 from screw_dynamics_ros.ros.topics import qos
@@ -186,7 +187,7 @@ def robot_of(text: str) -> Robot:
     """Return the robot of a description; raises `ScrewDynamicsError`."""
     if '<' not in text:  # a path would be opened
         raise DescriptionError(f'the description is not XML but {text[:60]!r}')
-    return Robot.from_urdf(text, backend='reference')
+    return Robot(read_robot_description(text), backend='reference')
 
 
 def run_with(visualizer: Visualizer, path: str, made: str, robot: str, namespace: str) -> int:

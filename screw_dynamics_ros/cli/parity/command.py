@@ -36,7 +36,7 @@ from screw_dynamics_ros.comparison.quantities import our_values, random_states
 from screw_dynamics_ros.comparison.reading import DescriptionReading
 from screw_dynamics_ros.comparison.report import ProgramOutcome
 from screw_dynamics_ros.core import ScrewDynamicsError
-from screw_dynamics_ros.core.description import read_urdf
+from screw_dynamics_ros.core.description.formats import read_robot_description
 from screw_dynamics_ros.entry import INTERRUPTED
 
 AGREE, DIFFER, UNUSABLE = 0, 1, 2
@@ -99,7 +99,7 @@ def parse(arguments: Sequence[str]) -> argparse.Namespace:
 def run(options: argparse.Namespace) -> int:
     """Compare, and print the report."""
     urdf = read_description(options.description, options.description_arguments)
-    description = read_urdf(urdf)
+    description = read_robot_description(urdf)
     check(description, options.tip)
     if options.mjcf is not None and not options.mjcf.is_file():
         raise UnusableError(f'argument --mjcf: there is no file {options.mjcf}')
@@ -108,7 +108,7 @@ def run(options: argparse.Namespace) -> int:
         if options.against is None
         else read_description(options.against, options.against_arguments, 'against', '--against')
     )
-    theirs = read_urdf(text)  # so that the error messages are ours
+    theirs = read_robot_description(text)  # so that the error messages are ours
     gravity = np.array(options.gravity)
     source = ModelSource(text, description, theirs, gravity, options.tip, str(options.mjcf or ''))
     outcomes = []

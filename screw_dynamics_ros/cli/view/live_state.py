@@ -29,7 +29,7 @@ from screw_dynamics_ros.cli.view.state import (
     localized_contacts,
 )
 from screw_dynamics_ros.core import Robot
-from screw_dynamics_ros.core.description.urdf import read_urdf
+from screw_dynamics_ros.core.description.formats import read_robot_description
 from screw_dynamics_ros.core.types import Array
 from screw_dynamics_ros.core.units import NANOSECONDS
 from screw_dynamics_ros.nodes.model.running_model import joint_state_mapper
@@ -76,7 +76,7 @@ class ShownRobot(ScalarJoints):
     """
 
     def __init__(self, urdf: str) -> None:
-        super().__init__(Robot(read_urdf(urdf_text(urdf, 'the robot description'))))
+        super().__init__(Robot(read_robot_description(urdf_text(urdf, 'the robot description'))))
         self.urdf, self.mapper = urdf, joint_state_mapper(self.robot)
         self.links = {token: link for link, token in topic_tokens(self.robot.link_names).items()}
         self._kernel = self.robot.fuse(*TERMS.values())

@@ -15,7 +15,7 @@ from screw_dynamics_ros.cli.view.mesh_files import local_mesh
 from screw_dynamics_ros.cli.view.payload_controls import add_payload_controls
 from screw_dynamics_ros.cli.view.state import ViewState
 from screw_dynamics_ros.core import Robot
-from screw_dynamics_ros.core.description import read_urdf
+from screw_dynamics_ros.core.description.formats import read_robot_description
 from screw_dynamics_ros.core.description.rigid_body import RigidBody
 from screw_dynamics_ros.core.tree.joint_limits import coordinate_names, of_coordinates
 from screw_dynamics_ros.core.types import Array
@@ -40,7 +40,7 @@ class PostureSource:
 
     def __init__(self, urdf: str, path: Path) -> None:
         self.urdf, self._path = urdf, path
-        self.robot = Robot(read_urdf(urdf, inertia_check='warn'))
+        self.robot = Robot(read_robot_description(urdf, inertia_check='warn'))
         self.lower, self.upper = slider_ranges(self.robot)
         self._payload = self.robot.payload_parameters({})
         self._lock = threading.Lock()

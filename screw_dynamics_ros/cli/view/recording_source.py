@@ -31,8 +31,8 @@ from screw_dynamics_ros.cli.view.state import (
     localized_contacts,
 )
 from screw_dynamics_ros.core import Robot
+from screw_dynamics_ros.core.description.formats import read_robot_description
 from screw_dynamics_ros.core.description.rigid_body import RigidBody
-from screw_dynamics_ros.core.description.urdf import read_urdf
 from screw_dynamics_ros.core.errors import UnknownNameError
 from screw_dynamics_ros.core.measurement.annotation import Annotator
 from screw_dynamics_ros.core.measurement.annotation.annotate import MotionArrays
@@ -154,7 +154,8 @@ class RecordingSource:
             reader.check(topic, JOINT_STATE)
             self.urdf = urdf_text(description(reader, request), 'the robot description')
             self.robot = Robot(
-                read_urdf(self.urdf, inertia_check='warn'), gravity=request.value('gravity')
+                read_robot_description(self.urdf, inertia_check='warn'),
+                gravity=request.value('gravity'),
             )
             mapper = joint_state_mapper(self.robot, policies=request.policies)
             states = read_states(reader, topic, mapper, progress)

@@ -12,7 +12,8 @@ follows.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from typing import Literal, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,6 +21,10 @@ from numpy.typing import NDArray
 from screw_dynamics_ros.core.description.body_inertia import Inertia, inertia_fault
 from screw_dynamics_ros.core.description.joint_types import JOINT_TYPES
 from screw_dynamics_ros.core.description.robot_description import Finding, Joint, RobotDescription
+from screw_dynamics_ros.core.errors import ArgumentError, InertiaError
+
+#: Treatment of physically impossible inertias by the readers of descriptions, see `read_urdf`.
+InertiaCheck = Literal['error', 'warn', 'ignore']
 
 #: Relative inertia about a joint axis below which the joint counts as moving nothing.
 _ZERO_INERTIA_TOLERANCE = 1e-12
@@ -48,6 +53,24 @@ def physical_findings(description: RobotDescription) -> tuple[Finding, ...]:
         *_single_positions(description),
         *_mass_overview(description, bodies),
     )
+
+
+def check_inertia_check(inertia_check: str) -> None:
+    """Raise `ArgumentError` unless it is an `InertiaCheck`."""
+    if inertia_check not in get_args(InertiaCheck):
+        raise ArgumentError(f"inertia_check is {inertia_check!r}; use 'error', 'warn' or 'ignore'")
+
+
+def judged_findings(
+    description: RobotDescription, inertia_check: InertiaCheck
+) -> tuple[Finding, ...]:
+    """Return `physical_findings` without errors: raised as `InertiaError`, warnings, or ignored."""
+    findings = physical_findings(description)
+    errors = [finding for finding in findings if finding.severity == 'error']
+    if errors and inertia_check == 'error':
+        raise InertiaError('; '.join(map(str, errors)))
+    warnings = [replace(each, severity='warning') for each in errors if inertia_check == 'warn']
+    return (*warnings, *(each for each in findings if each.severity != 'error'))
 
 
 def _impossible_inertias(description: RobotDescription) -> Iterator[Finding]:

@@ -14,16 +14,19 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Iterator
 from dataclasses import replace
-from typing import Literal, NoReturn, get_args
+from typing import NoReturn, get_args
 from xml.dom.minidom import Element
 
 import numpy as np
 from numpy.typing import NDArray
 
 from screw_dynamics_ros.core.description.body_inertia import Inertia
-from screw_dynamics_ros.core.description.checks import physical_findings
+from screw_dynamics_ros.core.description.checks import (
+    InertiaCheck,
+    check_inertia_check,
+    judged_findings,
+)
 from screw_dynamics_ros.core.description.joint_types import JOINT_TYPES, JointType
 from screw_dynamics_ros.core.description.robot_description import (
     Finding,
@@ -46,8 +49,6 @@ from screw_dynamics_ros.core.description.xml_document import (
 )
 from screw_dynamics_ros.core.errors import ArgumentError, DescriptionError, InertiaError
 from screw_dynamics_ros.core.reproducible import product, sine_cosine, unit
-
-InertiaCheck = Literal['error', 'warn', 'ignore']
 
 #: Rotation matrix entries this close to 0, 1 or -1 are rounding residue of a right angle.
 _RIGHT_ANGLE_TOLERANCE = 1e-15
@@ -91,8 +92,7 @@ def read_urdf(
     >>> read_urdf('<robot name="stone"><link name="base"/></robot>').root
     'base'
     """
-    if inertia_check not in ('error', 'warn', 'ignore'):
-        raise ArgumentError(f"inertia_check is {inertia_check!r}; use 'error', 'warn' or 'ignore'")
+    check_inertia_check(inertia_check)
     source = source_of(text_or_path)
     robot = robot_element(source)
     name = robot.getAttribute('name') or 'robot'
@@ -111,21 +111,9 @@ def read_urdf(
             *remarks,
             *urdfdom_findings(as_urdfdom, description),
             *unevaluated_parameters(robot),
-            *_judged(physical_findings(description), inertia_check),
+            *judged_findings(description, inertia_check),
         ),
     )
-
-
-def _judged(findings: tuple[Finding, ...], inertia_check: str) -> Iterator[Finding]:
-    """Apply `inertia_check` to the errors among the findings."""
-    errors = [finding for finding in findings if finding.severity == 'error']
-    if errors and inertia_check == 'error':
-        raise InertiaError('; '.join(map(str, errors)))
-    for finding in findings:
-        if finding.severity != 'error':
-            yield finding
-        elif inertia_check == 'warn':
-            yield replace(finding, severity='warning')
 
 
 # --- elements -----------------------------------------------------------------------------------

@@ -9,8 +9,9 @@ import os
 import pathlib
 import re
 from collections.abc import Iterable
+from contextlib import suppress
 from xml.dom.minidom import Document, Element
-from xml.parsers.expat import ExpatError
+from xml.parsers.expat import ExpatError, ParserCreate
 from xml.parsers.expat.errors import XML_ERROR_MISPLACED_XML_PI, codes
 
 from defusedxml import DefusedXmlException, expatbuilder
@@ -56,6 +57,26 @@ def robot_element(text_or_path: str | bytes | os.PathLike[str]) -> Element:
     if child(robot, 'link') is None:
         refuse_srdf(node.nodeName for node in robot.childNodes)
     return robot
+
+
+class _RootFoundError(Exception):
+    """Ends parsing at the root element."""
+
+
+def root_tag(source: str | bytes) -> str:
+    """Return the name of the root element of a text, '' if that cannot be parsed or has a DTD."""
+    found = ['']
+
+    def stop(tag: str = '', *_: object) -> None:
+        found[0] = tag
+        raise _RootFoundError
+
+    parser = ParserCreate()
+    parser.StartElementHandler = stop
+    parser.StartDoctypeDeclHandler = lambda *_: stop()
+    with suppress(_RootFoundError, ExpatError, ValueError, LookupError):
+        parser.Parse(source, True)
+    return found[0]
 
 
 def refuse_srdf(tags: Iterable[str]) -> None:

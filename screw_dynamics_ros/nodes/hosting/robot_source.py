@@ -12,7 +12,7 @@ from rclpy.node import Node
 from std_msgs.msg import String
 
 from screw_dynamics_ros.core import Robot
-from screw_dynamics_ros.core.description.urdf import read_urdf
+from screw_dynamics_ros.core.description.formats import read_robot_description
 from screw_dynamics_ros.nodes.model.closed_loops import RobotWithLoops
 from screw_dynamics_ros.nodes.parameters import closure_parameters
 from screw_dynamics_ros.nodes.parameters.drive_parameters import DriveParameters
@@ -108,7 +108,7 @@ class RobotSource(Generic[T]):
 
     def read(self, text: str) -> Robot:
         """Return the robot of a description; raises `DescriptionError` and others."""
-        description = read_urdf(
+        description = read_robot_description(
             urdf_text(text, 'the robot description'),
             inertia_check=self._parameters['inertia_check'],
         )

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from screw_dynamics_ros.core.description.urdf import read_urdf
+from screw_dynamics_ros.core.description.formats import read_robot_description
 from screw_dynamics_ros.core.errors import ArgumentError
 from screw_dynamics_ros.core.mechanisms.absolute_coordinates import Stabilization
 from screw_dynamics_ros.core.mechanisms.absolute_coordinates.exactness import choose_groups
@@ -52,7 +52,7 @@ def make_mechanism(parameters: Parameters) -> tuple[SimulatedMechanism, str]:
     content = closure_parameters.content_of(closures) if closures else {}
     nominal = read_positions(content, closures)
     system = absolute_system(
-        read_urdf(text),
+        read_robot_description(text),
         closures=loop_closures(content, closures) if closures else (),
         floating_base=parameters['floating_base'],
         groups=groups,

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from screw_dynamics_ros.core import ArgumentError
-from screw_dynamics_ros.core.description import read_urdf
+from screw_dynamics_ros.core.description.formats import read_robot_description
 from screw_dynamics_ros.core.description.urdf_origins import with_origins
 from screw_dynamics_ros.core.description.urdf_writer import write_urdf
 from screw_dynamics_ros.core.errors import ErrorCode
@@ -47,7 +47,7 @@ def calibrate(queried: ServiceModel, request: Any, response: Any) -> None:
         queried.check_tree('calibration', 'send the robot_description, and positions of all joints')
         description = queried.robot.description
     else:
-        description = read_urdf(urdf_text(given, 'robot_description'))
+        description = read_robot_description(urdf_text(given, 'robot_description'))
     link = request.frame if given else queried.find_link(request.frame, 'frame')
     estimate = tuple(request.estimate) or DEFAULT_ESTIMATE
     measured = measurements(request)

@@ -27,7 +27,8 @@ from screw_dynamics_ros.comparison.quantities import UNITS, our_values, random_s
 from screw_dynamics_ros.comparison.reading import DescriptionReading
 from screw_dynamics_ros.comparison.report import ProgramOutcome
 from screw_dynamics_ros.core import Robot
-from screw_dynamics_ros.core.description import RobotDescription, read_urdf
+from screw_dynamics_ros.core.description import RobotDescription
+from screw_dynamics_ros.core.description.formats import read_robot_description
 from screw_dynamics_ros.core.description.urdf_writer import write_urdf
 from screw_dynamics_ros.core.errors import ArgumentError, ErrorCode, UnknownNameError
 from screw_dynamics_ros.nodes.services.requests import ServiceModel
@@ -95,7 +96,7 @@ def source_of(robot: Robot, text: str, tip: str) -> ModelSource:
     return ModelSource(
         read,
         description,
-        read_urdf(read, inertia_check='ignore'),
+        read_robot_description(read, inertia_check='ignore'),
         robot.gravity,
         tip,
         armatures={name: drive.reflected_inertia for name, drive in drives.items()},
@@ -105,7 +106,7 @@ def source_of(robot: Robot, text: str, tip: str) -> ModelSource:
 
 def is_active(text: str, description: RobotDescription) -> bool:
     """Return whether a text has the links and joints of a description, field by field."""
-    received = read_urdf(text, inertia_check='ignore')
+    received = read_robot_description(text, inertia_check='ignore')
     return (
         [link.name for link in received.links] == [link.name for link in description.links]
         and [joint.name for joint in received.joints]

@@ -10,8 +10,8 @@ from typing import Any
 
 import numpy as np
 
+from screw_dynamics_ros.core.description.formats import read_robot_description
 from screw_dynamics_ros.core.description.rigid_body import RigidBody
-from screw_dynamics_ros.core.description.urdf import read_urdf
 from screw_dynamics_ros.core.errors import InertiaError, NotEnoughDataError
 from screw_dynamics_ros.core.measurement.estimation.payload_estimation import (
     EffortRecord,
@@ -134,7 +134,9 @@ def carried_body(mass: float, com: Array, moments: Array) -> RigidBody:
 
 def describe_tool(request: Any, response: Any) -> None:
     """Answer an AttachTool request, except the link, which needs the active robot."""
-    description = read_urdf(urdf_text(request.description, 'description'), inertia_check='warn')
+    description = read_robot_description(
+        urdf_text(request.description, 'description'), inertia_check='warn'
+    )
     orientation = request.pose.orientation
     if not any((orientation.x, orientation.y, orientation.z, orientation.w)):
         orientation.w = 1.0

@@ -16,7 +16,7 @@ from screw_dynamics_ros.core import (
     Robot,
     files,
 )
-from screw_dynamics_ros.core.description.urdf import read_urdf
+from screw_dynamics_ros.core.description.formats import read_robot_description
 from screw_dynamics_ros.core.simulation import SimulatedRobot
 from screw_dynamics_ros.core.simulation.joint_servo import JointServo
 from screw_dynamics_ros.core.simulation.reference_motion import ReferenceMotion
@@ -48,7 +48,7 @@ def description_text(parameters: Parameters) -> str:
 
 def make_robot(node: Node, parameters: Parameters, text: str) -> Robot:
     """Return the model, with the drives of the parameters."""
-    description = read_urdf(text)
+    description = read_robot_description(text)
     drive_joints = parameters['drive_joints']
     drives = DriveParameters(node, drive_joints, read_only=True).on(description)
     with_drives = parameters['friction'] or bool(drive_joints)

@@ -1,0 +1,45 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""Formats of robot descriptions: the root element selects the reader."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from typing import Any
+
+from screw_dynamics_ros.core.description.checks import InertiaCheck
+from screw_dynamics_ros.core.description.robot_description import RobotDescription
+from screw_dynamics_ros.core.description.urdf import read_urdf
+from screw_dynamics_ros.core.description.xml_document import root_tag, source_of
+
+#: Readers by root element, each with the arguments of `read_robot_description`.
+READERS: dict[str, Callable[..., RobotDescription]] = {
+    'robot': read_urdf,
+}
+
+
+def read_robot_description(
+    text_or_path: str | bytes | os.PathLike[str], *, inertia_check: InertiaCheck = 'warn'
+) -> RobotDescription:
+    """Read a robot description in any of the formats of `READERS`.
+
+    Parameters
+    ----------
+    text_or_path, inertia_check
+        As in `read_urdf`.
+
+    Raises
+    ------
+    DescriptionError, InertiaError, ArgumentError
+        As the reader of the format; a text with another root element is refused as a URDF.
+
+    Examples
+    --------
+    >>> read_robot_description('<robot name="stone"><link name="base"/></robot>').root
+    'base'
+    """
+    reader: Any = READERS.get(root_tag(source_of(text_or_path)), read_urdf)
+    description: RobotDescription = reader(text_or_path, inertia_check=inertia_check)
+    return description
