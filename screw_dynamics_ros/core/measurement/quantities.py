@@ -26,6 +26,9 @@ from screw_dynamics_ros.core.types import Array
 #: Rows of momenta in messages: linear, then angular part.
 MOMENTUM_ROWS = ('px', 'py', 'pz', 'lx', 'ly', 'lz')
 
+#: Rows of the center of mass: position, velocity.
+CENTER_ROWS = ('x', 'y', 'z', 'vx', 'vy', 'vz')
+
 #: Messages of two vectors.
 SCREWS = ('twist', 'wrench')
 
@@ -41,6 +44,11 @@ def inertial_torques(a: Source) -> Formula:
 def both_energies(v: Array, M: Array, potential: Array) -> Array:
     """Return kinetic and potential energy, (2,) [J]; the first one is v M v / 2."""
     return np.stack([0.5 * (v @ (M @ v)), potential])
+
+
+def position_and_velocity(r: Array, v: Array) -> Array:
+    """Return the rows of `CENTER_ROWS`."""
+    return np.concatenate([r, v])
 
 
 def wrench_at_contact(J: Array, torques: Array, options: Array) -> Array:
@@ -110,6 +118,11 @@ class Quantity:
         return tuple(known.get(label, label) for label in self.labels)
 
 
+CENTER_OF_MASS = Formula(
+    'center of mass and its velocity',
+    ('center_of_mass', 'center_of_mass_velocity'),
+    position_and_velocity,
+)
 ENERGY = Formula('energies', ('v', 'mass_matrix', 'potential_energy'), both_energies)
 
 #: All quantities, by name.
@@ -124,6 +137,8 @@ QUANTITIES = {
         Quantity('dynamics', 'mass_matrix', 'matrix', 'mass_matrix', (VELOCITIES,) * 2, True),
         Quantity('dynamics', 'energy', 'matrix', ENERGY, (('kinetic', 'potential'),)),
         Quantity('dynamics', 'momentum', 'matrix', 'centroidal_momentum', (MOMENTUM_ROWS,)),
+        Quantity('dynamics', 'center_of_mass', 'matrix', CENTER_OF_MASS, (CENTER_ROWS,)),
+        Quantity('dynamics', 'base_wrench', 'wrench'),
         Quantity('kinematics', 'jacobian', 'matrix', None, (TWIST_ROWS, VELOCITIES), True),
         Quantity('kinematics', 'twist', 'twist'),
         Quantity('kinematics', 'singularity', 'matrix', None, (MEASURES,), True),

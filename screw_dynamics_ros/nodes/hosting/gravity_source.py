@@ -95,8 +95,9 @@ class GravitySource:
                 self._take(-R[2], time.monotonic() - age)
             except MissingStateError as error:
                 self._reason = str(error)
-        self._states.suspended = (
-            source != PARAMETER and self._parameters['on_gravity_loss'] == STOP and self.is_stale
+        self._states.suspend(
+            'gravity',
+            source != PARAMETER and self._parameters['on_gravity_loss'] == STOP and self.is_stale,
         )
 
     def receive(self, message: Any) -> None:

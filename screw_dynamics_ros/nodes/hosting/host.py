@@ -22,6 +22,7 @@ from screw_dynamics_ros.core.description.robot_description import RobotDescripti
 from screw_dynamics_ros.core.errors import MissingDescriptionError
 from screw_dynamics_ros.core.types import Array
 from screw_dynamics_ros.nodes.hosting import statuses
+from screw_dynamics_ros.nodes.hosting.base_source import BaseSource
 from screw_dynamics_ros.nodes.hosting.compiled_loop import CompiledLoop, compiled_loop
 from screw_dynamics_ros.nodes.hosting.drawing import DrawingProcess
 from screw_dynamics_ros.nodes.hosting.gravity_source import GravitySource
@@ -36,7 +37,11 @@ from screw_dynamics_ros.nodes.hosting.state_pipeline import StatePipeline
 from screw_dynamics_ros.nodes.model.link_inertias import LinkInertias
 from screw_dynamics_ros.nodes.model.payloads import Payloads
 from screw_dynamics_ros.nodes.model.running_model import RunningModel
-from screw_dynamics_ros.nodes.parameters import gravity_parameters, model_state_parameters
+from screw_dynamics_ros.nodes.parameters import (
+    base_parameters,
+    gravity_parameters,
+    model_state_parameters,
+)
 from screw_dynamics_ros.nodes.parameters.drive_parameters import DriveParameters
 from screw_dynamics_ros.nodes.services import requests
 from screw_dynamics_ros.nodes.services.estimation_services import PayloadEstimation
@@ -57,6 +62,7 @@ from screw_dynamics_ros.ros.status import Status
 
 HOUSEKEEPING_PERIOD_S = 0.1  # between checks of subscribers and new descriptions
 
+BASE = {each.name for each in base_parameters.TABLE}
 GRAVITY = {'gravity', *(each.name for each in gravity_parameters.TABLE)}
 
 
@@ -129,6 +135,7 @@ class ModelHost:
             self.effort_shares,
         )
         self.model_state = self.states.model_state = ModelStateTopic(node, self.parameters)
+        self.base_source = BaseSource(node, self.parameters, self.states)
         self.gravity_source = GravitySource(node, self.parameters, self.states, self.gravity)
         self.diagnostics.add(self.payload_status)
         self.diagnostics.add(self.model_state_status)
@@ -145,6 +152,10 @@ class ModelHost:
             Stage(
                 prepare=self.link_inertias.prepare,
                 is_needed=lambda: self.link_inertias.is_changing,
+            ),
+            Stage(
+                prepare=self.base_source.prepare,
+                is_needed=lambda: self.base_source.is_used,
             ),
             Stage(
                 prepare=self.gravity_source.prepare,
@@ -222,6 +233,7 @@ class ModelHost:
             latest(mapper),
             payloads,
             model.text,
+            (model.base_q.copy(), model.base_v.copy()),
         )
 
     def reload(self) -> None:
@@ -286,6 +298,7 @@ class ModelHost:
     def payload_status(self) -> Status:
         """Report gravity, payloads, corrected inertias, and the services that change them."""
         status = Status('payload')
+        self.base_source.report(status)
         self.gravity_source.report(status)
         self.payloads.report(status)
         self.link_inertias.report(status)
@@ -355,6 +368,10 @@ class ModelHost:
     def _apply_parameters(self, values: Mapping[str, Any]) -> None:
         self.states.policies = self._model_parameters.policies
         if model_state_parameters.PARTS in values:
+            self.reload()
+        if values.keys() & BASE:
+            self.base_source.update_parameters()
+        if base_parameters.SOURCE.name in values:
             self.reload()
         if values.keys() & GRAVITY:
             self.gravity_source.update_parameters()

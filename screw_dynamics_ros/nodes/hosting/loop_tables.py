@@ -142,7 +142,7 @@ class LoopTables:
         if (
             is_verifying
             or layout is None
-            or model.held
+            or model.is_free
             or model.table_call is None
             or not mapper.is_direct
             or pipeline.suspended

@@ -19,6 +19,7 @@ from screw_dynamics_ros.nodes.model.actuated import actuated
 from screw_dynamics_ros.nodes.model.payloads import Payloads
 from screw_dynamics_ros.nodes.model.running_model import RunningModel
 from screw_dynamics_ros.nodes.parameters import (
+    base_parameters,
     payload_parameters,
     shared_parameters,
     state_parameters,
@@ -78,6 +79,7 @@ class ModelParameters:
         self.declared = Parameters(node, shared_parameters.TABLE, self._check, self._apply)
         self._follow()
         self.gravity[:] = self.declared['gravity']
+        base_parameters.check(self.declared, {})
         payload_parameters.check(self.declared, {}, None)
         if self.declared['effort_condition']:
             read_condition(self.declared['effort_condition'])
@@ -107,6 +109,7 @@ class ModelParameters:
         """Refuse invalid values; raises `ScrewDynamicsError`."""
         model = self._model()
         state_parameters.policies(self.declared, values)
+        base_parameters.check(self.declared, values)
         robot: Robot | None = None
         if model is not None:
             robot = model.robot

@@ -15,6 +15,7 @@ from screw_dynamics_ros.core import Robot
 from screw_dynamics_ros.core.description.formats import read_robot_description
 from screw_dynamics_ros.nodes.model.closed_loops import RobotWithLoops
 from screw_dynamics_ros.nodes.parameters import closure_parameters
+from screw_dynamics_ros.nodes.parameters.base_parameters import FIXED
 from screw_dynamics_ros.nodes.parameters.drive_parameters import DriveParameters
 from screw_dynamics_ros.ros.description import (
     DescriptionLoader,
@@ -60,7 +61,7 @@ class RobotSource(Generic[T]):
         self.descriptions = DescriptionSource()
         self.loader: DescriptionLoader[T] = DescriptionLoader(self._make)
         self.own_text: str | None = None
-        self._robot: tuple[str, dict[str, Any], Robot] | None = None
+        self._robot: tuple[str, dict[str, Any], bool, Robot] | None = None
 
     def subscribe(self, node: Node) -> None:
         """Read the parameter and subscribe to the topic."""
@@ -117,6 +118,7 @@ class RobotSource(Generic[T]):
             'backend': self._parameters['backend'],
             'drives': self._drives.on(description),
             'friction': False,
+            'floating_base': self._parameters['base_source'] != FIXED,
         }
         path = self._parameters['loop_closures']
         if not path:
@@ -124,7 +126,7 @@ class RobotSource(Generic[T]):
         return RobotWithLoops(description, closure_parameters.read(path), **options)
 
     def _make(self, text: str) -> T:
-        made_of = text, self._drives.values
-        if self._robot is None or self._robot[:2] != made_of:
+        made_of = text, self._drives.values, self._parameters['base_source'] != FIXED
+        if self._robot is None or self._robot[:-1] != made_of:
             self._robot = *made_of, self.read(text)
-        return self._build(text, self._robot[2])
+        return self._build(text, self._robot[-1])

@@ -53,7 +53,7 @@ class StatePipeline(StateInput):
     model_since : float
         Time at which this robot was adopted, on the monotonic clock [s].
     suspended : bool
-        Whether nothing is computed and published, as without joint states.
+        Whether nothing is computed and published, as without joint states; see `suspend`.
     deferred_work : DeferredWork
         Work between joint states.
     listened : list of Channel
@@ -67,13 +67,25 @@ class StatePipeline(StateInput):
         self.model: RunningModel | None = None
         self.channels: Sequence[Channel] = ()
         self.model_since = -math.inf
-        self.suspended = False
+        self._suspending: set[str] = set()
         self.deferred_work = DeferredWork(node)
         self.model_state: ModelStateTopic | None = None
         self.listened: list[Channel] = []
         self.stages = ()
         self._waiting: float | None = None  # time of publication of the waiting state
         self._free_since = self._turn = -math.inf
+
+    def suspend(self, reason: str, is_suspended: bool) -> None:
+        """Compute and publish nothing as long as there is a reason."""
+        if is_suspended:
+            self._suspending.add(reason)
+        else:
+            self._suspending.discard(reason)
+
+    @property
+    def suspended(self) -> bool:
+        """Whether `suspend` has a reason."""
+        return bool(self._suspending)
 
     @property
     def stages(self) -> Sequence[Stage]:

@@ -14,6 +14,9 @@ from screw_dynamics_ros.core.robot.fused_kernel import Formula
 from screw_dynamics_ros.nodes.model.closed_loops import RobotWithLoops
 from screw_dynamics_ros.nodes.model.scalar_joints import coordinates, scalar_joints
 
+#: The velocities of a floating base: the body twist of the root link.
+BASE_VELOCITIES = 'wx', 'wy', 'wz', 'vx', 'vy', 'vz'
+
 
 class OpenRobot:
     """A tree as an `ActuatedRobot`: its joints with one coordinate have motors and sensors."""
@@ -26,8 +29,14 @@ class OpenRobot:
 
     @property
     def velocity_labels(self) -> list[str]:
-        """Names of the nv velocities: the joint, with an index if it has several velocities."""
-        labels = []
+        """Names of the nv velocities: the joint, with an index if it has several velocities.
+
+        Those of a floating base have the name of the root link and an axis, angular ones first.
+        """
+        labels: list[str] = []
+        if self.robot.floating_base:
+            root = self.robot.description.root
+            labels += [f'{root}.{axis}' for axis in BASE_VELOCITIES]
         for name in self.robot.joint_names:
             where = self.robot.joint_coordinates(name)[1]
             size = where.stop - where.start

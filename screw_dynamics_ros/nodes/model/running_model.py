@@ -54,7 +54,7 @@ class RunningModel(ScalarJoints):
     results : dict
         The array of each output, overwritten by `evaluate`.
     q, v : (nq,), (nv,) arrays
-        The state of the whole robot.
+        The state of the whole robot; begins with `base_q`, `base_v`.
     table_call : TableCall or None
         The kernel for the compiled loop, which passes `addresses`, (k,) int64.
     total : () array
@@ -76,6 +76,8 @@ class RunningModel(ScalarJoints):
         super().__init__(robot)
         self.text = text
         self.q, self.v = robot.neutral(), np.zeros(robot.nv)
+        if robot.floating_base:
+            self.base_q, self.base_v = self.q[:7], self.v[:6]
         self.payload = robot.payload_parameters({})
         self.inertia_changes = np.zeros_like(self.payload)
         self._parameters = {
@@ -116,7 +118,7 @@ class RunningModel(ScalarJoints):
         """
         self._state = state
         self._parameters['measured'] = state[2]
-        if not self.held:
+        if not self.is_free:
             self.q, self.v = state[0], state[1]
         self._inputs = {'q': self.q, 'v': self.v, 'gravity': gravity, **self._parameters}
         self._bind_kernel()
@@ -139,7 +141,7 @@ class RunningModel(ScalarJoints):
         """Compute all results for the current state; return whether they are finite."""
         if self._kernel is None:
             return True
-        if self.held:
+        if self.is_free:
             self.q[self.q_places] = self._state[0]
             self.v[self.v_places] = self._state[1]
         self._compute()
@@ -154,7 +156,9 @@ class RunningModel(ScalarJoints):
         """Return new arrays with the results for another state of `joints`, (n,) each."""
         if self._kernel is None:
             return {}
-        inputs = {**self._inputs, 'q': self.whole_q(q), 'v': self.whole_v(v), **parameters}
+        state = {'q': self.whole_q(q), 'v': self.whole_v(v)}
+        state['v'][: len(self.base_v)] = self.base_v
+        inputs = {**self._inputs, **state, **parameters}
         return dict(
             zip(self.results, self._kernel(*(inputs[name] for name in self._kernel.inputs)))
         )
@@ -163,7 +167,7 @@ class RunningModel(ScalarJoints):
 def of_joints(robot: Robot, output: Output | Formula) -> Output | Formula:
     """Return the elements of a vector (nv,), or columns (..., nv), of the scalar joints."""
     joints = scalar_joints(robot)
-    if joints == robot.joint_names:
+    if len(joints) == robot.nv:
         return output
     return elements(output, coordinates(robot, joints)[1].tolist())
 

@@ -24,24 +24,40 @@ class ScalarJoints:
         Joints with one coordinate.
     held : tuple of str
         Planar and floating joints, which joint states cannot contain; held at zero.
+    is_free : bool
+        Whether the state contains more than `joints`: a floating base or held joints.
     q_places, v_places : (n,) arrays of int
         Indices of the positions and velocities of `joints` in q and v.
+    base_q, base_v : (7,), (6,) arrays
+        Position and velocity of a floating base, (0,) each for a fixed one; at zero unless set.
     """
 
     def __init__(self, robot: Robot) -> None:
         self.robot = robot
         self.joints = scalar_joints(robot)
         self.held = tuple(name for name in robot.joint_names if name not in self.joints)
+        self.is_free = robot.nv > len(self.joints)
         self.q_places, self.v_places = coordinates(robot, self.joints)
+        floats = robot.floating_base
+        self.base_q, self.base_v = robot.neutral()[: 7 * floats], np.zeros(6 * floats)
+
+    @property
+    def free(self) -> tuple[str, ...]:
+        """A floating base, by its link, and held joints."""
+        return (self.robot.description.root,) * self.robot.floating_base + self.held
 
     def whole_q(self, values: Array) -> Array:
-        """Return a configuration (nq,) with the positions of `joints`, others at zero."""
+        """Return a configuration (nq,) with the positions of `joints` and of the base.
+
+        Other joints are at zero.
+        """
         q = self.robot.neutral()
+        q[: len(self.base_q)] = self.base_q
         q[self.q_places] = values
         return q
 
     def whole_v(self, values: Array) -> Array:
-        """Return a velocity or acceleration (nv,) of `joints`, zero for others."""
+        """Return a velocity, acceleration or torque (nv,) of `joints`, zero for others."""
         v = np.zeros(self.robot.nv)
         v[self.v_places] = values
         return v

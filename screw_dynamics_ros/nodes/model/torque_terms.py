@@ -109,6 +109,23 @@ def torque_terms(robot: Robot) -> TorqueTerms:
     )
 
 
+def base_wrench(robot: Robot) -> Formula:
+    """Return force and moment (6,) that a floating base lacks to be in equilibrium.
+
+    The environment exerts it in the measured motion, with payload, if the velocities v do not
+    change: at rest the weight, hence the sum of all contact wrenches. At the origin and in the axes
+    of the root link.
+    """
+    carried = robot.substitute('payload_torques', a=REST)
+    return Formula('base wrench', ('gravity_torques', 'coriolis_torques', carried), wrench_on_base)
+
+
+def wrench_on_base(*torques: Array) -> Array:
+    """Return the sum of torques (nv,) of a floating base, force first."""
+    moment_first = np.sum(torques, axis=0)[:6]
+    return np.concatenate([moment_first[3:], moment_first[:3]])
+
+
 def friction_source(robot: Robot, v: Source, loads: Sequence[Source]) -> Source:
     """Return the friction (nv,) at rates v of drives that transmit the sum of `loads` (nv,)."""
     if not robot.tree.has_load_friction:

@@ -8,6 +8,7 @@ from __future__ import annotations
 from screw_dynamics_ros.core.compile.kernels import BACKENDS
 from screw_dynamics_ros.core.measurement.estimation.effort_terms import TERMS
 from screw_dynamics_ros.nodes.parameters import (
+    base_parameters,
     closure_parameters,
     drive_parameters,
     gravity_parameters,
@@ -60,6 +61,7 @@ TABLE = (
         size=3,
     ),
     *gravity_parameters.TABLE,
+    *base_parameters.TABLE,
     Specification(
         'inertia_check',
         'warn',

@@ -63,10 +63,10 @@ def wanted_links(queried: ServiceModel, request: Any) -> list[str]:
         )
     if len(set(links)) < len(links):
         raise ArgumentError('frames contain a link twice; give one target for each link')
-    if queried.held:
+    if queried.is_free:
         raise UnsupportedRobotError(
-            'joint positions alone do not determine the pose of the robot: it has planar or '
-            f'floating joints ({shorten(queried.held)})'
+            'joint positions alone do not determine the pose of the robot: it has a '
+            f'floating base, or planar or floating joints ({shorten(queried.free)})'
         )
     return links
 

@@ -49,6 +49,8 @@ class RequestContext:
         The payload of each link; the robot may not have the link.
     text : str
         The received description.
+    base : pair of arrays or None
+        Position (7,) and velocity (6,) of a floating base; None if it is at zero, or fixed.
     """
 
     robot: bytes
@@ -57,6 +59,7 @@ class RequestContext:
     measured: JointState | None
     payloads: Mapping[str, RigidBody] = field(default_factory=dict)
     text: str = ''
+    base: tuple[Array, Array] | None = None
 
 
 class ServiceModel(ScalarJoints):
@@ -74,6 +77,8 @@ class ServiceModel(ScalarJoints):
 
     def __init__(self, robot: Robot, situation: RequestContext) -> None:
         super().__init__(robot)
+        if situation.base is not None:
+            self.base_q, self.base_v = situation.base
         self.model: Robot | ClosedRobot = robot
         self.robot.gravity = situation.gravity
         self.prefix, self.measured, self.stamp = situation.prefix, situation.measured, 0
@@ -94,7 +99,7 @@ class ServiceModel(ScalarJoints):
         """Return the state from the sensor_msgs/JointState of a request.
 
         Arguments and errors as for `read_requested_state`; planar and floating joints, which
-        cannot be named, are at zero.
+        cannot be named, are at zero, and a floating base is where it was measured last.
         """
         known = {joint.name for joint in self.robot.description.joints} - set(self.held)
         state = read_requested_state(
@@ -106,9 +111,11 @@ class ServiceModel(ScalarJoints):
             acceleration=acceleration,
         )
         self.stamp = state.stamp
+        v = self.whole_v(state.v)
+        v[: len(self.base_v)] = self.base_v
         return RequestedState(
             self.whole_q(state.q),
-            self.whole_v(state.v),
+            v,
             self.whole_v(state.a),
             self.whole_v(state.tau),
             state.stamp,

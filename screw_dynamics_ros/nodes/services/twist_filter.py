@@ -100,10 +100,10 @@ def guarded(
 ) -> PolicyStatus:
     """Apply a policy to the twist (6,) of a link, in the frame of the link."""
     queried.check_tree('policies near singularities', 'use NO_POLICY')
-    if queried.held:
+    if queried.is_free:
         raise UnsupportedRobotError(
             'joint rates alone do not determine the motion of the robot: it has planar or floating '
-            f'joints ({shorten(queried.held)})'
+            f'joints, or a floating base ({shorten(queried.free)})'
         )
     robot = queried.robot
     link = frame_of(queried, request.twist, 'twist', robot.description.root)

@@ -1,13 +1,13 @@
 # Copyright 2026 The screw_dynamics_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Rotations between frames on /tf and /tf_static, along the chain of parents of one frame."""
+"""Poses of frames on /tf and /tf_static, along the chain of parents of one frame."""
 
 from __future__ import annotations
 
 import math
 import time
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from rclpy.node import Node
@@ -15,13 +15,37 @@ from rclpy.qos import DurabilityPolicy, QoSProfile
 from rclpy.serialization import deserialize_message
 
 from screw_dynamics_ros.core.errors import MissingStateError
-from screw_dynamics_ros.core.lie import quaternions
+from screw_dynamics_ros.core.lie import quaternions, se3
 from screw_dynamics_ros.core.types import Array
+from screw_dynamics_ros.core.units import NANOSECONDS
 from screw_dynamics_ros.ros.process.faults import FAULTS
 
 MAX_CHAIN_LENGTH = 100  # frames
 MAX_FRAMES = 10_000
 QUEUE_DEPTH = 100
+
+
+class ParentTransform(NamedTuple):
+    """The last transform of a child frame.
+
+    Attributes
+    ----------
+    parent : str
+    orientation : (4,) array
+        Quaternion (x, y, z, w).
+    translation : (3,) array
+        [m].
+    arrival : float
+        On the monotonic clock [s], infinite if static.
+    stamp : int
+        [ns].
+    """
+
+    parent: str
+    orientation: Array
+    translation: Array
+    arrival: float
+    stamp: int
 
 
 class FrameChain:
@@ -39,8 +63,7 @@ class FrameChain:
     def __init__(self, node: Node, kind: type, frame: str) -> None:
         self.frame = frame
         self._kind = kind
-        #: By child: parent, quaternion (x, y, z, w), arrival [s, monotonic; infinite if static].
-        self._links: dict[str, tuple[str, Array, float]] = {}
+        self._links: dict[str, ParentTransform] = {}  # by child
         for topic, durability in (
             ('/tf', DurabilityPolicy.VOLATILE),
             ('/tf_static', DurabilityPolicy.TRANSIENT_LOCAL),
@@ -67,18 +90,27 @@ class FrameChain:
         now = math.inf if is_static else time.monotonic()
         wanted = None if is_static else set(self._wanted())
         for each in message.transforms:
-            child, r = each.child_frame_id.lstrip('/'), each.transform.rotation
+            child = each.child_frame_id.lstrip('/')
+            r, p = each.transform.rotation, each.transform.translation
             if wanted is not None and child not in wanted:
                 continue
             q = np.array([r.x, r.y, r.z, r.w])
-            if abs(np.linalg.norm(q) - 1.0) <= 1e-2 and len(self._links) < MAX_FRAMES:
-                self._links[child] = each.header.frame_id.lstrip('/'), q, now
+            translation = np.array([p.x, p.y, p.z])
+            if (
+                abs(np.linalg.norm(q) - 1.0) <= 1e-2
+                and np.isfinite(translation).all()
+                and len(self._links) < MAX_FRAMES
+            ):
+                parent, stamp = each.header.frame_id.lstrip('/'), each.header.stamp
+                self._links[child] = ParentTransform(
+                    parent, q, translation, now, stamp.sec * NANOSECONDS + stamp.nanosec
+                )
 
     def _wanted(self) -> list[str]:
         """Return the frame and its known ancestors."""
         names = [self.frame]
         while names[-1] in self._links and len(names) < MAX_CHAIN_LENGTH:
-            names.append(self._links[names[-1]][0])
+            names.append(self._links[names[-1]].parent)
         return names
 
     def rotation(self, world: str) -> tuple[Array, float]:
@@ -86,14 +118,33 @@ class FrameChain:
 
         Raises `MissingStateError` if `world` is not an ancestor of the frame.
         """
-        R, oldest, name = np.eye(3), math.inf, self.frame
-        for _ in range(MAX_CHAIN_LENGTH):
-            if name == world:
-                return R, max(0.0, time.monotonic() - oldest)
-            if name not in self._links:
-                break
-            name, q, arrival = self._links[name]
-            R, oldest = quaternions.to_matrix(q) @ R, min(oldest, arrival)
+        R, oldest = np.eye(3), math.inf
+        for link in self._path(world):
+            R = quaternions.to_matrix(link.orientation) @ R
+            oldest = min(oldest, link.arrival)
+        return R, max(0.0, time.monotonic() - oldest)
+
+    def pose(self, world: str) -> tuple[Array, int | None]:
+        """Return the pose (4, 4) of the frame in `world`, and the newest stamp of a link [ns].
+
+        The stamp is None if all links are static. Raises as `rotation`.
+        """
+        C, stamps = np.eye(4), []
+        for link in self._path(world):
+            C = se3.pose(quaternions.to_matrix(link.orientation), link.translation) @ C
+            if link.arrival < math.inf:
+                stamps.append(link.stamp)
+        return C, max(stamps) if stamps else None
+
+    def _path(self, world: str) -> list[ParentTransform]:
+        """Return the links from the frame to `world`; raises `MissingStateError`."""
+        path: list[ParentTransform] = []
+        name = self.frame
+        while name != world and name in self._links and len(path) < MAX_CHAIN_LENGTH:
+            path.append(self._links[name])
+            name = path[-1].parent
+        if name == world:
+            return path
         raise MissingStateError(
             f'/tf does not connect {self.frame!r} to a frame {world!r} above it: the chain ends at '
             f'{name!r}'

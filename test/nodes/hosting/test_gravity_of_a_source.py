@@ -57,6 +57,7 @@ class Sourced:
         self.states = SimpleNamespace(
             model=model, mapper=JointStateMapper(JOINTS, clock=lambda: 10**18), suspended=None
         )
+        self.states.suspend = lambda _, wanted: setattr(self.states, 'suspended', wanted)
         self.subscriptions = {}
         node = SimpleNamespace(create_subscription=self._create)
         self.gravity = DOWN.copy()

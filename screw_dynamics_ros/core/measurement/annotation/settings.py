@@ -29,6 +29,7 @@ OF_ROBOT = (
     'payload',
     'energy',
     'momentum',
+    'center_of_mass',
     'mass_matrix',
     'transforms',
     'external_torque',

@@ -21,7 +21,7 @@ from screw_dynamics_ros.core.measurement.estimation.effort_terms import (
     PAYLOAD,
     TERMS,
 )
-from screw_dynamics_ros.core.measurement.quantities import ENERGY, QUANTITIES
+from screw_dynamics_ros.core.measurement.quantities import CENTER_OF_MASS, ENERGY, QUANTITIES
 from screw_dynamics_ros.core.robot.actuated_robot import Source
 from screw_dynamics_ros.core.robot.fused_kernel import Formula
 from screw_dynamics_ros.core.types import Array
@@ -152,7 +152,10 @@ class Dynamics:
             'mass_matrix': motors.mass_matrix_of_motors(),
             'energy': ENERGY,
             'momentum': MOMENTUM,
+            'center_of_mass': CENTER_OF_MASS,
         }
+        if robot.floating_base:
+            of_robot['base_wrench'] = torque_terms.base_wrench(robot)
         outputs = Outputs(
             terms,
             {**{term: getattr(terms, term) for term in TERMS}, **of_robot},
@@ -188,8 +191,9 @@ class Dynamics:
         if model.results:
             terms = outputs.terms
             labels = actuated(model.robot).velocity_labels
+            root = self._host.parameters['frame_prefix'] + model.robot.description.root
             for name, output in outputs.published.items():
-                kind, template = message_of(name, model.joints, labels)
+                kind, template = message_of(name, model.joints, labels, root)
                 self._channels.append(
                     Channel(
                         self._publishers.get(kind, f'~/{name}'),

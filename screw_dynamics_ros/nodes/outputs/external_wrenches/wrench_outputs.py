@@ -22,6 +22,7 @@ from screw_dynamics_ros.nodes.outputs.external_wrenches import (
     contact_flags,
     output_filters,
     residual_offsets,
+    support_contacts,
     tare,
     torque_observer,
     wrench_markers,
@@ -33,6 +34,7 @@ from screw_dynamics_ros.nodes.outputs.external_wrenches.finite_check import are_
 from screw_dynamics_ros.nodes.outputs.external_wrenches.output_filters import (
     OutputFilters,
 )
+from screw_dynamics_ros.nodes.outputs.external_wrenches.support_contacts import SupportContacts
 from screw_dynamics_ros.nodes.outputs.external_wrenches.tare_service import Tare
 from screw_dynamics_ros.nodes.outputs.external_wrenches.torque_observer import TorqueObserver
 from screw_dynamics_ros.nodes.outputs.external_wrenches.wrench_plan import WrenchPlan, wrench_plan
@@ -70,6 +72,7 @@ TABLE = (
     *torque_observer.TABLE,
     *output_filters.TABLE,
     *contact_flags.TABLE,
+    *support_contacts.TABLE,
     *tare.TABLE,
     *residual_offsets.TABLE,
     *marker_topic.TABLE,
@@ -102,6 +105,7 @@ class WrenchEstimator:
         self._filters = OutputFilters(self._parameters)
         self._flags = ContactFlags(self._parameters)
         self._location = ContactLocation(node, host, self._publishers, self._observer)
+        self._support = SupportContacts(self._parameters)
         self._tare = Tare(
             node,
             self._parameters,
@@ -119,6 +123,7 @@ class WrenchEstimator:
             frames,
             self._observer.plan(robot),
             self._location.plan(robot),
+            self._support.plan(robot),
             bands=self._filters.bands,
             options=self._options,
             effort_shares=self._host.effort_shares,
@@ -166,7 +171,17 @@ class WrenchEstimator:
                 self._observer.settled,
             )
             contacts = self._location.bind(model, plan, topics.torque_covariance)
-            self._channels = [*topics.channels, *flags, *contacts]
+            support = self._support.bind(
+                model,
+                mapper,
+                plan.support,
+                plan.filtered_torque,
+                topics.torque_covariance,
+                lambda: self._observer.is_settled,
+                self._publishers,
+                self._host.parameters['frame_prefix'],
+            )
+            self._channels = [*topics.channels, *flags, *contacts, *support]
         self._channels += self._markers.bind(self._pictures(), self._parameters['marker_rate'])
         return self._channels
 
@@ -192,6 +207,7 @@ class WrenchEstimator:
                 self._topics.report_observability(status)
             self._topics.report(status)
             self._flags.report(status)
+            self._support.report(status)
         self._tare.report(status)
         self._location.report(status)
         statuses.report_channels(status, self._channels, self._host.mapper)
@@ -237,6 +253,7 @@ class WrenchEstimator:
         robot = self._host.model.robot if self._host.model else None
         frame_parameters.check(values, robot)
         residual_offsets.check(values or self._parameters.values)
+        support_contacts.check(values, robot)
         for each in (contact_flags, torque_observer):
             each.check(self._parameters.values | values, robot if values else None)
 
@@ -248,7 +265,7 @@ class WrenchEstimator:
         self._observer.update_parameters()
         self._filters.update_parameters()
         self._flags.update_parameters()
-        if values.keys() & {'frames', 'observer'}:
+        if values.keys() & {'frames', 'observer', *support_contacts.SHAPING}:
             self._host.reload()
         elif values.keys() & DRAWN:
             self._markers.redraw(self._pictures(), self._parameters['marker_rate'])

@@ -26,6 +26,7 @@ from screw_dynamics_ros.nodes.outputs.external_wrenches.output_filters import (
     filtered,
     torques_outside_band,
 )
+from screw_dynamics_ros.nodes.outputs.external_wrenches.support_contacts import SupportPlan
 from screw_dynamics_ros.nodes.outputs.external_wrenches.torque_observer import ObserverPlan
 from screw_dynamics_ros.nodes.parameters.frame_parameters import Frames
 
@@ -45,6 +46,7 @@ class WrenchPlan(Plan):
     frames : Frames
     contacts : dict
         Contact of each link.
+    support : SupportPlan
     offset : (n,) array
         Offset of the external torques.
     """
@@ -56,6 +58,7 @@ class WrenchPlan(Plan):
     frames: Frames = field(kw_only=True)
     contacts: dict[str, Contact] = field(kw_only=True)
     offset: Array = field(kw_only=True)
+    support: SupportPlan = field(kw_only=True)
 
     @property
     def filtered_torque(self) -> Formula:
@@ -68,6 +71,7 @@ def wrench_plan(
     frames: Frames,
     observer: ObserverPlan,
     location: LocationPlan,
+    support: SupportPlan,
     *,
     bands: Array,
     options: Array,
@@ -82,6 +86,7 @@ def wrench_plan(
         The links with contacts.
     observer : ObserverPlan
     location : LocationPlan
+    support : SupportPlan
     bands : (3,) array
         Dead bands of torques, forces and moments.
     options : (3,) array
@@ -111,6 +116,7 @@ def wrench_plan(
             *effort_terms(robot).values(),
             *(c.jacobian for c in contacts.values()),
             *location.outputs,
+            *support.outputs,
         ],
         [
             *(result for result in results if result is not None),
@@ -131,4 +137,5 @@ def wrench_plan(
         frames=frames,
         contacts=contacts,
         offset=offset,
+        support=support,
     )

@@ -1,0 +1,208 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""Outputs of robots with a floating base against the free-flyer of Pinocchio."""
+
+import numpy as np
+import pytest
+
+pytest.importorskip('rclpy')
+pytest.importorskip('pinocchio')
+pytest.importorskip('nav_msgs')
+
+import pinocchio as pin
+import rclpy
+from geometry_msgs.msg import TransformStamped
+from nav_msgs.msg import Odometry
+from rclpy.parameter import Parameter
+from scipy.spatial.transform import Rotation
+from sensor_msgs.msg import Imu
+from tf2_msgs.msg import TFMessage
+
+from screw_dynamics_ros.ros.status import Level
+from support.free_robot import MS, SWAPPED, FreeRobot, S, check, numbers, write, write_stamp
+from support.robots import example_robots, robot_id, urdf_path
+
+LEGGED = [
+    path
+    for path in example_robots()
+    if any(f'/{name}' in path.as_posix() for name in ('solo', 'anymal', 'a1', 'go1', 'bolt', 'hyq'))
+]
+
+
+@pytest.fixture
+def robot(monkeypatch, ros_domain):
+    rclpy.init(domain_id=ros_domain)
+    made = []
+
+    def make(path=None, **parameters):
+        made.append(FreeRobot(monkeypatch, path or urdf_path('solo12'), **parameters))
+        return made[-1]
+
+    yield make
+    for each in made:
+        each.close()
+    rclpy.shutdown()
+
+
+@pytest.mark.parametrize('path', LEGGED, ids=robot_id)
+def test_results_contain_the_base(robot, path):
+    made = robot(path)
+    stamp = made.now()
+    made.odometry(stamp)
+    sent = made.joint_state(stamp)
+    check(made, sent)
+    assert sent['dynamics/base_wrench'].header.frame_id == made.root
+    labels = sent['dynamics/mass_matrix'].layout.dim[0].label.split(',')
+    assert labels[:6] == [f'{made.root}.{axis}' for axis in ('wx', 'wy', 'wz', 'vx', 'vy', 'vz')]
+    assert labels[6:] == list(made.joints)
+    jacobians = {t: m for t, m in sent.items() if '/jacobian/' in t}
+    assert jacobians
+    kinematics = next(g for g in made.host.builder.groups if hasattr(g, '_singularities'))
+    for token, link in kinematics._adopted.plan.frames.tokens.items():
+        topic = f'all/jacobian/{link}'
+        np.testing.assert_allclose(
+            numbers(jacobians[topic]), made.jacobian(token).ravel(), atol=1e-10
+        )
+
+
+def test_the_measured_frame_may_be_any_link(robot):
+    """Its offset, and the motion of the joints between it and the root link, are removed."""
+    made = robot()
+    stamp = made.now()
+    made.odometry(stamp)
+    made.joint_state(stamp)  # of the joints between
+    x, w = made.state()
+    pin.forwardKinematics(made.model, made.data, x, w)
+    frame = made.model.getFrameId('FL_LOWER_LEG', pin.BODY)
+    pin.updateFramePlacements(made.model, made.data)
+    pose = made.data.oMf[frame]
+    V = pin.getFrameVelocity(made.model, made.data, frame, pin.LOCAL).vector[SWAPPED]
+    made.host.base_source.update_parameters()  # what was measured is forgotten
+    R, p = Rotation.from_matrix(pose.rotation), pose.translation
+    made.odometry(stamp + MS, 'FL_LOWER_LEG', R, p, V)
+    check(made, made.joint_state(stamp + MS))
+
+
+def test_motion_between_measurements_and_after_the_last_one(robot):
+    """The base moves with a constant body twist, as the outputs at other stamps show."""
+    made = robot()
+    start = made.now()
+    for k in (0, 40):
+        made.odometry(start + k * MS, **made.moved(k * 1e-3))
+    for k in (13, 40, 120):
+        made.bench.clock.offset += 0.01
+        check(made, made.joint_state(start + k * MS), **made.moved(k * 1e-3))
+
+
+@pytest.mark.parametrize('policy', ['stop', 'hold'])
+def test_a_base_that_is_lost(robot, policy):
+    made = robot(base_timeout=0.05, on_base_loss=policy)
+    stamp = made.now()
+    sent = made.joint_state(stamp)
+    assert ('dynamics/mass_matrix' in sent) == (policy == 'hold')
+    assert 'unknown: no measurement so far' in made.status().summary
+    made.odometry(stamp)
+    check(made, made.joint_state(stamp + 50 * MS), **made.moved(0.05))
+    assert made.status().level == Level.OK
+    sent = made.joint_state(stamp + 51 * MS)
+    assert made.status().level == Level.ERROR
+    assert '0.051 s from the joint states' in made.status().summary
+    if policy == 'hold':
+        check(made, sent, twist=np.zeros(6))
+    else:
+        assert 'dynamics/mass_matrix' not in sent
+    made.odometry(stamp + 60 * MS)
+    check(made, made.joint_state(stamp + 60 * MS))
+
+
+@pytest.mark.parametrize(
+    ('change', 'reason'),
+    [
+        (lambda m: write(m.pose.pose.orientation, 'w', [3.0]), 'not a unit quaternion'),
+        (lambda m: write(m.pose.pose.position, 'x', [np.nan]), 'not finite'),
+        (lambda m: write(m.twist.twist.linear, 'x', [np.inf]), 'not finite'),
+        (lambda m: setattr(m, 'child_frame_id', 'camera'), "no link 'camera'"),
+        (lambda m: write_stamp(m, 0), 'no stamp'),
+    ],
+)
+def test_bad_measurements_are_refused_with_a_reason(robot, change, reason):
+    made = robot()
+    message = Odometry(child_frame_id=made.root)
+    message.pose.pose.orientation.w = 1.0
+    write_stamp(message, made.now())
+    change(message)
+    made.host.base_source.receive_odometry(message)
+    assert 'dynamics/mass_matrix' not in made.joint_state(made.now())
+    assert reason in made.status().summary
+
+
+def test_stamps_that_run_back_restart_the_history(robot):
+    made = robot()
+    stamp = made.now()
+    made.odometry(stamp)
+    made.odometry(stamp - MS)  # late, ignored
+    assert made.host.base_source._history.newest == stamp
+    made.odometry(stamp - 2 * S)  # a simulation that begins again
+    assert made.host.base_source._history.newest == stamp - 2 * S
+
+
+def test_orientation_and_angular_velocity_of_an_imu(robot):
+    made = robot(base_source='imu')
+    stamp = made.now()
+    message = Imu()
+    message.header.frame_id = made.root
+    write_stamp(message, stamp)
+    write(message.orientation, 'xyzw', made.R.as_quat())
+    write(message.angular_velocity, 'xyz', made.twist[:3])
+    made.host.base_source.receive_imu(message)
+    twist = np.concatenate([made.twist[:3], np.zeros(3)])
+    check(made, made.joint_state(stamp), p=np.zeros(3), twist=twist)
+    message.orientation_covariance[0] = -1.0
+    write_stamp(message, stamp + MS)
+    made.host.base_source.receive_imu(message)
+    assert made.host.base_source._history.newest == stamp
+
+
+def test_poses_on_tf(robot):
+    """The chain from the frame to the root link; the twist is that between two poses."""
+    made = robot(base_source='tf', base_frame='map')
+    chain = made.host.base_source._chain
+    offset = TransformStamped(child_frame_id='odom')
+    offset.header.frame_id = 'map'
+    offset.transform.rotation.w = 1.0
+    offset.transform.translation.x = 1.5
+    made.host.base_source.prepare()
+    chain.receive(TFMessage(transforms=[offset]), True)
+    start = made.now()
+    for k in (0, 10):
+        pose = made.moved(k * 1e-3)
+        moved = TransformStamped(child_frame_id=made.root)
+        moved.header.frame_id = 'odom'
+        write_stamp(moved, start + k * MS)
+        write(moved.transform.rotation, 'xyzw', pose['R'].as_quat())
+        write(moved.transform.translation, 'xyz', pose['p'])
+        chain.receive(TFMessage(transforms=[moved]), False)
+        sent = made.joint_state(start + k * MS)
+    check(made, sent, R=pose['R'], p=pose['p'] + [1.5, 0.0, 0.0])
+
+
+def test_the_direction_of_gravity_has_one_source(robot):
+    made = robot()
+    result = made.bench.node.set_parameters_atomically([Parameter('gravity_source', value='imu')])
+    assert 'set gravity_source to parameter' in result.reason
+
+
+def test_the_base_is_fixed_and_free_in_turn(robot):
+    """With a fixed base, results are those without one."""
+    made = robot()
+    for source, size in (('fixed', 12), ('odometry', 18)):
+        made.bench.node.set_parameters([Parameter('base_source', value=source)])
+        made.bench.finish()
+        made.bench.clock.offset += 0.1
+        stamp = made.now()
+        if source == 'odometry':
+            made.odometry(stamp)
+        sent = made.joint_state(stamp)
+        assert len(sent['dynamics/mass_matrix'].data) == size**2
+        assert ('dynamics/base_wrench' in sent) == (source == 'odometry')

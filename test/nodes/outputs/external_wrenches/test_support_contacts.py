@@ -1,0 +1,148 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""Contact wrenches of feet: in equilibrium by Pinocchio, and of a robot that stands."""
+
+import numpy as np
+import pytest
+
+pytest.importorskip('rclpy')
+pytest.importorskip('pinocchio')
+pytest.importorskip('nav_msgs')
+
+import pinocchio as pin
+import rclpy
+from rclpy.parameter import Parameter
+from scipy.spatial.transform import Rotation
+
+from screw_dynamics_ros.core import Robot
+from screw_dynamics_ros.core.simulation import ContactPoint, Plane, SimulatedRobot
+from screw_dynamics_ros.ros.status import Level
+from support.free_robot import MS, FreeRobot, numbers
+from support.robots import urdf_path
+
+FEET = ['FL_FOOT', 'FR_FOOT', 'HL_FOOT', 'HR_FOOT']
+STANDING = np.array([0.0, 0.8, -1.6] * 4)
+
+
+@pytest.fixture
+def robot(monkeypatch, ros_domain):
+    rclpy.init(domain_id=ros_domain)
+    made = []
+
+    def make():
+        made.append(FreeRobot(monkeypatch, urdf_path('solo12')))
+        configure(made[0], support_frames=FEET)
+        return made[0]
+
+    yield make
+    for each in made:
+        each.close()
+    rclpy.shutdown()
+
+
+def configure(made, **values):
+    """Set parameters of the wrench estimator."""
+    node = made.bench.part.nodes[1]
+    result = node.set_parameters_atomically([Parameter(n, value=x) for n, x in values.items()])
+    assert result.successful, result.reason
+    made.bench.finish()
+
+
+def in_equilibrium(made, wrenches):
+    """Return torques of joints for contact wrenches (linear first), and what the base lacks."""
+    x, _ = made.state()
+    forces = pin.computeGeneralizedGravity(made.model, made.data, x)
+    for foot, wrench in wrenches.items():
+        frame = made.model.getFrameId(foot, pin.BODY)
+        J = pin.computeFrameJacobian(made.model, made.data, x, frame, pin.LOCAL)
+        forces = forces - J.T @ wrench
+    return forces[made.order[6:]], forces[:6]
+
+
+def standing(made, lifted=()):
+    """Return forces of feet, as wrenches, that carry the robot at rest in its configuration."""
+    feet = [foot for foot in FEET if foot not in lifted]
+    x, _ = made.state()
+    gravity = pin.computeGeneralizedGravity(made.model, made.data, x)[:6]
+    columns = []
+    for foot in feet:
+        frame = made.model.getFrameId(foot, pin.BODY)
+        J = pin.computeFrameJacobian(made.model, made.data, x, frame, pin.LOCAL)
+        columns.append(J[:3, :6].T)
+    forces = np.linalg.lstsq(np.hstack(columns), gravity, rcond=None)[0].reshape(-1, 3)
+    return {foot: np.pad(force, (0, 3)) for foot, force in zip(feet, forces)}
+
+
+def check(sent, wrenches):
+    for foot in FEET:
+        expected = wrenches.get(foot, np.zeros(6))
+        np.testing.assert_allclose(
+            numbers(sent[f'wrenchestimator/contact_wrench/{foot}']), expected, atol=1e-8
+        )
+    flags = numbers(sent['wrenchestimator/support'])
+    assert flags.tolist() == [float(foot in wrenches) for foot in FEET]
+
+
+def test_wrenches_that_carry_the_robot(robot):
+    """Of three and of four feet, in a tilted pose; the foot that is lifted exerts nothing."""
+    made = robot()
+    made.q, made.v, made.twist = STANDING + 0.1 * np.sin(np.arange(12)), np.zeros(12), np.zeros(6)
+    made.R = Rotation.from_euler('xyz', [0.1, -0.05, 1.0])
+    configure(made, support_share=0.001)
+    stamp = made.now()
+    for lifted in ((), ('FR_FOOT',), ()):
+        stamp += MS
+        made.odometry(stamp)
+        wrenches = standing(made, lifted)
+        tau, lacking = in_equilibrium(made, wrenches)
+        np.testing.assert_allclose(lacking, 0.0, atol=1e-10)
+        sent = made.joint_state(stamp, tau)
+        check(sent, wrenches)
+        covariance = numbers(sent['wrenchestimator/contact_wrench_covariance/FL_FOOT'])
+        assert (np.linalg.eigvalsh(covariance.reshape(6, 6)[:3, :3]) > 0.0).all()
+    status = next(g for g in made.host.builder.groups if hasattr(g, '_support')).status()
+    assert status.values['in contact'] == ', '.join(FEET)
+
+
+def test_feet_that_the_robot_lacks_and_a_fixed_base(robot):
+    made = robot()
+    group = next(g for g in made.host.builder.groups if hasattr(g, '_support'))
+    node = made.bench.part.nodes[1]
+    refused = node.set_parameters_atomically([Parameter('support_frames', value=['hand'])])
+    assert "no link 'hand'" in refused.reason
+    made.bench.node.set_parameters([Parameter('base_source', value='fixed')])
+    made.bench.finish()
+    assert group.status().level == Level.ERROR
+    assert 'the base is fixed; set base_source' in group.status().summary
+
+
+def test_a_standing_robot_carries_its_weight(robot):
+    """The simulated robot settles on a plane; the estimate is what the simulation applies."""
+    path = urdf_path('solo12')
+    subject = Robot.from_urdf(path, floating_base=True)
+    points = [ContactPoint(foot) for foot in FEET]
+    q = subject.neutral()
+    q[7:] = STANDING
+    lowest = min(subject.link_pose(q, foot)[2, 3] for foot in FEET)
+    q[2] = -lowest
+    simulated = SimulatedRobot(
+        subject, q, planes=[Plane([0.0, 0.0, 0.0], [0.0, 0.0, 1.0])], contact_points=points
+    )
+    for _ in range(2000):
+        tau = 30.0 * (STANDING - simulated.q[7:]) - 0.5 * simulated.v[6:]
+        simulated.step(np.concatenate([np.zeros(6), tau]), 1e-3)
+    made = robot()
+    made.q, made.v, made.twist = simulated.q[7:], simulated.v[6:], simulated.v[:6]
+    made.R, made.p = Rotation.from_quat(simulated.q[3:7]), simulated.q[:3]
+    stamp = made.now()
+    made.odometry(stamp)
+    sent = made.joint_state(stamp, tau)
+    total = np.zeros(3)
+    for foot in FEET:
+        R = subject.link_pose(simulated.q, foot)[:3, :3]
+        force = numbers(sent[f'wrenchestimator/contact_wrench/{foot}'])[:3]
+        total += R @ force
+        np.testing.assert_allclose(force, simulated.contact_wrenches[foot][3:], atol=0.3)
+    weight = 9.81 * sum(link.inertia.mass for link in subject.description.links if link.inertia)
+    np.testing.assert_allclose(total, [0.0, 0.0, weight], atol=0.01 * weight)
