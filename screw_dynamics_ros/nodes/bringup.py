@@ -5,40 +5,50 @@
 
 from __future__ import annotations
 
+import sys
+
 from rclpy.node import Node
 
 from screw_dynamics_ros.nodes.hosting.host import ModelHost
-from screw_dynamics_ros.nodes.hosting.node_process import Process
+from screw_dynamics_ros.nodes.hosting.node_process import Process, model_process
 from screw_dynamics_ros.nodes.parameters import hosted_nodes
 from screw_dynamics_ros.registry import NODES, load
 from screw_dynamics_ros.ros.parameters import Parameters
+from screw_dynamics_ros.ros.process.start_parameters import namespaces
 
 #: Factory of each node that can be hosted; imported before the signal handlers are installed.
 FACTORIES = {name: load(row.factory) for name, row in NODES.items() if row.hosted}
 
 
 def make_process() -> Process:
-    """Return `bringup` and the nodes it hosts.
+    """Return `bringup` and the nodes it hosts, once for each namespace on the command line."""
+    robots = [make_robot(f'__ns:={each}') for each in namespaces(sys.argv)] or [make_robot()]
+    hosts = [host for host, _ in robots]
+    return model_process(hosts, [node for _, nodes in robots for node in nodes])
+
+
+def make_robot(*rules: str) -> tuple[ModelHost, list[Node]]:
+    """Return the host of one robot and its nodes, `bringup` first.
 
     `bringup` owns the subscriptions and the shared parameters; each hosted node has its topics,
-    services and own parameters under its own name, as if it ran in its own process.
+    services and own parameters under its own name, as if it ran in its own process. `rules` are
+    remappings that take precedence over those of the process.
     """
-    bringup = Node('bringup')
+    bringup = Node('bringup', cli_args=remapped(*rules))
     host = ModelHost(bringup)
     nodes = [bringup]
     for name in Parameters(bringup, hosted_nodes.TABLE)['nodes']:
         # The remapping __node:=... of the process applies to bringup only.
-        node = Node(name, cli_args=['--ros-args', '-r', f'__node:={name}'])
+        node = Node(name, cli_args=remapped(f'__node:={name}', *rules))
         nodes.append(node)
         if NODES[name].kind == 'outputs':
             host.add(FACTORIES[name](node, host), node)
         else:
             FACTORIES[name](node)
     host.start()
-    return Process(
-        nodes,
-        host.parameters['executor'],
-        host.services.nodes,
-        host.endings,
-        host.compiled_loop(),
-    )
+    return host, nodes
+
+
+def remapped(*rules: str) -> list[str]:
+    """Return the arguments of a node with remappings."""
+    return ['--ros-args', *(word for rule in rules for word in ('-r', rule))]

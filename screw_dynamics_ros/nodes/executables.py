@@ -11,7 +11,7 @@ from typing import Any
 from rclpy.node import Node
 
 from screw_dynamics_ros.nodes.hosting.host import ModelHost
-from screw_dynamics_ros.nodes.hosting.node_process import Process, run_nodes
+from screw_dynamics_ros.nodes.hosting.node_process import Process, model_process, run_nodes
 from screw_dynamics_ros.nodes.known_parameters import is_known
 from screw_dynamics_ros.registry import NODES, load
 
@@ -34,10 +34,4 @@ def make(name: str, factory: Any) -> Process:
     host = ModelHost(node)
     host.add(factory(node, host), node)
     host.start()
-    return Process(
-        [node],
-        host.parameters['executor'],
-        host.services.nodes,
-        host.endings,
-        host.compiled_loop(),
-    )
+    return model_process([host], [node])

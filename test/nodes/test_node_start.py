@@ -30,6 +30,12 @@ pytest.importorskip('rclpy')
         ('bringup', ['-r', '__ns:=my-arm'], "'my-arm' cannot be the namespace of a node"),
         (
             'bringup',
+            ['--', 'left', '/start/left', '--ros-args'],
+            'argument /start/left: two robots cannot have the namespace /start/left',
+        ),
+        ('bringup', ['--', 'my-arm', '--ros-args'], "'/start/my-arm' cannot be the namespace"),
+        (
+            'bringup',
             ['--nonsense'],
             "ROS refuses the command line: unknown arguments ['--nonsense']",
         ),

@@ -15,7 +15,7 @@ import rclpy
 from rclpy.exceptions import NameValidationException, ParameterException
 from rclpy.node import Node
 
-from screw_dynamics_ros.core.errors import ScrewDynamicsError
+from screw_dynamics_ros.core.errors import ArgumentError, ScrewDynamicsError
 from screw_dynamics_ros.nodes.hosting.host import ModelHost
 from screw_dynamics_ros.nodes.hosting.output_group import OutputGroup
 from screw_dynamics_ros.ros.process.executor import (
@@ -47,15 +47,36 @@ class Process:
         Further nodes, which run in another thread.
     endings : sequence of ShutdownTask
         Tasks before the process exits.
-    thread : ProcessingThread, optional
-        Thread that processes joint states.
+    threads : sequence of ProcessingThread
+        Threads that process joint states.
     """
 
     nodes: Sequence[Node]
     executor: str
     slow: Sequence[Node] = ()
     endings: Sequence[ShutdownTask] = ()
-    thread: ProcessingThread | None = None
+    threads: Sequence[ProcessingThread] = ()
+
+
+def model_process(hosts: Sequence[ModelHost], nodes: Sequence[Node]) -> Process:
+    """Return the process of `nodes`, whose robots `hosts` compute; they have been started.
+
+    Raises `ArgumentError` if the robots differ in the type of the executor.
+    """
+    executors = {host.parameters['executor'] for host in hosts}
+    if len(executors) > 1:
+        raise ArgumentError(
+            f'parameter executor: the robots of a process share one executor, found '
+            f'{", ".join(sorted(executors))}; set the same for all of them'
+        )
+    loops = [host.compiled_loop() for host in hosts]
+    return Process(
+        nodes,
+        executors.pop(),
+        [node for host in hosts for node in host.services.nodes],
+        [ending for host in hosts for ending in host.endings],
+        [loop for loop in loops if loop is not None],
+    )
 
 
 def run_nodes(make: Callable[[], Process], is_known: Callable[[str], bool]) -> NoReturn:
@@ -70,7 +91,7 @@ def run_nodes(make: Callable[[], Process], is_known: Callable[[str], bool]) -> N
         start()
         process = make()
         check_parameters(process.nodes, is_known, sys.argv)
-        spin(process.nodes, process.executor, process.slow, process.endings, process.thread)
+        spin(process.nodes, process.executor, process.slow, process.endings, process.threads)
     except (ScrewDynamicsError, ParameterException, NameValidationException) as error:
         rclpy.logging.get_logger('screw_dynamics_ros').fatal(str(error))
         status = 1

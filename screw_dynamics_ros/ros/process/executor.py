@@ -122,7 +122,7 @@ def spin(
     kind: str = 'auto',
     slow: Sequence[Node] = (),
     endings: Sequence[ShutdownTask] = (),
-    thread: ProcessingThread | None = None,
+    threads: Sequence[ProcessingThread] = (),
 ) -> None:
     """Run nodes until SIGINT or SIGTERM, nodes with slow callbacks in a thread; shut ROS down.
 
@@ -136,8 +136,8 @@ def spin(
         One of `EXECUTORS`.
     endings : sequence of ShutdownTask
         Tasks to execute after the first signal; a second signal skips them.
-    thread : ProcessingThread, optional
-        Runs beside the nodes until these tasks are complete.
+    threads : sequence of ProcessingThread
+        Run beside the nodes until these tasks are complete.
     """
     signals = count(1)
     asked = 0
@@ -161,7 +161,7 @@ def spin(
         with running_aside(slow) if slow else nullcontext():
             settle()
             try:
-                if thread is not None:
+                for thread in threads:
                     thread.start()
                 while not asked and rclpy.ok():
                     turn()
@@ -175,7 +175,7 @@ def spin(
                 ):
                     turn()
             finally:
-                if thread is not None:
+                for thread in threads:
                     thread.stop()
                 Worker.end_all()  # ends all calls that wait for a result
     finally:

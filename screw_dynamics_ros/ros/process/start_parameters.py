@@ -21,6 +21,7 @@ from difflib import get_close_matches
 from pathlib import Path
 
 from rclpy.node import Node
+from rclpy.utilities import remove_ros_args
 
 from screw_dynamics_ros.core.errors import ArgumentError
 from screw_dynamics_ros.ros.names import shorten
@@ -97,6 +98,32 @@ def check_name(origin: str, name: str, *, is_namespace: bool) -> None:
             f'node; use letters, digits and _, no digit first'
             + (', like /left or /cell/left' if is_namespace else '')
         )
+
+
+def namespaces(arguments: Sequence[str]) -> list[str]:
+    """Return the absolute namespaces that a command line names, one for each robot.
+
+    Parameters
+    ----------
+    arguments : sequence of str
+        The command line. Its words that are not for ROS are namespaces; relative ones are below
+        that of the process (``-r __ns:=/cell``).
+
+    Raises
+    ------
+    ArgumentError
+        For an invalid namespace, and one that is given twice.
+    """
+    rules = [RENAMING.fullmatch(v) for option, v in ros_arguments(arguments) if option == '--remap']
+    own = next((rule['name'] for rule in rules if rule and rule['what'] == '__ns'), '/')
+    found: list[str] = []
+    for word in remove_ros_args(arguments)[1:]:
+        space = word if word.startswith('/') else f'{own.rstrip("/")}/{word}'
+        check_name(f'argument {word}', space, is_namespace=True)
+        if space in found:
+            raise ArgumentError(f'argument {word}: two robots cannot have the namespace {space}')
+        found.append(space)
+    return found
 
 
 def file_sections(path: str) -> list[ParameterSection]:
