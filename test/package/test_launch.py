@@ -32,6 +32,7 @@ from screw_dynamics_ros.core import ArgumentError
 from screw_dynamics_ros.core.description.ros2_control import read_ros2_control
 from screw_dynamics_ros.core.description.urdf import read_urdf
 from screw_dynamics_ros.ros import launch_arguments, launch_files
+from screw_dynamics_ros.ros.parameter_files import read_parameter_file
 from support.paths import CONFIG, LAUNCH
 from support.xacro_files import needs_xacro, write_xacro
 
@@ -516,7 +517,30 @@ def test_example_with_mujoco(installed, tmp_path):
     assert dict(included[0].launch_arguments) == {'use_sim_time': 'true'}
 
 
+def test_example_with_two_arms():
+    """Each in its namespace, with its mount; the file has parameters for both."""
+    urdf = LAUNCH.parent / 'urdf'
+    files = {'left': str(urdf / 'panda.urdf'), 'right': str(urdf / 'planar_2r.urdf')}
+    roots = {side: read_urdf(Path(file).read_text()).root for side, file in files.items()}
+    nodes, included = visit_example('two_arms.launch.py', **files)
+    (mount,) = nodes.values()  # the last one
+    assert mount.node_executable == 'static_transform_publisher'
+    assert f'right/{roots["right"]}' in words(mount, LaunchContext())[0]
+    arms = [dict(each.launch_arguments) for each in included]
+    assert [arm['namespace'] for arm in arms] == ['left', 'right']
+    for arm in arms:
+        (node,) = visit(BRINGUP, **arm)
+        side = arm['namespace']
+        assert files_of(node) == ['two_arms.yaml']
+        assert read_urdf(parameters_of(node)['robot_description']).root == roots[side]
+        words(node, LaunchContext())
+        assert node.expanded_node_namespace == f'/{side}'
+        patterns = [each.pattern for each in read_parameter_file(Path(arm['params_file']))]
+        assert f'/{side}/bringup' in patterns
+
+
 @pytest.mark.parametrize('path', sorted(EXAMPLES.glob('*.py')), ids=lambda path: path.name)
 def test_examples_refuse_files_that_are_not_there(path):
-    with pytest.raises(ArgumentError, match=r'urdf:=/nowhere.urdf: there is no such file'):
-        visit_example(path.name, urdf='/nowhere.urdf', parameters='/nowhere.yaml')
+    files = dict.fromkeys(('urdf', 'left', 'right'), '/nowhere.urdf')
+    with pytest.raises(ArgumentError, match=r'(urdf|left):=/nowhere.urdf: there is no such file'):
+        visit_example(path.name, parameters='/nowhere.yaml', **files)
