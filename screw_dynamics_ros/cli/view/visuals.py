@@ -13,12 +13,12 @@ from xml.dom.minidom import Element
 import numpy as np
 
 from screw_dynamics_ros.core.description.shapes import Shape, ShapeKind
-from screw_dynamics_ros.core.description.urdf import rotation_from_rpy
 from screw_dynamics_ros.core.description.xml_document import (
     child,
     children,
     robot_element,
 )
+from screw_dynamics_ros.core.description.xml_values import rotation_from_rpy
 from screw_dynamics_ros.core.errors import ArgumentError
 from screw_dynamics_ros.core.types import Array
 

@@ -15,6 +15,7 @@ from screw_dynamics_ros.core.description.robot_description import (
     Mimic,
     RobotDescription,
 )
+from screw_dynamics_ros.core.description.sdf import read_sdf
 from screw_dynamics_ros.core.description.urdf import read_urdf
 
 __all__ = [
@@ -29,5 +30,6 @@ __all__ = [
     'RobotDescription',
     'bundled_urdf',
     'physical_findings',
+    'read_sdf',
     'read_urdf',
 ]

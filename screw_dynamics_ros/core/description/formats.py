@@ -11,12 +11,14 @@ from typing import Any
 
 from screw_dynamics_ros.core.description.checks import InertiaCheck
 from screw_dynamics_ros.core.description.robot_description import RobotDescription
+from screw_dynamics_ros.core.description.sdf import read_sdf
 from screw_dynamics_ros.core.description.urdf import read_urdf
 from screw_dynamics_ros.core.description.xml_document import root_tag, source_of
 
 #: Readers by root element, each with the arguments of `read_robot_description`.
 READERS: dict[str, Callable[..., RobotDescription]] = {
     'robot': read_urdf,
+    'sdf': read_sdf,
 }
 
 

@@ -47,17 +47,17 @@ from screw_dynamics_ros.core.description.xml_document import (
     source_of,
     with_line_breaks,
 )
+from screw_dynamics_ros.core.description.xml_values import (
+    MAX_NUMBER,
+    axis_of,
+    inertia_in,
+    name_attribute,
+    number_in,
+    numbers_in,
+    rotation_from_rpy,
+    xacro_hint,
+)
 from screw_dynamics_ros.core.errors import ArgumentError, DescriptionError, InertiaError
-from screw_dynamics_ros.core.reproducible import product, sine_cosine, unit
-
-#: Rotation matrix entries this close to 0, 1 or -1 are rounding residue of a right angle.
-_RIGHT_ANGLE_TOLERANCE = 1e-15
-
-#: Characters of a name: they become frames, topics and lines of files.
-_MAX_NAME_LENGTH = 255
-
-#: No robot needs larger numbers (SI units), and their products would overflow further on.
-_MAX_NUMBER = 1e30
 
 
 def read_urdf(
@@ -120,7 +120,7 @@ def read_urdf(
 
 
 def _link(element: Element, remarks: list[Finding]) -> Link:
-    name = _name(element)
+    name = name_attribute(element)
     inertial = child(element, 'inertial')
     parts = children(element, 'collision') or children(element, 'visual')
     shapes = (_shape(part, name, remarks) for part in parts)
@@ -171,18 +171,12 @@ def _inertia(inertial: Element, owner: str) -> Inertia:
         origin = _origin(inertial, owner)
     except DescriptionError as error:
         raise InertiaError(str(error)) from None
-    if mass < 0.0:
-        raise InertiaError(f'{owner}: mass is {mass:g} kg; a mass cannot be negative, correct it')
-    matrix = np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])
-    rotation = origin[:3, :3]
-    if not np.array_equal(rotation, np.eye(3)):
-        matrix = product(rotation, matrix, rotation.T)
-        matrix = 0.5 * (matrix + matrix.T)
-    return Inertia(mass, origin[:3, 3], matrix)
+    moments = np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])
+    return inertia_in(origin, mass, moments, owner)
 
 
 def _joint(element: Element, remarks: list[Finding]) -> Joint:
-    name = _name(element)
+    name = name_attribute(element)
     owner = f'joint {name!r}'
     given = element.getAttribute('type')
     if given not in JOINT_TYPES:
@@ -224,13 +218,7 @@ def _axis(element: Element, owner: str) -> NDArray[np.float64]:
     axis = np.array(
         [1.0, 0.0, 0.0] if given is None else _vector(given, 'xyz', owner, (1.0, 0.0, 0.0))
     )
-    # Scaled first: the square of a small or large component must not vanish or overflow.
-    largest = np.abs(axis).max()
-    if largest == 0.0:
-        raise DescriptionError(
-            f'{owner}: axis is zero; give it a direction, or make the joint fixed'
-        )
-    return unit(axis / largest)
+    return axis_of(axis, owner)
 
 
 def _limits(element: Element, kind: JointType, name: str, remarks: list[Finding]) -> Limits:
@@ -294,33 +282,7 @@ def _origin(element: Element, owner: str) -> NDArray[np.float64]:
     return pose
 
 
-def rotation_from_rpy(roll: float, pitch: float, yaw: float) -> NDArray[np.float64]:
-    """Return R = Rz(yaw) Ry(pitch) Rx(roll), right angles exact."""
-    (sr, cr), (sp, cp), (sy, cy) = map(sine_cosine, (roll, pitch, yaw))
-    rotation = np.array(
-        [
-            [cy * cp, cy * sp * sr - sy * cr, cy * sp * cr + sy * sr],
-            [sy * cp, sy * sp * sr + cy * cr, sy * sp * cr - cy * sr],
-            [-sp, cp * sr, cp * cr],
-        ]
-    )
-    nearest = np.round(rotation)
-    return np.where(np.abs(rotation - nearest) <= _RIGHT_ANGLE_TOLERANCE, nearest + 0.0, rotation)
-
-
 # --- attributes ---------------------------------------------------------------------------------
-
-
-def _name(element: Element) -> str:
-    name = element.getAttribute('name')
-    if not name:
-        raise DescriptionError(f'a <{element.tagName}> has no name; add name="..."')
-    if len(name) > _MAX_NAME_LENGTH or not name.isprintable():
-        raise DescriptionError(
-            f'the name of a <{element.tagName}> has control characters, or more than '
-            f'{_MAX_NAME_LENGTH}: {short(ascii(name))}; rename it'
-        )
-    return name
 
 
 def _number(
@@ -332,8 +294,8 @@ def _number(
             raise DescriptionError(f'{owner}: <{element.tagName}> has no {key}; add {key}="..."')
         return default
     text = element.getAttribute(key)
-    value = _to_float(text)
-    if value is None or math.isnan(value) or not (bound or abs(value) <= _MAX_NUMBER):
+    value = number_in(text, bound=bound)
+    if value is None:
         _refuse_number(element, key, owner, text, 'a finite number')
     return value
 
@@ -345,22 +307,14 @@ def _vector(
     if not element.hasAttribute(key):
         return default
     text = element.getAttribute(key)
-    values = [_to_float(word) for word in text.split()]
-    if len(values) != 3 or not all(v is not None and abs(v) <= _MAX_NUMBER for v in values):
+    values = numbers_in(text, 3)
+    if values is None:
         _refuse_number(element, key, owner, text, 'three finite numbers separated by spaces')
-    return tuple(value for value in values if value is not None)
-
-
-def _to_float(text: str) -> float | None:
-    try:
-        return None if '_' in text else float(text)
-    except ValueError:
-        return None
+    return values
 
 
 def _refuse_number(element: Element, key: str, owner: str, text: str, expected: str) -> NoReturn:
-    hint = ' (a xacro expression: expand the file with xacro first)' if '${' in text else ''
     raise DescriptionError(
         f'{owner}: <{element.tagName} {key}="{short(text)}"> is not {expected}, at most '
-        f'{_MAX_NUMBER:g}; correct it{hint}'
+        f'{MAX_NUMBER:g}; correct it{xacro_hint(text)}'
     )

@@ -33,6 +33,9 @@ SRDF_ELEMENTS = frozenset(
     }
 )
 
+#: Key of the user data of elements.
+_LINE = 'line'
+
 #: What stands in angle brackets in well-formed XML without a DTD; group 1 is a tag.
 _MARKUP = re.compile(
     r"""<!--.*?-->|<!\[CDATA\[.*?\]\]>|<\?.*?\?>|(<(?:[^"'>]|"[^"]*"|'[^']*')*>)""", re.DOTALL
@@ -47,7 +50,7 @@ def robot_element(text_or_path: str | bytes | os.PathLike[str]) -> Element:
     Raises `DescriptionError` if it is no URDF, also for xacro files and SRDFs, `ArgumentError` for
     other types.
     """
-    robot = _parse(source_of(text_or_path)).documentElement
+    robot = parsed(source_of(text_or_path)).documentElement
     if robot is None or robot.tagName != 'robot':
         tag = robot.tagName if robot is not None else 'none'
         raise DescriptionError(
@@ -155,10 +158,25 @@ def source_of(text_or_path: str | bytes | os.PathLike[str]) -> str | bytes:
         ) from None
 
 
-def _parse(source: str | bytes) -> Document:
+class _NumberedBuilder(expatbuilder.DefusedExpatBuilder):
+    """Keeps the line on which each element begins."""
+
+    def start_element_handler(self, name: str, attributes: list[str]) -> None:
+        super().start_element_handler(name, attributes)
+        self.curNode.setUserData(_LINE, self.getParser().CurrentLineNumber, None)
+
+
+def line_of(element: Element) -> int:
+    """Return the line of a description on which an element begins, 0 for one that was added."""
+    line = element.getUserData(_LINE)
+    return 0 if line is None else int(line)
+
+
+def parsed(source: str | bytes) -> Document:
+    """Return the document of an XML text; raises `DescriptionError`."""
     try:
         # Namespaces off: old URDFs use prefixes they never declare, and no reader looks at them.
-        document: Document = expatbuilder.parseString(source, namespaces=False, forbid_dtd=True)
+        document: Document = _NumberedBuilder(forbid_dtd=True).parseString(source)
     except DefusedXmlException as error:
         raise DescriptionError(
             f'the description has a DTD or entity declarations, refused as unsafe ({error}); '

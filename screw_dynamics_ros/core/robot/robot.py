@@ -92,6 +92,7 @@ from screw_dynamics_ros.core.description.body_inertia import Inertia
 from screw_dynamics_ros.core.description.drives import Drive, drives_of
 from screw_dynamics_ros.core.description.rigid_body import RigidBody
 from screw_dynamics_ros.core.description.robot_description import Limits, RobotDescription
+from screw_dynamics_ros.core.description.sdf import read_sdf
 from screw_dynamics_ros.core.description.urdf import read_urdf
 from screw_dynamics_ros.core.dynamics.geometric_sensitivity import torque_sensitivity
 from screw_dynamics_ros.core.dynamics.hybrid_dynamics import hybrid_dynamics, marks
@@ -225,6 +226,38 @@ class Robot(RobotFunctions):
         """
         return cls(
             read_urdf(text_or_path),
+            floating_base=floating_base,
+            gravity=gravity,
+            backend=backend,
+            drives=drives,
+            friction=friction,
+        )
+
+    @classmethod
+    def from_sdf(
+        cls,
+        text_or_path: str | Path,
+        *,
+        floating_base: bool = False,
+        gravity: ArrayLike = (0.0, 0.0, -9.81),
+        backend: str = 'auto',
+        drives: Mapping[str, Drive] | None = None,
+        friction: bool | None = None,
+    ) -> Robot:
+        """Return the robot that an SDFormat file describes, version 1.7 or newer.
+
+        Its base is fixed unless `floating_base` is True, as that of a URDF: also that of a model
+        without a joint to the world, which falls in Gazebo.
+
+        Parameters
+        ----------
+        text_or_path : str or Path
+            XML text, or the path of a file.
+        floating_base, gravity, backend, drives, friction
+            As in `from_urdf`.
+        """
+        return cls(
+            read_sdf(text_or_path),
             floating_base=floating_base,
             gravity=gravity,
             backend=backend,

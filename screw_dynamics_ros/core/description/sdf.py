@@ -1,0 +1,293 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""SDFormat 1.7 and newer to `RobotDescription`.
+
+A file has one model that moves, alone or in a world. Poses may be relative to any frame, models
+may be nested: their links and joints are named as in SDFormat, 'gripper::finger'. Frames are links
+without mass. Sensors, plugins, materials and contact properties are ignored.
+
+Source: SDFormat 1.7 to 1.12, sdformat.org/spec.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import get_args
+from xml.dom.minidom import Element
+
+import numpy as np
+
+from screw_dynamics_ros.core.description.body_inertia import Inertia
+from screw_dynamics_ros.core.description.checks import (
+    InertiaCheck,
+    check_inertia_check,
+    judged_findings,
+)
+from screw_dynamics_ros.core.description.robot_description import (
+    Finding,
+    Link,
+    RobotDescription,
+)
+from screw_dynamics_ros.core.description.sdf_elements import (
+    flag_of,
+    number_of,
+    place_of,
+    pose_of,
+    vector_of,
+)
+from screw_dynamics_ros.core.description.sdf_frames import WORLD, FrameGraph, FrameNode
+from screw_dynamics_ros.core.description.sdf_joints import Parts, frame_parts, joint_parts
+from screw_dynamics_ros.core.description.shapes import Shape, ShapeKind
+from screw_dynamics_ros.core.description.xml_document import (
+    child,
+    children,
+    parsed,
+    short,
+    source_of,
+)
+from screw_dynamics_ros.core.description.xml_values import inertia_in, name_attribute
+from screw_dynamics_ros.core.errors import ArgumentError, DescriptionError, InertiaError
+from screw_dynamics_ros.core.reproducible import product
+from screw_dynamics_ros.core.types import Array
+
+_OLDEST_VERSION = (1, 7)
+_CONVERT = 'convert it with `gz sdf -p robot.sdf > converted.sdf`'
+
+#: Deviation of the vertical in a root link from its z axis from which it is reported.
+_TILT_TOLERANCE = 1e-9
+
+
+def read_sdf(
+    text_or_path: str | bytes | os.PathLike[str], *, inertia_check: InertiaCheck = 'warn'
+) -> RobotDescription:
+    """Read a model in SDFormat.
+
+    A joint whose parent is the world makes 'world' the root link. Without one, the root is the link
+    that has no parent, and it is the base as in a URDF: fixed, unless the robot is made with a
+    floating base. A link without <inertial> has 1 kg and 1 kg m^2, as SDFormat defines it.
+
+    Parameters
+    ----------
+    text_or_path : str, bytes or path
+        XML text (any text that contains ``<``), or the path of a file.
+    inertia_check : {'warn', 'error', 'ignore'}
+        As in `read_urdf`.
+
+    Returns
+    -------
+    RobotDescription
+        `findings` lists doubtful values, and what has been left out.
+
+    Raises
+    ------
+    DescriptionError
+        The text is not SDFormat of version 1.7 or newer with one model that moves, its joints do
+        not form one tree, or it has what does not exist here: ball joints and gearboxes, other
+        files. Names element and line.
+    InertiaError
+        A negative mass, an inertia to be computed, or `inertia_check='error'` and an unphysical
+        one.
+    ArgumentError
+        `inertia_check` or the type of `text_or_path` is not one of the above.
+
+    Examples
+    --------
+    >>> read_sdf('<sdf version="1.9"><model name="stone"><link name="a"/></model></sdf>').root
+    'a'
+    """
+    check_inertia_check(inertia_check)
+    model, remarks = _model(_sdf_element(source_of(text_or_path)))
+    frames = FrameGraph(model)
+    links = [_link(name, frame, frames, remarks) for name, frame in frames.of_kind('link').items()]
+    parts = [
+        *(joint_parts(name, frame, frames) for name, frame in frames.of_kind('joint').items()),
+        *(frame_parts(name, frames) for name in frames.of_kind('frame')),
+    ]
+    description = RobotDescription.from_parts(
+        name_attribute(model),
+        [*_world(parts), *links, *(link for part in parts for link in part.links)],
+        [joint for part in parts for joint in part.joints],
+        check_inertias=False,
+    )
+    return replace(
+        description,
+        findings=(
+            *remarks,
+            *(remark for part in parts for remark in part.findings),
+            *_tilt(description.root, frames),
+            *judged_findings(description, inertia_check),
+        ),
+    )
+
+
+# --- the model ----------------------------------------------------------------------------------
+
+
+def _sdf_element(source: str | bytes) -> Element:
+    root = parsed(source).documentElement
+    if root is None or root.tagName != 'sdf':
+        tag = root.tagName if root is not None else 'none'
+        raise DescriptionError(f'the root element is <{tag}>, not <sdf>; give an SDFormat file')
+    version = root.getAttribute('version')
+    numbers = re.fullmatch(r'(\d{1,3})\.(\d{1,3})(\.\d{1,3})?', version)
+    if numbers is None or (int(numbers[1]), int(numbers[2])) < _OLDEST_VERSION:
+        what = f'version is {short(version)!r}' if version else 'it has no version'
+        raise DescriptionError(
+            f'{place_of(root)}: {what}; SDFormat 1.7 and newer are read, {_CONVERT}'
+        )
+    return root
+
+
+def _model(sdf: Element) -> tuple[Element, list[Finding]]:
+    """Return the model of a file, and a remark about others in its world."""
+    worlds = children(sdf, 'world')
+    scope = worlds[0] if worlds else sdf
+    models = children(scope, 'model')
+    moving = [each for each in models if not flag_of(each, 'static')] or models
+    if len(moving) != 1 or len(worlds) > 1 or (worlds and child(sdf, 'model') is not None):
+        found = ', '.join(map(place_of, [*worlds[1:], *moving][:8]))
+        raise DescriptionError(
+            f'{place_of(scope)} has {len(moving)} models that move{": " if found else ""}{found}; '
+            f'a description is one <model>, with all that it includes: {_CONVERT}'
+        )
+    model, remarks = moving[0], []
+    pose = child(model, 'pose')
+    given = '' if pose is None else pose.getAttribute('relative_to')
+    if given not in ('', WORLD):
+        raise DescriptionError(
+            f'{place_of(model)}: its pose is relative to {short(given)!r}, outside of it; '
+            'write it in the world, or remove it'
+        )
+    others = [
+        each
+        for tag in ('model', 'include', 'joint')
+        for each in (children(scope, tag) if worlds else ())
+        if each is not model
+    ]
+    subject = f'robot {name_attribute(model)}'
+    if others:
+        named = ', '.join(map(place_of, others[:8]))
+        remarks.append(Finding('info', subject, f'of its world is left out: {named}'))
+    if flag_of(model, 'static'):
+        remarks.append(
+            Finding('info', subject, 'the model is <static>, where no joint moves; here they do')
+        )
+    return model, remarks
+
+
+def _world(parts: list[Parts]) -> Iterator[Link]:
+    if any(joint.parent == WORLD for part in parts for joint in part.joints):
+        yield Link(WORLD)
+
+
+def _tilt(root: str, frames: FrameGraph) -> Iterator[Finding]:
+    """Report a root link whose z axis is not vertical: gravity is given in its frame."""
+    up = frames.relative(WORLD, root)[2, :3]
+    if np.abs(up - np.array([0.0, 0.0, 1.0])).max() > _TILT_TOLERANCE:
+        gravity = ', '.join(f'{-9.81 * x:.6g}' for x in up)
+        yield Finding(
+            'warning',
+            f'link {root}',
+            'the root link is tilted in the world, and gravity is given in its frame',
+            f'use gravity ({gravity}), or fix it to the world by a joint whose parent is world',
+        )
+
+
+# --- links --------------------------------------------------------------------------------------
+
+
+def _link(name: str, frame: FrameNode, frames: FrameGraph, remarks: list[Finding]) -> Link:
+    element = frame.element
+    gravity = child(element, 'gravity')
+    if gravity is not None and not flag_of(element, 'gravity'):
+        remarks.append(
+            Finding(
+                'warning',
+                f'link {name}',
+                'gravity is switched off for it; here it acts on all links',
+                'compensate its weight, or remove <gravity>',
+            )
+        )
+    parts = children(element, 'collision') or children(element, 'visual')
+    shapes = (_shape(part, name, frame, frames, remarks) for part in parts)
+    return Link(
+        name, _inertia(name, element, remarks), tuple(each for each in shapes if each is not None)
+    )
+
+
+def _inertia(name: str, element: Element, remarks: list[Finding]) -> Inertia:
+    owner, inertial = place_of(element), child(element, 'inertial')
+    if inertial is None:
+        remarks.append(
+            Finding(
+                'warning',
+                f'link {name}',
+                'has no <inertial>; SDFormat then defines 1 kg, and 1 kg m^2 about each axis',
+                'add its <inertial>',
+            )
+        )
+        return Inertia(1.0, np.zeros(3), np.eye(3))
+    if inertial.getAttribute('auto').lower() in ('true', '1'):
+        raise InertiaError(
+            f'{owner}: <inertial auto="true"> is to be computed from collision geometry; write the '
+            'numbers: `gz sdf --expand-auto-inertials -p robot.sdf > whole.sdf`'
+        )
+    if child(inertial, 'fluid_added_mass') is not None:
+        remarks.append(
+            Finding('warning', f'link {name}', '<fluid_added_mass> is left out', 'add its wrench')
+        )
+    tensor = child(inertial, 'inertia')
+    try:
+        pose = child(inertial, 'pose')
+        if pose is not None and pose.getAttribute('relative_to'):
+            raise DescriptionError(
+                f'{owner}: {place_of(pose)} of an <inertial> is relative to its link; remove '
+                'relative_to'
+            )
+        xx, yy, zz = (number_of(tensor, tag, 1.0, owner) for tag in ('ixx', 'iyy', 'izz'))
+        xy, xz, yz = (number_of(tensor, tag, 0.0, owner) for tag in ('ixy', 'ixz', 'iyz'))
+        mass, placed = number_of(inertial, 'mass', 1.0, owner), pose_of(pose, owner)
+    except DescriptionError as error:
+        raise InertiaError(str(error)) from None
+    moments = np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])
+    return inertia_in(placed, mass, moments, owner)
+
+
+def _shape(
+    part: Element, link: str, frame: FrameNode, frames: FrameGraph, remarks: list[Finding]
+) -> Shape | None:
+    """Return the primitive of a <collision> or <visual>; None for meshes and unusable ones."""
+    geometry, owner = child(part, 'geometry'), place_of(frame.element)
+    kinds = get_args(ShapeKind)
+    found = (
+        [] if geometry is None else [each for kind in kinds for each in children(geometry, kind)]
+    )
+    if not found:
+        return None
+    primitive, pose = found[0], child(part, 'pose')
+    kind: ShapeKind = primitive.tagName  # type: ignore[assignment]
+    placed = pose_of(pose, owner)
+    if pose is not None and (given := pose.getAttribute('relative_to')):
+        reference = frames.named(given, frame.scope, part, 'relative_to')
+        placed = product(frames.relative(link, reference), placed)
+    try:
+        return Shape(kind, _extents(primitive, owner), placed)
+    except (ArgumentError, DescriptionError) as error:
+        remarks.append(
+            Finding('warning', f'link {link}', f'its shape is left out: {error}', 'correct it')
+        )
+        return None
+
+
+def _extents(primitive: Element, owner: str) -> Array:
+    if primitive.tagName == 'box':
+        size = child(primitive, 'size')
+        return np.ones(3) if size is None else vector_of(size, owner)
+    width = 2.0 * number_of(primitive, 'radius', 1.0, owner)
+    is_cylinder = primitive.tagName == 'cylinder'
+    length = number_of(primitive, 'length', 1.0, owner) if is_cylinder else width
+    return np.array([width, width, length])
