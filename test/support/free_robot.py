@@ -17,34 +17,22 @@ S, MS = 10**9, 10**6
 SWAPPED = [3, 4, 5, 0, 1, 2]
 
 
-class FreeRobot:
-    """A node with a robot on a floating base, and the same robot in Pinocchio."""
+class FreeModel:
+    """A robot on a floating base in Pinocchio, in a random state."""
 
-    def __init__(self, monkeypatch, path, **parameters):
-        monkeypatch.setattr(DrawingProcess, 'offer', lambda *_: None)
-        self.text = path.read_text()
-        self.bench = Bench(monkeypatch, Outputs, 'all', **{'base_source': 'odometry', **parameters})
-        self.bench.host.source.receive(String(data=self.text))
-        self.bench.finish()
-        self.host = self.bench.host
-        assert self.host.model is not None, self.host.source.descriptions.reason
-        self.root = self.host.model.robot.description.root
-        self.joints = self.host.mapper.joints
-        self.model = pin.buildModelFromXML(self.text, pin.JointModelFreeFlyer())
+    def __init__(self, text, joints):
+        self.joints = joints
+        self.model = pin.buildModelFromXML(text, pin.JointModelFreeFlyer())
         self.data = self.model.createData()
+        self.root = self.model.frames[2].name
         rng = np.random.default_rng(3)
-        n = len(self.joints)
+        n = len(joints)
         self.q, self.v = rng.uniform(-1.0, 1.0, n), rng.uniform(-1.0, 1.0, n)
         self.R = Rotation.from_rotvec(rng.normal(size=3))
         self.p, self.twist = rng.normal(size=3), rng.normal(size=6)  # angular part first
 
-    def close(self):
-        self.bench.close()
-        for node in self.bench.part.nodes:
-            node.destroy_node()
-
     def odometry(self, stamp, frame=None, R=None, p=None, twist=None):
-        """Send pose and twist of a frame of the robot."""
+        """Return pose and twist of a frame of the robot."""
         message = Odometry(child_frame_id=frame or self.root)
         write_stamp(message, stamp)
         pose, speed = message.pose.pose, message.twist.twist
@@ -53,31 +41,13 @@ class FreeRobot:
         V = self.twist if twist is None else twist
         write(speed.angular, 'xyz', V[:3])
         write(speed.linear, 'xyz', V[3:])
-        self.host.base_source.receive_odometry(message)
-
-    def joint_state(self, stamp, tau=None):
-        """Send a joint state; return the messages by topic."""
-        self.bench.sent.clear()
-        self.host.states.receive(serialized(self.joints, self.q, stamp, self.v, tau), {})
-        kinds = {each.topic: each.publisher.msg_type for each in self.host.states.channels}
-        return {
-            topic.removeprefix('/life/'): deserialize_message(data, kinds[topic])
-            for topic, data in self.bench.sent
-        }
+        return message
 
     def moved(self, seconds):
         """Return the pose after a motion with the body twist."""
         motion = pin.exp6(pin.Motion(self.twist[SWAPPED] * seconds))
         C = pin.SE3(self.R.as_matrix(), self.p) * motion
         return {'R': Rotation.from_matrix(C.rotation), 'p': C.translation}
-
-    def now(self):
-        return self.bench.clock.time_ns()
-
-    def status(self):
-        return self.host.payload_status()
-
-    # --- Pinocchio ------------------------------------------------------------------------------
 
     @property
     def order(self):
@@ -123,6 +93,45 @@ class FreeRobot:
         frame = self.model.getFrameId(link, pin.BODY)
         J = pin.computeFrameJacobian(self.model, self.data, x, frame, pin.LOCAL_WORLD_ALIGNED)
         return J[:, self.order]
+
+
+class FreeRobot(FreeModel):
+    """A node with a robot on a floating base, and the same robot in Pinocchio."""
+
+    def __init__(self, monkeypatch, path, **parameters):
+        monkeypatch.setattr(DrawingProcess, 'offer', lambda *_: None)
+        self.text = path.read_text()
+        self.bench = Bench(monkeypatch, Outputs, 'all', **{'base_source': 'odometry', **parameters})
+        self.bench.host.source.receive(String(data=self.text))
+        self.bench.finish()
+        self.host = self.bench.host
+        assert self.host.model is not None, self.host.source.descriptions.reason
+        super().__init__(self.text, self.host.mapper.joints)
+
+    def close(self):
+        self.bench.close()
+        for node in self.bench.part.nodes:
+            node.destroy_node()
+
+    def measured(self, stamp, *arguments, **state):
+        """Send pose and twist of a frame of the robot."""
+        self.host.base_source.receive_odometry(self.odometry(stamp, *arguments, **state))
+
+    def joint_state(self, stamp, tau=None):
+        """Send a joint state; return the messages by topic."""
+        self.bench.sent.clear()
+        self.host.states.receive(serialized(self.joints, self.q, stamp, self.v, tau), {})
+        kinds = {each.topic: each.publisher.msg_type for each in self.host.states.channels}
+        return {
+            topic.removeprefix('/life/'): deserialize_message(data, kinds[topic])
+            for topic, data in self.bench.sent
+        }
+
+    def now(self):
+        return self.bench.clock.time_ns()
+
+    def status(self):
+        return self.host.payload_status()
 
 
 def write(part, axes, values):

@@ -49,7 +49,7 @@ def robot(monkeypatch, ros_domain):
 def test_results_contain_the_base(robot, path):
     made = robot(path)
     stamp = made.now()
-    made.odometry(stamp)
+    made.measured(stamp)
     sent = made.joint_state(stamp)
     check(made, sent)
     assert sent['dynamics/base_wrench'].header.frame_id == made.root
@@ -70,7 +70,7 @@ def test_the_measured_frame_may_be_any_link(robot):
     """Its offset, and the motion of the joints between it and the root link, are removed."""
     made = robot()
     stamp = made.now()
-    made.odometry(stamp)
+    made.measured(stamp)
     made.joint_state(stamp)  # of the joints between
     x, w = made.state()
     pin.forwardKinematics(made.model, made.data, x, w)
@@ -80,7 +80,7 @@ def test_the_measured_frame_may_be_any_link(robot):
     V = pin.getFrameVelocity(made.model, made.data, frame, pin.LOCAL).vector[SWAPPED]
     made.host.base_source.update_parameters()  # what was measured is forgotten
     R, p = Rotation.from_matrix(pose.rotation), pose.translation
-    made.odometry(stamp + MS, 'FL_LOWER_LEG', R, p, V)
+    made.measured(stamp + MS, 'FL_LOWER_LEG', R, p, V)
     check(made, made.joint_state(stamp + MS))
 
 
@@ -89,7 +89,7 @@ def test_motion_between_measurements_and_after_the_last_one(robot):
     made = robot()
     start = made.now()
     for k in (0, 40):
-        made.odometry(start + k * MS, **made.moved(k * 1e-3))
+        made.measured(start + k * MS, **made.moved(k * 1e-3))
     for k in (13, 40, 120):
         made.bench.clock.offset += 0.01
         check(made, made.joint_state(start + k * MS), **made.moved(k * 1e-3))
@@ -102,7 +102,7 @@ def test_a_base_that_is_lost(robot, policy):
     sent = made.joint_state(stamp)
     assert ('dynamics/mass_matrix' in sent) == (policy == 'hold')
     assert 'unknown: no measurement so far' in made.status().summary
-    made.odometry(stamp)
+    made.measured(stamp)
     check(made, made.joint_state(stamp + 50 * MS), **made.moved(0.05))
     assert made.status().level == Level.OK
     sent = made.joint_state(stamp + 51 * MS)
@@ -112,7 +112,7 @@ def test_a_base_that_is_lost(robot, policy):
         check(made, sent, twist=np.zeros(6))
     else:
         assert 'dynamics/mass_matrix' not in sent
-    made.odometry(stamp + 60 * MS)
+    made.measured(stamp + 60 * MS)
     check(made, made.joint_state(stamp + 60 * MS))
 
 
@@ -140,10 +140,10 @@ def test_bad_measurements_are_refused_with_a_reason(robot, change, reason):
 def test_stamps_that_run_back_restart_the_history(robot):
     made = robot()
     stamp = made.now()
-    made.odometry(stamp)
-    made.odometry(stamp - MS)  # late, ignored
+    made.measured(stamp)
+    made.measured(stamp - MS)  # late, ignored
     assert made.host.base_source._history.newest == stamp
-    made.odometry(stamp - 2 * S)  # a simulation that begins again
+    made.measured(stamp - 2 * S)  # a simulation that begins again
     assert made.host.base_source._history.newest == stamp - 2 * S
 
 
@@ -202,7 +202,7 @@ def test_the_base_is_fixed_and_free_in_turn(robot):
         made.bench.clock.offset += 0.1
         stamp = made.now()
         if source == 'odometry':
-            made.odometry(stamp)
+            made.measured(stamp)
         sent = made.joint_state(stamp)
         assert len(sent['dynamics/mass_matrix'].data) == size**2
         assert ('dynamics/base_wrench' in sent) == (source == 'odometry')

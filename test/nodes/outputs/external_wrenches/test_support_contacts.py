@@ -93,7 +93,7 @@ def test_wrenches_that_carry_the_robot(robot):
     stamp = made.now()
     for lifted in ((), ('FR_FOOT',), ()):
         stamp += MS
-        made.odometry(stamp)
+        made.measured(stamp)
         wrenches = standing(made, lifted)
         tau, lacking = in_equilibrium(made, wrenches)
         np.testing.assert_allclose(lacking, 0.0, atol=1e-10)
@@ -136,7 +136,7 @@ def test_a_standing_robot_carries_its_weight(robot):
     made.q, made.v, made.twist = simulated.q[7:], simulated.v[6:], simulated.v[:6]
     made.R, made.p = Rotation.from_quat(simulated.q[3:7]), simulated.q[:3]
     stamp = made.now()
-    made.odometry(stamp)
+    made.measured(stamp)
     sent = made.joint_state(stamp, tau)
     total = np.zeros(3)
     for foot in FEET:
