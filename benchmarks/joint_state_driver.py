@@ -1,10 +1,12 @@
 # Copyright 2026 The screw_dynamics_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""A driver that does nothing but publish joint states in time: `joint_state_driver.py RATE FILE`.
+"""A driver that does nothing but publish joint states in time.
+
+    joint_state_driver.py RATE FILE URDF PRIORITY [NAMESPACE ...]
 
 Messages are serialized before it begins; a stamp, the time of sending, is written into the bytes.
-At the end (SIGTERM) the stamps of all messages go to FILE.
+All namespaces get the same message. At the end (SIGTERM) the stamps of all messages go to FILE.
 """
 
 from __future__ import annotations
@@ -46,7 +48,7 @@ def messages(joints: list[str]) -> list[bytearray]:
     return made
 
 
-def main(rate: float, file: str, description: str, priority: int) -> None:
+def main(rate: float, file: str, description: str, priority: int, spaces: list[str]) -> None:
     """Publish until the process is asked to end; states that it is late for are left out."""
     with open(description, encoding='utf-8') as text:
         joints = list(Robot.from_urdf(text.read(), backend='reference').joint_names)
@@ -54,7 +56,12 @@ def main(rate: float, file: str, description: str, priority: int) -> None:
     rclpy.init(signal_handler_options=rclpy.signals.SignalHandlerOptions.NO)
     signal.signal(signal.SIGTERM, lambda *_: ended.append(True))
     node = rclpy.create_node('joint_state_driver')
-    publish = raw_publish(node.create_publisher(JointState, 'joint_states', QoSProfile(depth=10)))
+    publishers = [
+        raw_publish(
+            node.create_publisher(JointState, f'{space}/joint_states', QoSProfile(depth=10))
+        )
+        for space in spaces or ['']
+    ]
     if priority:
         use_real_time(priority)
     period, due = 1.0 / rate, time.monotonic()
@@ -63,7 +70,8 @@ def main(rate: float, file: str, description: str, priority: int) -> None:
         time.sleep(max(0.0, due - time.monotonic()))
         message, now = prepared[len(stamps) % POSTURES], time.time_ns()
         STAMP.pack_into(message, STAMP_AT, *divmod(now, 1_000_000_000))
-        publish(bytes(message))
+        for publish in publishers:
+            publish(bytes(message))
         stamps.append(now)
     with open(file, 'wb') as out:
         stamps.tofile(out)
@@ -71,4 +79,4 @@ def main(rate: float, file: str, description: str, priority: int) -> None:
 
 
 if __name__ == '__main__':
-    main(float(sys.argv[1]), sys.argv[2], sys.argv[3], int(sys.argv[4]))
+    main(float(sys.argv[1]), sys.argv[2], sys.argv[3], int(sys.argv[4]), sys.argv[5:])

@@ -51,6 +51,10 @@ ALL, SAME = 'all outputs', 'outputs of theirs'
 STATES = 'ten outputs'
 MESSAGE, COMMANDS = 'one message with all outputs', 'torque commands'
 TALOS, TALOS_ECHO = 'one message with all outputs of TALOS', 'echo of states of TALOS'
+TOGETHER, SEPARATE = 'eight arms in one process', 'ours, a process for each'
+#: Namespaces of the robots, if there are several; a state then needs the outputs of all of them.
+ARMS = [f'/arm{k}' for k in range(8)]
+SPACES = {TOGETHER: ARMS, SEPARATE: ARMS}
 
 #: The only topic that is subscribed.
 ONLY = {
@@ -206,19 +210,23 @@ def measured(
     from pinocchio_node import TOPICS
     from sensor_msgs.msg import JointState
 
+    from screw_dynamics_msgs.msg import ModelState
     from screw_dynamics_ros.cli.demo.node_processes import Children, free_domain
 
     os.environ['ROS_DOMAIN_ID'] = str(free_domain())
     rclpy.init()
     node = rclpy.create_node('kilohertz')
     urdf = talos() if name in (TALOS, TALOS_ECHO) else Path(URDF)
-    publish_description(node, urdf.read_text(encoding='utf-8'))
+    spaces = SPACES.get(name, [''])
+    for space in spaces:
+        publish_description(node, urdf.read_text(encoding='utf-8'), space)
     ours = (
         'screw_dynamics_ros',
         ['bringup', '--ros-args', '-p', f'realtime_priority:={priority}', '-p', 'enabled:=true'],
     )
     echo = ('echo_node', [str(priority), '--ros-args', '-r', 'echo_in:=/joint_states'])
     with_message = ours[0], [*ours[1], '-p', 'model_state:=[all]']
+    bringup, options = with_message
     started = {
         ALL: ours,
         SAME: ours,
@@ -229,11 +237,21 @@ def measured(
         PINOCCHIO: ('pinocchio_node', [URDF, str(priority)]),
         TALOS_ECHO: echo,
         ECHO: echo,
+        TOGETHER: (bringup, [options[0], *ARMS, *options[1:]]),
+        SEPARATE: with_message,
     }
     with Children() as children, tempfile.TemporaryDirectory() as folder:
         module, options = started[name]
-        children.start('node', module, options)
-        if started[name] is echo:
+        if name == SEPARATE:
+            for space in spaces:
+                children.start(f'node_{space[1:]}', module, [*options, '-r', f'__ns:={space}'])
+        else:
+            children.start('node', module, options)
+        if name in SPACES:
+            topics = {f'{space}{ONLY[MESSAGE]}': ModelState for space in spaces}
+            wait(lambda: all(map(node.count_publishers, topics)), children)
+            time.sleep(STEADY)
+        elif started[name] is echo:
             wait(lambda: node.count_publishers('/echo_out') > 0, children)
             topics = {'/echo_out': JointState}
         else:
@@ -250,11 +268,11 @@ def measured(
                 topics = {topic: kind for topic, kind in topics.items() if STATE.match(topic)}
         recorder = Recorder(node, topics, priority)
         file = Path(folder) / 'stamps'
-        arguments = [str(rate), str(file), str(urdf), str(priority)]
+        arguments = [str(rate), str(file), str(urdf), str(priority), *spaces]
         children.start('driver', 'joint_state_driver', arguments)
         pids = children.pids()
         print(same_profiles(pids.values()), file=sys.stderr)
-        run = recorder.record(seconds, pids['node'])
+        run = recorder.record(seconds, [p for each, p in pids.items() if each != 'driver'])
         children.check()
         os.kill(pids['driver'], signal.SIGTERM)
         wait(file.exists, None)
@@ -303,8 +321,8 @@ class Recorder:
         gc.freeze()
         gc.disable()
 
-    def record(self, seconds: float, process: int) -> dict[str, float]:
-        """Record for some seconds after all has settled; return what the process took."""
+    def record(self, seconds: float, processes: list[int]) -> dict[str, float]:
+        """Record for some seconds after all has settled; return what the processes took."""
         while not self.counts.keys() & self.stamped:
             self.take_all()
         self.take_for(SETTLED)
@@ -313,14 +331,14 @@ class Recorder:
         self.take_for(1.0)
         self.done.clear()
         self.open.clear()
-        begin, before = processor_time(process), time.monotonic()
-        memory = resident(process)
+        begin, before = sum(map(processor_time, processes)), time.monotonic()
+        memory = sum(map(resident, processes))
         self.first = time.time_ns()
         self.take_for(seconds)
         self.last = time.time_ns()
         elapsed = time.monotonic() - before
-        share = 100.0 * (processor_time(process) - begin) / elapsed
-        now = resident(process)
+        share = 100.0 * (sum(map(processor_time, processes)) - begin) / elapsed
+        now = sum(map(resident, processes))
         self.take_for(1.0)
         return {'processor': share, 'memory': now / 1e3, 'growth': (now - memory) / 1e3}
 

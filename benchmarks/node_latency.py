@@ -143,15 +143,14 @@ def description() -> str:
     return (ROOT / 'urdf' / 'panda.urdf').read_text(encoding='utf-8')
 
 
-def publish_description(node: Any, text: str = '') -> None:
+def publish_description(node: Any, text: str = '', namespace: str = '') -> None:
     """Publish a robot description, for nodes that come later, too; empty for that of a Panda."""
     from rclpy.qos import DurabilityPolicy, QoSProfile
     from std_msgs.msg import String
 
     latched = QoSProfile(depth=1, durability=DurabilityPolicy.TRANSIENT_LOCAL)
-    node.create_publisher(String, 'robot_description', latched).publish(
-        String(data=text or description())
-    )
+    topic = f'{namespace}/robot_description' if namespace else 'robot_description'
+    node.create_publisher(String, topic, latched).publish(String(data=text or description()))
 
 
 def outputs_of(node: Any, conditional: bool = False) -> dict[str, type]:

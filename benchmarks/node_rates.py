@@ -6,6 +6,9 @@
 As `node_kilohertz`, one node after the other, in turns, as the speed of the processor changes from
 minute to minute. An echo sends one message; ours sends ten with the outputs that most controllers
 need, or one with all outputs, or torque commands.
+
+Eight arms get joint states at 500 Hz at the same instants, in one process and in one for each. A
+state has its outputs when the last arm has sent them.
 """
 
 from __future__ import annotations
@@ -13,29 +16,32 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 import numpy as np
-from figures import Figure
+from figures import NAN, Figure
 from node_endurance import PRIORITY, permitted
 from node_kilohertz import (
     COMMANDS,
     ECHO,
     MESSAGE,
+    SEPARATE,
     STATES,
     TALOS,
     TALOS_ECHO,
+    TOGETHER,
     Run,
     in_a_process_of_its_own,
     prepare,
 )
 
-RATES = 200.0, 1000.0  # Hz
+RATES = 200.0, 500.0, 1000.0  # Hz
 LONG, QUICK = 30.0, 12.0  # s
 TURNS = 4
 #: What is subscribed, at which rates, beside what, and the required ratios: median and 99 %.
 REQUIRED = {
-    STATES: (RATES, ECHO, (1.15, 1.15)),
+    STATES: ((200.0, 1000.0), ECHO, (1.15, 1.15)),
     MESSAGE: ((1000.0,), ECHO, (0.8, 1.0)),
     COMMANDS: ((1000.0,), ECHO, (0.9, 0.9)),
     TALOS: ((1000.0,), TALOS_ECHO, (1.0, 1.0)),
+    TOGETHER: ((500.0,), SEPARATE, (NAN, NAN)),
 }
 
 
@@ -73,7 +79,8 @@ def together(runs: Sequence[Run]) -> Run:
 
 def compared(what: str, rate: float, ours: Run, echo: Run) -> Iterator[Figure]:
     """Return the figures of ours beside the echo."""
-    group, robot = 'Rates', 'TALOS' if what == TALOS else 'Panda'
+    robot = {TALOS: 'TALOS', TOGETHER: 'eight times Panda'}.get(what, 'Panda')
+    group = 'Rates'
     a, b = ((np.quantile(run.delays, (0.5, 0.99)) * 1e6).tolist() for run in (ours, echo))
     _, peer, required = REQUIRED[what]
     for name, k, most in zip(('median', '99 %'), (0, 1), required):
