@@ -305,9 +305,9 @@ class Drive:
 def drive_of(joint: str, values: Mapping[str, Any], described: Drive) -> Drive:
     """Return the drive of a joint, of values by the names of the fields of `Drive`.
 
-    Zero means: friction as in the description, breakaway as coulomb, no rotor axis, no
-    counterbalance; an empty carrier means the parent link. Fields without a value are zero, or as
-    in `Drive`.
+    Zero means: friction, armature and spring as in the description, breakaway as coulomb, no rotor
+    axis, no counterbalance; an empty carrier means the parent link. Fields without a value are
+    zero, or as in `Drive`.
 
     Raises ArgumentError for values that cannot be, and other names.
     """
@@ -318,7 +318,8 @@ def drive_of(joint: str, values: Mapping[str, Any], described: Drive) -> Drive:
             f'drives.{joint}: a drive has no {unknown[0]!r}, but {", ".join(names)}'
         )
     given: dict[str, Any] = dict(values)
-    for name in ('damping', 'coulomb'):
+    spring = () if given.get('spring_stiffness') else ('spring_stiffness', 'spring_position')
+    for name in ('damping', 'coulomb', 'armature', *spring):
         given[name] = given.get(name) or getattr(described, name)
     for name in ('breakaway', 'carrier'):
         given[name] = given.get(name) or None
@@ -342,8 +343,8 @@ def drives_of(
 ) -> dict[str, Drive]:
     """Return the drives of all joints with one degree of freedom, given or of the description.
 
-    A description can have viscous and Coulomb friction (`<dynamics damping= friction=>`). Planar
-    and floating joints have no drive.
+    A description can have viscous and Coulomb friction, armature and a spring (`<dynamics>`).
+    Planar and floating joints have no drive.
 
     Raises
     ------
@@ -420,14 +421,21 @@ def _check_pivots(joint: Joint, drive: Drive) -> None:
 
 def _described(joint: Joint) -> Drive:
     """Return what a description says about the drive of a joint."""
-    for field in ('damping', 'friction'):
+    for field in ('damping', 'friction', 'armature', 'spring_stiffness'):
         value = getattr(joint, field)
+        reason = 'friction takes energy away, so ' if field in ('damping', 'friction') else ''
         if not (is_number(value) and 0.0 <= value < math.inf):
             raise DescriptionError(
-                f'joint {joint.name!r}: {field} is {value!r}; friction takes energy '
-                'away, so give a number that is not negative'
+                f'joint {joint.name!r}: {field} is {value!r}; {reason}give a number that is not '
+                'negative'
             )
-    return Drive(damping=joint.damping, coulomb=joint.friction)
+    return Drive(
+        damping=joint.damping,
+        coulomb=joint.friction,
+        armature=joint.armature,
+        spring_stiffness=joint.spring_stiffness,
+        spring_position=joint.spring_position,
+    )
 
 
 def _unit(axis: Vector) -> Vector:

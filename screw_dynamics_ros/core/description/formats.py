@@ -10,6 +10,7 @@ from collections.abc import Callable
 from typing import Any
 
 from screw_dynamics_ros.core.description.checks import InertiaCheck
+from screw_dynamics_ros.core.description.mjcf import read_mjcf
 from screw_dynamics_ros.core.description.robot_description import RobotDescription
 from screw_dynamics_ros.core.description.sdf import read_sdf
 from screw_dynamics_ros.core.description.urdf import read_urdf
@@ -19,6 +20,7 @@ from screw_dynamics_ros.core.description.xml_document import root_tag, source_of
 READERS: dict[str, Callable[..., RobotDescription]] = {
     'robot': read_urdf,
     'sdf': read_sdf,
+    'mujoco': read_mjcf,
 }
 
 

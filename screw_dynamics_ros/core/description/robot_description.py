@@ -11,8 +11,8 @@ kg, inertias in kg m^2; the arrays are read-only.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Literal
 
 import numpy as np
@@ -140,6 +140,10 @@ class Joint:
         Viscous friction, N m s/rad or N s/m.
     friction : float
         Coulomb friction, N m or N.
+    armature : float
+        Reflected inertia of the drive, kg m^2 or kg.
+    spring_stiffness, spring_position : float
+        Of a spring along the joint, N m/rad or N/m, and its position at rest, rad or m.
     pitch : float
         Advance along the axis per angle of a helical joint [m/rad], positive for a right-hand
         thread; 0 for all others. Its position is the angle, its effort the moment [N m].
@@ -164,6 +168,9 @@ class Joint:
     damping: float = 0.0
     friction: float = 0.0
     pitch: float = 0.0
+    armature: float = 0.0
+    spring_stiffness: float = 0.0
+    spring_position: float = 0.0
 
     def __post_init__(self) -> None:
         if self.type not in JOINT_TYPES:
@@ -171,14 +178,14 @@ class Joint:
                 f'joint {self.name!r} has unknown type {self.type!r}; '
                 f'use one of {", ".join(JOINT_TYPES)}'
             )
-        for field, size in (('origin', (4, 4)), ('axis', (3,))):
-            array = float_array(f'joint {self.name!r}: {field}', getattr(self, field)).copy()
+        for key, size in (('origin', (4, 4)), ('axis', (3,))):
+            array = float_array(f'joint {self.name!r}: {key}', getattr(self, key)).copy()
             if array.shape != size:
                 raise ArgumentError(
-                    f'joint {self.name!r}: {field} must have shape {size}, got {array.shape}'
+                    f'joint {self.name!r}: {key} must have shape {size}, got {array.shape}'
                 )
             array.setflags(write=False)
-            object.__setattr__(self, field, array)
+            object.__setattr__(self, key, array)
         R = self.origin[:3, :3]
         rigid = np.abs(R.T @ R - np.eye(3)).max() < UNIT_TOLERANCE and np.linalg.det(R) > 0.0
         if not (rigid and np.isfinite(self.origin).all() and (self.origin[3] == BOTTOM).all()):
@@ -228,6 +235,13 @@ class RobotDescription:
         ``joints[i].child == links[i + 1].name``.
     findings : tuple of Finding
         Remarks of the reader, for logs; they do not raise errors.
+    floating_base : bool
+        Whether the file says that the root link moves freely; a URDF does not.
+    gravity : (3,) tuple or None
+        Acceleration of free fall in the root frame [m/s^2]; None if the file does not say.
+    postures : {name: {joint: positions}}
+        Named configurations of the file, as `Robot` has the coordinates of each joint; those of
+        mimic joints and of the free joint of the root are included.
     """
 
     name: str
@@ -235,6 +249,9 @@ class RobotDescription:
     links: tuple[Link, ...]
     joints: tuple[Joint, ...]
     findings: tuple[Finding, ...] = ()
+    floating_base: bool = False
+    gravity: tuple[float, float, float] | None = None
+    postures: Mapping[str, Mapping[str, tuple[float, ...]]] = field(default_factory=dict)
 
     @classmethod
     def from_parts(

@@ -7,7 +7,8 @@ A URDF from a topic is untrusted input: it is parsed safely (`xml_document`), an
 checked. Deviations that other readers accept are accepted here (unknown elements, undeclared
 namespaces, a missing <limit>), except those that would silently change the model.
 
-One extension: `<joint type="helical" pitch="...">` is a screw joint, pitch in m/rad.
+Extensions: `<joint type="helical" pitch="...">` is a screw joint, pitch in m/rad; `<dynamics>` may
+have the attributes `armature`, `spring_stiffness` and `spring_position`, as `Joint` has them.
 """
 
 from __future__ import annotations
@@ -58,6 +59,9 @@ from screw_dynamics_ros.core.description.xml_values import (
     xacro_hint,
 )
 from screw_dynamics_ros.core.errors import ArgumentError, DescriptionError, InertiaError
+
+#: Attributes of <dynamics>, the last three an extension.
+DYNAMICS = ('damping', 'friction', 'armature', 'spring_stiffness', 'spring_position')
 
 
 def read_urdf(
@@ -199,8 +203,9 @@ def _joint(element: Element, remarks: list[Finding]) -> Joint:
         axis=_axis(element, owner) if kind.has_axis else np.array([1.0, 0, 0]),
         limits=_limits(element, kind, name, remarks),
         mimic=mimic,
-        damping=0.0 if dynamics is None else _number(dynamics, 'damping', owner, 0.0),
-        friction=0.0 if dynamics is None else _number(dynamics, 'friction', owner, 0.0),
+        **{
+            key: 0.0 if dynamics is None else _number(dynamics, key, owner, 0.0) for key in DYNAMICS
+        },
         pitch=_number(element, 'pitch', owner, None if kind.has_pitch else 0.0),
     )
 

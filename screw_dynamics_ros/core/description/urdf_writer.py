@@ -17,6 +17,7 @@ from screw_dynamics_ros.core.description.robot_description import (
     Limits,
     RobotDescription,
 )
+from screw_dynamics_ros.core.description.urdf import DYNAMICS
 from screw_dynamics_ros.core.errors import ArgumentError
 from screw_dynamics_ros.core.types import Array
 
@@ -24,7 +25,8 @@ from screw_dynamics_ros.core.types import Array
 def write_urdf(description: RobotDescription, *, unlimited: float | None = None) -> str:
     r"""Return URDF text, numbers to the last digit: reading it gives the same links and joints.
 
-    Shapes are left out. Helical joints are an extension of URDF, see `urdf`.
+    Shapes and postures are left out. Helical joints, armatures and springs are extensions of URDF,
+    see `urdf`.
 
     Parameters
     ----------
@@ -84,13 +86,11 @@ def _joint(robot: ElementTree.Element, joint: Joint, unlimited: float | None) ->
             multiplier=number_text(joint.mimic.multiplier),
             offset=number_text(joint.mimic.offset),
         )
-    if joint.damping or joint.friction:
-        ElementTree.SubElement(
-            element,
-            'dynamics',
-            damping=number_text(joint.damping),
-            friction=number_text(joint.friction),
-        )
+    values = {key: getattr(joint, key) for key in DYNAMICS}
+    if any(values.values()):  # damping and friction belong together for other readers
+        kept = {key for key, x in values.items() if x} | {'damping', 'friction'}
+        dynamics = {key: number_text(x) for key, x in values.items() if key in kept}
+        ElementTree.SubElement(element, 'dynamics', dynamics)
 
 
 def _limit(limits: Limits, has_range: bool, unlimited: float | None) -> dict[str, str]:

@@ -50,16 +50,20 @@ def robot_element(text_or_path: str | bytes | os.PathLike[str]) -> Element:
     Raises `DescriptionError` if it is no URDF, also for xacro files and SRDFs, `ArgumentError` for
     other types.
     """
-    robot = parsed(source_of(text_or_path)).documentElement
-    if robot is None or robot.tagName != 'robot':
-        tag = robot.tagName if robot is not None else 'none'
-        raise DescriptionError(
-            f'the root element is <{tag}>, not <robot>; convert the description to URDF'
-        )
+    robot = parsed_root(source_of(text_or_path), 'robot', 'convert the description to URDF')
     _refuse_xacro(robot)
     if child(robot, 'link') is None:
         refuse_srdf(node.nodeName for node in robot.childNodes)
     return robot
+
+
+def parsed_root(source: str | bytes, expected: str, remedy: str = 'correct it') -> Element:
+    """Return the root element of a text; raises `DescriptionError` if that has another name."""
+    root = parsed(source).documentElement
+    if root is None or root.tagName != expected:
+        tag = root.tagName if root is not None else 'none'
+        raise DescriptionError(f'the root element is <{tag}>, not <{expected}>; {remedy}')
+    return root
 
 
 class _RootFoundError(Exception):

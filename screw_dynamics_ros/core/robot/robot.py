@@ -90,6 +90,7 @@ from screw_dynamics_ros.core.constraints.motion_constraint import (
 )
 from screw_dynamics_ros.core.description.body_inertia import Inertia
 from screw_dynamics_ros.core.description.drives import Drive, drives_of
+from screw_dynamics_ros.core.description.mjcf import read_mjcf
 from screw_dynamics_ros.core.description.rigid_body import RigidBody
 from screw_dynamics_ros.core.description.robot_description import Limits, RobotDescription
 from screw_dynamics_ros.core.description.sdf import read_sdf
@@ -118,6 +119,8 @@ from screw_dynamics_ros.core.tree.multibody_tree import JointLimits, build_tree
 from screw_dynamics_ros.core.types import Array
 
 Outputs = tuple[Array, ...]
+
+STANDARD_GRAVITY = (0.0, 0.0, -9.81)  # acceleration of free fall [m/s^2]
 
 NOT_GIVEN = np.empty(0)
 NOTHING_LOCKED: Mapping[str, float] = {}
@@ -260,6 +263,41 @@ class Robot(RobotFunctions):
             read_sdf(text_or_path),
             floating_base=floating_base,
             gravity=gravity,
+            backend=backend,
+            drives=drives,
+            friction=friction,
+        )
+
+    @classmethod
+    def from_mjcf(
+        cls,
+        text_or_path: str | Path,
+        *,
+        floating_base: bool | None = None,
+        gravity: ArrayLike | None = None,
+        backend: str = 'auto',
+        drives: Mapping[str, Drive] | None = None,
+        friction: bool | None = None,
+    ) -> Robot:
+        """Return the robot that an MJCF describes; requires the package `mujoco`.
+
+        Parameters
+        ----------
+        text_or_path : str or Path
+            XML text that refers to no files, or the path of a file, see `read_mjcf`.
+        floating_base : bool, optional
+            Whether the root link moves freely; by default if it has a free joint in the file.
+        gravity : (3,), optional
+            Acceleration of free fall in the root frame [m/s^2]; by default that of the file.
+        backend, drives, friction
+            As in `from_urdf`; joints without a given drive have that of the file.
+        """
+        description = read_mjcf(text_or_path)
+        described = description.gravity or STANDARD_GRAVITY
+        return cls(
+            description,
+            floating_base=description.floating_base if floating_base is None else floating_base,
+            gravity=described if gravity is None else gravity,
             backend=backend,
             drives=drives,
             friction=friction,

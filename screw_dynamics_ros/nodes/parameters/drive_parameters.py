@@ -20,7 +20,7 @@ JOINTS = Specification(
     'drive_joints',
     [''],
     'Joints whose drives are described by the parameters drives.<joint>.rotor_inertia and so '
-    'on. The drives of other joints have the friction of the description and no inertia.',
+    'on. The drives of other joints are those of the description.',
     rule='joints of the robot',
     read_only=True,
 )

@@ -33,6 +33,9 @@ def assert_same(a: RobotDescription, b: RobotDescription, atol: float) -> None:
             'damping',
             'friction',
             'pitch',
+            'armature',
+            'spring_stiffness',
+            'spring_position',
         )
         for field in fields:
             assert getattr(x, field) == getattr(y, field), (x.name, field)
@@ -61,6 +64,9 @@ def test_all_kinds_of_joints_round_trip(seed):
             joint,
             damping=0.1 * k,
             friction=0.2 * k,
+            armature=0.3 * k * joint.kind.is_scalar,
+            spring_stiffness=4.0 * k,
+            spring_position=0.5 * k - 1.0,
             limits=Limits(
                 *(
                     (-math.inf, 1.5)

@@ -1,0 +1,258 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""MJCF to `RobotDescription`, by the compiled model of the package `mujoco`.
+
+MuJoCo's compiler resolves defaults, includes, units, orientations, and the inertias of geoms. The
+pose of a body relative to its parent is T(q) = T0 J1(q1) J2(q2) ...: its joints act one after the
+other in the frame of the body, each about its own anchor p. A hinge about e is
+J(q) = Trans(p) Rot(e, q - q0) Trans(-p), a slide J(q) = Trans((q - q0) e), q0 the `ref` of the
+joint. Positions of scalar joints are therefore those of MuJoCo's qpos.
+
+Source: MuJoCo documentation, Modeling (kinematic tree) and XML reference (body, joint).
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from dataclasses import replace
+
+import numpy as np
+
+from screw_dynamics_ros.core.description.body_inertia import Inertia
+from screw_dynamics_ros.core.description.checks import (
+    InertiaCheck,
+    check_inertia_check,
+    judged_findings,
+)
+from screw_dynamics_ros.core.description.mjcf_compiler import compiled_model
+from screw_dynamics_ros.core.description.mjcf_joints import (
+    actuator_findings,
+    effort_limits,
+    equality_findings,
+    mimics,
+)
+from screw_dynamics_ros.core.description.mjcf_model import (
+    FREE,
+    HINGE,
+    JOINT_KINDS,
+    WORLD,
+    CompiledJoint,
+    CompiledModel,
+    checked_name,
+    pose_of,
+    rotation_of,
+)
+from screw_dynamics_ros.core.description.mjcf_refusals import check_model, model_findings
+from screw_dynamics_ros.core.description.robot_description import (
+    Joint,
+    Limits,
+    Link,
+    RobotDescription,
+)
+from screw_dynamics_ros.core.description.shapes import Shape, ShapeKind
+from screw_dynamics_ros.core.lie import so3
+from screw_dynamics_ros.core.reproducible import product, sine_cosine, unit
+from screw_dynamics_ros.core.types import Array
+
+#: Geoms that are shapes of links, by mjtGeom.
+SHAPES: dict[int, ShapeKind] = {2: 'sphere', 5: 'cylinder', 6: 'box'}
+
+
+def read_mjcf(
+    text_or_path: str | bytes | os.PathLike[str], *, inertia_check: InertiaCheck = 'warn'
+) -> RobotDescription:
+    """Read an MJCF; requires the package `mujoco`.
+
+    Bodies are links, named sites links without mass, bodies without joints are fixed, a body with
+    several joints has links without mass between them, joint equalities are mimic joints. Joints
+    have damping, friction loss, armature and springs of the file; effort limits are those of the
+    joint and its actuators. A single body in the world that has a free joint is the root, and
+    `floating_base` is true; otherwise the world is the root. Unnamed sites, meshes and capsules
+    are omitted.
+
+    Parameters
+    ----------
+    text_or_path : str, bytes or path
+        XML text (any text that contains ``<``), or the path of a file. A text must not refer to
+        files.
+    inertia_check : {'warn', 'error', 'ignore'}
+        As in `read_urdf`.
+
+    Returns
+    -------
+    RobotDescription
+        With `floating_base`, `gravity`, and keyframes as `postures`. `findings` lists what the
+        description does not contain.
+
+    Raises
+    ------
+    DescriptionError
+        MuJoCo refuses the text, or the model has what `RobotDescription` has not: ball joints,
+        tendons with forces, deformable bodies, nonlinear equalities; names the element and the
+        remedy. Or the package `mujoco` is missing.
+    InertiaError
+        `inertia_check='error'` and an unphysical inertia.
+    ArgumentError
+        `inertia_check` or the type of `text_or_path` is not one of the above.
+
+    Examples
+    --------
+    >>> text = '<mujoco><worldbody><body name="rod"><joint name="hinge"/><geom size="0.1"/></body>'
+    >>> read_mjcf(text + '</worldbody></mujoco>').joints[0].parent
+    'world'
+    """
+    check_inertia_check(inertia_check)
+    compiled = CompiledModel(compiled_model(text_or_path))
+    check_model(compiled)
+    parts = _Parts(compiled)
+    description = RobotDescription.from_parts(
+        compiled.robot_name, parts.links, parts.joints, check_inertias=False
+    )
+    return replace(
+        description,
+        floating_base=compiled.root != WORLD,
+        gravity=compiled.gravity,
+        postures=postures(compiled),
+        findings=(
+            *model_findings(compiled),
+            *actuator_findings(compiled),
+            *equality_findings(compiled),
+            *judged_findings(description, inertia_check),
+        ),
+    )
+
+
+class _Parts:
+    """Links and joints of a compiled model."""
+
+    def __init__(self, compiled: CompiledModel) -> None:
+        self._compiled, self._model = compiled, compiled.model
+        self._mimics, self._efforts = mimics(compiled), effort_limits(compiled)
+        self.links: list[Link] = []
+        self.joints: list[Joint] = []
+        for body in range(compiled.root, self._model.nbody):
+            self.links.append(self._link(body))
+            if body != compiled.root:
+                self._connect(body)
+            self._add_frames(body)
+
+    def _link(self, body: int) -> Link:
+        return Link(self._compiled.body_name(body), self._inertia(body), tuple(self._shapes(body)))
+
+    def _inertia(self, body: int) -> Inertia | None:
+        model = self._model
+        mass = float(model.body_mass[body])
+        if mass == 0.0 and not np.any(model.body_inertia[body]):
+            return None
+        R = rotation_of(model.body_iquat[body])
+        matrix = product(R, np.diag(model.body_inertia[body]), R.T)
+        return Inertia(mass, np.array(model.body_ipos[body]), 0.5 * (matrix + matrix.T))
+
+    def _shapes(self, body: int) -> Iterator[Shape]:
+        """Yield the primitives of a body that touch others."""
+        model, first = self._model, int(self._model.body_geomadr[body])
+        for k in range(first, first + int(model.body_geomnum[body])):
+            kind = SHAPES.get(int(model.geom_type[k]))
+            touches = model.geom_contype[k] or model.geom_conaffinity[k]
+            if kind is None or body == WORLD or not touches:
+                continue
+            x, y, z = 2.0 * np.array(model.geom_size[k])
+            extents = {'sphere': (x, x, x), 'cylinder': (x, x, y), 'box': (x, y, z)}[kind]
+            yield Shape(kind, np.array(extents), pose_of(model.geom_pos[k], model.geom_quat[k]))
+
+    def _connect(self, body: int) -> None:
+        """Add the joints between a body and its parent, and links between them."""
+        compiled, model = self._compiled, self._model
+        name, acting = compiled.body_name(body), compiled.joints_of(body)
+        link = compiled.body_name(int(model.body_parentid[body]))
+        origin, anchor = pose_of(model.body_pos[body], model.body_quat[body]), np.zeros(3)
+        if not acting:
+            self._fix(name, link, name, origin)
+            return
+        for joint in acting:
+            if joint.type == HINGE:
+                origin = product(origin, _translation(model.jnt_pos[joint.id] - anchor))
+                anchor = np.array(model.jnt_pos[joint.id])
+            is_last = joint is acting[-1] and not anchor.any()
+            child = name if is_last else compiled.unique('link', f'{joint.name}_link')
+            if child != name:
+                self.links.append(Link(child))
+            self.joints.append(self._joint(joint, link, child, origin))
+            link, origin = child, np.eye(4)
+        if link != name:
+            self._fix(name, link, name, _translation(-anchor))
+
+    def _joint(self, joint: CompiledJoint, parent: str, child: str, origin: Array) -> Joint:
+        model, k = self._model, joint.id
+        if joint.type == FREE:  # its coordinates are the pose in the world
+            return Joint(joint.name, 'floating', parent, child, np.eye(4), np.array([1.0, 0, 0]))
+        axis, limited = unit(np.array(model.jnt_axis[k])), bool(model.jnt_limited[k])
+        kind = JOINT_KINDS[joint.type][limited]
+        bounds = map(float, model.jnt_range[k]) if limited else ()
+        stiffness = self._unless('SPRING', model.jnt_stiffness[k])
+        return Joint(
+            joint.name,
+            kind.name,
+            parent,
+            child,
+            product(origin, _motion(joint.type, axis, -float(model.qpos0[joint.qpos]))),
+            axis,
+            replace(Limits(*bounds), effort=self._efforts[k]),
+            self._mimics.get(k),
+            damping=self._unless('DAMPER', model.dof_damping[joint.dof]),
+            friction=float(model.dof_frictionloss[joint.dof]),
+            armature=float(model.dof_armature[joint.dof]),
+            spring_stiffness=stiffness,
+            spring_position=float(model.qpos_spring[joint.qpos]) if stiffness else 0.0,
+        )
+
+    def _unless(self, flag: str, value: float) -> float:
+        """Return a number, 0 if a flag of the file switches it off."""
+        return 0.0 if self._compiled.is_disabled(flag) else float(value)
+
+    def _fix(self, name: str, parent: str, child: str, pose: Array) -> None:
+        name = self._compiled.unique('joint', f'{name}_fixed')
+        self.joints.append(Joint(name, 'fixed', parent, child, pose, np.array([1.0, 0, 0])))
+
+    def _add_frames(self, body: int) -> None:
+        """Add the named sites of a body as links without mass."""
+        model = self._model
+        for k in np.flatnonzero(np.array(model.site_bodyid) == body):
+            if site := checked_name(model.site(k).name):
+                name = self._compiled.unique('link', site)
+                self.links.append(Link(name))
+                pose = pose_of(model.site_pos[k], model.site_quat[k])
+                self._fix(name, self._compiled.body_name(body), name, pose)
+
+
+def _translation(r: Array) -> Array:
+    pose = np.eye(4)
+    pose[:3, 3] = r
+    return pose
+
+
+def _motion(kind: int, axis: Array, q: float) -> Array:
+    """Return the motion (4, 4) of a hinge or slide at q, by Rodrigues' formula."""
+    if kind != HINGE:
+        return _translation(q * axis)
+    s, c = sine_cosine(q)
+    E, pose = so3.hat(axis), np.eye(4)
+    pose[:3, :3] = np.eye(3) + s * E + (1.0 - c) * product(E, E)
+    return pose
+
+
+def postures(compiled: CompiledModel) -> dict[str, dict[str, tuple[float, ...]]]:
+    """Return the keyframes by name: positions of joints, (x, y, z, qx, qy, qz, qw) of free ones."""
+    model = compiled.model
+    found = dict[str, dict[str, tuple[float, ...]]]()
+    for k in range(model.nkey):
+        q, positions = model.key_qpos[k].tolist(), dict[str, tuple[float, ...]]()
+        for joint in compiled.joints:
+            first = joint.qpos
+            x, y, z, qw, *vector = q[first : first + 7] if joint.type == FREE else [0.0] * 4
+            free = (x, y, z, *vector, qw)
+            positions[joint.name] = free if joint.type == FREE else (q[first],)
+        found[checked_name(model.key(k).name) or f'key{k}'] = positions
+    return found

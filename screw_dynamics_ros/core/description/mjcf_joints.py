@@ -1,0 +1,129 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""What an MJCF says about the joints besides their place: effort limits and couplings."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+
+import numpy as np
+
+from screw_dynamics_ros.core.description.mjcf_model import (
+    HINGE,
+    NONE_ID,
+    SLIDE,
+    CompiledModel,
+)
+from screw_dynamics_ros.core.description.robot_description import Finding, Mimic
+from screw_dynamics_ros.core.errors import DescriptionError
+
+#: Values of mjtTrn, mjtGain, mjtBias and mjtEq.
+ON_JOINT, FIXED_GAIN, NO_BIAS, JOINT_EQUALITY = (0, 1), 0, 0, 2
+
+#: Types of equalities that are no part of the tree.
+LOOPS = {0: 'connect', 1: 'weld'}
+
+
+def effort_limits(compiled: CompiledModel) -> list[float]:
+    """Return the effort limit of each joint [N m, N]: of the joint, or the sum of its actuators.
+
+    An actuator of gear G has the force range F, or that of its control if it is a motor; its limit
+    is |G| times the larger of the two bounds. Any actuator without a range makes it infinite.
+    """
+    model = compiled.model
+    sums: dict[int, float] = {}
+    for k in range(model.actuator_trntype.shape[0]):
+        if model.actuator_trntype[k] in ON_JOINT:
+            joint = int(model.actuator_trnid[k, 0])
+            force = abs(float(model.actuator_gear[k, 0])) * _largest_force(compiled, k)
+            sums[joint] = sums.get(joint, 0.0) + force
+    limits = [sums.get(joint.id, math.inf) for joint in compiled.joints]
+    for k in map(int, np.flatnonzero(model.jnt_actfrclimited)):
+        limits[k] = min(limits[k], float(np.abs(model.jnt_actfrcrange[k]).max()))
+    return limits
+
+
+def _largest_force(compiled: CompiledModel, k: int) -> float:
+    """Return the largest force of an actuator at gear 1; infinite without a range."""
+    model = compiled.model
+    if np.ravel(model.actuator_forcelimited[k]).all():
+        return float(np.abs(model.actuator_forcerange[_address(compiled, 'out', k)]).max())
+    is_motor = model.actuator_gaintype[k] == FIXED_GAIN and model.actuator_biastype[k] == NO_BIAS
+    control = _address(compiled, 'ctrl', k)
+    if is_motor and model.actuator_ctrllimited[control]:
+        gain = abs(float(model.actuator_gainprm[k, 0]))
+        return gain * float(np.abs(model.actuator_ctrlrange[control]).max())
+    return math.inf
+
+
+def _address(compiled: CompiledModel, what: str, k: int) -> int:
+    """Return the row of an actuator's control or force: the actuator's own before MuJoCo 4."""
+    addresses = getattr(compiled.model, f'actuator_{what}adr', None)
+    return k if addresses is None else int(addresses[k])
+
+
+def mimics(compiled: CompiledModel) -> dict[int, Mimic]:
+    """Return the joints that joint equalities couple to others, by number.
+
+    MuJoCo has q1 - q1_0 = a0 + a1 (q2 - q2_0), with q_0 the `ref` of each joint.
+
+    Raises
+    ------
+    DescriptionError
+        An equality that is not linear, has one joint only, or a second one of the same joint.
+    """
+    model, found = compiled.model, dict[int, Mimic]()
+    for k in range(model.neq):
+        if model.eq_type[k] != JOINT_EQUALITY or not model.eq_active0[k]:
+            continue
+        name = f'the equality {compiled.name("equality", k)!r}'
+        follower, leader = int(model.eq_obj1id[k]), int(model.eq_obj2id[k])
+        if leader == NONE_ID:
+            raise DescriptionError(
+                f'{name} holds joint {compiled.joints[follower].name!r}; remove the joint, so that '
+                'its body is fixed'
+            )
+        a0, a1, *higher = (float(each) for each in model.eq_data[k, :5])
+        if any(higher):
+            raise DescriptionError(
+                f'{name} has the polycoef {a0:g} {a1:g} {" ".join(f"{x:g}" for x in higher)}; only '
+                'linear couplings are mimic joints: set all but the first two numbers to 0'
+            )
+        if follower in found:
+            raise DescriptionError(
+                f'{name} couples joint {compiled.joints[follower].name!r}, which another one '
+                'couples already; remove one of them'
+            )
+        leading = compiled.joints[leader]
+        rests = [float(model.qpos0[compiled.joints[j].qpos]) for j in (follower, leader)]
+        found[follower] = Mimic(leading.name, a1, rests[0] + a0 - a1 * rests[1])
+    return found
+
+
+def actuator_findings(compiled: CompiledModel) -> Iterator[Finding]:
+    """Yield the actuators from which no effort limit follows."""
+    model = compiled.model
+    for k in range(model.actuator_trntype.shape[0]):
+        name = compiled.name('actuator', k)
+        joint = int(model.actuator_trnid[k, 0]) if model.actuator_trntype[k] in ON_JOINT else None
+        if joint is None or model.jnt_type[joint] not in (HINGE, SLIDE):
+            what = 'does not act on one hinge or slide'
+            yield Finding('info', f'actuator {name}', f'{what}: no effort limit follows from it')
+
+
+def equality_findings(compiled: CompiledModel) -> Iterator[Finding]:
+    """Yield the equalities that the tree does not contain."""
+    model = compiled.model
+    for k in range(model.neq):
+        name = f'equality {compiled.name("equality", k)}'
+        if not model.eq_active0[k]:
+            yield Finding('info', name, 'is not active at the start and is ignored')
+        elif int(model.eq_type[k]) in LOOPS:
+            yield Finding(
+                'warning',
+                name,
+                f'is a {LOOPS[int(model.eq_type[k])]}: the loop is open in this description',
+                'describe it in a file of loop closures (parameter loop_closures)',
+            )

@@ -1,0 +1,174 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""The compiled model of MuJoCo as the readers of MJCF see it: names, joints, poses."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from screw_dynamics_ros.core.description.joint_types import JOINT_TYPES
+from screw_dynamics_ros.core.errors import DescriptionError
+from screw_dynamics_ros.core.types import Array
+
+#: The body of the world, and no object.
+WORLD, NONE_ID = 0, -1
+
+#: Values of mjtJoint.
+FREE, BALL, SLIDE, HINGE = range(4)
+
+MAX_NAME_LENGTH = 255  # characters
+
+
+@dataclass(frozen=True)
+class CompiledJoint:
+    """A joint of the compiled model: its numbers in the model, and its name."""
+
+    id: int
+    name: str
+    type: int
+    qpos: int
+    dof: int
+
+    @property
+    def is_scalar(self) -> bool:
+        """Whether it has one coordinate."""
+        return self.type in (SLIDE, HINGE)
+
+
+class CompiledModel:
+    """An `MjModel` with unique names of all bodies and joints.
+
+    Unnamed bodies are `body<number>`, unnamed joints `<body>_joint`, the free joint of a root
+    included.
+
+    Attributes
+    ----------
+    model : mujoco.MjModel
+    joints : tuple of CompiledJoint
+    """
+
+    def __init__(self, model: Any) -> None:
+        self.model = model
+        self._used: dict[str, set[str]] = {'link': set(), 'joint': set()}
+        given = {checked_name(model.body(k).name) for k in range(model.nbody)}
+        self._used['link'] |= given - {''}
+        self._bodies = [
+            model.body(k).name or self.unique('link', f'body{k}') for k in range(model.nbody)
+        ]
+        given = {checked_name(model.joint(k).name) for k in range(model.njnt)}
+        self._used['joint'] |= given - {''}
+        self.joints = tuple(self._joint(k) for k in range(model.njnt))
+
+    def _joint(self, k: int) -> CompiledJoint:
+        model = self.model
+        body = self._bodies[int(model.jnt_bodyid[k])]
+        name = model.joint(k).name or self.unique('joint', f'{body}_joint')
+        numbers = model.jnt_type[k], model.jnt_qposadr[k], model.jnt_dofadr[k]
+        return CompiledJoint(k, name, *map(int, numbers))
+
+    def unique(self, kind: str, name: str) -> str:
+        """Return a new name of a link or joint, with a number if it is used already."""
+        used, number, wanted = self._used[kind], 2, name
+        while name in used:
+            name, number = f'{wanted}_{number}', number + 1
+        used.add(name)
+        return name
+
+    def body_name(self, body: int) -> str:
+        """Return the name of a body."""
+        return self._bodies[body]
+
+    def joints_of(self, body: int) -> tuple[CompiledJoint, ...]:
+        """Return the joints of a body, in the order in which they act."""
+        first = int(self.model.body_jntadr[body])
+        return self.joints[first : first + int(self.model.body_jntnum[body])] if first >= 0 else ()
+
+    def children(self, body: int) -> list[int]:
+        """Return the bodies attached to a body."""
+        return [k for k in range(1, self.model.nbody) if self.model.body_parentid[k] == body]
+
+    @property
+    def root(self) -> int:
+        """The only body in the world if it has a free joint, else the world."""
+        bodies = self.children(WORLD)
+        if len(bodies) == 1 and [joint.type for joint in self.joints_of(bodies[0])] == [FREE]:
+            return bodies[0]
+        return WORLD
+
+    @property
+    def robot_name(self) -> str:
+        """The name of the model."""
+        return checked_name(bytes(self.model.names).split(b'\0', 1)[0].decode(errors='replace'))
+
+    @property
+    def gravity(self) -> tuple[float, float, float]:
+        """Gravity in the world [m/s^2], zero if it is switched off."""
+        x, y, z = (float(each) for each in self.model.opt.gravity)
+        return (0.0, 0.0, 0.0) if self.is_disabled('GRAVITY') else (x, y, z)
+
+    def is_disabled(self, flag: str) -> bool:
+        """Return whether a flag of mjtDisableBit is set."""
+        import mujoco  # type: ignore[import-not-found, import-untyped, unused-ignore]
+
+        bit = getattr(mujoco.mjtDisableBit, f'mjDSBL_{flag}', 0)
+        return bool(self.model.opt.disableflags & int(bit))
+
+    def numbers(self, field: str) -> Array:
+        """Return a field of the model as numbers, one row each; empty in versions without it."""
+        return np.array(getattr(self.model, field, ()), dtype=float)
+
+    def names_with(self, field: str, kind: str) -> Iterator[str]:
+        """Yield the names of the objects of a kind for which a field is not zero."""
+        values = self.numbers(field)
+        for k in range(len(values)):
+            if np.any(values[k]):
+                yield self.name(kind, k)
+
+    def name(self, kind: str, k: int) -> str:
+        """Return the name of an object of any kind, its number if it has none."""
+        return getattr(self.model, kind)(k).name or f'{kind} {k}'
+
+
+def checked_name(name: str) -> str:
+    """Return a name; raises `DescriptionError` for control characters and excessive length."""
+    if len(name) > MAX_NAME_LENGTH or not name.isprintable():
+        raise DescriptionError(
+            f'a name has control characters, or more than {MAX_NAME_LENGTH}: '
+            f'{ascii(name)[:80]}; rename it'
+        )
+    return name
+
+
+def pose_of(position: Array, quaternion: Array) -> Array:
+    """Return the pose (4, 4) of a position and a quaternion (w, x, y, z)."""
+    pose = np.eye(4)
+    pose[:3, :3], pose[:3, 3] = rotation_of(quaternion), position
+    return pose
+
+
+def rotation_of(quaternion: Array) -> Array:
+    """Return the rotation matrix of a quaternion (w, x, y, z) of any length."""
+    w, x, y, z = (float(each) for each in quaternion)
+    length = math.sqrt(w * w + x * x + y * y + z * z)
+    w, x, y, z = w / length, x / length, y / length, z / length
+    return np.array(
+        [
+            [1 - 2 * (y * y + z * z), 2 * (x * y - w * z), 2 * (x * z + w * y)],
+            [2 * (x * y + w * z), 1 - 2 * (x * x + z * z), 2 * (y * z - w * x)],
+            [2 * (x * z - w * y), 2 * (y * z + w * x), 1 - 2 * (x * x + y * y)],
+        ]
+    )
+
+
+#: Types of joints by mjtJoint, without and with limits.
+JOINT_KINDS = {
+    HINGE: (JOINT_TYPES['continuous'], JOINT_TYPES['revolute']),
+    SLIDE: (JOINT_TYPES['prismatic'], JOINT_TYPES['prismatic']),
+    FREE: (JOINT_TYPES['floating'], JOINT_TYPES['floating']),
+}
