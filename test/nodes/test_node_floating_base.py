@@ -44,11 +44,14 @@ def test_results_follow_the_odometry(start, connect, path):
     text = path.read_text()
     joints = Robot.from_urdf(text, backend='reference', floating_base=True).joint_names
     made = FreeModel(text, joints)
-    start('bringup', {'base_source': 'odometry', 'base_timeout': 1.0})
-    client = connect()
+    space = f'/robot{ROBOTS.index(path)}'
+    parameters = {'base_source': 'odometry', 'base_timeout': 1.0}
+    start('bringup', parameters, ['-r', f'__ns:={space}'])
+    client = connect(space)
     client.describe(text)
-    client.subscribe(WrenchStamped, WRENCH)
-    client.subscribe(Float64MultiArray, *MATRICES)
+    wrench, *matrices = (space + topic for topic in (WRENCH, *MATRICES))
+    client.subscribe(WrenchStamped, wrench)
+    client.subscribe(Float64MultiArray, *matrices)
     odometry = client.publisher(Odometry, 'odom', qos_profile_sensor_data)
 
     measured = client.stamp, client.stamp + 9 * 10**8
@@ -60,19 +63,19 @@ def test_results_follow_the_odometry(start, connect, path):
         return send(*state, **options)
 
     send, client.send = client.send, sent_with
-    found = {WRENCH: client.ask(WRENCH, joints, made.q, made.v)[1]}
-    for topic in MATRICES:
-        found[topic] = client.ask_unstamped(topic, WRENCH, joints, made.q, made.v)
+    found = {wrench: client.ask(wrench, joints, made.q, made.v)[1]}
+    for topic in matrices:
+        found[topic] = client.ask_unstamped(topic, wrench, joints, made.q, made.v)
     expected = made.expected()
     for topic, message in found.items():
-        value = expected[topic.strip('/')]
+        value = expected[topic.removeprefix(f'{space}/')]
         scale = max(1.0, np.abs(value).max())
         np.testing.assert_allclose(numbers(message), value, atol=1e-10 * scale, err_msg=topic)
     client.send = send
     assert client.stamp < measured[1]
     client.stamp += 3 * 10**9
     client.expect(
-        'bringup: payload',
+        f'{space[1:]}/bringup: payload',
         Level.ERROR,
         'from the joint states',
         meanwhile=lambda: client.send(joints, made.q, made.v),

@@ -99,7 +99,8 @@ class ServiceModel(ScalarJoints):
         """Return the state from the sensor_msgs/JointState of a request.
 
         Arguments and errors as for `read_requested_state`; planar and floating joints, which
-        cannot be named, are at zero, and a floating base is where it was measured last.
+        cannot be named, are at zero. A floating base moves as it was measured last, and is at rest
+        unless `fields` contain the velocity.
         """
         known = {joint.name for joint in self.robot.description.joints} - set(self.held)
         state = read_requested_state(
@@ -112,7 +113,8 @@ class ServiceModel(ScalarJoints):
         )
         self.stamp = state.stamp
         v = self.whole_v(state.v)
-        v[: len(self.base_v)] = self.base_v
+        if 'velocity' in fields:
+            v[: len(self.base_v)] = self.base_v
         return RequestedState(
             self.whole_q(state.q),
             v,

@@ -16,9 +16,10 @@ from geometry_msgs.msg import TransformStamped
 from nav_msgs.msg import Odometry
 from rclpy.parameter import Parameter
 from scipy.spatial.transform import Rotation
-from sensor_msgs.msg import Imu
+from sensor_msgs.msg import Imu, JointState
 from tf2_msgs.msg import TFMessage
 
+from screw_dynamics_ros.nodes.services.requests import service_model
 from screw_dynamics_ros.ros.status import Level
 from support.free_robot import MS, SWAPPED, FreeRobot, S, check, numbers, write, write_stamp
 from support.robots import example_robots, robot_id, urdf_path
@@ -93,6 +94,32 @@ def test_motion_between_measurements_and_after_the_last_one(robot):
     for k in (13, 40, 120):
         made.bench.clock.offset += 0.01
         check(made, made.joint_state(start + k * MS), **made.moved(k * 1e-3))
+
+
+def test_a_twist_that_is_not_measured_is_that_between_two_poses(robot):
+    made = robot()
+    start = made.now()
+    for k in (0, 20):
+        message = made.odometry(start + k * MS, **made.moved(k * 1e-3))
+        write(message.twist.twist.linear, 'xyz', [9.0, 9.0, 9.0])
+        message.twist.covariance[0] = -1.0
+        made.host.base_source.receive_odometry(message)
+    check(made, made.joint_state(start + 20 * MS), **made.moved(0.02))
+
+
+def test_services_know_where_the_base_is(robot):
+    made = robot()
+    stamp = made.now()
+    made.measured(stamp)
+    made.joint_state(stamp)
+    queried = service_model(made.host.situation({}))
+    assert not queried.requested_state(JointState()).v.any()
+    state = queried.requested_state(JointState(), ('position', 'velocity'))
+    np.testing.assert_allclose(state.v, np.concatenate([made.twist, made.v]), atol=1e-12)
+    np.testing.assert_allclose(np.abs(state.q[3:7]), np.abs(made.R.as_quat()), atol=1e-12)
+    np.testing.assert_allclose(state.q[:3], made.p)
+    np.testing.assert_allclose(state.q[7:], made.q)
+    assert not state.a.any()
 
 
 @pytest.mark.parametrize('policy', ['stop', 'hold'])

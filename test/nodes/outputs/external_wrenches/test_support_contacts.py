@@ -49,6 +49,13 @@ def configure(made, **values):
     made.bench.finish()
 
 
+def stand(made):
+    """Let the robot be at rest in a tilted pose."""
+    made.q, made.v, made.twist = STANDING + 0.1 * np.sin(np.arange(12)), np.zeros(12), np.zeros(6)
+    made.R = Rotation.from_euler('xyz', [0.1, -0.05, 1.0])
+    configure(made, support_share=0.001)
+
+
 def in_equilibrium(made, wrenches):
     """Return torques of joints for contact wrenches (linear first), and what the base lacks."""
     x, _ = made.state()
@@ -87,9 +94,7 @@ def check(sent, wrenches):
 def test_wrenches_that_carry_the_robot(robot):
     """Of three and of four feet, in a tilted pose; the foot that is lifted exerts nothing."""
     made = robot()
-    made.q, made.v, made.twist = STANDING + 0.1 * np.sin(np.arange(12)), np.zeros(12), np.zeros(6)
-    made.R = Rotation.from_euler('xyz', [0.1, -0.05, 1.0])
-    configure(made, support_share=0.001)
+    stand(made)
     stamp = made.now()
     for lifted in ((), ('FR_FOOT',), ()):
         stamp += MS
@@ -103,6 +108,21 @@ def test_wrenches_that_carry_the_robot(robot):
         assert (np.linalg.eigvalsh(covariance.reshape(6, 6)[:3, :3]) > 0.0).all()
     status = next(g for g in made.host.builder.groups if hasattr(g, '_support')).status()
     assert status.values['in contact'] == ', '.join(FEET)
+
+
+def test_a_foot_that_is_not_in_contact_exerts_nothing(robot):
+    """Errors of the torques belong to the other feet."""
+    made = robot()
+    stand(made)
+    stamp = made.now()
+    made.measured(stamp)
+    wrenches = standing(made, ['FR_FOOT'])
+    tau, _ = in_equilibrium(made, wrenches)
+    sent = made.joint_state(stamp, tau + 1e-4 * np.cos(np.arange(12)))
+    assert numbers(sent['wrenchestimator/support']).tolist() == [1.0, 0.0, 1.0, 1.0]
+    assert not numbers(sent['wrenchestimator/contact_wrench/FR_FOOT']).any()
+    force = numbers(sent['wrenchestimator/contact_wrench/FL_FOOT'])
+    assert 1e-6 < np.abs(force - wrenches['FL_FOOT']).max() < 0.1
 
 
 def test_feet_that_the_robot_lacks_and_a_fixed_base(robot):
