@@ -102,6 +102,7 @@ def read_sdf(
     check_inertia_check(inertia_check)
     model, remarks = _model(_sdf_element(source_of(text_or_path)))
     frames = FrameGraph(model)
+    remarks.extend(_extensions(frames))
     links = [_link(name, frame, frames, remarks) for name, frame in frames.of_kind('link').items()]
     parts = [
         *(joint_parts(name, frame, frames) for name, frame in frames.of_kind('joint').items()),
@@ -149,10 +150,12 @@ def _model(sdf: Element) -> tuple[Element, list[Finding]]:
     models = children(scope, 'model')
     moving = [each for each in models if not flag_of(each, 'static')] or models
     if len(moving) != 1 or len(worlds) > 1 or (worlds and child(sdf, 'model') is not None):
-        found = ', '.join(map(place_of, [*worlds[1:], *moving][:8]))
+        found = [*worlds[1:], *(moving or children(scope, 'include'))]
+        listed = f': {", ".join(map(place_of, found[:8]))}' if found else ''
         raise DescriptionError(
-            f'{place_of(scope)} has {len(moving)} models that move{": " if found else ""}{found}; '
-            f'a description is one <model>, with all that it includes: {_CONVERT}'
+            f'{place_of(scope)} has {len(moving)} models of its own that move, not one{listed}; '
+            'give a file with one <model>, with all that it includes written out: '
+            f'{_CONVERT}'
         )
     model, remarks = moving[0], []
     pose = child(model, 'pose')
@@ -182,6 +185,20 @@ def _model(sdf: Element) -> tuple[Element, list[Finding]]:
 def _world(parts: list[Parts]) -> Iterator[Link]:
     if any(joint.parent == WORLD for part in parts for joint in part.joints):
         yield Link(WORLD)
+
+
+def _extensions(frames: FrameGraph) -> Iterator[Finding]:
+    """Report elements of other namespaces, as <drake:joint>: what they mean is not known."""
+    found = [
+        place_of(each)
+        for model in frames.of_kind('model').values()
+        for each in model.element.childNodes
+        if isinstance(each, Element) and ':' in each.tagName
+    ]
+    if found:
+        subject = f'robot {name_attribute(frames.model)}'
+        message = f'extensions of SDFormat are left out: {", ".join(found[:8])}'
+        yield Finding('warning', subject, message, 'write joints and links without extensions')
 
 
 def _tilt(root: str, frames: FrameGraph) -> Iterator[Finding]:

@@ -103,10 +103,10 @@ class FrameGraph:
 
     def named(self, name: str, scope: str, element: Element, role: str) -> str:
         """Return the full name of a frame that an element in `scope` names."""
-        *models, last = name.split('::')
-        parts = [scope, *models] if last == MODEL_FRAME else [scope, *models, last]
-        full = '::'.join(part for part in parts if part)
-        if full in self.all and (name == MODEL_FRAME or full != scope):
+        full = f'{scope}::{name}' if scope else name
+        if name and full not in self.all:  # files of 1.7 may have a frame 'a::__model__'
+            full = scope if name == MODEL_FRAME else full.removesuffix(f'::{MODEL_FRAME}')
+        if name and full in self.all:
             return full
         there = [
             short(each.element.getAttribute('name'), 30)

@@ -275,6 +275,21 @@ def test_frames_of_nested_models_and_placement():
         np.testing.assert_allclose(robot.link_pose([0.2], name)[:3, 3], place, atol=1e-15)
 
 
+def test_flattened_models_name_their_frames_by_scope():
+    """Files of 1.7, converted with nested models, have links 'g::palm' in frames 'g::__model__'."""
+    description = read_sdf(
+        sdf(
+            link('a'),
+            '<frame name="g::__model__" attached_to="g::palm"><pose relative_to="a">0 0 1 0 0 0'
+            '</pose></frame>',
+            link('g::palm', '<pose relative_to="g::__model__">0 1 0 0 0 0</pose>'),
+            joint('', 'fixed', 'a', 'g::__model__'),
+            version='1.7',
+        )
+    )
+    np.testing.assert_array_equal(description.joints[0].origin[:3, 3], [0.0, 1.0, 1.0])
+
+
 def test_a_joint_to_the_world_makes_it_the_root():
     """The pose of the model is where it stands in the world; without such a joint it is not."""
     text = two('<pose>0 0 3 0 0 0</pose>', joint(axis()), '<joint name="w" type="fixed">')
@@ -327,6 +342,7 @@ def test_limits_friction_and_what_means_infinite():
             'gravity (-0, -9.81, -0)',
         ),
         (sdf('<static>true</static>', link('a')), 'robot m', '<static>'),
+        (sdf(link('a'), '<drake:joint name="x"/>'), 'robot m', "drake:joint 'x' (line 4)"),
         (
             two(joint(axis(inner='<dynamics><spring_stiffness>7</spring_stiffness></dynamics>'))),
             'joint j',
@@ -358,7 +374,11 @@ REFUSED = {
     'no version': ('<sdf><model name="m"/></sdf>', ['no version', 'gz sdf -p']),
     'two models': (
         f'<sdf version="1.9"><model name="m">{link("a")}</model>\n<model name="n"/></sdf>',
-        ["model 'm' (line 1)", "model 'n' (line 2)", 'one <model>'],
+        ['2 models', "model 'm' (line 1)", "model 'n' (line 2)", 'one <model>'],
+    ),
+    'world of includes': (
+        '<sdf version="1.9"><world name="w">\n<include><uri>model://arm</uri></include></world></sdf>',
+        ["world 'w' (line 1)", '<include> (line 2)', 'one <model>', 'gz sdf -p'],
     ),
     'include': (sdf('<include><uri>model://hand</uri></include>'), ['line 3', 'hand', 'gz sdf -p']),
     'no link': (sdf(), ["'m'", 'no links']),
