@@ -94,9 +94,9 @@ def arms(request, start, connect, tmp_path_factory):
         client.describe(text)
         client.subscribe(JointState, *TOPICS)
         client.subscribe(TwistStamped, f'kinematics/twist/{tool}')
+        client.subscribe(TFMessage, '/cell/tf')
+        client.subscribe(TFMessage, '/cell/tf_static', profile=LATCHED_BY_BOTH)
         made.append(Arm(robot, Pinocchio(text, robot, mimic=True), client, tool))
-    made[0].client.subscribe(TFMessage, '/cell/tf')
-    made[0].client.subscribe(TFMessage, '/cell/tf_static', profile=LATCHED_BY_BOTH)
     return dict(zip(SPACES, made))
 
 
@@ -114,17 +114,13 @@ def test_torques_are_those_of_the_own_robot(arms):
 
 def test_frames_have_the_prefix_of_the_robot(arms):
     """Both on /tf, where they compose to the poses of their links; also in other messages."""
-    listener = arms['left'].client
     for seed, (space, arm) in enumerate(arms.items()):
         topic = f'kinematics/twist/{arm.tool}'
         _, _, twist = arm.ask(topic, seed)
         assert twist.header.frame_id.removeprefix(f'{space}_') in arm.robot.link_names
         assert twist.header.frame_id.startswith(f'{space}_')
-        listener.received['/cell/tf'].clear()
-        q, v = arm.state(10 + seed)
-        stamp = arm.client.ask('dynamics/gravity', arm.robot.joint_names, q, v)[0]
-        moving = listener.wait(lambda s=stamp: listener.with_stamp('/cell/tf', s), what='/tf')
-        fixed = listener.wait(lambda: fixed_frames(listener), what='/tf_static of both')
+        q, _, moving = arm.ask('/cell/tf', 10 + seed)
+        fixed = arm.client.wait(lambda c=arm.client: fixed_frames(c), what='/tf_static of both')
         local = {**fixed, **{each.child_frame_id: each for each in moving.transforms}}
         expected = arm.oracle.link_poses(q)
         for link, pose in zip(arm.robot.link_names, expected):
@@ -138,11 +134,11 @@ def test_frames_have_the_prefix_of_the_robot(arms):
             np.testing.assert_allclose(found.homogeneous, pose, atol=1e-9)
 
 
-def fixed_frames(listener):
+def fixed_frames(client):
     """Return the fixed transforms by child, as soon as both robots have sent theirs."""
     found = {
         each.child_frame_id: each
-        for message in listener.received['/cell/tf_static']
+        for message in client.received['/cell/tf_static']
         for each in message.transforms
     }
     return found if {name.partition('_')[0] for name in found} == set(SPACES) else None

@@ -33,6 +33,11 @@ pytest.importorskip('rclpy')
             ['--', 'left', '/start/left', '--ros-args'],
             'argument /start/left: two robots cannot have the namespace /start/left',
         ),
+        (
+            'bringup',
+            ['--params-file', '{executors}', '--', 'left', 'right', '--ros-args'],
+            'parameter executor: the robots of a process share its value, found auto, single; set',
+        ),
         ('bringup', ['--', 'my-arm', '--ros-args'], "'/start/my-arm' cannot be the namespace"),
         (
             'bringup',
@@ -46,6 +51,7 @@ def test_wrong_starts_are_refused_with_one_line(name, arguments, words, start, t
     files = {
         'no_yaml': '/**: [1, 2\n',
         'other': '/**/dynamcis: {ros__parameters: {joints: [a]}}',
+        'executors': '/start/left/bringup: {ros__parameters: {executor: single}}',
         'misspelt': '/**/bringup: {ros__parameters: {state_timout: 0.1}}',
     }
     paths = {key: tmp_path / f'{key.replace("_", ".")}' for key in files}

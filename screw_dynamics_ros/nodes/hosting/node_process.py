@@ -33,6 +33,9 @@ OutputGroupFactory = Callable[[Node, ModelHost], OutputGroup[Any]]
 # Switch interval of threads [s]: short, so that compilation does not delay joint states.
 SWITCH_INTERVAL = 0.0005
 
+#: Parameters of robots that apply to the whole process.
+OF_PROCESS = 'executor', 'realtime_priority'
+
 
 @dataclass(frozen=True)
 class Process:
@@ -61,18 +64,19 @@ class Process:
 def model_process(hosts: Sequence[ModelHost], nodes: Sequence[Node]) -> Process:
     """Return the process of `nodes`, whose robots `hosts` compute; they have been started.
 
-    Raises `ArgumentError` if the robots differ in the type of the executor.
+    Raises `ArgumentError` if the robots differ in a parameter of the process.
     """
-    executors = {host.parameters['executor'] for host in hosts}
-    if len(executors) > 1:
-        raise ArgumentError(
-            f'parameter executor: the robots of a process share one executor, found '
-            f'{", ".join(sorted(executors))}; set the same for all of them'
-        )
+    for name in OF_PROCESS:
+        values = sorted({str(host.parameters[name]) for host in hosts})
+        if len(values) > 1:
+            raise ArgumentError(
+                f'parameter {name}: the robots of a process share its value, found '
+                f'{", ".join(values)}; set the same for all of them'
+            )
     loops = [host.compiled_loop() for host in hosts]
     return Process(
         nodes,
-        executors.pop(),
+        hosts[0].parameters['executor'],
         [node for host in hosts for node in host.services.nodes],
         [ending for host in hosts for ending in host.endings],
         [loop for loop in loops if loop is not None],
