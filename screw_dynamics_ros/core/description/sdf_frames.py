@@ -21,7 +21,11 @@ import numpy as np
 
 from screw_dynamics_ros.core.description.sdf_elements import place_of, pose_of, text_of
 from screw_dynamics_ros.core.description.xml_document import child, line_of, short
-from screw_dynamics_ros.core.description.xml_values import name_attribute, without_residue
+from screw_dynamics_ros.core.description.xml_values import (
+    MAX_NAME_LENGTH,
+    name_attribute,
+    without_residue,
+)
 from screw_dynamics_ros.core.errors import DescriptionError
 from screw_dynamics_ros.core.reproducible import product
 from screw_dynamics_ros.core.types import Array
@@ -168,6 +172,11 @@ class FrameGraph:
                 name = name_attribute(part)
                 self._check_name(name, part)
                 full = f'{scope}::{name}' if scope else name
+                if len(full) > MAX_NAME_LENGTH:
+                    raise DescriptionError(
+                        f'{place_of(part)}: its name with those of the models around it has more '
+                        f'than {MAX_NAME_LENGTH} characters; use shorter names, or fewer models'
+                    )
                 if full in self.all:
                     raise DescriptionError(
                         f'{place_of(part)} has the name of {place_of(self.all[full].element)}; '

@@ -33,6 +33,9 @@ SRDF_ELEMENTS = frozenset(
     }
 )
 
+#: Elements around an element; no description needs more.
+_MAX_DEPTH = 5000
+
 #: Key of the user data of elements.
 _LINE = 'line'
 
@@ -163,11 +166,24 @@ def source_of(text_or_path: str | bytes | os.PathLike[str]) -> str | bytes:
 
 
 class _NumberedBuilder(expatbuilder.DefusedExpatBuilder):
-    """Keeps the line on which each element begins."""
+    """Keeps the line on which each element begins, and limits how deep elements are."""
+
+    depth = 0
 
     def start_element_handler(self, name: str, attributes: list[str]) -> None:
+        line = self.getParser().CurrentLineNumber
+        self.depth += 1
+        if self.depth > _MAX_DEPTH:  # minidom climbs to the root for each attribute
+            raise DescriptionError(
+                f'<{short(name)}> (line {line}) is in more than {_MAX_DEPTH} other elements; '
+                'close the elements around it'
+            )
         super().start_element_handler(name, attributes)
-        self.curNode.setUserData(_LINE, self.getParser().CurrentLineNumber, None)
+        self.curNode.setUserData(_LINE, line, None)
+
+    def end_element_handler(self, name: str) -> None:
+        self.depth -= 1
+        super().end_element_handler(name)
 
 
 def line_of(element: Element) -> int:
@@ -193,6 +209,8 @@ def parsed(source: str | bytes) -> Document:
         raise DescriptionError(
             f'the description is not well-formed XML: {error}; {remedy}'
         ) from None
+    except DescriptionError:
+        raise
     except (ValueError, LookupError) as error:
         raise DescriptionError(
             f'the description cannot be decoded: {error}; save it as UTF-8'

@@ -17,7 +17,7 @@ from screw_dynamics_ros.core.reproducible import product, sine_cosine, unit
 from screw_dynamics_ros.core.types import Array
 
 #: Characters of a name: they become frames, topics and lines of files.
-_MAX_NAME_LENGTH = 255
+MAX_NAME_LENGTH = 255
 
 #: No robot needs larger numbers (SI units), and their products would overflow further on.
 MAX_NUMBER = 1e30
@@ -31,10 +31,10 @@ def name_attribute(element: Element) -> str:
     name = element.getAttribute('name')
     if not name:
         raise DescriptionError(f'a <{element.tagName}> has no name; add name="..."')
-    if len(name) > _MAX_NAME_LENGTH or not name.isprintable():
+    if len(name) > MAX_NAME_LENGTH or not name.isprintable():
         raise DescriptionError(
             f'the name of a <{element.tagName}> has control characters, or more than '
-            f'{_MAX_NAME_LENGTH}: {short(ascii(name))}; rename it'
+            f'{MAX_NAME_LENGTH}: {short(ascii(name))}; rename it'
         )
     return name
 

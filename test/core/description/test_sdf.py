@@ -422,7 +422,14 @@ REFUSED = {
         sdf(*(link(f'a{k}', f'<pose relative_to="a{k + 1}"/>') for k in range(999)), link('a999')),
         ['more than 200 frames'],
     ),
-    'nested deeply': (sdf('<model name="n">' * 999 + '</model>' * 999), ['more than 200 frames']),
+    'nested deeply': (
+        sdf('<model name="n">' * 900 + '</model>' * 900),
+        ["model 'n'", 'more than 255'],
+    ),
+    'elements without end': (
+        sdf('<a b="c">' * 60000 + '</a>' * 60000),
+        ['<a> (line 3) is in', 'more than 5000 other elements'],
+    ),
     'ball': (two(joint('', 'ball')), ["joint 'j' (line 5)", 'ball', 'three revolute joints']),
     'gearbox': (two(joint('', 'gearbox')), ['gearbox', '<mimic>']),
     'no type': (two(joint('', '')), ["joint 'j'", 'no type', 'revolute']),
