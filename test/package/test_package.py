@@ -206,7 +206,12 @@ def test_dependencies_are_those_imported():
 
 def test_core_imports_no_ros():
     allowed = {'numpy', 'scipy', 'llvmlite', 'defusedxml'}
-    own = {'robot/autograd/pytorch.py': {'torch'}, 'robot/autograd/jax.py': {'jax'}}
+    own = {
+        'robot/autograd/pytorch.py': {'torch'},
+        'robot/autograd/jax.py': {'jax'},
+        'description/mjcf_compiler.py': {'mujoco'},
+        'description/mjcf_model.py': {'mujoco'},
+    }
     for path in sources(PACKAGE / 'core'):
         more = own.get(path.relative_to(PACKAGE / 'core').as_posix(), set())
         assert imported_packages(path) <= allowed | more, path
