@@ -356,6 +356,16 @@ def test_what_differs_from_the_simulator_is_reported(text, subject, words):
     assert any(words in str(each) for each in findings), findings
 
 
+def test_shapes_are_placed_in_any_frame():
+    """Diameter twice, then the length."""
+    geometry = '<geometry><cylinder><radius>0.1</radius><length>2</length></cylinder></geometry>'
+    shape = f'<collision><pose relative_to="b">0 0 1 0 0 0</pose>{geometry}</collision>'
+    text = two(joint(axis())).replace('<link name="a">', f'<link name="a">{shape}')
+    (found,) = read_sdf(text).links[0].shapes
+    assert (found.kind, found.extents.tolist()) == ('cylinder', [0.2, 0.2, 2.0])
+    assert found.pose[:3, 3].tolist() == [1.0, 0.0, 1.0]
+
+
 def test_the_robot_of_a_world_is_its_model_that_moves():
     """Ground and light are not part of it."""
     world = (
