@@ -32,7 +32,9 @@ LEGS = (
 LEGGED = [
     path
     for path in example_robots()
-    if any(f'/{name}' in path.as_posix() for name in LEGS.split()) and 'arm' not in path.name
+    if any(f'/{name}' in path.as_posix() for name in LEGS.split())
+    and 'arm' not in path.name
+    and '<mimic' not in path.read_text()  # coupled here, independent joints in Pinocchio
 ]
 ROBOTS = LEGGED if os.environ.get('EVERY_ROBOT') else [urdf_path('solo12')]
 WRENCH = '/dynamics/base_wrench'
