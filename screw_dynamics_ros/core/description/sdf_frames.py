@@ -41,7 +41,7 @@ MAX_FRAME_DEPTH = 200
 _LENGTH_TOLERANCE = 1e-15
 
 
-@dataclass
+@dataclass(eq=False)
 class FrameNode:
     """One link, joint, frame or model.
 
