@@ -186,6 +186,10 @@ COMMANDS = {
         'run the nodes over a recording and record what they publish',
         'screw_dynamics_ros.cli.replay.command',
     ),
+    'export': CommandRow(
+        'write the URDF of a robot that another format describes',
+        'screw_dynamics_ros.cli.export',
+    ),
     'compile': CommandRow(
         'write functions of a robot as C, for controllers without Python',
         'screw_dynamics_ros.cli.compile',

@@ -1,17 +1,19 @@
 # Copyright 2026 The screw_dynamics_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Robot descriptions in files: URDF, or xacro with arguments; by path, package:// or file://."""
+"""Robot descriptions in files of any format, as URDF; by path, package:// or file://."""
 
 from __future__ import annotations
 
+import logging
 import shlex
 from collections.abc import Mapping
 from pathlib import Path
 
 from screw_dynamics_ros.core import files
-from screw_dynamics_ros.core.description.formats import read_robot_description
-from screw_dynamics_ros.core.description.xml_document import MAX_FILE_BYTES
+from screw_dynamics_ros.core.description.formats import READERS, read_robot_description
+from screw_dynamics_ros.core.description.urdf_writer import write_urdf
+from screw_dynamics_ros.core.description.xml_document import MAX_FILE_BYTES, root_tag
 from screw_dynamics_ros.core.errors import ArgumentError
 from screw_dynamics_ros.ros.xacro_expansion import expanded
 
@@ -65,7 +67,7 @@ def assignments(words: str) -> dict[str, str]:
 def read_description(
     path: Path, arguments: Mapping[str, str], option: str = 'description_arguments:='
 ) -> str:
-    """Return the URDF that a file contains or, with arguments, expands to.
+    """Return the URDF that a file contains, or to which it is expanded or converted.
 
     Parameters
     ----------
@@ -90,7 +92,7 @@ def read_description(
 
 
 def description_text(path: Path, arguments: Mapping[str, str], option: str) -> str:
-    """Return the expanded text of a file as `read_description`, without parsing it."""
+    """Return the URDF of a file as `read_description`, without parsing a URDF."""
     text = files.text_of(path, MAX_FILE_BYTES)
     if is_xacro(path, text):
         return expanded(path, arguments, option)
@@ -98,4 +100,20 @@ def description_text(path: Path, arguments: Mapping[str, str], option: str) -> s
         raise ArgumentError(
             f'it is not a xacro file, so it has no arguments {", ".join(arguments)}'
         )
-    return text
+    return as_urdf(path, text)
+
+
+def as_urdf(path: Path, text: str) -> str:
+    """Return the text of a file, converted to URDF if it has another format of `READERS`.
+
+    Files of other formats may refer to further files beside them. What the URDF does not contain is
+    logged. Raises `DescriptionError`.
+    """
+    tag = root_tag(text)
+    if tag == 'robot' or tag not in READERS:
+        return text
+    description = read_robot_description(path, inertia_check='ignore')
+    for finding in description.findings:
+        if finding.severity != 'info':
+            logging.getLogger(__name__).warning('%s: %s', path, finding)
+    return write_urdf(description)

@@ -14,7 +14,8 @@ pytest.importorskip('rosbags')
 
 COMMANDS = (
     'annotate.command', 'bench', 'calibrate.command', 'compile', 'demo.command', 'doctor.command',
-    'excite.command', 'identify.command', 'parity.command', 'replay.command', 'view.command',
+    'excite.command', 'export', 'identify.command', 'parity.command', 'replay.command',
+    'view.command',
 )  # fmt: skip
 
 #: Defaults whose help does not end in a pair of parentheses with the value.

@@ -28,6 +28,7 @@ from screw_dynamics_ros.nodes.simulation.joint_targets import JointTargets
 from screw_dynamics_ros.nodes.simulation.motors import Motors
 from screw_dynamics_ros.nodes.simulation.world_parameters import read_world
 from screw_dynamics_ros.ros.description import MAX_DESCRIPTION_LENGTH, urdf_text
+from screw_dynamics_ros.ros.description_file import as_urdf
 from screw_dynamics_ros.ros.parameters import Parameters
 from screw_dynamics_ros.share import share_folder
 
@@ -41,7 +42,7 @@ def description_text(parameters: Parameters) -> str:
         return urdf_text(parameters['robot_description'], 'parameter robot_description')
     path = Path(parameters['urdf'] or share_folder() / 'urdf' / 'panda.urdf')
     try:
-        return files.text_of(path, MAX_DESCRIPTION_LENGTH, 'URDF')
+        return as_urdf(path, files.text_of(path, MAX_DESCRIPTION_LENGTH, 'URDF'))
     except ArgumentError as error:
         raise DescriptionError(f'parameter urdf: {path}: {error}') from None
 
