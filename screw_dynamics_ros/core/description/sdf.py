@@ -118,7 +118,6 @@ def read_sdf(
         description,
         findings=(
             *remarks,
-            *(remark for part in parts for remark in part.findings),
             *_tilt(description.root, frames),
             *judged_findings(description, inertia_check),
         ),

@@ -13,7 +13,6 @@ Source: SDFormat 1.11, joint.sdf and mimic.sdf.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import NamedTuple
@@ -23,7 +22,6 @@ import numpy as np
 
 from screw_dynamics_ros.core.description.joint_types import JOINT_TYPES, JointType
 from screw_dynamics_ros.core.description.robot_description import (
-    Finding,
     Joint,
     Limits,
     Link,
@@ -85,11 +83,10 @@ _OFFSET_TOLERANCE = 1e-12
 
 @dataclass(frozen=True)
 class Parts:
-    """The links and joints that one element becomes, and remarks about it."""
+    """The links and joints that one element becomes."""
 
     links: tuple[Link, ...]
     joints: tuple[Joint, ...]
-    findings: tuple[Finding, ...] = ()
 
 
 def joint_parts(name: str, frame: FrameNode, frames: FrameGraph) -> Parts:
@@ -118,7 +115,6 @@ def joint_parts(name: str, frame: FrameNode, frames: FrameGraph) -> Parts:
     axes = [_Axis(name, tag, frame, frames) for tag in _TYPES[given].axes]
     if not axes:
         return Parts((), (_fixed(name, parent, below, frames),))
-    findings = tuple(remark for axis in axes for remark in axis.findings())
     names = [name] if len(axes) == 1 else [f'{name}::{axis.tag}' for axis in axes]
     last = name if any(axis.misses(below) for axis in axes) else below
     # The links that the axes move, and the frames where these are: the joint's for the first ones.
@@ -132,7 +128,7 @@ def joint_parts(name: str, frame: FrameNode, frames: FrameGraph) -> Parts:
     ]
     if last != below:
         joints.append(_fixed(below, last, below, frames))
-    return Parts(tuple(Link(link) for link in moved if link != below), tuple(joints), findings)
+    return Parts(tuple(Link(link) for link in moved if link != below), tuple(joints))
 
 
 def frame_parts(name: str, frames: FrameGraph) -> Parts:
@@ -202,6 +198,7 @@ class _Axis:
         """Return the joint between two links, parent first, that are at these frames."""
         kind = self.kind
         rotation = self.frames.relative(frames[1], self.name)[:3, :3]
+        stiffness = self._dynamics('spring_stiffness')
         return Joint(
             name=name,
             type=kind.name,
@@ -211,22 +208,16 @@ class _Axis:
             axis=axis_of(product(rotation, self.direction[:, None])[:, 0], self.owner),
             limits=self._limits(),
             mimic=self._mimic(),
-            damping=number_of(self.dynamics, 'damping', 0.0, self.owner),
-            friction=number_of(self.dynamics, 'friction', 0.0, self.owner),
+            damping=self._dynamics('damping'),
+            friction=self._dynamics('friction'),
+            spring_stiffness=stiffness,
+            spring_position=self._dynamics('spring_reference') if stiffness else 0.0,
             pitch=self._pitch() if kind.has_pitch else 0.0,
         )
 
-    def findings(self) -> Iterator[Finding]:
-        """Yield what of the axis has no place in a description here."""
-        stiffness = number_of(self.dynamics, 'spring_stiffness', 0.0, self.owner)
-        if stiffness:
-            reference = number_of(self.dynamics, 'spring_reference', 0.0, self.owner)
-            yield Finding(
-                'warning',
-                f'joint {self.name}',
-                f'its spring of {stiffness:g} per rad or m about {reference:g} is left out',
-                f'add -{stiffness:g} (q - {reference:g}) to its effort',
-            )
+    def _dynamics(self, tag: str) -> float:
+        """Return an element of <dynamics>, 0 without it."""
+        return number_of(self.dynamics, tag, 0.0, self.owner)
 
     def _limits(self) -> Limits:
         limit = child(self.element, 'limit')
