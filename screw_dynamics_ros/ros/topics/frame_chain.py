@@ -140,7 +140,7 @@ class FrameChain:
         """Return the links from the frame to `world`; raises `MissingStateError`."""
         path: list[ParentTransform] = []
         name = self.frame
-        while name != world and name in self._links and len(path) < MAX_CHAIN_LENGTH:
+        while name != world and name in self._links and len(path) < MAX_CHAIN_LENGTH - 1:
             path.append(self._links[name])
             name = path[-1].parent
         if name == world:

@@ -106,7 +106,7 @@ def test_joints_that_move_no_mass(capsys):
         ('<robot name="r"><link name="a"/></robot>', 'no joint of this robot moves'),
         (robot(links('a b'), joint('j', 'a', 'b', kind='floating')), 'joint j is floating'),
         (robot(links('a b'), joint('j', 'a', 'b', kind='planar')), 'joint j is planar'),
-        ('<sdf/>', 'the root element is <sdf>'),
+        ('<html/>', 'the root element is <html>'),
         ('no XML', 'no XML'),
     ],
 )

@@ -19,12 +19,14 @@ from screw_dynamics_ros.core.measurement.quantities import (
 )
 from support.robots import urdf_path
 
+#: Not in recordings: of floating bases, and covariances.
+LIVE = {'base_wrench', 'external_torque_covariance'}
 #: Of `annotate`, without a topic like those of the table.
 APART = {'acceleration', 'transforms'}
 
 
 def test_every_output_of_recordings_is_a_row():
-    assert set(OUTPUTS) - APART == set(QUANTITIES) - {'external_torque_covariance'}
+    assert set(OUTPUTS) - APART == set(QUANTITIES) - LIVE
 
 
 def test_outputs_have_the_shapes_of_their_messages():
@@ -41,7 +43,9 @@ def test_the_node_publishes_the_rows_of_dynamics():
     from screw_dynamics_ros.nodes.outputs.quantity_messages import message_of
 
     of_dynamics = [name for name, row in QUANTITIES.items() if row.node == 'dynamics']
-    assert of_dynamics == [*TERMS, 'mass_matrix', 'energy', 'momentum']
+    assert of_dynamics == [
+        *TERMS, 'mass_matrix', 'energy', 'momentum', 'center_of_mass', 'base_wrench',
+    ]  # fmt: skip
     for name in QUANTITIES:
         assert message_of(name, ['a', 'b'], ['a', 'b'], 'tool')[1].array(0).size
 
@@ -72,7 +76,7 @@ def test_formulas_of_rows():
 
 def test_messages_with_screws_have_the_linear_part_first():
     """Twists, wrenches, momenta and Jacobians; arguments are the labels, or a frame."""
-    screws = {'momentum', 'jacobian', 'twist', 'wrench'}
+    screws = {'momentum', 'base_wrench', 'jacobian', 'twist', 'wrench'}
     assert {name for name, row in QUANTITIES.items() if row.is_screw} == screws
     joints, velocities = ('a', 'b'), ('a', 'b', 'base')
     for name, expected in (

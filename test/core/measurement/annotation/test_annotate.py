@@ -80,6 +80,10 @@ def test_outputs_are_those_of_single_samples(robot):
             'payload': carried,
             'energy': [robot.kinetic_energy(given, v[k]), robot.potential_energy(given)],
             'momentum': robot.centroidal_momentum(given, v[k]),
+            'center_of_mass': [
+                *robot.center_of_mass(given),
+                *robot.center_of_mass_velocity(given, v[k]),
+            ],
             'mass_matrix': M,
             'transforms': robot.joint_transforms(given),
             f'twist/{TIP}': robot.jacobian(given, TIP) @ v[k],
