@@ -140,10 +140,10 @@ class FrameChain:
         """Return the links from the frame to `world`; raises `MissingStateError`."""
         path: list[ParentTransform] = []
         name = self.frame
-        while name != world and name in self._links and len(path) < MAX_CHAIN_LENGTH - 1:
+        while name != world and name in self._links and len(path) < MAX_CHAIN_LENGTH:
             path.append(self._links[name])
             name = path[-1].parent
-        if name == world:
+        if name == world and len(path) < MAX_CHAIN_LENGTH:
             return path
         raise MissingStateError(
             f'/tf does not connect {self.frame!r} to a frame {world!r} above it: the chain ends at '
