@@ -19,6 +19,7 @@ from screw_dynamics_ros.core.measurement.estimation.contact_wrench import (
     contact_wrench,
     observability_pivots,
 )
+from screw_dynamics_ros.core.measurement.estimation.observers.quantities import concatenated
 from screw_dynamics_ros.core.robot.actuated_robot import Source, inertial
 from screw_dynamics_ros.core.robot.fused_kernel import Formula
 from screw_dynamics_ros.core.types import Array
@@ -44,11 +45,6 @@ def inertial_torques(a: Source) -> Formula:
 def both_energies(v: Array, M: Array, potential: Array) -> Array:
     """Return kinetic and potential energy, (2,) [J]; the first one is v M v / 2."""
     return np.stack([0.5 * (v @ (M @ v)), potential])
-
-
-def position_and_velocity(r: Array, v: Array) -> Array:
-    """Return the rows of `CENTER_ROWS`."""
-    return np.concatenate([r, v])
 
 
 def wrench_at_contact(J: Array, torques: Array, options: Array) -> Array:
@@ -121,7 +117,7 @@ class Quantity:
 CENTER_OF_MASS = Formula(
     'center of mass and its velocity',
     ('center_of_mass', 'center_of_mass_velocity'),
-    position_and_velocity,
+    concatenated,
 )
 ENERGY = Formula('energies', ('v', 'mass_matrix', 'potential_energy'), both_energies)
 

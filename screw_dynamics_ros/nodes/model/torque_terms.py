@@ -34,6 +34,7 @@ from screw_dynamics_ros.core.types import Array
 from screw_dynamics_ros.nodes.model.actuated import actuated
 from screw_dynamics_ros.nodes.model.running_model import of_joints
 from screw_dynamics_ros.nodes.model.scalar_joints import coordinates, scalar_joints
+from screw_dynamics_ros.ros.messages.conversions import swap_linear_angular
 
 
 @dataclass(frozen=True)
@@ -122,8 +123,7 @@ def base_wrench(robot: Robot) -> Formula:
 
 def wrench_on_base(*torques: Array) -> Array:
     """Return the sum of torques (nv,) of a floating base, force first."""
-    moment_first = np.sum(torques, axis=0)[:6]
-    return np.concatenate([moment_first[3:], moment_first[:3]])
+    return swap_linear_angular(sum_of_torques(*torques)[:6])
 
 
 def friction_source(robot: Robot, v: Source, loads: Sequence[Source]) -> Source:
