@@ -67,11 +67,11 @@ class Frames:
             )
 
 
-def check(values: dict[str, Any], robot: Robot | None) -> None:
-    """Refuse frames that the current robot does not have; raises `UnknownNameError`."""
-    for name in values.get('frames', ()):
+def check(values: dict[str, Any], robot: Robot | None, parameter: str = 'frames') -> None:
+    """Refuse links that the current robot does not have; raises `UnknownNameError`."""
+    for name in values.get(parameter, ()):
         if robot is not None and name not in robot.link_names:
             raise UnknownNameError(
-                f'frames: robot {robot.description.name} has no link {name!r}; it has '
+                f'{parameter}: robot {robot.description.name} has no link {name!r}; it has '
                 f'{shorten(robot.link_names, 30)}'
             )

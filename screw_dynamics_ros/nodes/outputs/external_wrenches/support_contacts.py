@@ -15,7 +15,7 @@ from geometry_msgs.msg import WrenchStamped
 from numpy.typing import NDArray
 from std_msgs.msg import Float64MultiArray
 
-from screw_dynamics_ros.core import Robot, UnknownNameError
+from screw_dynamics_ros.core import Robot
 from screw_dynamics_ros.core.lie.screws import swap
 from screw_dynamics_ros.core.measurement.estimation.support_wrenches import (
     SupportWrenches,
@@ -72,16 +72,6 @@ SHAPING = {'support_frames'}
 MIN_FORCE = 1e-6  # of a link in contact, without weight [N]
 MIN_DEVIATION = 1e-6  # of the torque of a joint, with which weights are finite [N m, N]
 WRENCH_ROWS = ('fx', 'fy', 'fz', 'mx', 'my', 'mz')
-
-
-def check(values: dict[str, Any], robot: Robot | None) -> None:
-    """Refuse links that the robot does not have; raises `UnknownNameError`."""
-    for name in values.get('support_frames', ()):
-        if robot is not None and name not in robot.link_names:
-            raise UnknownNameError(
-                f'support_frames: robot {robot.description.name} has no link {name!r}; it has '
-                f'{shorten(robot.link_names, 30)}'
-            )
 
 
 @dataclass(frozen=True)

@@ -253,7 +253,7 @@ class WrenchEstimator:
         robot = self._host.model.robot if self._host.model else None
         frame_parameters.check(values, robot)
         residual_offsets.check(values or self._parameters.values)
-        support_contacts.check(values, robot)
+        frame_parameters.check(values, robot, 'support_frames')
         for each in (contact_flags, torque_observer):
             each.check(self._parameters.values | values, robot if values else None)
 
