@@ -42,7 +42,8 @@ ARGUMENTS = [
     DeclareLaunchArgument(
         'loop_closures',
         default_value='',
-        description='YAML file with the joints that close loops. Empty: as in params_file.',
+        description='YAML file with the joints that close loops; description: those of the MJCF. '
+        'Empty: as in params_file.',
     ),
     files.USE_SIM_TIME,
     *files.VIEWERS,
@@ -82,8 +83,10 @@ def parameter_files(own: str, driver: str) -> list[str]:
 
 def check_loop_closures(path: str) -> None:
     """Refuse a file that does not say how loops are closed."""
+    if path == closure_parameters.OF_DESCRIPTION:
+        return
     try:
-        closure_parameters.read(path)
+        closure_parameters.read_file(path)
     except DescriptionError as error:
         raise check.refusal(
             'loop_closures', path, str(error), 'a YAML file as in doc/theory/closed_loops.md'

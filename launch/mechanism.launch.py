@@ -31,7 +31,7 @@ ARGUMENTS = [
     DeclareLaunchArgument(
         'loop_closures',
         default_value='',
-        description='YAML file with the joints that close loops. Empty: none.',
+        description='YAML file with the joints that close loops, or description. Empty: none.',
     ),
     DeclareLaunchArgument(
         'groups',

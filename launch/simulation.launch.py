@@ -57,8 +57,8 @@ ARGUMENTS = [
     DeclareLaunchArgument(
         'loop_closures',
         default_value='',
-        description='YAML file with the joints that close loops: mechanism_simulator simulates '
-        'the model then, with its default parameters. Empty: none.',
+        description='YAML file with the joints that close loops; description: those of the MJCF. '
+        'mechanism_simulator simulates the model then, with its default parameters. Empty: none.',
     ),
     files.params_file('simulator', 'simulator_params_file'),
     files.params_file('bringup'),

@@ -6,8 +6,8 @@
     export robot.xml robot.urdf
 
 reads MJCF or SDFormat, or expands xacro, and writes a URDF with the same links, joints and
-inertias. Armatures and springs become attributes of <dynamics>, an extension. Shapes, named
-postures and the free joint of the root are omitted. What the URDF does not contain is printed.
+inertias. Shapes become <collision>, armatures and springs attributes of <dynamics>, an extension.
+Named postures and the free joint of the root are omitted. The command prints what it omits.
 """
 
 from __future__ import annotations

@@ -11,9 +11,9 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from screw_dynamics_ros.core import files
-from screw_dynamics_ros.core.description.formats import READERS, read_robot_description
+from screw_dynamics_ros.core.description.formats import has_other_format, read_robot_description
 from screw_dynamics_ros.core.description.urdf_writer import write_urdf
-from screw_dynamics_ros.core.description.xml_document import MAX_FILE_BYTES, root_tag
+from screw_dynamics_ros.core.description.xml_document import MAX_FILE_BYTES
 from screw_dynamics_ros.core.errors import ArgumentError
 from screw_dynamics_ros.ros.xacro_expansion import expanded
 
@@ -109,8 +109,7 @@ def as_urdf(path: Path, text: str) -> str:
     Files of other formats may refer to further files beside them. What the URDF does not contain is
     logged. Raises `DescriptionError`.
     """
-    tag = root_tag(text)
-    if tag == 'robot' or tag not in READERS:
+    if not has_other_format(text):
         return text
     description = read_robot_description(path, inertia_check='ignore')
     for finding in description.findings:

@@ -15,6 +15,7 @@ from screw_dynamics_ros.cli.doctor.pinocchio_oracle import by_pinocchio
 from screw_dynamics_ros.cli.doctor.section import Section
 from screw_dynamics_ros.cli.library_messages import caught_messages
 from screw_dynamics_ros.core import Robot
+from screw_dynamics_ros.core.description.formats import urdf_of
 from screw_dynamics_ros.core.description.robot_description import Finding, Joint
 from screw_dynamics_ros.core.types import Array
 
@@ -141,7 +142,9 @@ def second_opinion(robot: Robot, urdf: str) -> Section:
     refusal, expected = '', None
     with caught_messages() as printed:
         try:
-            expected = by_pinocchio(urdf, robot.link_names[-1], robot.joint_names, q, v)
+            expected = by_pinocchio(
+                urdf_of(urdf, robot.description), robot.link_names[-1], robot.joint_names, q, v
+            )
         except ValueError as error:
             refusal = [line for line in str(error).splitlines() if line.strip()][-1]
     section.findings += [Finding('info', 'Pinocchio', f'prints: {line}') for line in printed]

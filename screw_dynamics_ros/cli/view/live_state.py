@@ -29,7 +29,7 @@ from screw_dynamics_ros.cli.view.state import (
     localized_contacts,
 )
 from screw_dynamics_ros.core import Robot
-from screw_dynamics_ros.core.description.formats import read_robot_description
+from screw_dynamics_ros.core.description.formats import read_robot_description, urdf_of
 from screw_dynamics_ros.core.types import Array
 from screw_dynamics_ros.core.units import NANOSECONDS
 from screw_dynamics_ros.nodes.model.running_model import joint_state_mapper
@@ -75,9 +75,10 @@ class ShownRobot(ScalarJoints):
         Its links by their topic names.
     """
 
-    def __init__(self, urdf: str) -> None:
-        super().__init__(Robot(read_robot_description(urdf_text(urdf, 'the robot description'))))
-        self.urdf, self.mapper = urdf, joint_state_mapper(self.robot)
+    def __init__(self, text: str) -> None:
+        super().__init__(Robot(read_robot_description(urdf_text(text, 'the robot description'))))
+        self.urdf = urdf_of(text, self.robot.description)
+        self.mapper = joint_state_mapper(self.robot)
         self.links = {token: link for link, token in topic_tokens(self.robot.link_names).items()}
         self._kernel = self.robot.fuse(*TERMS.values())
         self.terms(self.robot.neutral(), np.zeros(self.robot.nv))  # compiles

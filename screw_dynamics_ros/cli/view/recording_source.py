@@ -31,7 +31,7 @@ from screw_dynamics_ros.cli.view.state import (
     localized_contacts,
 )
 from screw_dynamics_ros.core import Robot
-from screw_dynamics_ros.core.description.formats import read_robot_description
+from screw_dynamics_ros.core.description.formats import read_robot_description, urdf_of
 from screw_dynamics_ros.core.description.rigid_body import RigidBody
 from screw_dynamics_ros.core.errors import UnknownNameError
 from screw_dynamics_ros.core.measurement.annotation import Annotator
@@ -152,11 +152,12 @@ class RecordingSource:
         self._urdf_path, self._lock = urdf[1] if urdf else None, threading.Lock()
         with RecordingReader(path) as reader:
             reader.check(topic, JOINT_STATE)
-            self.urdf = urdf_text(description(reader, request), 'the robot description')
+            text = urdf_text(description(reader, request), 'the robot description')
             self.robot = Robot(
-                read_robot_description(self.urdf, inertia_check='warn'),
+                read_robot_description(text, inertia_check='warn'),
                 gravity=request.value('gravity'),
             )
+            self.urdf = urdf_of(text, self.robot.description)
             mapper = joint_state_mapper(self.robot, policies=request.policies)
             states = read_states(reader, topic, mapper, progress)
             types = dict(reader.types)

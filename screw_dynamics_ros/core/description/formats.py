@@ -14,6 +14,7 @@ from screw_dynamics_ros.core.description.mjcf import read_mjcf
 from screw_dynamics_ros.core.description.robot_description import RobotDescription
 from screw_dynamics_ros.core.description.sdf import read_sdf
 from screw_dynamics_ros.core.description.urdf import read_urdf
+from screw_dynamics_ros.core.description.urdf_writer import write_urdf
 from screw_dynamics_ros.core.description.xml_document import root_tag, source_of
 
 #: Readers by root element, each with the arguments of `read_robot_description`.
@@ -47,3 +48,14 @@ def read_robot_description(
     reader: Any = READERS.get(root_tag(source_of(text_or_path)), read_urdf)
     description: RobotDescription = reader(text_or_path, inertia_check=inertia_check)
     return description
+
+
+def has_other_format(text: str) -> bool:
+    """Return whether a text has the root element of a format of `READERS` other than URDF."""
+    tag = root_tag(text)
+    return tag != 'robot' and tag in READERS
+
+
+def urdf_of(text: str, description: RobotDescription) -> str:
+    """Return a text that describes a robot if it is a URDF, else the URDF of its description."""
+    return write_urdf(description) if has_other_format(text) else text

@@ -28,7 +28,9 @@ from screw_dynamics_ros.core.description.checks import (
 )
 from screw_dynamics_ros.core.description.mjcf_compiler import compiled_model
 from screw_dynamics_ros.core.description.mjcf_joints import (
+    actuated_joints,
     actuator_findings,
+    closures,
     effort_limits,
     equality_findings,
     mimics,
@@ -68,9 +70,9 @@ def read_mjcf(
     Bodies are links, named sites links without mass, bodies without joints are fixed, a body with
     several joints has links without mass between them, joint equalities are mimic joints. Joints
     have damping, friction loss, armature and springs of the file; effort limits are those of the
-    joint and its actuators. A single body in the world that has a free joint is the root, and
-    `floating_base` is true; otherwise the world is the root. Unnamed sites, meshes and capsules
-    are omitted.
+    joint and its actuators. Connects and welds are `closures`. A single body in the world that has
+    a free joint is the root, and `floating_base` is true; otherwise the world is the root. Unnamed
+    sites, meshes and capsules are omitted.
 
     Parameters
     ----------
@@ -115,6 +117,8 @@ def read_mjcf(
         floating_base=compiled.root != WORLD,
         gravity=compiled.gravity,
         postures=postures(compiled),
+        closures=tuple(closures(compiled)),
+        actuated=actuated_joints(compiled),
         findings=(
             *model_findings(compiled),
             *actuator_findings(compiled),

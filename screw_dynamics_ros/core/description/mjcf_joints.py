@@ -15,15 +15,18 @@ from screw_dynamics_ros.core.description.mjcf_model import (
     NONE_ID,
     SLIDE,
     CompiledModel,
+    pose_of,
 )
-from screw_dynamics_ros.core.description.robot_description import Finding, Mimic
+from screw_dynamics_ros.core.description.robot_description import Closure, Finding, Mimic
 from screw_dynamics_ros.core.errors import DescriptionError
 
 #: Values of mjtTrn, mjtGain, mjtBias and mjtEq.
 ON_JOINT, FIXED_GAIN, NO_BIAS, JOINT_EQUALITY = (0, 1), 0, 0, 2
 
-#: Types of equalities that are no part of the tree.
-LOOPS = {0: 'connect', 1: 'weld'}
+CONNECT, SITE = 0, 6  # of mjtEq and mjtObj
+
+#: Types of equalities that are no part of the tree, and the pairs of their closures.
+LOOPS = {CONNECT: ('connect', 'spherical'), 1: ('weld', 'weld')}
 
 
 def effort_limits(compiled: CompiledModel) -> list[float]:
@@ -113,6 +116,44 @@ def actuator_findings(compiled: CompiledModel) -> Iterator[Finding]:
             yield Finding('info', f'actuator {name}', f'{what}: no effort limit follows from it')
 
 
+def actuated_joints(compiled: CompiledModel) -> tuple[str, ...]:
+    """Return the hinges and slides on which actuators act."""
+    model = compiled.model
+    acted = [
+        compiled.joints[int(model.actuator_trnid[k, 0])]
+        for k in range(model.actuator_trntype.shape[0])
+        if model.actuator_trntype[k] in ON_JOINT
+    ]
+    return tuple(dict.fromkeys(joint.name for joint in acted if joint.is_scalar))
+
+
+def closures(compiled: CompiledModel) -> Iterator[Closure]:
+    """Yield the connects and welds between links.
+
+    A connect has an anchor in each body, a weld the pose of the second body in the first; both may
+    have two sites in place of these.
+    """
+    model = compiled.model
+    for k in range(model.neq):
+        kind = int(model.eq_type[k])
+        if kind not in LOOPS or not model.eq_active0[k]:
+            continue
+        ids, data = (int(model.eq_obj1id[k]), int(model.eq_obj2id[k])), np.array(model.eq_data[k])
+        if int(model.eq_objtype[k]) == SITE:
+            bodies = tuple(int(model.site_bodyid[site]) for site in ids)
+            poses = tuple(pose_of(model.site_pos[site], model.site_quat[site]) for site in ids)
+        else:
+            bodies, one = ids, np.array([1.0, 0.0, 0.0, 0.0])
+            if kind == CONNECT:
+                poses = pose_of(data[:3], one), pose_of(data[3:6], one)
+            else:
+                poses = pose_of(data[3:6], data[6:10]), np.eye(4)
+        if min(bodies) >= compiled.root:
+            links = compiled.body_name(bodies[0]), compiled.body_name(bodies[1])
+            name = compiled.name('equality', k)
+            yield Closure(name, LOOPS[kind][1], links, (poses[0], poses[1]))
+
+
 def equality_findings(compiled: CompiledModel) -> Iterator[Finding]:
     """Yield the equalities that the tree does not contain."""
     model = compiled.model
@@ -124,6 +165,6 @@ def equality_findings(compiled: CompiledModel) -> Iterator[Finding]:
             yield Finding(
                 'warning',
                 name,
-                f'is a {LOOPS[int(model.eq_type[k])]}: the loop is open in this description',
-                'describe it in a file of loop closures (parameter loop_closures)',
+                f'is a {LOOPS[int(model.eq_type[k])][0]}, which `Robot` leaves open',
+                'use LoopClosures.of, or set the parameter loop_closures to description',
             )

@@ -222,6 +222,26 @@ class Joint:
 
 
 @dataclass(frozen=True, eq=False)
+class Closure:
+    """A joint that closes a loop of the tree.
+
+    Attributes
+    ----------
+    name : str
+    pair : {'spherical', 'weld'}
+        As in `mechanisms.absolute_coordinates.lower_pairs.PAIRS`.
+    links : pair of str
+    poses : pair of (4, 4) arrays
+        Poses of the joint in the two links.
+    """
+
+    name: str
+    pair: str
+    links: tuple[str, str]
+    poses: tuple[NDArray[np.float64], NDArray[np.float64]]
+
+
+@dataclass(frozen=True, eq=False)
 class RobotDescription:
     """A tree of links, in depth-first order with children in document order.
 
@@ -242,6 +262,10 @@ class RobotDescription:
     postures : {name: {joint: positions}}
         Named configurations of the file, as `Robot` has the coordinates of each joint; those of
         mimic joints and of the free joint of the root are included.
+    closures : tuple of Closure
+        Joints that close loops, which `Robot` leaves open; see `LoopClosures.of`.
+    actuated : tuple of str
+        The joints with motors, in the order of the file; empty if it does not say.
     """
 
     name: str
@@ -252,6 +276,8 @@ class RobotDescription:
     floating_base: bool = False
     gravity: tuple[float, float, float] | None = None
     postures: Mapping[str, Mapping[str, tuple[float, ...]]] = field(default_factory=dict)
+    closures: tuple[Closure, ...] = ()
+    actuated: tuple[str, ...] = ()
 
     @classmethod
     def from_parts(

@@ -17,6 +17,7 @@ from screw_dynamics_ros.core.description.robot_description import (
     Limits,
     RobotDescription,
 )
+from screw_dynamics_ros.core.description.shapes import Shape
 from screw_dynamics_ros.core.description.urdf import DYNAMICS
 from screw_dynamics_ros.core.errors import ArgumentError
 from screw_dynamics_ros.core.types import Array
@@ -25,8 +26,8 @@ from screw_dynamics_ros.core.types import Array
 def write_urdf(description: RobotDescription, *, unlimited: float | None = None) -> str:
     r"""Return URDF text, numbers to the last digit: reading it gives the same links and joints.
 
-    Shapes and postures are left out. Helical joints, armatures and springs are extensions of URDF,
-    see `urdf`.
+    Shapes are written as <collision>; postures are left out. Helical joints, armatures and springs
+    are extensions of URDF, see `urdf`.
 
     Parameters
     ----------
@@ -53,6 +54,8 @@ def write_urdf(description: RobotDescription, *, unlimited: float | None = None)
         element = ElementTree.SubElement(robot, 'link', name=link.name)
         if link.inertia is not None:
             _inertial(element, link.inertia)
+        for shape in link.shapes:
+            _collision(element, shape)
     for joint in description.joints:
         _joint(robot, joint, unlimited)
     ElementTree.indent(robot)
@@ -63,6 +66,19 @@ def _inertial(link: ElementTree.Element, inertia: Inertia) -> None:
     inertial = ElementTree.SubElement(link, 'inertial')
     for tag, attributes in inertial_attributes(inertia).items():
         ElementTree.SubElement(inertial, tag, attributes)
+
+
+def _collision(link: ElementTree.Element, shape: Shape) -> None:
+    collision = ElementTree.SubElement(link, 'collision')
+    ElementTree.SubElement(collision, 'origin', origin_attributes(shape.pose))
+    geometry = ElementTree.SubElement(collision, 'geometry')
+    width, _, length = map(float, shape.extents)
+    sizes = {'radius': number_text(0.5 * width), 'length': number_text(length)}
+    if shape.kind == 'box':
+        sizes = {'size': _numbers(shape.extents)}
+    elif shape.kind == 'sphere':
+        del sizes['length']
+    ElementTree.SubElement(geometry, shape.kind, sizes)
 
 
 def _joint(robot: ElementTree.Element, joint: Joint, unlimited: float | None) -> None:

@@ -29,6 +29,7 @@ from screw_dynamics_ros.nodes.hosting.gravity_source import GravitySource
 from screw_dynamics_ros.nodes.hosting.model_builder import BuiltModel, ModelBuilder
 from screw_dynamics_ros.nodes.hosting.model_parameters import ModelParameters
 from screw_dynamics_ros.nodes.hosting.model_state import ModelStateTopic
+from screw_dynamics_ros.nodes.hosting.multi_dof_source import MultiDofSource
 from screw_dynamics_ros.nodes.hosting.output_group import OutputGroup, Stage
 from screw_dynamics_ros.nodes.hosting.payload_topics import PayloadTopics
 from screw_dynamics_ros.nodes.hosting.robot_source import RobotSource
@@ -136,6 +137,7 @@ class ModelHost:
         )
         self.model_state = self.states.model_state = ModelStateTopic(node, self.parameters)
         self.base_source = BaseSource(node, self.parameters, self.states)
+        self.multi_dof_source = MultiDofSource(node, self.parameters, self.states)
         self.gravity_source = GravitySource(node, self.parameters, self.states, self.gravity)
         self.diagnostics.add(self.payload_status)
         self.diagnostics.add(self.model_state_status)
@@ -156,6 +158,10 @@ class ModelHost:
             Stage(
                 prepare=self.base_source.prepare,
                 is_needed=lambda: self.base_source.is_used,
+            ),
+            Stage(
+                prepare=self.multi_dof_source.prepare,
+                is_needed=lambda: self.multi_dof_source.is_used,
             ),
             Stage(
                 prepare=self.gravity_source.prepare,
@@ -233,7 +239,7 @@ class ModelHost:
             latest(mapper),
             payloads,
             model.text,
-            (model.base_q.copy(), model.base_v.copy()),
+            (model.q.copy(), model.v.copy()),
         )
 
     def reload(self) -> None:
@@ -282,6 +288,7 @@ class ModelHost:
             self.states.load,
             drives=self.parameters['drive_joints'],
             compiling=self.source.compiling,
+            multi_dof=self.multi_dof_source.is_used,
         )
 
     def model_state_status(self) -> Status:
@@ -299,6 +306,7 @@ class ModelHost:
         """Report gravity, payloads, corrected inertias, and the services that change them."""
         status = Status('payload')
         self.base_source.report(status)
+        self.multi_dof_source.report(status)
         self.gravity_source.report(status)
         self.payloads.report(status)
         self.link_inertias.report(status)
@@ -371,6 +379,7 @@ class ModelHost:
             self.reload()
         if values.keys() & BASE:
             self.base_source.update_parameters()
+            self.multi_dof_source.update_parameters()
         if base_parameters.SOURCE.name in values:
             self.reload()
         if values.keys() & GRAVITY:

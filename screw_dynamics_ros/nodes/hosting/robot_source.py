@@ -123,7 +123,7 @@ class RobotSource(Generic[T]):
         path = self._parameters['loop_closures']
         if not path:
             return Robot(description, **options)
-        return RobotWithLoops(description, closure_parameters.read(path), **options)
+        return RobotWithLoops(description, closure_parameters.read(path, description), **options)
 
     def _make(self, text: str) -> T:
         made_of = text, self._drives.values, self._parameters['base_source'] != FIXED

@@ -68,6 +68,7 @@ class StatePipeline(StateInput):
         self.channels: Sequence[Channel] = ()
         self.model_since = -math.inf
         self._suspending: set[str] = set()
+        self._lost: set[str] = set()  # inputs of which the last state had no measurement
         self.deferred_work = DeferredWork(node)
         self.model_state: ModelStateTopic | None = None
         self.listened: list[Channel] = []
@@ -81,6 +82,17 @@ class StatePipeline(StateInput):
             self._suspending.add(reason)
         else:
             self._suspending.discard(reason)
+
+    def lose(self, name: str, is_lost: bool, stops: bool = True) -> None:
+        """Note whether an input of the current state is lost, and suspend if that `stops` outputs.
+
+        Observers start again when it is lost and when it returns.
+        """
+        if is_lost != (name in self._lost):
+            self._lost ^= {name}
+            if self.mapper is not None:
+                self.mapper.restarted = True
+        self.suspend(name, is_lost and stops)
 
     @property
     def suspended(self) -> bool:

@@ -42,6 +42,7 @@ def description_status(
     *,
     drives: Sequence[str],
     compiling: bool,
+    multi_dof: bool = False,
 ) -> Status:
     """Report the robot in use, its drives, and why another description was refused."""
     status, active = Status('robot description'), descriptions.active
@@ -82,11 +83,11 @@ def description_status(
             'name, which is active; clear the parameter to follow the topic',
         )
     if model is not None:
-        if model.held:
+        if model.held and not multi_dof:
             status.report(
                 Level.WARN,
                 'joint states cannot contain planar and floating joints, which are held at '
-                f'zero: {shorten(model.held)}',
+                f'zero: {shorten(model.held)}; set multi_dof_joint_states if a topic contains them',
             )
         for finding in model.robot.description.findings:
             status.report(Level.OK if finding.severity == 'info' else Level.WARN, str(finding))

@@ -14,13 +14,11 @@ from screw_dynamics_ros.core.mechanisms.absolute_coordinates.exactness import ch
 from screw_dynamics_ros.core.mechanisms.absolute_coordinates.example_systems import EXAMPLES
 from screw_dynamics_ros.core.mechanisms.absolute_coordinates.from_description import (
     absolute_system,
-    loop_closures,
 )
 from screw_dynamics_ros.core.mechanisms.absolute_coordinates.groups import SE3
 from screw_dynamics_ros.core.mechanisms.absolute_coordinates.simulated_mechanism import (
     SimulatedMechanism,
 )
-from screw_dynamics_ros.core.mechanisms.closures.loop_closures import read_positions
 from screw_dynamics_ros.nodes.mechanism.parameters import GROUPS, TABLEAUS
 from screw_dynamics_ros.nodes.parameters import closure_parameters
 from screw_dynamics_ros.nodes.simulation.assembly import INITIAL, description_text
@@ -48,12 +46,12 @@ def make_mechanism(parameters: Parameters) -> tuple[SimulatedMechanism, str]:
         example = make(chosen if groups == 'auto' else [groups] * len(chosen), **options)
         return SimulatedMechanism(*example, **how), ''
     INITIAL.check(parameters)  # `absolute_system` checks the names
-    text, closures = description_text(parameters), parameters['loop_closures']
-    content = closure_parameters.content_of(closures) if closures else {}
-    nominal = read_positions(content, closures)
+    text = description_text(parameters)
+    description = read_robot_description(text)
+    closures, nominal = closure_parameters.assembly(parameters['loop_closures'], description)
     system = absolute_system(
-        read_robot_description(text),
-        closures=loop_closures(content, closures) if closures else (),
+        description,
+        closures=closures,
         floating_base=parameters['floating_base'],
         groups=groups,
         positions={**nominal, **INITIAL.of('initial_positions', parameters)},

@@ -55,9 +55,9 @@ MECHANISM = (
     Specification(
         'loop_closures',
         '',
-        'Path of a YAML file with the joints that close loops (doc/theory/closed_loops.md). '
-        'Empty: none.',
-        rule='a path, or empty',
+        'Path of a YAML file with the joints that close loops (doc/theory/closed_loops.md); '
+        'description: those of the MJCF. Empty: none.',
+        rule='a path, description, or empty',
         read_only=True,
     ),
     Specification(

@@ -50,11 +50,11 @@ class RunningModel(ScalarJoints):
     joints : tuple of str
         Joints with one coordinate, the only ones that joint states can contain.
     held : tuple of str
-        Planar and floating joints, held at zero.
+        Planar and floating joints.
     results : dict
         The array of each output, overwritten by `evaluate`.
     q, v : (nq,), (nv,) arrays
-        The state of the whole robot; begins with `base_q`, `base_v`.
+        The state of the whole robot; `evaluate` writes that of `joints`.
     table_call : TableCall or None
         The kernel for the compiled loop, which passes `addresses`, (k,) int64.
     total : () array
@@ -75,9 +75,6 @@ class RunningModel(ScalarJoints):
     ) -> None:
         super().__init__(robot)
         self.text = text
-        self.q, self.v = robot.neutral(), np.zeros(robot.nv)
-        if robot.floating_base:
-            self.base_q, self.base_v = self.q[:7], self.v[:6]
         self.payload = robot.payload_parameters({})
         self.inertia_changes = np.zeros_like(self.payload)
         self._parameters = {
@@ -156,8 +153,7 @@ class RunningModel(ScalarJoints):
         """Return new arrays with the results for another state of `joints`, (n,) each."""
         if self._kernel is None:
             return {}
-        state = {'q': self.whole_q(q), 'v': self.whole_v(v)}
-        state['v'][: len(self.base_v)] = self.base_v
+        state = {'q': self.whole_q(q), 'v': self.moving_v(v)}
         inputs = {**self._inputs, **state, **parameters}
         return dict(
             zip(self.results, self._kernel(*(inputs[name] for name in self._kernel.inputs)))

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from screw_dynamics_ros.core import Robot
+from screw_dynamics_ros.core.kinematics.joint_poses import FreeCoordinates, PlanarCoordinates
 from screw_dynamics_ros.core.types import Array
 
 
@@ -23,13 +24,13 @@ class ScalarJoints:
     joints : tuple of str
         Joints with one coordinate.
     held : tuple of str
-        Planar and floating joints, which joint states cannot contain; held at zero.
+        Planar and floating joints, which joint states cannot contain.
     is_free : bool
         Whether the state contains more than `joints`: a floating base or held joints.
     q_places, v_places : (n,) arrays of int
         Indices of the positions and velocities of `joints` in q and v.
-    base_q, base_v : (7,), (6,) arrays
-        Position and velocity of a floating base, (0,) each for a fixed one; at zero unless set.
+    q, v : (nq,), (nv,) arrays
+        A state of the whole robot; that of a floating base and of held joints is zero unless set.
     """
 
     def __init__(self, robot: Robot) -> None:
@@ -38,23 +39,33 @@ class ScalarJoints:
         self.held = tuple(name for name in robot.joint_names if name not in self.joints)
         self.is_free = robot.nv > len(self.joints)
         self.q_places, self.v_places = coordinates(robot, self.joints)
-        floats = robot.floating_base
-        self.base_q, self.base_v = robot.neutral()[: 7 * floats], np.zeros(6 * floats)
+        self.q, self.v = robot.neutral(), np.zeros(robot.nv)
 
     @property
     def free(self) -> tuple[str, ...]:
         """A floating base, by its link, and held joints."""
         return (self.robot.description.root,) * self.robot.floating_base + self.held
 
-    def whole_q(self, values: Array) -> Array:
-        """Return a configuration (nq,) with the positions of `joints` and of the base.
+    @property
+    def held_coordinates(self) -> dict[str, FreeCoordinates | PlanarCoordinates]:
+        """How coordinates of the held joints depend on the poses of their child links."""
+        return {
+            joint.name: FreeCoordinates() if joint.kind.is_free else PlanarCoordinates(joint.axis)
+            for joint in self.robot.description.joints
+            if joint.name in self.held
+        }
 
-        Other joints are at zero.
-        """
-        q = self.robot.neutral()
-        q[: len(self.base_q)] = self.base_q
+    def whole_q(self, values: Array) -> Array:
+        """Return `q` with the positions of `joints` replaced."""
+        q = self.q.copy()
         q[self.q_places] = values
         return q
+
+    def moving_v(self, values: Array) -> Array:
+        """Return `v` with the velocities of `joints` replaced."""
+        v = self.v.copy()
+        v[self.v_places] = values
+        return v
 
     def whole_v(self, values: Array) -> Array:
         """Return a velocity, acceleration or torque (nv,) of `joints`, zero for others."""

@@ -126,6 +126,24 @@ def wrench_on_base(*torques: Array) -> Array:
     return swap_linear_angular(sum_of_torques(*torques)[:6])
 
 
+def base_momentum(robot: Robot) -> Formula:
+    """Return the momentum of robot and payload, and its rate without contacts, (12,).
+
+    In the axes of the root link, angular part first: p and C^T v - g of the base, (1) of
+    `observers.generalized_momentum`.
+    """
+    return Formula(
+        'momentum of the base',
+        ('momenta_and_rates', 'payload_momenta_and_rates'),
+        momentum_of_base,
+    )
+
+
+def momentum_of_base(of_robot: tuple[Array, Array], of_payload: tuple[Array, Array]) -> Array:
+    """Return the sums of the first six momenta and of their rates, (12,)."""
+    return np.concatenate([robot[:6] + payload[:6] for robot, payload in zip(of_robot, of_payload)])
+
+
 def friction_source(robot: Robot, v: Source, loads: Sequence[Source]) -> Source:
     """Return the friction (nv,) at rates v of drives that transmit the sum of `loads` (nv,)."""
     if not robot.tree.has_load_friction:

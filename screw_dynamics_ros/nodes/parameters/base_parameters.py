@@ -1,7 +1,7 @@
 # Copyright 2026 The screw_dynamics_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Parameters for the motion of a floating base."""
+"""Parameters for the motion of a floating base, and of planar and floating joints."""
 
 from __future__ import annotations
 
@@ -14,6 +14,9 @@ from screw_dynamics_ros.ros.parameters import Parameters, Specification
 
 FIXED, ODOMETRY, TF, IMU = SOURCES = ('fixed', 'odometry', 'tf', 'imu')
 STOP, HOLD = ACTIONS = ('stop', 'hold')
+
+#: Whether planar and floating joints have a topic.
+MULTI_DOF = 'multi_dof_joint_states'
 
 SOURCE = Specification(
     'base_source',
@@ -48,6 +51,13 @@ TABLE = (
         'Reaction to a longer time, or to no measurement at all. stop: stop the outputs; hold: '
         'the last pose, at rest. /diagnostics report an error.',
         choices=ACTIONS,
+    ),
+    Specification(
+        MULTI_DOF,
+        False,
+        'Take the motion of planar and floating joints from the topic multi_dof_joint_states '
+        '(sensor_msgs/MultiDOFJointState, twists in the axes of the child link), with base_timeout '
+        'and on_base_loss. Otherwise they are held at zero.',
     ),
 )
 

@@ -49,8 +49,9 @@ class RequestContext:
         The payload of each link; the robot may not have the link.
     text : str
         The received description.
-    base : pair of arrays or None
-        Position (7,) and velocity (6,) of a floating base; None if it is at zero, or fixed.
+    state : pair of arrays or None
+        Position (nq,) and velocity (nv,) of the robot, for its base and for planar and floating
+        joints; None if they are at zero.
     """
 
     robot: bytes
@@ -59,7 +60,7 @@ class RequestContext:
     measured: JointState | None
     payloads: Mapping[str, RigidBody] = field(default_factory=dict)
     text: str = ''
-    base: tuple[Array, Array] | None = None
+    state: tuple[Array, Array] | None = None
 
 
 class ServiceModel(ScalarJoints):
@@ -77,8 +78,8 @@ class ServiceModel(ScalarJoints):
 
     def __init__(self, robot: Robot, situation: RequestContext) -> None:
         super().__init__(robot)
-        if situation.base is not None:
-            self.base_q, self.base_v = situation.base
+        if situation.state is not None:
+            self.q, self.v = situation.state
         self.model: Robot | ClosedRobot = robot
         self.robot.gravity = situation.gravity
         self.prefix, self.measured, self.stamp = situation.prefix, situation.measured, 0
@@ -98,9 +99,9 @@ class ServiceModel(ScalarJoints):
     ) -> RequestedState:
         """Return the state from the sensor_msgs/JointState of a request.
 
-        Arguments and errors as for `read_requested_state`; planar and floating joints, which
-        cannot be named, are at zero. A floating base moves as it was measured last, and is at rest
-        unless `fields` contain the velocity.
+        Arguments and errors as for `read_requested_state`. A floating base, and planar and floating
+        joints, which cannot be named, move as they were measured last, and are at rest unless
+        `fields` contain the velocity.
         """
         known = {joint.name for joint in self.robot.description.joints} - set(self.held)
         state = read_requested_state(
@@ -112,12 +113,9 @@ class ServiceModel(ScalarJoints):
             acceleration=acceleration,
         )
         self.stamp = state.stamp
-        v = self.whole_v(state.v)
-        if 'velocity' in fields:
-            v[: len(self.base_v)] = self.base_v
         return RequestedState(
             self.whole_q(state.q),
-            v,
+            self.moving_v(state.v) if 'velocity' in fields else self.whole_v(state.v),
             self.whole_v(state.a),
             self.whole_v(state.tau),
             state.stamp,

@@ -10,10 +10,11 @@ from collections.abc import Callable, Iterator
 import numpy as np
 from geometry_msgs.msg import TwistStamped, WrenchStamped
 from rclpy.node import Node
-from sensor_msgs.msg import JointState
+from sensor_msgs.msg import JointState, MultiDOFJointState
 from std_msgs.msg import Float64MultiArray
 from tf2_msgs.msg import TFMessage
 
+from screw_dynamics_ros.core.kinematics.joint_poses import FreeCoordinates
 from screw_dynamics_ros.core.simulation.joint_sensor import JointSensor
 from screw_dynamics_ros.core.types import Array
 from screw_dynamics_ros.nodes.model.coupled_motors import CoupledMotors
@@ -65,6 +66,8 @@ class StateOutputs:
         self._others = [
             *self._truths(),
             *self._base_twist(),
+            *self._odometry(world_frame),
+            *self._multi_dof_joints(),
             *self._contact_wrenches(),
             *self._transforms(world_frame),
         ]
@@ -108,6 +111,42 @@ class StateOutputs:
             name, template = f'{TRUTH}/base_twist', templates.twist(robot.link_names[0])
             topic = Channel(self._publishers.get(TwistStamped, name), template)
             yield topic, lambda now: swap_linear_angular(simulated.v[:6])
+
+    def _odometry(self, world_frame: str) -> Iterator[tuple[Channel, Callable[[int], Array]]]:
+        """Yield a topic with pose and twist of a floating base."""
+        simulated, robot = self._plant.simulated, self._plant.simulated.robot
+        if robot.floating_base:
+            from nav_msgs.msg import Odometry
+
+            template = templates.odometry(world_frame, robot.link_names[0])
+            yield (
+                Channel(self._publishers.get(Odometry, 'odom'), template),
+                lambda now: np.concatenate([simulated.q[:7], swap_linear_angular(simulated.v[:6])]),
+            )
+
+    def _multi_dof_joints(self) -> Iterator[tuple[Channel, Callable[[int], Array]]]:
+        """Yield a topic with the motion of planar and floating joints."""
+        simulated, joints = self._plant.simulated, self._plant.joints
+        places = [
+            (each, *joints.robot.joint_coordinates(name))
+            for name, each in joints.held_coordinates.items()
+        ]
+        if not places:
+            return
+
+        def numbers(now: int) -> Array:
+            motions = [each.motion(simulated.q[q], simulated.v[v]) for each, q, v in places]
+            free = FreeCoordinates()
+            return np.concatenate(
+                [
+                    *(free.state(pose, twist)[0] for pose, twist in motions),
+                    *(swap_linear_angular(twist) for _, twist in motions),
+                ]
+            )
+
+        template = templates.multi_dof_joint_states(joints.held)
+        topic = self._publishers.get(MultiDOFJointState, 'multi_dof_joint_states')
+        yield Channel(topic, template), numbers
 
     def _contact_wrenches(self) -> Iterator[tuple[Channel, Callable[[int], Array]]]:
         """Yield a topic for each link with contact points."""
@@ -165,13 +204,13 @@ class StateOutputs:
         With a delay, earlier joint states are sent: several, one, or none (returns None).
         """
         self._torques = self._plant.torques(now, self._timeouts())
+        for topic, numbers in self._others:  # before the joint states, to which nodes match poses
+            if topic.listened:
+                topic.put(numbers(now), now)
         self._sensor.measure(now, *self._true_state())
         measurements = self._sensor.arrived(now)
         for stamp, values in measurements:
             self.states.put(values, stamp)
-        for topic, numbers in self._others:
-            if topic.listened:
-                topic.put(numbers(now), now)
         return measurements[-1].stamp if measurements else None
 
     def _true_state(self) -> tuple[Array, Array, Array]:

@@ -25,7 +25,7 @@ from geometry_msgs.msg import (
     Wrench,
     WrenchStamped,
 )
-from sensor_msgs.msg import JointState
+from sensor_msgs.msg import JointState, MultiDOFJointState
 from std_msgs.msg import Float64MultiArray, Header, MultiArrayDimension, MultiArrayLayout
 from tf2_msgs.msg import TFMessage
 
@@ -88,6 +88,24 @@ def joint_states(names: Sequence[str]) -> Template:
 
 
 @kept
+def multi_dof_joint_states(names: Sequence[str]) -> Template:
+    """sensor_msgs/MultiDOFJointState; numbers: all poses (x, y, z, qx, qy, qz, qw), all twists."""
+    count = len(names)
+
+    def build(stamp: Time, numbers: list[float]) -> MultiDOFJointState:
+        poses = [numbers[7 * k : 7 * k + 7] for k in range(count)]
+        twists = [numbers[7 * count + 6 * k :][:6] for k in range(count)]
+        return MultiDOFJointState(
+            header=Header(stamp=stamp),
+            joint_names=list(names),
+            transforms=[pose_transform(pose) for pose in poses],
+            twist=[Twist(linear=vector(V[:3]), angular=vector(V[3:])) for V in twists],
+        )
+
+    return Template(build, 13 * count)
+
+
+@kept
 def clock() -> Template:
     """rosgraph_msgs/Clock; its time is the stamp, it has no numbers."""
     from rosgraph_msgs.msg import Clock  # only the simulator needs it
@@ -135,20 +153,37 @@ def stamped_twist(stamp: Time, frame_id: str, numbers: Sequence[float]) -> Twist
 
 
 @kept
+def odometry(frame_id: str, child_frame_id: str) -> Template:
+    """nav_msgs/Odometry; numbers: (x, y, z, qx, qy, qz, qw), then the twist, linear part first."""
+    from nav_msgs.msg import Odometry  # only the simulator needs it
+
+    def build(stamp: Time, numbers: list[float]) -> Odometry:
+        message = Odometry(
+            header=Header(stamp=stamp, frame_id=frame_id), child_frame_id=child_frame_id
+        )
+        message.pose.pose = stamped_pose(stamp, frame_id, numbers).pose
+        message.twist.twist = stamped_twist(stamp, frame_id, numbers[7:]).twist
+        return message
+
+    return Template(build, 13)
+
+
+@kept
 def pose(frame_id: str) -> Template:
     """geometry_msgs/PoseStamped; numbers: (x, y, z, qx, qy, qz, qw)."""
+    return Template(lambda stamp, numbers: stamped_pose(stamp, frame_id, numbers), 7)
 
-    def build(stamp: Time, numbers: list[float]) -> PoseStamped:
-        x, y, z, w = numbers[3:]
-        return PoseStamped(
-            header=Header(stamp=stamp, frame_id=frame_id),
-            pose=Pose(
-                position=Point(x=numbers[0], y=numbers[1], z=numbers[2]),
-                orientation=Quaternion(x=x, y=y, z=z, w=w),
-            ),
-        )
 
-    return Template(build, 7)
+def stamped_pose(stamp: Time, frame_id: str, numbers: Sequence[float]) -> PoseStamped:
+    """geometry_msgs/PoseStamped of (x, y, z, qx, qy, qz, qw, ...)."""
+    x, y, z, w = numbers[3:7]
+    return PoseStamped(
+        header=Header(stamp=stamp, frame_id=frame_id),
+        pose=Pose(
+            position=Point(x=numbers[0], y=numbers[1], z=numbers[2]),
+            orientation=Quaternion(x=x, y=y, z=z, w=w),
+        ),
+    )
 
 
 @kept
@@ -156,11 +191,7 @@ def pose_with_covariance(frame_id: str) -> Template:
     """geometry_msgs/PoseWithCovarianceStamped; numbers: (x, y, z, qx, qy, qz, qw), 6 x 6 rows."""
 
     def build(stamp: Time, numbers: list[float]) -> PoseWithCovarianceStamped:
-        x, y, z, w = numbers[3:7]
-        pose = Pose(
-            position=Point(x=numbers[0], y=numbers[1], z=numbers[2]),
-            orientation=Quaternion(x=x, y=y, z=z, w=w),
-        )
+        pose = stamped_pose(stamp, frame_id, numbers).pose
         return PoseWithCovarianceStamped(
             header=Header(stamp=stamp, frame_id=frame_id),
             pose=PoseWithCovariance(pose=pose, covariance=numbers[7:]),
@@ -200,14 +231,17 @@ def transforms(frames: Sequence[tuple[str, str]]) -> Template:
 
 def transform(stamp: Time, parent: str, child: str, numbers: Sequence[float]) -> TransformStamped:
     """geometry_msgs/TransformStamped of (x, y, z, qx, qy, qz, qw)."""
-    x, y, z, w = (float(number) for number in numbers[3:])
     return TransformStamped(
         header=Header(stamp=stamp, frame_id=parent),
         child_frame_id=child,
-        transform=Transform(
-            translation=vector(numbers[:3]), rotation=Quaternion(x=x, y=y, z=z, w=w)
-        ),
+        transform=pose_transform(numbers),
     )
+
+
+def pose_transform(numbers: Sequence[float]) -> Transform:
+    """geometry_msgs/Transform of (x, y, z, qx, qy, qz, qw)."""
+    x, y, z, w = (float(number) for number in numbers[3:])
+    return Transform(translation=vector(numbers[:3]), rotation=Quaternion(x=x, y=y, z=z, w=w))
 
 
 def vector(numbers: Sequence[float]) -> Vector3:

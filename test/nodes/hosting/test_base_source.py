@@ -15,14 +15,18 @@ import rclpy
 from geometry_msgs.msg import TransformStamped
 from nav_msgs.msg import Odometry
 from rclpy.parameter import Parameter
+from rclpy.serialization import deserialize_message, serialize_message
 from scipy.spatial.transform import Rotation
 from sensor_msgs.msg import Imu, JointState
+from std_msgs.msg import Float64MultiArray
 from tf2_msgs.msg import TFMessage
 
 from screw_dynamics_ros.nodes.services.requests import service_model
 from screw_dynamics_ros.ros.status import Level
 from support.free_robot import MS, SWAPPED, FreeRobot, S, check, numbers, write, write_stamp
+from support.node_bench import NodeBench
 from support.robots import example_robots, robot_id, urdf_path
+from support.ros_harness import stamp_of
 
 LEGGED = [
     path
@@ -141,6 +145,9 @@ def test_a_base_that_is_lost(robot, policy):
         assert 'dynamics/mass_matrix' not in sent
     made.measured(stamp + 60 * MS)
     check(made, made.joint_state(stamp + 60 * MS))
+    assert made.host.mapper.restarted  # observers start again
+    check(made, made.joint_state(stamp + 61 * MS), **made.moved(1e-3))
+    assert not made.host.mapper.restarted
 
 
 @pytest.mark.parametrize(
@@ -169,9 +176,9 @@ def test_stamps_that_run_back_restart_the_history(robot):
     stamp = made.now()
     made.measured(stamp)
     made.measured(stamp - MS)  # late, ignored
-    assert made.host.base_source._history.newest == stamp
+    assert made.host.base_source._body.history.newest == stamp
     made.measured(stamp - 2 * S)  # a simulation that begins again
-    assert made.host.base_source._history.newest == stamp - 2 * S
+    assert made.host.base_source._body.history.newest == stamp - 2 * S
 
 
 def test_orientation_and_angular_velocity_of_an_imu(robot):
@@ -188,7 +195,7 @@ def test_orientation_and_angular_velocity_of_an_imu(robot):
     message.orientation_covariance[0] = -1.0
     write_stamp(message, stamp + MS)
     made.host.base_source.receive_imu(message)
-    assert made.host.base_source._history.newest == stamp
+    assert made.host.base_source._body.history.newest == stamp
 
 
 def test_poses_on_tf(robot):
@@ -233,3 +240,38 @@ def test_the_base_is_fixed_and_free_in_turn(robot):
         sent = made.joint_state(stamp)
         assert len(sent['dynamics/mass_matrix'].data) == size**2
         assert ('dynamics/base_wrench' in sent) == (source == 'odometry')
+
+
+def test_momentum_in_flight(robot, ros_domain):
+    """The simulator throws the robot and moves its legs: weight alone changes the momentum."""
+    path = urdf_path('solo12')
+    with pytest.MonkeyPatch.context() as patch:
+        simulated = NodeBench(
+            ros_domain,
+            patch,
+            robot_description=path.read_text(),
+            floating_base=True,
+            rate=100.0,
+            initial_base_pose=[0.0, 0.0, 3.0, 0.5, 0.5, 0.5, 0.5],
+            motion_amplitude=0.3,
+        )
+        simulated.go_on(1.5)
+        simulated.close()
+    made = robot(path)
+    rates, momenta, stamps = [], [], []
+    for odometry, state in zip(simulated.sent['odom'], simulated.sent['joint_states']):
+        assert odometry.header.stamp == state.header.stamp
+        made.host.base_source.receive_odometry(odometry)
+        made.bench.sent.clear()
+        made.bench.clock.offset += 0.01
+        made.host.states.receive(serialize_message(state), {})
+        (data,) = (data for topic, data in made.bench.sent if topic.endswith('/momentum'))
+        momenta.append(numbers(deserialize_message(data, Float64MultiArray)))
+        rates.append(state.velocity)
+        stamps.append(stamp_of(state))
+    assert len(momenta) > 100
+    assert np.abs(rates).max() > 0.05
+    falling = (np.array(stamps) - stamps[0])[:, None] * 1e-9 * [0.0, 0.0, -9.81]
+    change = np.array(momenta) - momenta[0]
+    np.testing.assert_allclose(change[:, :3], made.host.model.robot.total_mass * falling, atol=1e-5)
+    np.testing.assert_allclose(change[:, 3:], 0.0, atol=1e-6)

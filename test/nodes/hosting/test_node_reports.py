@@ -352,7 +352,9 @@ def test_a_topic_that_is_ignored_joints_that_are_held_and_findings(planar):
     status = description_status(descriptions, planar, held=('sway', 'heave'))
     assert status.level == Level.WARN
     assert 'clear the parameter to follow the topic' in status.texts[0]
-    assert status.texts[1].endswith('which are held at zero: sway, heave')
+    assert status.texts[1].endswith(
+        'which are held at zero: sway, heave; set multi_dof_joint_states if a topic contains them'
+    )
     for severity, level in (('info', Level.OK), ('warning', Level.WARN)):
         described = SimpleNamespace(
             name='x',

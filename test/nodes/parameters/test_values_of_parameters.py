@@ -9,6 +9,7 @@ import pytest
 pytest.importorskip('rclpy')
 
 from screw_dynamics_ros.core import Robot
+from screw_dynamics_ros.core.description.formats import read_robot_description
 from screw_dynamics_ros.core.errors import DescriptionError, InertiaError, UnknownNameError
 from screw_dynamics_ros.nodes.model.payloads import Payloads
 from screw_dynamics_ros.nodes.parameters import (
@@ -177,9 +178,35 @@ def test_shares_of_the_terms_that_efforts_contain():
 def test_files_of_loops_that_cannot_be_read_are_named_without_their_folder(tmp_path):
     path = tmp_path / 'loops.yaml'
     with pytest.raises(DescriptionError, match=r'^parameter loop_closures: loops\.yaml: '):
-        closure_parameters.read(str(path))
+        closure_parameters.read_file(str(path))
     path.write_text('a: [1, 2]')
     assert closure_parameters.content_of(str(path)) == {'a': [1, 2]}
     path.write_text('a: [')
     with pytest.raises(DescriptionError, match=r'^parameter loop_closures: loops\.yaml: '):
-        closure_parameters.read(str(path))
+        closure_parameters.read_file(str(path))
+
+
+def test_loops_of_the_description():
+    pytest.importorskip('mujoco')
+    arm = (
+        '<body name="{0}" pos="{1} 0 0"><joint name="{0}" axis="0 1 0"/>'
+        '<geom type="capsule" fromto="0 0 0 0 0 0.2" size="0.01"/><site name="{0}" pos="0 0 0.2"/>'
+        '{2}</body>'
+    )
+    bar = (
+        '<body pos="0 0 0.2"><joint name="elbow" axis="0 1 0"/>'
+        '<geom type="capsule" fromto="0 0 0 0.3 0 0" size="0.01"/><site name="end" pos="0.3 0 0"/>'
+        '</body>'
+    )
+    bodies = arm.format('left', 0, bar) + arm.format('right', 0.3, '')
+    described = read_robot_description(
+        f'<mujoco model="bars"><worldbody>{bodies}'
+        '</worldbody><equality><connect site1="end" site2="right"/></equality><actuator>'
+        '<motor joint="left"/></actuator><keyframe><key qpos="0.2 -0.2 0.2"/></keyframe></mujoco>'
+    )
+    loops = closure_parameters.read('description', described)
+    assert loops.actuated == ('left',)
+    closures, positions = closure_parameters.assembly('description', described)
+    assert [each.name for each in closures] == [each.name for each in loops.closures]
+    assert positions == loops.positions == {'left': 0.2, 'elbow': -0.2, 'right': 0.2}
+    assert closure_parameters.assembly('', described) == ((), {})

@@ -11,9 +11,11 @@ from typing import Any
 
 from screw_dynamics_ros.core.arguments import check_number
 from screw_dynamics_ros.core.description.file_entries import check_keys, number_of, quoted
+from screw_dynamics_ros.core.description.robot_description import RobotDescription
 from screw_dynamics_ros.core.errors import DescriptionError
 from screw_dynamics_ros.core.mechanisms.absolute_coordinates.bodies import ConstraintJoint
 from screw_dynamics_ros.core.mechanisms.absolute_coordinates.from_description import loop_closures
+from screw_dynamics_ros.core.mechanisms.absolute_coordinates.lower_pairs import PAIRS
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,12 +45,54 @@ class LoopClosures:
     positions: Mapping[str, float] = field(default_factory=dict)
     tolerance: float = 1e-3
 
+    @classmethod
+    def of(cls, description: RobotDescription) -> LoopClosures:
+        """Return the closures of a description, such as the connects and welds of an MJCF.
+
+        They are assembled near its first posture, or near zero without one. Raises
+        `DescriptionError` if it has no closures, or does not say which joints have motors.
+        """
+        closures, motors = described_closures(description), description.actuated
+        if not motors:
+            raise DescriptionError(
+                f'the description of {description.name!r} has no actuators; give a file of loop '
+                'closures'
+            )
+        leaders = {joint.name for joint in description.joints if joint.mimic is None}
+        return cls(
+            closures,
+            [name for name in motors if name in leaders],
+            positions=described_positions(description),
+        )
+
     def __post_init__(self) -> None:
         object.__setattr__(self, 'closures', tuple(self.closures))
         object.__setattr__(self, 'actuated', tuple(self.actuated))
         object.__setattr__(self, 'sensed', tuple(self.sensed) or self.actuated)
         object.__setattr__(self, 'positions', dict(self.positions))
         check_number('the tolerance of loop closures', self.tolerance, positive=True)
+
+
+def described_closures(description: RobotDescription) -> list[ConstraintJoint]:
+    """Return the closures of a description; raises `DescriptionError` if it has none."""
+    if not description.closures:
+        raise DescriptionError(
+            f'the description of {description.name!r} has no closures of loops; give a file of '
+            'loop closures'
+        )
+    return [
+        ConstraintJoint(each.name, PAIRS[each.pair], *each.links, *each.poses)
+        for each in description.closures
+    ]
+
+
+def described_positions(description: RobotDescription) -> dict[str, float]:
+    """Return the positions of independent joints in the first posture, none without one."""
+    posture = next(iter(description.postures.values()), {})
+    leaders = {joint.name for joint in description.joints if joint.mimic is None}
+    return {
+        name: values[0] for name, values in posture.items() if name in leaders and len(values) == 1
+    }
 
 
 def read_loop_closures(content: Any, where: str = 'loop closures') -> LoopClosures:

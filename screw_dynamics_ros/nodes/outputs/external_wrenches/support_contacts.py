@@ -17,6 +17,10 @@ from std_msgs.msg import Float64MultiArray
 
 from screw_dynamics_ros.core import Robot
 from screw_dynamics_ros.core.lie.screws import swap
+from screw_dynamics_ros.core.measurement.estimation.observers.generalized_momentum import (
+    momentum_step,
+)
+from screw_dynamics_ros.core.measurement.estimation.observers.steps import ObserverSteps
 from screw_dynamics_ros.core.measurement.estimation.support_wrenches import (
     SupportWrenches,
     support_wrenches,
@@ -24,8 +28,9 @@ from screw_dynamics_ros.core.measurement.estimation.support_wrenches import (
 from screw_dynamics_ros.core.measurement.estimation.threshold_flag import ThresholdFlag
 from screw_dynamics_ros.core.robot.fused_kernel import Formula
 from screw_dynamics_ros.core.types import Array
+from screw_dynamics_ros.nodes.hosting.output_group import Stage
 from screw_dynamics_ros.nodes.model.running_model import RunningModel
-from screw_dynamics_ros.nodes.model.torque_terms import base_wrench
+from screw_dynamics_ros.nodes.model.torque_terms import base_momentum, base_wrench
 from screw_dynamics_ros.nodes.outputs.external_wrenches.torque_covariance import TorqueCovariance
 from screw_dynamics_ros.ros.diagnostics import Level, Status
 from screw_dynamics_ros.ros.joint_states.mapper import JointStateMapper
@@ -60,8 +65,8 @@ TABLE = (
     Specification(
         'support_base_deviation',
         [2.0, 1.0],
-        'Standard deviations of force and moment of the base by errors of the model and of its '
-        'acceleration, which is set to zero [N, N m].',
+        'Standard deviations of force and moment on the base by errors of the model and of its '
+        'motion [N, N m]; with the observer static also by its acceleration, which is set to zero.',
         size=2,
     ),
 )
@@ -83,20 +88,23 @@ class SupportPlan:
     tokens : dict
         The last part of the topic name of each link; empty without a floating base.
     base : Formula or None
-        The wrench on the base, force first.
+        The wrench on the base without acceleration, force first.
+    momentum : Formula or None
+        `base_momentum`, unless the observer is static.
     fault : str
         Why there is no estimate, empty if there is one or none is wanted.
     """
 
     tokens: dict[str, str]
     base: Formula | None
+    momentum: Formula | None = None
     fault: str = ''
 
     @property
     def outputs(self) -> list[Any]:
         """Outputs of the kernel."""
         jacobians = [('jacobian', link, 'body') for link in self.tokens]
-        return [*jacobians, self.base] if self.base is not None else []
+        return [*jacobians, *(each for each in (self.base, self.momentum) if each is not None)]
 
 
 class SupportContacts:
@@ -114,17 +122,22 @@ class SupportContacts:
         self._flags: list[ThresholdFlag] = []
         self._reason = ''
         self._found: SupportWrenches | None = None
+        self._steps, self._state = ObserverSteps(6), np.zeros(18)
 
     def plan(self, robot: Robot) -> SupportPlan:
         """Choose the links."""
         wanted = [name for name in self._parameters['support_frames'] if name]
         links = [name for name in wanted if name in robot.link_names]
         if wanted and not robot.floating_base:
-            return SupportPlan({}, None, 'the base is fixed; set base_source')
+            return SupportPlan({}, None, fault='the base is fixed; set base_source')
         if len(links) < len(wanted):
             absent = shorten([name for name in wanted if name not in links])
-            return SupportPlan({}, None, f'the robot has no link {absent}')
-        return SupportPlan(topic_tokens(links), base_wrench(robot) if links else None)
+            return SupportPlan({}, None, fault=f'the robot has no link {absent}')
+        if not links:
+            return SupportPlan({}, None)
+        is_static = self._parameters['observer'] == 'static'
+        momentum = None if is_static else base_momentum(robot)
+        return SupportPlan(topic_tokens(links), base_wrench(robot), momentum)
 
     def bind(
         self,
@@ -145,6 +158,7 @@ class SupportContacts:
         self._plan, self._solved, self._found = plan, -1, None
         self._model, self._mapper, self._is_settled = model, mapper, is_settled
         self._covariance = covariance
+        self._steps.restart()
         if plan.base is None:
             return []
         self._torque, self._places = torque, np.concatenate([np.arange(6), model.v_places])
@@ -206,6 +220,26 @@ class SupportContacts:
 
     # --- one state ------------------------------------------------------------------------------
 
+    def stage(self) -> Stage:
+        """Return the stage that observes the momentum of the base."""
+        return Stage(consume=self._observe, is_needed=lambda: self._plan.momentum is not None)
+
+    def _observe(self, mapper: JointStateMapper, sent: float) -> None:
+        """Advance the wrench on the base to a state."""
+        plan, steps = self._plan, self._steps
+        if plan.momentum is None:
+            return
+        if not mapper.has_velocity:
+            steps.restart()
+            return
+        steps.time_constants[:] = self._parameters['observer_time_constant']
+        steps.lengths.longest = mapper.policies.timeout * 1e-9
+        if steps.advance(mapper.stamp, mapper.restarted):
+            self._state[:] = 0.0
+        p, known = self._model.results[plan.momentum].reshape(2, 6)
+        decay, rate = steps.numbers[:6], steps.numbers[6:7]
+        self._state = momentum_step(self._state, p, known, decay, rate)
+
     def _current(self) -> SupportWrenches | None:
         """Return the wrenches of the current state, None if they are unknown."""
         mapper = self._mapper
@@ -218,7 +252,11 @@ class SupportContacts:
         """Estimate all wrenches, then those of the links in contact alone."""
         results, plan = self._model.results, self._plan
         assert plan.base is not None
-        forces = np.concatenate([swap(results[plan.base]), results[self._torque]])
+        if plan.momentum is not None and not self._steps.settled:
+            self._reason = 'the observer of the base has not settled since its last start'
+            return None
+        base = swap(results[plan.base]) if plan.momentum is None else self._state[12:]
+        forces = np.concatenate([base, results[self._torque]])
         J = np.array([results['jacobian', link, 'body'] for link in plan.tokens])
         J = J[:, :, self._places]
         if not (np.isfinite(forces).all() and np.isfinite(J).all()):

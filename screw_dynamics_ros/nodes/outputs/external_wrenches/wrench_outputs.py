@@ -136,6 +136,7 @@ class WrenchEstimator:
             self._filters.stage(),
             Stage(consume=self._location.consume, is_needed=lambda: self._location.is_listened),
             self._tare.stage(),
+            self._support.stage(),
         ]
 
     def bind(self, adopted: Adopted[WrenchPlan]) -> list[Channel]:

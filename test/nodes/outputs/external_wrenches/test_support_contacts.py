@@ -18,7 +18,7 @@ from scipy.spatial.transform import Rotation
 from screw_dynamics_ros.core import Robot
 from screw_dynamics_ros.core.simulation import ContactPoint, Plane, SimulatedRobot
 from screw_dynamics_ros.ros.status import Level
-from support.free_robot import MS, FreeRobot, numbers
+from support.free_robot import MS, SWAPPED, FreeRobot, numbers
 from support.robots import urdf_path
 
 FEET = ['FL_FOOT', 'FR_FOOT', 'HL_FOOT', 'HR_FOOT']
@@ -166,3 +166,47 @@ def test_a_standing_robot_carries_its_weight(robot):
         np.testing.assert_allclose(force, simulated.contact_wrenches[foot][3:], atol=0.3)
     weight = 9.81 * sum(link.inertia.mass for link in subject.description.links if link.inertia)
     np.testing.assert_allclose(total, [0.0, 0.0, weight], atol=0.01 * weight)
+
+
+@pytest.mark.parametrize(('observer', 'atol'), [('momentum', 0.02), ('static', np.inf)])
+def test_a_robot_that_accelerates(robot, observer, atol):
+    """Its feet push it upward with twice its weight, then let go: the momentum shows it."""
+    made = robot()
+    made.q, made.v = STANDING, 0.2 * np.cos(np.arange(12))
+    made.R, made.twist = Rotation.identity(), np.zeros(6)
+    configure(made, observer=observer, observer_time_constant=0.003, support_share=0.01)
+    model, data, (x, w) = made.model, made.data, made.state()
+    weight = pin.computeGeneralizedGravity(model, data, x)[2]
+    pushing = {foot: np.array([1.0, -0.5, 0.5 * weight, 0.0, 0.0, 0.0]) for foot in FEET}
+    stamp = made.now()
+    for k in range(160):
+        wrenches = pushing if k < 80 else {}
+        for _ in range(10):
+            M, forces = pin.crba(model, data, x), -pin.nonLinearEffects(model, data, x, w)
+            M = np.triu(M) + np.triu(M, 1).T
+            for foot, wrench in wrenches.items():
+                frame = model.getFrameId(foot, pin.BODY)
+                J = pin.computeFrameJacobian(model, data, x, frame, pin.LOCAL)
+                forces += J.T @ wrench
+            a = np.linalg.solve(M[:6, :6], forces[:6])  # the joints keep their rates
+            w[:6] += 1e-4 * a
+            x = pin.integrate(model, x, 1e-4 * w)
+        tau = M[6:, :6] @ a - forces[6:]
+        stamp += MS
+        made.bench.clock.offset += 1e-3
+        made.q, made.p, made.R = x[np.array(made.order[6:]) + 1], x[:3], Rotation.from_quat(x[3:7])
+        made.twist = w[:6][SWAPPED]
+        made.measured(stamp)
+        sent = made.joint_state(stamp, tau[np.array(made.order[6:]) - 6])
+        if k not in (79, 159):
+            continue
+        errors = [
+            numbers(sent[f'wrenchestimator/contact_wrench/{foot}'])
+            - wrenches.get(foot, np.zeros(6))
+            for foot in FEET
+        ]
+        assert np.abs(errors).max() < atol
+        if observer == 'static':  # without the acceleration, half of the forces is absent
+            assert np.abs(errors).max() > 0.2 * weight
+        else:
+            assert numbers(sent['wrenchestimator/support']).any() == bool(wrenches)
