@@ -119,6 +119,10 @@ class BackendError(ScrewDynamicsError, RuntimeError):
     code = ErrorCode.NOT_AVAILABLE
 
 
+class NotRecordableError(ArgumentError):
+    """A function that cannot be recorded as a program; names the line at fault."""
+
+
 class DivergenceError(ScrewDynamicsError, ArithmeticError):
     """A simulated motion diverges: it is not finite, or gains energy without a cause."""
 

@@ -108,6 +108,11 @@ class Evaluation:
         function, options = find(tree, self.output)
         return function.evaluate(tree, *inputs, *options)
 
+    def described(self) -> tuple[object, ...]:
+        """Return which function it is; the second element is None for others than this package."""
+        found, options = find(self.tree, self.output)
+        return 'evaluation', origin(found.evaluate), found.inputs, options, self.digest
+
 
 class FusedKernel:
     """One compiled function with several outputs; gravity is always an input, never a constant.
@@ -257,10 +262,9 @@ def identity(
 
 def described(function: Callable[..., Any]) -> tuple[object, ...]:
     """Return which function of this package it is; the second element is None for others."""
-    if not isinstance(function, Evaluation):
-        return 'function', origin(function)
-    found, options = find(function.tree, function.output)
-    return 'evaluation', origin(found.evaluate), found.inputs, options, function.digest
+    if isinstance(function, Evaluation):
+        return function.described()
+    return 'function', origin(function)
 
 
 def substituted(tree: Tree, output: Output, sources: Mapping[str, Output | Formula]) -> Formula:

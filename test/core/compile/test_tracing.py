@@ -212,12 +212,12 @@ def test_only_what_an_output_needs_is_kept(recorder):
     [
         lambda x: x if x else 0.0,
         lambda x: max(x, 0.0),
-        lambda x: x > 0,
+        lambda x: 1.0 if x > 0 else 0.0,
         lambda x: x == 0.0,
         lambda x: abs(float(x)),
         lambda x: np.where(np.array([x], dtype=object) != 0.0, 1.0, 2.0),
         lambda x: {x: 1},
-        lambda x: np.linalg.norm(np.array([x, x], dtype=object)) < 1,
+        lambda x: 1.0 if np.linalg.norm(np.array([x, x], dtype=object)) < 1 else 0.0,
     ],
     ids=['if', 'max', 'greater', 'equal', 'float', 'where', 'hash', 'norm'],
 )

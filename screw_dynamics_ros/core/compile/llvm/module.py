@@ -59,6 +59,9 @@ INSTRUCTIONS = {
     'vmul': 'fmul',
 }
 
+#: Comparisons; false for NaN.
+ORDERS = {'less': 'olt', 'less_equal': 'ole'}
+
 VECTORS = frozenset({'pack', 'splat', 'vadd', 'vsub', 'vmul', 'vneg'})
 
 PACK = 4  # elements of a matrix that are computed at once for one sample
@@ -434,6 +437,18 @@ class _Step:
         elif kind == 'atan2':
             y, x = self.value(op[1]), self.value(op[2])
             self.define(i, self.w(f'call {T} @arctangent({T} {y}, {T} {x})'))
+        elif kind == 'constant':
+            self.define(i, self.value(float.fromhex(op[1])))
+        elif kind in ORDERS:
+            x, y = map(self.value, op[1:])
+            bit = vector_type(self.kernel.lanes, 'i1')
+            is_so = self.w(f'fcmp {ORDERS[kind]} {T} {x}, {y}')
+            self.define(i, self.w(f'uitofp {bit} {is_so} to {T}'))
+        elif kind == 'where':
+            mask, x, y = map(self.value, op[1:])
+            bit = vector_type(self.kernel.lanes, 'i1')
+            is_so = self.w(f'fcmp une {T} {mask}, {self.value(0.0)}')
+            self.define(i, self.w(f'select {bit} {is_so}, {T} {x}, {T} {y}'))
         elif kind in ('min', 'max'):
             c, x = self.value(float(op[1])), self.value(op[2])
             bit = vector_type(self.kernel.lanes, 'i1')

@@ -31,6 +31,9 @@ Operation = tuple[Any, ...]
 WITH_CONSTANT = frozenset({'shift', 'scale', 'reciprocal', 'min', 'max', 'lane'})
 
 
+#: Operations that read no others.
+LEAVES = frozenset({'input', 'constant'})
+
 #: Sums of two terms.
 TWO_TERMS = frozenset({'add', 'sub'})
 
@@ -186,6 +189,24 @@ class Recorder:
         """Return the operation c + (i - i), a constant; NaN where i is not a number."""
         return self.shifted(c, self.put(('sub', i, i)).index).index
 
+    def index(self, x: Any) -> int:
+        """Return the operation of a recorded scalar or of a number.
+
+        The text of a constant distinguishes 0.0 from -0.0, which equal each other.
+        """
+        return x.index if isinstance(x, Scalar) else self.put(('constant', float(x).hex())).index
+
+    def compared(self, kind: str, x: Any, y: Any) -> Scalar:
+        """Record whether x < y ('less') or x <= y ('less_equal'): 1, or 0 also for NaN."""
+        return self.put((kind, self.index(x), self.index(y)))
+
+    def choice(self, mask: Any, x: Any, y: Any) -> Any:
+        """Record x where a mask is not 0, else y."""
+        chosen, other = self.index(x), self.index(y)
+        if chosen == other:
+            return Scalar(self, chosen)
+        return self.put(('where', self.index(mask), chosen, other))
+
 
 class Scalar:
     """A number without a value: the result of one recorded operation."""
@@ -280,7 +301,28 @@ class Scalar:
     def _compared(self, other: object) -> bool:
         raise TypeError('a recorded scalar has no value yet: a recursion must not compare it')
 
-    __eq__ = __ne__ = __lt__ = __le__ = __gt__ = __ge__ = _compared
+    __eq__ = __ne__ = _compared
+
+    def __lt__(self, other: Any) -> Any:
+        return self._order('less', self, other)
+
+    def __le__(self, other: Any) -> Any:
+        return self._order('less_equal', self, other)
+
+    def __gt__(self, other: Any) -> Any:
+        return self._order('less', other, self)
+
+    def __ge__(self, other: Any) -> Any:
+        return self._order('less_equal', other, self)
+
+    def _order(self, kind: str, x: Any, y: Any) -> Any:
+        if isinstance(x, np.ndarray) or isinstance(y, np.ndarray):
+            return NotImplemented
+        return self.recorder.compared(kind, x, y)
+
+    def __abs__(self) -> Any:
+        return self.recorder.choice(self < 0.0, -self, self)
+
     __hash__ = None  # type: ignore[assignment]
 
     def __float__(self) -> float:
@@ -313,7 +355,9 @@ class Program:
         The inputs, each a vector.
     operations : list of tuples
         `('input', name, k)`, `('add' | 'sub' | 'mul', i, j)`, `('neg' | 'sin' | 'cos' | 'sqrt' |
-        'rint', i)`, and with a constant c `('shift', c, i)` = c + i, `('scale', c, i)` = c i,
+        'rint', i)`, `('less' | 'less_equal', i, j)` = 1 or 0, `('where', i, j, k)` = j where i is
+        not 0, else k, `('constant', text of float.hex)`, and with a constant c
+        `('shift', c, i)` = c + i, `('scale', c, i)` = c i,
         `('reciprocal', c, i)` = c / i, `('min' | 'max', c, i)`; i and j are indices of earlier
         operations; `('atan2', i, j)` is the angle of the point (j, i). Every operation is used by
         an output.
@@ -341,7 +385,7 @@ def operands(operation: Operation) -> tuple[int, ...]:
     kind = operation[0]
     if kind in WITH_CONSTANT:
         return operation[2:]
-    if kind == 'input':
+    if kind in LEAVES:
         return ()
     if kind == 'pack':
         return tuple([e for e in operation[1:] if type(e) is int])
@@ -351,13 +395,11 @@ def operands(operation: Operation) -> tuple[int, ...]:
 def with_operands(operation: Operation, new: Callable[[int], int]) -> Operation:
     """Return a scalar operation that reads `new(i)` where `operation` reads i."""
     kind = operation[0]
+    if kind in LEAVES:
+        return operation
     if kind in WITH_CONSTANT:
         return (kind, operation[1], new(operation[2]))
-    if len(operation) == 2:
-        return (kind, new(operation[1]))
-    if kind == 'input':
-        return operation
-    return (kind, new(operation[1]), new(operation[2]))
+    return (kind, *map(new, operation[1:]))
 
 
 def use_counts(program: Program) -> Counter[int]:

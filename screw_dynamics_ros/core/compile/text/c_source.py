@@ -32,6 +32,10 @@ LOCAL = re.compile(
 )
 
 
+#: Comparisons; false for NaN.
+ORDERS = {'less': '<', 'less_equal': '<='}
+
+
 @dataclass(frozen=True)
 class CFunction:
     """A function that reads one array for each input of a program and writes its outputs.
@@ -203,6 +207,12 @@ def expression(operation: Operation) -> str:
     kind = operation[0]
     if kind == 'input':
         return f'{operation[1]}[{operation[2]}]'
+    if kind == 'constant':
+        return number(float.fromhex(operation[1]))
+    if kind in ORDERS:
+        return f'x{operation[1]} {ORDERS[kind]} x{operation[2]} ? 1.0 : 0.0'
+    if kind == 'where':
+        return 'x{} != 0.0 ? x{} : x{}'.format(*operation[1:])
     if kind in ('min', 'max'):  # not fmin, fmax: NaN stays
         c, x, less = number(operation[1]), f'x{operation[2]}', '<' if kind == 'min' else '>'
         return f'{c} {less} {x} ? {c} : {x}'

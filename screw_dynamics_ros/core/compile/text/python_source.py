@@ -26,6 +26,8 @@ def python_source(program: Program, name: str) -> str:
         kind = op[0]
         if kind == 'input':
             expression = f'in_{place[op[1]]}[{op[2]}]'
+        elif kind == 'constant':
+            expression = repr(float.fromhex(op[1]))
         elif kind in ('min', 'max'):
             expression = f'{kind}imum({op[1]!r}, x{op[2]})'
         else:
@@ -54,10 +56,17 @@ def python_functions(program: Program) -> tuple[Callable[..., Any], Callable[...
         'atan2': math.atan2,
         'minimum': lambda c, x: c if c < x else x,  # NaN stays
         'maximum': lambda c, x: c if c > x else x,
+        'less': lambda x, y: float(x < y),
+        'less_equal': lambda x, y: float(x <= y),
+        'where': lambda mask, x, y: x if mask else y,
     }
     on_arrays: dict[str, Any] = {
         name: np.arctan2 if name == 'atan2' else getattr(np, name) for name in on_floats
     }
+    on_arrays['less'] = lambda x, y: np.less(x, y) * 1.0
+    on_arrays['less_equal'] = lambda x, y: np.less_equal(x, y) * 1.0
+    for names in (on_floats, on_arrays):
+        names.update(inf=math.inf, nan=math.nan)
     exec(code, on_floats)
     exec(code, on_arrays)
     return on_floats['function'], on_arrays['function']

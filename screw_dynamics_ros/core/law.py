@@ -1,0 +1,21 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""Control laws: NumPy functions that are recorded into one program with the robot.
+
+See `core.motion.laws.law`; those of textbooks are in `core.motion.laws.library`.
+"""
+
+from screw_dynamics_ros.core.compile.program.recorded_arrays import solve_positive_definite
+from screw_dynamics_ros.core.motion.laws.law import JOINTS, Law, Parameter, RobotLaw, control_law
+from screw_dynamics_ros.core.motion.laws.library import LAWS
+
+__all__ = [
+    'JOINTS',
+    'LAWS',
+    'Law',
+    'Parameter',
+    'RobotLaw',
+    'control_law',
+    'solve_positive_definite',
+]

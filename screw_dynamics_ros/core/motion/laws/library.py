@@ -1,0 +1,279 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""Control laws of textbooks, each a few lines beside its equation.
+
+q, v are the measured positions and velocities, the index d marks the reference, M, C v and g are
+mass matrix, Coriolis and gravity torques, J is the hybrid Jacobian of a link, angular rows first,
+and F a wrench in the axes of the root.
+
+    >>> from screw_dynamics_ros.core import Robot
+    >>> from screw_dynamics_ros.core.tree.examples import planar_arm_description
+    >>> law = gravity_compensation.on(Robot(planar_arm_description()))
+    >>> law.step([0.0, 0.0], [0.0, 1.0])[0].round(3)
+    array([ 0., -1.])
+
+Sources: Siciliano, Sciavicco, Villani and Oriolo, Robotics: Modelling, Planning and Control (2009);
+Ott, Cartesian Impedance Control of Redundant and Flexible-Joint Robots (2008); Khatib, A unified
+approach for motion and force control of robot manipulators: the operational space formulation
+(1987); Luh, Walker and Paul, Resolved-acceleration control of mechanical manipulators (1980).
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from screw_dynamics_ros.core.compile.program.recorded_arrays import solve_positive_definite
+from screw_dynamics_ros.core.motion.laws.law import JOINTS, Law, Parameter, control_law
+
+STIFFNESS = Parameter(100.0, 'N m/rad | N/m', 'stiffness of each joint', minimum=0.0, size=JOINTS)
+DAMPING = Parameter(10.0, 'N m s/rad | N s/m', 'damping of each joint', minimum=0.0, size=JOINTS)
+NULL_STIFFNESS = Parameter(10.0, 'N m/rad | N/m', 'stiffness of the posture', minimum=0.0)
+NULL_DAMPING = Parameter(2.0, 'N m s/rad | N s/m', 'damping of the posture', minimum=0.0)
+ROTATIONAL_STIFFNESS = Parameter(30.0, 'N m/rad', 'rotational stiffness', minimum=0.0)
+LINEAR_STIFFNESS = Parameter(500.0, 'N/m', 'linear stiffness', minimum=0.0)
+ROTATIONAL_DAMPING = Parameter(3.0, 'N m s/rad', 'rotational damping', minimum=0.0)
+LINEAR_DAMPING = Parameter(50.0, 'N s/m', 'linear damping', minimum=0.0)
+CARTESIAN = {
+    'rotational_stiffness': ROTATIONAL_STIFFNESS,
+    'linear_stiffness': LINEAR_STIFFNESS,
+    'rotational_damping': ROTATIONAL_DAMPING,
+    'linear_damping': LINEAR_DAMPING,
+}
+REGULARIZATION = 1e-6  # of J M^-1 J^T, relative to its trace
+
+
+@control_law({'damping': Parameter(1.0, DAMPING.unit, DAMPING.text, minimum=0.0, size=JOINTS)})
+def gravity_compensation(
+    robot: Any, state: Any, reference: Any, parameters: Any, memory: Any
+) -> Any:
+    """Tau = g(q) - D v.
+
+    Siciliano et al. 2009, 8.5.1 without a reference.
+    """
+    return robot.gravity_torques(state.q) - parameters.damping * state.v
+
+
+@control_law({'stiffness': STIFFNESS, 'damping': DAMPING})
+def joint_impedance(robot: Any, state: Any, reference: Any, parameters: Any, memory: Any) -> Any:
+    """Tau = K (q_d - q) + D (v_d - v) + g(q).
+
+    Siciliano et al. 2009, (8.51): PD control with gravity compensation.
+    """
+    springs = parameters.stiffness * (reference.q - state.q)
+    dampers = parameters.damping * (reference.v - state.v)
+    return springs + dampers + robot.gravity_torques(state.q)
+
+
+@control_law(
+    {
+        'frequency': Parameter(20.0, 'rad/s', 'of the error, critically damped', minimum=0.0),
+    }
+)
+def computed_torque(robot: Any, state: Any, reference: Any, parameters: Any, memory: Any) -> Any:
+    """Tau = M (a_d + 2 w (v_d - v) + w^2 (q_d - q)) + C v + g.
+
+    Siciliano et al. 2009, (8.56) to (8.59): inverse dynamics control.
+    """
+    w = parameters.frequency
+    a = reference.a + 2.0 * w * (reference.v - state.v) + w * w * (reference.q - state.q)
+    return robot.inverse_dynamics(state.q, state.v, a)
+
+
+@control_law({**CARTESIAN, 'null_stiffness': NULL_STIFFNESS, 'null_damping': NULL_DAMPING})
+def cartesian_impedance(
+    robot: Any, state: Any, reference: Any, parameters: Any, memory: Any, *, link: str
+) -> Any:
+    """Tau = J^T (K e + D (V_d - V)) + N^T (k (q_d - q) - d v) + C v + g.
+
+    Ott 2008, 4.2 and 4.3, with the dynamically consistent N = 1 - M^-1 J^T (J M^-1 J^T)^-1 J of
+    Khatib 1987, (36). e are half the sums of the cross products of axes, and the distance.
+    """
+    J = robot.jacobian(state.q, link, 'hybrid')
+    F = restoring_wrench(robot, state, reference.pose, reference.twist, parameters, link, J)
+    posture = parameters.null_stiffness * (reference.q - state.q)
+    posture = posture - parameters.null_damping * state.v
+    held = robot.gravity_torques(state.q) + robot.coriolis_torques(state.q, state.v)
+    return J.T @ F + in_null_space(robot.mass_matrix(state.q), J, posture) + held
+
+
+@control_law(
+    {
+        'frequency': Parameter(20.0, 'rad/s', 'of the errors, critically damped', minimum=0.0),
+        'null_damping': NULL_DAMPING,
+    }
+)
+def operational_space(
+    robot: Any, state: Any, reference: Any, parameters: Any, memory: Any, *, link: str
+) -> Any:
+    """Move the position of a link first, its orientation in what that leaves, then damp.
+
+    tau = J_1^T F_1 + N_1^T (J_2^T F_2 + N_2^T (-d v)) + C v + g, with F_k = L_k (x_d'' - J_k' v),
+    L_k = (J_k M^-1 J_k^T)^-1 and the Jacobian J_2 N_1 of the second task: Khatib 1987; Sentis and
+    Khatib, Synthesis of whole-body behaviors through hierarchical control of behavioral primitives
+    (2005), (22).
+    """
+    w = parameters.frequency
+    J = robot.jacobian(state.q, link, 'hybrid')
+    V, error = J @ state.v, pose_error(robot.link_pose(state.q, link), reference.pose)
+    drift = robot.jacobian_derivative(state.q, state.v, link, 'hybrid') @ state.v
+    wanted = 2.0 * w * (reference.twist - V) + w * w * error - drift
+    M = robot.mass_matrix(state.q)
+    tau = robot.gravity_torques(state.q) + robot.coriolis_torques(state.q, state.v)
+    rest = np.eye(robot.nv)  # N of the tasks so far
+    done = 0.0 * state.v  # accelerations by the tasks so far
+    for rows in (slice(3, 6), slice(0, 3)):
+        J_k = J[rows] @ rest
+        spread = solve_positive_definite(M, J_k.T)
+        inverse_inertia = regularized(J_k @ spread)
+        F = solve_positive_definite(inverse_inertia, wanted[rows] - J[rows] @ done)
+        tau = tau + J_k.T @ F
+        done = done + spread @ F
+        rest = rest - spread @ solve_positive_definite(inverse_inertia, J_k)
+    return tau + rest.T @ (-parameters.null_damping * state.v)
+
+
+@control_law(
+    {
+        **CARTESIAN,
+        'mass': Parameter(5.0, 'kg', 'mass that is felt', minimum=1e-3),
+        'resistance': Parameter(50.0, 'N s/m', 'damping that is felt', minimum=0.0),
+        'return_stiffness': Parameter(0.0, 'N/m', 'stiffness toward the reference', minimum=0.0),
+        'reach': Parameter(0.2, 'm', 'largest displacement', minimum=0.0),
+    },
+    memory={'displacement': 3, 'rate': 3},
+)
+def admittance(
+    robot: Any, state: Any, reference: Any, parameters: Any, memory: Any, *, link: str
+) -> Any:
+    """M x'' + d x' + k x = F, and a Cartesian impedance holds the link at x from the reference.
+
+    F is the force of the wrist sensor, in the axes of the link. Siciliano et al. 2009, 9.3.
+    """
+    pose = robot.link_pose(state.q, link)
+    force = pose[:3, :3] @ state.wrench[3:]
+    pull = force - parameters.return_stiffness * memory.displacement
+    # Implicit in the damping: stable for every step.
+    rate = (parameters.mass * memory.rate + state.dt * pull) / (
+        parameters.mass + state.dt * parameters.resistance
+    )
+    moved = memory.displacement + state.dt * rate
+    x = np.clip(moved, -parameters.reach, parameters.reach)
+    rate = np.where(np.abs(moved) <= parameters.reach, rate, 0.0)
+    J = robot.jacobian(state.q, link, 'hybrid')
+    target = np.concatenate([reference.pose[:3, 3] + x, rate])
+    F = restoring_wrench(robot, state, reference.pose, None, parameters, link, J, target)
+    tau = J.T @ F + robot.gravity_torques(state.q) + robot.coriolis_torques(state.q, state.v)
+    return tau, {'displacement': x, 'rate': rate}
+
+
+@control_law(
+    {
+        'margin': Parameter(0.1, 'rad | m', 'distance at which it begins', minimum=1e-6),
+        'stiffness': Parameter(200.0, STIFFNESS.unit, 'at the limit', minimum=0.0),
+        'damping': Parameter(5.0, DAMPING.unit, 'within the margin', minimum=0.0),
+    }
+)
+def joint_limit_repulsion(
+    robot: Any, state: Any, reference: Any, parameters: Any, memory: Any
+) -> Any:
+    """Tau = k (depth below the lower - above the upper margin) - d v within a margin.
+
+    A linear spring, the gradient of a quadratic potential; zero between the margins. Siciliano et
+    al. 2009, 3.5.1 (distance from joint limits).
+    """
+    lower = np.maximum(robot.limits.lower, -1e6)
+    upper = np.minimum(robot.limits.upper, 1e6)
+    below = np.maximum(lower + parameters.margin - state.q, 0.0)
+    above = np.maximum(state.q - (upper - parameters.margin), 0.0)
+    damped = np.where(below + above > 0.0, parameters.damping * state.v, 0.0)
+    return parameters.stiffness * (below - above) - damped
+
+
+@control_law(
+    {
+        'mass': Parameter(0.0, 'kg', 'of the payload', minimum=0.0, maximum=1e4),
+        'center': Parameter(0.0, 'm', 'center of mass in the frame of the link', size=3),
+    }
+)
+def payload_compensation(
+    robot: Any, state: Any, reference: Any, parameters: Any, memory: Any, *, link: str
+) -> Any:
+    """Tau = -J_c^T m g: holds the weight of a point mass on a link.
+
+    Bruyninckx 2010, (7.42) to (7.44) (C-107): torques of a wrench.
+    """
+    pose, J = robot.link_pose(state.q, link), robot.jacobian(state.q, link, 'hybrid')
+    weight = parameters.mass * robot.gravity
+    moment = np.cross(pose[:3, :3] @ parameters.center, weight)
+    return -J.T @ np.concatenate([moment, weight])
+
+
+#: The laws, by name.
+LAWS: dict[str, Law] = {
+    law.name: law
+    for law in (
+        gravity_compensation,
+        joint_impedance,
+        computed_torque,
+        cartesian_impedance,
+        operational_space,
+        admittance,
+        joint_limit_repulsion,
+        payload_compensation,
+    )
+}
+
+
+# --- parts of laws --------------------------------------------------------------------------------
+
+
+def pose_error(pose: Any, target: Any) -> Any:
+    """Return the displacement (6,) from a pose to another, angular part first.
+
+    Half the sum of the cross products of the axes, sin(angle) times the axis of the rotation: Luh,
+    Walker and Paul 1980, (21).
+    """
+    turns = [np.cross(pose[:3, k], target[:3, k]) for k in range(3)]
+    return np.concatenate([0.5 * (turns[0] + turns[1] + turns[2]), target[:3, 3] - pose[:3, 3]])
+
+
+def restoring_wrench(
+    robot: Any,
+    state: Any,
+    target: Any,
+    twist: Any,
+    parameters: Any,
+    link: str,
+    J: Any,
+    moved: Any = None,
+) -> Any:
+    """Return the wrench (6,) of springs and dampers of `CARTESIAN` toward a pose and a twist.
+
+    `moved`, if given, are position and velocity (6,) in place of those of the pose.
+    """
+    error, V = pose_error(robot.link_pose(state.q, link), target), J @ state.v
+    angular, linear = -V[:3], -V[3:]
+    distance = error[3:]
+    if twist is not None:
+        angular, linear = twist[:3] + angular, twist[3:] + linear
+    if moved is not None:
+        distance = moved[:3] - robot.link_pose(state.q, link)[:3, 3]
+        linear = linear + moved[3:]
+    moment = parameters.rotational_stiffness * error[:3] + parameters.rotational_damping * angular
+    force = parameters.linear_stiffness * distance + parameters.linear_damping * linear
+    return np.concatenate([moment, force])
+
+
+def in_null_space(M: Any, J: Any, tau: Any) -> Any:
+    """Return N^T tau, with the dynamically consistent N of J."""
+    spread = solve_positive_definite(M, J.T)
+    F = solve_positive_definite(regularized(J @ spread), spread.T @ tau)
+    return tau - J.T @ F
+
+
+def regularized(A: Any) -> Any:
+    """Return a positive semidefinite matrix with a small multiple of its trace on the diagonal."""
+    return A + REGULARIZATION * np.trace(A) * np.eye(len(A))

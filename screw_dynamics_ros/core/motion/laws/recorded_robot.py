@@ -1,0 +1,67 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""The robot that a control law gets: its functions on recorded scalars or numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from screw_dynamics_ros.core.compile.program.recorded_arrays import plain, recorded
+from screw_dynamics_ros.core.errors import ArgumentError, UnknownNameError
+from screw_dynamics_ros.core.robot.functions import FUNCTIONS, find
+from screw_dynamics_ros.core.tree.multibody_tree import Tree
+from screw_dynamics_ros.core.types import Array
+
+if TYPE_CHECKING:
+    from screw_dynamics_ros.core.robot.robot import Robot
+
+#: Constants of a robot that a law may read.
+CONSTANTS = frozenset(
+    {'nq', 'nv', 'joint_names', 'link_names', 'limits', 'total_mass', 'floating_base'}
+)
+
+
+class RecordedRobot:
+    """The functions of `Robot` that are recorded, with its gravity, and some constants.
+
+    Parameters
+    ----------
+    tree : Tree
+    robot : Robot
+    gravity : (3,) array
+    """
+
+    def __init__(self, tree: Tree, robot: Robot, gravity: Array) -> None:
+        self._tree, self._robot = tree, robot
+        self.gravity = recorded(gravity)
+
+    def __getattr__(self, name: str) -> Any:
+        if name in CONSTANTS:
+            return getattr(self._robot, name)
+        if name not in FUNCTIONS:
+            known = ', '.join(['gravity', *sorted(CONSTANTS), *sorted(FUNCTIONS)])
+            raise UnknownNameError(f'a law cannot use robot.{name}; it can use {known}')
+        return self._function(name)
+
+    def _function(self, name: str) -> Callable[..., Any]:
+        function = FUNCTIONS[name]
+
+        def call(*arguments: Any, **options: str) -> Any:
+            count = len(function.given)
+            if len(arguments) < count:
+                raise ArgumentError(f'{name} needs {", ".join(function.given)}')
+            chosen = dict(zip(function.options, arguments[count:])) | options
+            chosen = {**function.option_defaults, **chosen}
+            find(self._tree, (name, *(str(chosen[each]) for each in function.options)))
+            values = tuple(str(chosen[each]) for each in function.options)
+            reason = function.not_recorded(self._tree, values)
+            if reason:
+                raise ArgumentError(f'robot.{name} cannot be recorded: {reason}')
+            given = dict(zip(function.given, map(plain, arguments[:count])))
+            given['gravity'] = plain(self.gravity)
+            inputs = (given[each] for each in function.inputs)
+            return recorded(function.evaluate(self._tree, *inputs, *values))
+
+        return call
