@@ -91,6 +91,18 @@ NODES = {
         'model',
         hosted=True,
     ),
+    'controller': NodeRow(
+        'joint torques by a control law',
+        'outputs',
+        'screw_dynamics_ros.nodes.outputs.control.controller:Controller',
+        (
+            'screw_dynamics_ros.nodes.outputs.control.parameters:TABLE',
+            'screw_dynamics_ros.nodes.outputs.dynamics.reference_parameters:TABLE',
+            'screw_dynamics_ros.nodes.outputs.dynamics.command_parameters:TABLE',
+        ),
+        'model',
+        hosted=True,
+    ),
     'wrist_sensor': NodeRow(
         'a force-torque sensor without the weight and inertia of the tool',
         'outputs',

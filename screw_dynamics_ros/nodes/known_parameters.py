@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from functools import cache
 
+from screw_dynamics_ros.nodes.outputs.control.parameters import is_gain
 from screw_dynamics_ros.nodes.parameters import shared_parameters
 from screw_dynamics_ros.nodes.simulation import world_parameters
 from screw_dynamics_ros.registry import NODES, load
@@ -37,10 +38,12 @@ def is_known(parameter: str) -> bool:
     """Whether any node of the package has a parameter.
 
     Parameters of drives contain names of joints, parameters of planes, contact points and springs
-    contain their names; the node that declares them checks them.
+    contain their names, those of control laws are called gains; the node that declares them checks
+    them.
     """
     return (
         parameter in _names()
         or parameter.startswith('drives.')
+        or is_gain(parameter)
         or world_parameters.is_known(parameter)
     )

@@ -10,7 +10,7 @@ way; `core.motion.control.TorqueCommand` implements these rules.
 from __future__ import annotations
 
 import time
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -76,10 +76,12 @@ class Commands:
     ----------
     node : rclpy.node.Node
     host : ModelHost
+    fault : callable, optional
+        Returns why the wanted torques cannot be used now, '' if they can.
     """
 
-    def __init__(self, node: Node, host: ModelHost) -> None:
-        self._node, self._host = node, host
+    def __init__(self, node: Node, host: ModelHost, fault: Callable[[], str] | None = None) -> None:
+        self._node, self._host, self._fault = node, host, fault
         self.torque: TorqueCommand | None = None
         self._joints: tuple[str, ...] = ()
         self._motors: tuple[str, ...] = ()
@@ -237,6 +239,11 @@ class Commands:
     # --- commands -------------------------------------------------------------------------------
 
     @property
+    def is_enabled(self) -> bool:
+        """Whether torques are enabled."""
+        return bool(self._parameters['enabled'])
+
+    @property
     def _listened(self) -> list[tuple[Channel, CommandMessage]]:
         return [topic for topic in self._topics if topic[0].listened]
 
@@ -259,7 +266,8 @@ class Commands:
                 self._weight,
                 [message for _, message in listened],
             )
-        self._step_record[command_step.IS_STEADY] = not self._stopped and torque.is_steady
+        is_usable = not self._stopped and self._fault is None
+        self._step_record[command_step.IS_STEADY] = is_usable and torque.is_steady
         return self._step_record
 
     @property
@@ -278,6 +286,8 @@ class Commands:
         reason = self._stopped or (
             '' if mapper.has_velocity else 'joint states contain no velocity (velocity_policy)'
         )
+        if not reason and self._fault is not None:
+            reason = self._fault()
         if self._stopped:
             command = self.torque.unusable(now, reason, sent)
         elif reason:

@@ -1,0 +1,258 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""Outputs of the node `controller`: the torques of a control law, with the rules of commands."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from geometry_msgs.msg import WrenchStamped
+from rclpy.node import Node
+
+from screw_dynamics_ros.core import ArgumentError, Robot, ScrewDynamicsError
+from screw_dynamics_ros.core.law import JOINTS, RobotLaw
+from screw_dynamics_ros.core.measurement.estimation.observers.steps import StepLengths
+from screw_dynamics_ros.core.motion.laws.law_source import LawSource, options_of
+from screw_dynamics_ros.core.robot.actuated_robot import REST
+from screw_dynamics_ros.core.robot.fused_kernel import Formula
+from screw_dynamics_ros.core.types import Array
+from screw_dynamics_ros.core.units import NANOSECONDS
+from screw_dynamics_ros.nodes.hosting import statuses
+from screw_dynamics_ros.nodes.hosting.host import ModelHost
+from screw_dynamics_ros.nodes.hosting.measured_body import vector
+from screw_dynamics_ros.nodes.hosting.output_group import Adopted, Plan, Stage
+from screw_dynamics_ros.nodes.model.actuated import actuated
+from screw_dynamics_ros.nodes.model.running_model import of_joints
+from screw_dynamics_ros.nodes.model.scalar_joints import scalar_joints
+from screw_dynamics_ros.nodes.model.torque_terms import sum_of_torques
+from screw_dynamics_ros.nodes.outputs.control import parameters as own
+from screw_dynamics_ros.nodes.outputs.control.task_reference import TaskReference
+from screw_dynamics_ros.nodes.outputs.dynamics.commands import Commands
+from screw_dynamics_ros.nodes.outputs.dynamics.reference import FollowedReference
+from screw_dynamics_ros.ros.diagnostics import Level, Status
+from screw_dynamics_ros.ros.joint_states.mapper import JointStateMapper
+from screw_dynamics_ros.ros.names import printable
+from screw_dynamics_ros.ros.parameters import Parameters
+from screw_dynamics_ros.ros.process.faults import FAULTS
+from screw_dynamics_ros.ros.process.state_lock import STATE_LOCK
+from screw_dynamics_ros.ros.topics import qos
+from screw_dynamics_ros.ros.topics.channel import Channel
+from screw_dynamics_ros.ros.topics.publishers import Publishers
+
+LOOK_PERIOD_S = 0.2  # between looks at the files of laws
+
+
+@dataclass(frozen=True, eq=False)
+class ControllerPlan(Plan):
+    """The law for one robot, with its inputs.
+
+    Attributes
+    ----------
+    law : RobotLaw
+    torque, weight : Formula
+    inputs : dict
+        Arrays of `RobotLaw.sizes`.
+    given : (4 n,) array
+        The reference of the joints.
+    """
+
+    law: RobotLaw = field(kw_only=True)
+    torque: Formula = field(kw_only=True)
+    weight: Formula = field(kw_only=True)
+    inputs: dict[str, Array] = field(kw_only=True)
+    given: Array = field(kw_only=True)
+
+
+class Controller:
+    """`~/commands`, `~/joint_command` and `~/feedforward` by a control law."""
+
+    def __init__(self, node: Node, host: ModelHost) -> None:
+        self._host = host
+        self._publishers = Publishers(node)
+        self._channels: list[Channel] = []
+        self._adopted: Adopted[ControllerPlan] | None = None
+        self._setup = Parameters(node, own.TABLE)
+        self._source = LawSource(self._setup['law'])
+        self._law, self._options = self._source.law, options_of(self._setup['law_options'])
+        self._refusal = ''
+        self._gains = Parameters(node, own.gains_of(self._law), self._check, self._apply)
+        self.commands = Commands(node, host, self._fault)
+        host.endings.append(self.commands)
+        self.reference = FollowedReference(node, host, self.commands.blend)
+        self._targets = TaskReference(node, host, self.commands.blend)
+        self._lengths = StepLengths()
+        self._wrench, self._wrench_time = np.zeros(6), -np.inf
+        callback = FAULTS.guarded('a wrench', STATE_LOCK.exclusive(self.receive_wrench))
+        node.create_subscription(WrenchStamped, '~/wrench', callback, qos.COMMAND)
+        host.states.deferred_work.every(LOOK_PERIOD_S, self._look_at_files)
+
+    def plan(self, robot: Robot) -> ControllerPlan:
+        """Record the law for a robot."""
+        if actuated(robot).has_loops:
+            raise ArgumentError('control laws are for robots without loops: clear loop_closures')
+        law = self._law.on(robot, **self._options)
+        torque = of_joints(robot, law.torques)
+        assert isinstance(torque, Formula)
+        inputs = {name: np.zeros(size) for name, size in law.sizes.items()}
+        given = np.zeros(4 * len(scalar_joints(robot)))
+        at_rest = robot.substitute('payload_torques', v=REST, a=REST)
+        weight = of_joints(robot, Formula('weight', ('gravity_torques', at_rest), sum_of_torques))
+        assert isinstance(weight, Formula)
+        return ControllerPlan(
+            [torque, weight],
+            [law.next_memory] if law.memory.size else [],
+            inputs,
+            law=law,
+            torque=torque,
+            weight=weight,
+            inputs=inputs,
+            given=given,
+        )
+
+    def stages(self) -> list[Stage]:
+        """Return the stages for each joint state: reference and time, memory, command."""
+        return [
+            Stage(prepare=self.reference.update, is_needed=lambda: self.reference.is_followed),
+            Stage(prepare=self._prepare),
+            Stage(consume=self._keep_memory),
+            Stage(
+                consume=self.commands.consume,
+                is_needed=lambda: self.commands.is_listened,
+                compiled_consume=self.commands.step(),
+            ),
+        ]
+
+    def bind(self, adopted: Adopted[ControllerPlan]) -> list[Channel]:
+        """Adopt a new model or law; the memory starts at zero."""
+        model, mapper, plan = adopted.model, adopted.mapper, adopted.plan
+        is_new = self._adopted is None or mapper is not self._adopted.mapper
+        self._adopted = adopted
+        self.reference.bind(model, mapper, plan.given)
+        numbers = plan.inputs.get('law_reference', np.zeros(0))
+        self._targets.bind(plan.law, model, mapper, plan.given, numbers)
+        self._lengths.restart()
+        self._channels = []
+        if model.results:
+            self._apply({})
+            self._channels = self.commands.bind(
+                model,
+                self._publishers,
+                model.results[plan.torque],
+                model.results[plan.weight],
+                actuated(model.robot).joint_names,
+                is_new,
+            )
+            self.commands.blend()
+        return self._channels
+
+    # --- one state --------------------------------------------------------------------------------
+
+    def _prepare(self) -> None:
+        """Write state and reference of the law."""
+        adopted = self._adopted
+        if adopted is None:
+            return
+        plan, mapper, model = adopted.plan, adopted.mapper, adopted.model
+        is_enabled = self.commands.is_enabled
+        self._lengths.longest = mapper.policies.timeout * 1e-9
+        elapsed = self._lengths.take(mapper.stamp, mapper.restarted)
+        memory = plan.inputs.get('law_memory')
+        if memory is not None and (not elapsed or not is_enabled):
+            memory[:] = 0.0
+        if plan.law.state.size:
+            values: dict[str, Any] = {
+                'tau': model.whole_v(mapper.tau),
+                'dt': elapsed / NANOSECONDS,
+                'wrench': self._wrench,
+            }
+            read = {name: values[name] for name in plan.law.state.shapes}
+            plan.inputs['law_state'][:] = plan.law.state.packed('state', read)
+        self._targets.update(is_enabled)
+
+    def _keep_memory(self, mapper: JointStateMapper, sent: float) -> None:
+        """Adopt the next memory, if it is finite."""
+        adopted = self._adopted
+        if adopted is None or not adopted.plan.law.memory.size:
+            return
+        new = adopted.model.results[adopted.plan.law.next_memory]
+        if np.isfinite(new).all():
+            adopted.plan.inputs['law_memory'][:] = new
+
+    def receive_wrench(self, message: WrenchStamped) -> None:
+        """Keep a wrench of the sensor; numbers that are not finite are ignored."""
+        wrench = vector(message.wrench.torque, message.wrench.force)
+        if np.isfinite(wrench).all():
+            self._wrench, self._wrench_time = wrench, time.monotonic()
+
+    def _fault(self) -> str:
+        """Return why there are no torques now."""
+        adopted = self._adopted
+        if adopted is None:
+            return ''
+        plan, mapper = adopted.plan, adopted.mapper
+        if 'tau' in plan.law.state.shapes and not mapper.has_effort:
+            return 'joint states contain no effort, which the law reads'
+        age = time.monotonic() - self._wrench_time
+        if 'wrench' in plan.law.state.shapes and age > self._setup['wrench_timeout']:
+            return 'no wrench on ~/wrench within wrench_timeout, which the law reads'
+        if adopted.plan.law.memory.size:
+            new = adopted.model.results[plan.law.next_memory]
+            if not np.isfinite(new).all():
+                return 'the memory of the law is not finite'
+        return ''
+
+    # --- laws -------------------------------------------------------------------------------------
+
+    def _look_at_files(self) -> None:
+        """Record a law again whose file has changed; a faulty one is refused."""
+        try:
+            law = self._source.changed()
+            if law is None:
+                return
+            if law.parameters != self._law.parameters:
+                raise ArgumentError('it has other parameters; start the node again to declare them')
+            model = self._host.model
+            if model is not None:
+                law.on(model.robot, **self._options)
+        except ScrewDynamicsError as error:
+            self._refusal = f'the law that has changed is refused, the previous one runs: {error}'
+            return
+        self._refusal, self._law = '', law
+        self._host.reload()
+
+    def _check(self, values: dict[str, Any]) -> None:
+        joints = self._host.model.joints if self._host.model is not None else None
+        for name, value in values.items():
+            size = self._law.parameters[name.removeprefix(own.PREFIX)].size
+            expected = len(joints) if size == JOINTS and joints is not None else size
+            if isinstance(value, list) and len(value) != 1 and expected not in (JOINTS, len(value)):
+                raise ArgumentError(f'{name} must have one number or {expected}, got {len(value)}')
+
+    def _apply(self, values: dict[str, Any]) -> None:
+        adopted = self._adopted
+        if adopted is None or 'law_parameters' not in adopted.plan.inputs:
+            return
+        law, given = adopted.plan.law, {}
+        for name, parameter in law.law.parameters.items():
+            value = np.asarray(self._gains[own.PREFIX + name], dtype=float)
+            if parameter.size == JOINTS and value.size > 1:
+                value = adopted.model.whole_v(value)
+            given[name] = value.reshape(()) if value.size == 1 else value
+        adopted.plan.inputs['law_parameters'][:] = law.values_of(given)
+        if values:
+            self.commands.blend()
+
+    def status(self) -> Status:
+        """Report the law, its reference, and why a changed one is not used."""
+        status = Status('outputs')
+        status.values['law'] = printable(self._law.name)
+        if self._refusal:
+            status.report(Level.ERROR, printable(self._refusal))
+        self.reference.report(status)
+        self._targets.report(status)
+        statuses.report_channels(status, self._channels, self._host.mapper)
+        return status

@@ -1,0 +1,295 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""The node `controller`: torques of laws, references, gains, and laws that change on disk."""
+
+import os
+
+import numpy as np
+import pytest
+
+pytest.importorskip('rclpy')
+
+import rclpy
+from geometry_msgs.msg import PoseStamped, WrenchStamped
+from rclpy.parameter import Parameter
+from rclpy.serialization import deserialize_message
+from scipy.spatial.transform import Rotation
+from std_msgs.msg import Float64MultiArray, String
+from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
+
+from screw_dynamics_ros.core import ArgumentError, Robot, UnknownNameError
+from screw_dynamics_ros.core.law import LAWS
+from screw_dynamics_ros.core.motion.laws.law_source import LawSource
+from screw_dynamics_ros.nodes.outputs.control.controller import Controller
+from screw_dynamics_ros.ros.status import Level
+from support.host_bench import Bench, serialized
+from support.robots import urdf_path
+
+MS = 10**6
+URDF = urdf_path('ur5_robot').read_text()
+TOOL = 'tool0'
+FILE = """
+from screw_dynamics_ros.core.law import JOINTS, Parameter, control_law
+
+@control_law({'gain': Parameter(2.0, minimum=0.0, maximum=9.0)}, {'count': 1})
+def mine(robot, state, reference, parameters, memory):
+    return FACTOR * parameters.gain * (reference.q - state.q), {'count': memory.count + 1.0}
+"""
+
+
+class Controlled:
+    """A node with a UR5 in a configuration."""
+
+    def __init__(self, monkeypatch, law, **parameters):
+        values = {
+            'law': law,
+            'blend_time': 0.0,
+            'ramp_time': 0.0,
+            'effort_rate_factor': 1e6,
+            'effort_limit_factor': 1.0,
+            'enabled': True,
+            **parameters,
+        }
+        self.bench = Bench(monkeypatch, Controller, 'controller', **values)
+        self.host, self.node, self.part = self.bench.host, self.bench.node, self.bench.part
+        self.describe(URDF)
+        self.robot = Robot.from_urdf(URDF)
+        self.joints = self.host.mapper.joints
+        self.q = np.array([0.3, -1.2, 1.1, -0.4, 0.8, 0.2])
+        self.v = np.array([0.1, -0.2, 0.15, 0.05, -0.1, 0.2])
+        self.stamp = self.bench.clock.time_ns()
+        self.root = self.robot.description.root
+
+    def describe(self, text):
+        self.host.source.receive(String(data=text))
+        self.bench.finish()
+        assert self.host.model is not None, self.host.source.descriptions.reason
+
+    def torque(self, q=None, v=None, effort=None):
+        """Send a joint state 10 ms after the last one; return the commands, None without any."""
+        self.stamp += 10 * MS
+        self.bench.clock.offset += 0.01
+        self.bench.sent.clear()
+        q, v = self.q if q is None else q, self.v if v is None else v
+        self.host.states.receive(serialized(self.joints, q, self.stamp, v, effort), {})
+        found = [data for topic, data in self.bench.sent if topic.endswith('/commands')]
+        return np.array(deserialize_message(found[0], Float64MultiArray).data) if found else None
+
+    def set(self, **values):
+        parameters = [Parameter(name.replace('__', '.'), value=x) for name, x in values.items()]
+        return self.node.set_parameters_atomically(parameters)
+
+    def summary(self):
+        status = self.part.status()
+        return status.level, status.summary
+
+
+@pytest.fixture
+def control(monkeypatch, ros_domain):
+    rclpy.init(domain_id=ros_domain)
+    made = []
+
+    def make(law, **parameters):
+        made.append(Controlled(monkeypatch, law, **parameters))
+        return made[-1]
+
+    yield make
+    for each in made:
+        each.bench.close()
+    rclpy.shutdown()
+
+
+def expected(made, law, link=None, **reference):
+    """Return the torques that the law has outside of the node."""
+    on = LAWS[law].on(made.robot, **({'link': link} if link else {}))
+    return on.step(made.q, made.v, reference=reference)[0]
+
+
+def test_torques_and_gains(control):
+    made = control('gravity_compensation')
+    made.torque()  # the first one is zero
+    np.testing.assert_allclose(made.torque(), expected(made, 'gravity_compensation'), rtol=1e-12)
+    assert made.set(gains__damping=[3.0]).successful
+    found = made.torque()
+    np.testing.assert_allclose(found, made.robot.gravity_torques(made.q) - 3.0 * made.v)
+    each = [1.0, 2.0, 3.0, 4.0, 5.0, 6.0]
+    assert made.set(gains__damping=each).successful
+    found = made.torque()
+    np.testing.assert_allclose(found, made.robot.gravity_torques(made.q) - each * made.v)
+    for wrong, reason in (([1.0, 2.0], 'one number or 6'), ([-1.0], 'gains.damping')):
+        result = made.set(gains__damping=wrong)
+        assert not result.successful
+        assert reason in result.reason
+    np.testing.assert_array_equal(made.torque(), found)
+
+
+def test_limits_of_commands_hold(control):
+    made = control('joint_impedance', effort_limit_factor=0.1)
+    made.torque()
+    message = JointTrajectory(joint_names=list(made.joints))
+    message.points.append(JointTrajectoryPoint(positions=(made.q + 3.0).tolist()))
+    made.part.reference.receive(message)
+    limits = 0.1 * made.robot.limits.effort
+    assert (np.abs(made.torque()) <= limits).all()
+    assert np.isclose(np.abs(made.torque()), limits).any()
+
+
+def test_the_robot_is_held_where_it_was_enabled(control):
+    made = control('joint_impedance', enabled=False)
+    made.torque(made.q + 1.0)
+    assert made.set(enabled=True).successful
+    start = made.q.copy()
+    made.torque()
+    made.q = made.q + 0.05
+    found = made.torque()
+    wanted = expected(made, 'joint_impedance', q=start)
+    np.testing.assert_allclose(found, wanted, atol=1e-9)
+
+
+def test_references_of_joints_and_of_the_tool(control):
+    made = control('cartesian_impedance', law_options=[f'link={TOOL}'])
+    made.torque()
+    start = made.robot.link_pose(made.q, TOOL)
+    held = made.q.copy()
+    made.q = made.q + 0.02
+    found = made.torque()
+    np.testing.assert_allclose(
+        found,
+        expected(made, 'cartesian_impedance', TOOL, q=held, pose=start),
+        atol=1e-9,
+    )
+    target = start.copy()
+    target[:3, 3] += [0.1, 0.0, -0.05]
+    made.part._targets.receive_pose(pose_message(made, target))
+    np.testing.assert_allclose(
+        made.torque(), expected(made, 'cartesian_impedance', TOOL, q=held, pose=target), atol=1e-9
+    )
+    other = JointTrajectory(joint_names=[made.joints[0]])
+    other.points.append(JointTrajectoryPoint(positions=[0.9]))
+    made.part.reference.receive(other)
+    posture = np.array([0.9, *held[1:]])
+    np.testing.assert_allclose(
+        made.torque(),
+        expected(made, 'cartesian_impedance', TOOL, q=posture, pose=target),
+        atol=1e-9,
+    )
+
+
+def pose_message(made, pose, frame=''):
+    message = PoseStamped()
+    message.header.frame_id = frame or made.root
+    for axis, value in zip('xyz', pose[:3, 3]):
+        setattr(message.pose.position, axis, float(value))
+    for axis, value in zip('xyzw', Rotation.from_matrix(pose[:3, :3]).as_quat()):
+        setattr(message.pose.orientation, axis, float(value))
+    return message
+
+
+def test_bad_targets_are_refused(control):
+    made = control('cartesian_impedance', law_options=[f'link={TOOL}'])
+    made.torque()
+    before = made.torque()
+    made.part._targets.receive_pose(pose_message(made, np.eye(4), frame='map'))
+    assert f"frame_id must be '{made.root}'" in made.summary()[1]
+    message = pose_message(made, np.eye(4))
+    message.pose.position.x = np.nan
+    made.part._targets.receive_pose(message)
+    assert 'not finite' in made.summary()[1]
+    np.testing.assert_allclose(made.torque(), before, atol=1e-12)
+
+
+def test_laws_that_read_a_sensor_wait_for_it(control):
+    made = control('admittance', law_options=[f'link={TOOL}'], on_loss='stop', age_limit=0.05)
+    made.torque()
+    assert 'no wrench on ~/wrench' in made.part.commands.status().summary
+    message = WrenchStamped()
+    message.wrench.force.z = 20.0
+    made.part.receive_wrench(message)
+    first = made.torque()
+    assert first is not None
+    for _ in range(5):
+        made.part.receive_wrench(message)
+        last = made.torque()
+    memory = made.part._adopted.plan.inputs['law_memory']
+    assert np.linalg.norm(memory[:3]) > 1e-3
+    assert not np.allclose(first, last)
+    made.set(enabled=False)
+    made.part.receive_wrench(message)
+    made.torque()
+    assert np.linalg.norm(memory[:3]) < 1e-3  # it begins again
+
+
+def test_laws_are_added(control):
+    made = control('gravity_compensation + joint_limit_repulsion')
+    q = made.robot.limits.upper - 0.02
+    made.q = q
+    assert made.set(**{'gains__joint_limit_repulsion.stiffness': 50.0}).successful
+    both = LAWS['gravity_compensation'] + LAWS['joint_limit_repulsion']
+    law = both.on(made.robot)
+    made.torque()
+    values = law.values_of({'joint_limit_repulsion.stiffness': 50.0})
+    np.testing.assert_allclose(made.torque(), law.step(q, made.v, parameters=values)[0])
+
+
+def write(path, factor):
+    path.write_text(FILE.replace('FACTOR', repr(factor)))
+    os.utime(path, ns=(0, 10**9 * round(1e3 * abs(factor))))
+
+
+def test_a_law_that_changes_on_disk(control, tmp_path):
+    path = tmp_path / 'laws.py'
+    write(path, 1.0)
+    made = control(f'{path}:mine')
+    start = made.q.copy()
+    made.torque()
+    made.q = made.q - 0.1
+    np.testing.assert_allclose(made.torque(), 2.0 * (start - made.q), atol=1e-12)
+    write(path, 5.0)
+    made.part._look_at_files()
+    made.bench.finish()
+    made.torque(start)
+    np.testing.assert_allclose(made.torque(), 10.0 * (start - made.q), atol=1e-12)
+
+
+@pytest.mark.parametrize(
+    ('change', 'reason'),
+    [
+        (lambda text: text.replace('return', 'if state.q[0] > 0: return'), 'laws.py:6: if state'),
+        (lambda text: text.replace('gain', 'force'), 'it has other parameters'),
+        (lambda text: text + '\n  x', 'IndentationError'),
+        (lambda text: text.replace('def mine', 'def other'), "has no law 'mine'"),
+    ],
+)
+def test_a_faulty_change_is_refused_and_the_law_stays(control, tmp_path, change, reason):
+    path = tmp_path / 'laws.py'
+    write(path, 1.0)
+    made = control(f'{path}:mine')
+    made.torque()
+    path.write_text(change(path.read_text()))
+    os.utime(path, ns=(0, 10**9))
+    made.part._look_at_files()
+    made.bench.finish()
+    level, summary = made.summary()
+    assert level == Level.ERROR
+    assert reason in summary
+    start = made.q.copy()
+    made.q = made.q - 0.1
+    assert made.torque() is not None
+    np.testing.assert_allclose(made.torque(), 2.0 * (start - made.q), atol=1e-12)
+    write(path, 3.0)
+    made.part._look_at_files()
+    assert made.summary()[0] == Level.OK
+
+
+def test_files_that_others_may_write_are_not_loaded(tmp_path):
+    path = tmp_path / 'laws.py'
+    write(path, 1.0)
+    assert LawSource(f'{path}:mine').law.name == 'mine'
+    path.chmod(0o666)
+    with pytest.raises(ArgumentError, match='Others may have written it'):
+        LawSource(f'{path}:mine')
+    with pytest.raises(UnknownNameError, match="no law 'magic'; there are gravity_compensation"):
+        LawSource('magic')
+    with pytest.raises(ArgumentError, match="there is no module 'nowhere'"):
+        LawSource('nowhere:law')
