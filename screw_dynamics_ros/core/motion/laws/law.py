@@ -33,12 +33,10 @@ A law is a function of what it reads: no global variables that change, no random
 from __future__ import annotations
 
 import linecache
-import math
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -47,100 +45,30 @@ from numpy.typing import ArrayLike
 from screw_dynamics_ros.core.arguments import vector
 from screw_dynamics_ros.core.compile.program.recorded_arrays import plain, recorded
 from screw_dynamics_ros.core.compile.program.tracing import Recorder
-from screw_dynamics_ros.core.errors import ArgumentError, NotRecordableError, UnknownNameError
+from screw_dynamics_ros.core.errors import ArgumentError, NotRecordableError
+from screw_dynamics_ros.core.motion.laws.law_fields import (
+    JOINTS,
+    POSITIONS,
+    REFERENCE,
+    STATE,
+    FieldLayout,
+    LawInputs,
+    Parameter,
+    check_fields,
+    check_names,
+    names_read,
+)
 from screw_dynamics_ros.core.motion.laws.recorded_robot import RecordedRobot
 from screw_dynamics_ros.core.robot.fused_kernel import Evaluation, Formula
 from screw_dynamics_ros.core.robot.robot import Robot
 from screw_dynamics_ros.core.tree.multibody_tree import Tree
 from screw_dynamics_ros.core.types import Array
 
-#: The size of what has an element for each velocity of the robot.
-JOINTS = 'joints'
-
-POSITIONS = 'positions'
-
-#: Fields of the state besides q and v, and of the reference: their shapes. Wrenches and twists have
-#: the angular part first.
-STATE: Mapping[str, tuple[int | str, ...]] = MappingProxyType(
-    {'tau': (JOINTS,), 'dt': (), 'wrench': (6,)}
-)
-REFERENCE: Mapping[str, tuple[int | str, ...]] = MappingProxyType(
-    {
-        'q': (POSITIONS,),
-        'v': (JOINTS,),
-        'a': (JOINTS,),
-        'pose': (4, 4),
-        'twist': (6,),
-        'wrench': (6,),
-    }
-)
-
 #: Inputs of the program besides q, v and gravity.
 PACKED = ('law_state', 'law_reference', 'law_parameters', 'law_memory')
 
-
-@dataclass(frozen=True)
-class Parameter:
-    """A number, or one for each joint, that may change while the law runs.
-
-    Attributes
-    ----------
-    default : float
-    unit : str
-    text : str
-        Its meaning.
-    minimum, maximum : float
-        Bounds, included.
-    size : int or 'joints'
-        1: a number; otherwise a vector, of which every element has the default.
-
-    Raises
-    ------
-    ArgumentError
-        A default that is not finite, or beyond the bounds.
-    """
-
-    default: float
-    unit: str = ''
-    text: str = ''
-    minimum: float = -math.inf
-    maximum: float = math.inf
-    size: int | str = 1
-
-    def __post_init__(self) -> None:
-        if not (math.isfinite(self.default) and self.minimum <= self.default <= self.maximum):
-            raise ArgumentError(
-                f'parameter with default {self.default}: it must be finite and in '
-                f'[{self.minimum}, {self.maximum}]'
-            )
-
-
-class LawInputs:
-    """Named arrays, read as attributes.
-
-    Attributes
-    ----------
-    read : set of str
-        What has been read.
-    """
-
-    read: set[str]
-
-    def __init__(self, what: str, values: Mapping[str, Any]) -> None:
-        self.__dict__.update(_what=what, _values=values, read=set())
-
-    def __getattr__(self, name: str) -> Any:
-        try:
-            value = self._values[name]
-        except KeyError:
-            known = ', '.join(self._values) or 'nothing'
-            raise UnknownNameError(f'{self._what} has no {name!r}; it has {known}') from None
-        self.read.add(name)
-        return value
-
-    def __setattr__(self, name: str, value: Any) -> None:
-        raise ArgumentError(f'{self._what}.{name} cannot be set; return the new memory as a dict')
-
+#: Fields of the reference without a default: zero would be a motion.
+REQUIRED = ('q', 'pose')
 
 LawFunction = Callable[..., tuple[Any, Mapping[str, Any]] | Any]
 
@@ -171,6 +99,8 @@ class Law:
     def __post_init__(self) -> None:
         object.__setattr__(self, 'parameters', dict(self.parameters))
         object.__setattr__(self, 'memory', dict(self.memory))
+        sizes = *(each.size for each in self.parameters.values()), *self.memory.values()
+        check_fields((*self.parameters, *self.memory), sizes)
         object.__setattr__(self, 'name', self.name or self.function.__name__)
 
     def on(self, robot: Robot, **options: str | float | Sequence[float]) -> RobotLaw:
@@ -220,16 +150,13 @@ def sum_of_laws(*laws: Law) -> Law:
             own = {name: getattr(parameters, f'{law.name}.{name}') for name in law.parameters}
             kept = {name: getattr(memory, f'{law.name}.{name}') for name in law.memory}
             chosen = {name: options[name] for name in options if name in options_of(law.function)}
+            before = LawInputs('memory', kept)
             result = law.function(
-                robot,
-                state,
-                reference,
-                LawInputs('parameters', own),
-                LawInputs('memory', kept),
-                **chosen,
+                robot, state, reference, LawInputs('parameters', own), before, **chosen
             )
-            torques, found = result if isinstance(result, tuple) else (result, {})
+            torques, after = result if isinstance(result, tuple) else (result, {})
             tau = tau + torques
+            found = kept if after is before else after
             new.update({f'{law.name}.{name}': value for name, value in found.items()})
         return tau, new
 
@@ -246,50 +173,6 @@ def options_of(function: LawFunction) -> tuple[str, ...]:
     """Return the names of the keyword-only arguments of a law."""
     code = function.__code__
     return code.co_varnames[code.co_argcount :][: code.co_kwonlyargcount]
-
-
-@dataclass(frozen=True)
-class FieldLayout:
-    """Where named arrays are in a vector.
-
-    Attributes
-    ----------
-    shapes : {name: shape}
-    """
-
-    shapes: Mapping[str, tuple[int, ...]]
-
-    @property
-    def size(self) -> int:
-        """Number of elements of all arrays."""
-        return sum(map(math.prod, self.shapes.values()))
-
-    def unpacked(self, values: Array) -> dict[str, Any]:
-        """Return the arrays in a vector (size,); numbers where the shape is ()."""
-        arrays, place = {}, 0
-        for name, shape in self.shapes.items():
-            size = math.prod(shape)
-            part = values[place : place + size]
-            arrays[name] = part.reshape(shape) if shape else part[0]
-            place += size
-        return arrays
-
-    def packed(self, what: str, values: Mapping[str, ArrayLike]) -> Array:
-        """Return a vector of all arrays, zero where none is given; checks names and shapes."""
-        check_names(what, values, self.shapes)
-        numbers = np.zeros(self.size)
-        arrays, place = values, 0
-        for name, shape in self.shapes.items():
-            size = math.prod(shape)
-            if name in arrays:
-                given = np.asarray(arrays[name], dtype=float)
-                if given.shape != shape:
-                    raise ArgumentError(
-                        f'{what}: {name} must have shape {shape}, not {given.shape}'
-                    )
-                numbers[place : place + size] = given.ravel()
-            place += size
-        return numbers
 
 
 @dataclass(frozen=True)
@@ -326,7 +209,7 @@ class RobotLaw:
         The fields that the law reads, besides q and v.
     parameters, memory : FieldLayout
     defaults : (p,) array
-        LawInputs of the parameters.
+        Values of the parameters.
     torques, next_memory : Formula
         Outputs of a program of the robot, (nv,) and (m,), for `Robot.fuse` with the parameters of
         `sizes`.
@@ -334,6 +217,7 @@ class RobotLaw:
 
     def __init__(self, law: Law, robot: Robot, options: Mapping[str, Any]) -> None:
         self.law, self.robot, self.options = law, robot, dict(options)
+        check_options(law, options)
         shape = self._shape
         self.parameters = FieldLayout(
             {
@@ -428,12 +312,12 @@ class RobotLaw:
             LawInputs('memory', memory),
         )
         if read is not None:
-            read += [states.read, references.read]
+            read += [names_read(states), names_read(references)]
         tau, new = result if isinstance(result, tuple) else (result, {})
         tau = self._checked('torques', tau, (self.robot.nv,))
         if new is not memory and set(new) != set(self.memory.shapes):
             raise NotRecordableError(
-                f'{self.law.name} returns the memory {sorted(new)}; it has '
+                f'{described(self.law)} returns the memory {sorted(new)}; it has '
                 f'{sorted(self.memory.shapes)}'
             )
         kept = [
@@ -446,7 +330,7 @@ class RobotLaw:
         array = np.asarray(plain(value), dtype=None if isinstance(value, np.ndarray) else object)
         if array.shape != shape:
             raise NotRecordableError(
-                f'{self.law.name} returns {what} of shape {array.shape}; it must be {shape}'
+                f'{described(self.law)} returns {what} of shape {array.shape}; it must be {shape}'
             )
         return array
 
@@ -490,7 +374,8 @@ class RobotLaw:
         ----------
         q, v : (nq,), (nv,) arrays
         state, reference : mapping
-            Fields that the law reads; zero by default. Fields that it does not read are refused.
+            Fields that the law reads; zero by default, but q and pose of the reference are required
+            if they are read. Fields that it does not read are refused.
         dt : float
             Time since the last state [s].
         parameters : (p,) array
@@ -498,14 +383,17 @@ class RobotLaw:
         memory : (m,) array
             Zero if not given.
         """
-        given = {**(state or {})}
+        given, wanted = {**(state or {})}, {**(reference or {})}
         if 'dt' in self.state.shapes:
             given['dt'] = dt
+        for name in REQUIRED:
+            if name in self.reference.shapes and name not in wanted:
+                raise ArgumentError(f'{self.law.name} reads reference.{name}, which is not given')
         packed = {
             'law_state': self.state.packed('state', given),
-            'law_reference': self.reference.packed('reference', reference or {}),
-            'law_parameters': self.defaults if parameters is None else parameters,
-            'law_memory': np.zeros(self.memory.size) if memory is None else memory,
+            'law_reference': self.reference.packed('reference', wanted),
+            'law_parameters': self._vector('parameters', parameters, self.defaults),
+            'law_memory': self._vector('memory', memory, np.zeros(self.memory.size)),
         }
         vectors = {
             'q': vector('q', self.robot.nq, q),
@@ -516,18 +404,31 @@ class RobotLaw:
         results = self._kernel(*(vectors[name] for name in self._kernel.inputs))
         return results[0], results[1] if self.memory.size else np.zeros(0)
 
+    def _vector(self, name: str, given: ArrayLike | None, default: Array) -> Array:
+        return default if given is None else vector(name, default.size, given)
 
-def check_names(what: str, given: Iterable[str], known: Collection[str]) -> None:
-    """Raise `UnknownNameError` for names that are not known."""
-    for name in given:
-        if name not in known:
-            listed = ', '.join(known) or 'nothing'
-            raise UnknownNameError(f'{what}: there is no {name!r}; there is {listed}')
+
+def check_options(law: Law, options: Mapping[str, Any]) -> None:
+    """Raise `UnknownNameError` for unknown options, `ArgumentError` for missing ones."""
+    functions = [each.function for each in law._parts]
+    known = [name for function in functions for name in options_of(function)]
+    check_names(f'options of {law.name}', options, known)
+    for function in functions:
+        for name in options_of(function):
+            if name not in options and name not in (function.__kwdefaults__ or {}):
+                raise ArgumentError(f'{law.name} needs the option {name}')
 
 
 def part(values: tuple[Array, ...], place: int) -> Array:
     """Return one of several arrays."""
     return values[place]
+
+
+def described(law: Law) -> str:
+    """Return the name of a law, with file and line of its definition."""
+    codes = [each.function.__code__ for each in law._parts]
+    places = [f'{Path(code.co_filename).name}:{code.co_firstlineno}' for code in codes]
+    return f'{law.name} ({", ".join(places)})'
 
 
 def line_of(error: BaseException, law: Law) -> str | None:

@@ -16,7 +16,10 @@ and F a wrench in the axes of the root.
 Sources: Siciliano, Sciavicco, Villani and Oriolo, Robotics: Modelling, Planning and Control (2009);
 Ott, Cartesian Impedance Control of Redundant and Flexible-Joint Robots (2008); Khatib, A unified
 approach for motion and force control of robot manipulators: the operational space formulation
-(1987); Luh, Walker and Paul, Resolved-acceleration control of mechanical manipulators (1980).
+(1987); Sentis and Khatib, Synthesis of whole-body behaviors through hierarchical control of
+behavioral primitives (2005); Luh, Walker and Paul, Resolved-acceleration control of mechanical
+manipulators (1980); Hunt and Crossley, Coefficient of restitution interpreted as damping in
+vibroimpact (1975).
 """
 
 from __future__ import annotations
@@ -26,10 +29,11 @@ from typing import Any
 import numpy as np
 
 from screw_dynamics_ros.core.compile.program.recorded_arrays import solve_positive_definite
-from screw_dynamics_ros.core.motion.laws.law import JOINTS, Law, Parameter, control_law
+from screw_dynamics_ros.core.motion.laws.law import Law, control_law
+from screw_dynamics_ros.core.motion.laws.law_fields import JOINTS, Parameter
 
 STIFFNESS = Parameter(100.0, 'N m/rad | N/m', 'stiffness of each joint', minimum=0.0, size=JOINTS)
-DAMPING = Parameter(10.0, 'N m s/rad | N s/m', 'damping of each joint', minimum=0.0, size=JOINTS)
+DAMPING = Parameter(5.0, 'N m s/rad | N s/m', 'damping of each joint', minimum=0.0, size=JOINTS)
 NULL_STIFFNESS = Parameter(10.0, 'N m/rad | N/m', 'stiffness of the posture', minimum=0.0)
 NULL_DAMPING = Parameter(2.0, 'N m s/rad | N s/m', 'damping of the posture', minimum=0.0)
 ROTATIONAL_STIFFNESS = Parameter(30.0, 'N m/rad', 'rotational stiffness', minimum=0.0)
@@ -42,7 +46,11 @@ CARTESIAN = {
     'rotational_damping': ROTATIONAL_DAMPING,
     'linear_damping': LINEAR_DAMPING,
 }
-REGULARIZATION = 1e-6  # of J M^-1 J^T, relative to its trace
+
+#: What is added to the diagonal of J M^-1 J^T, relative to its trace: limits forces near singular
+#: configurations. Null-space projections are bounded by themselves and need less.
+FORCE_REGULARIZATION = 1e-6
+PROJECTION_REGULARIZATION = 1e-10
 
 
 @control_law({'damping': Parameter(1.0, DAMPING.unit, DAMPING.text, minimum=0.0, size=JOINTS)})
@@ -60,7 +68,7 @@ def gravity_compensation(
 def joint_impedance(robot: Any, state: Any, reference: Any, parameters: Any, memory: Any) -> Any:
     """Tau = K (q_d - q) + D (v_d - v) + g(q).
 
-    Siciliano et al. 2009, (8.51): PD control with gravity compensation.
+    Siciliano et al. 2009, 8.5.1: PD control with gravity compensation.
     """
     springs = parameters.stiffness * (reference.q - state.q)
     dampers = parameters.damping * (reference.v - state.v)
@@ -75,7 +83,8 @@ def joint_impedance(robot: Any, state: Any, reference: Any, parameters: Any, mem
 def computed_torque(robot: Any, state: Any, reference: Any, parameters: Any, memory: Any) -> Any:
     """Tau = M (a_d + 2 w (v_d - v) + w^2 (q_d - q)) + C v + g.
 
-    Siciliano et al. 2009, (8.56) to (8.59): inverse dynamics control.
+    Siciliano et al. 2009, 8.5.2: inverse dynamics control. The error follows e'' + 2 w e' + w^2 e =
+    0.
     """
     w = parameters.frequency
     a = reference.a + 2.0 * w * (reference.v - state.v) + w * w * (reference.q - state.q)
@@ -88,11 +97,11 @@ def cartesian_impedance(
 ) -> Any:
     """Tau = J^T (K e + D (V_d - V)) + N^T (k (q_d - q) - d v) + C v + g.
 
-    Ott 2008, 4.2 and 4.3, with the dynamically consistent N = 1 - M^-1 J^T (J M^-1 J^T)^-1 J of
-    Khatib 1987, (36). e are half the sums of the cross products of axes, and the distance.
+    Ott 2008 for the impedance without a change of inertia, Khatib 1987 for the dynamically
+    consistent N = 1 - M^-1 J^T (J M^-1 J^T)^-1 J. e is `pose_error`.
     """
     J = robot.jacobian(state.q, link, 'hybrid')
-    F = restoring_wrench(robot, state, reference.pose, reference.twist, parameters, link, J)
+    F = restoring_wrench(robot, state, parameters, link, J, reference.pose, reference.twist)
     posture = parameters.null_stiffness * (reference.q - state.q)
     posture = posture - parameters.null_damping * state.v
     held = robot.gravity_torques(state.q) + robot.coriolis_torques(state.q, state.v)
@@ -110,29 +119,32 @@ def operational_space(
 ) -> Any:
     """Move the position of a link first, its orientation in what that leaves, then damp.
 
-    tau = J_1^T F_1 + N_1^T (J_2^T F_2 + N_2^T (-d v)) + C v + g, with F_k = L_k (x_d'' - J_k' v),
-    L_k = (J_k M^-1 J_k^T)^-1 and the Jacobian J_2 N_1 of the second task: Khatib 1987; Sentis and
-    Khatib, Synthesis of whole-body behaviors through hierarchical control of behavioral primitives
-    (2005), (22).
+    tau = J_1^T F_1 + N_1^T (J_2^T F_2 + N_2^T (-d v)) + C v + g. F_k = L_k (2 w (V_d - V) + w^2 e -
+    J_k' v - a_k) with the acceleration a_k by the tasks before, L_k = (J_k M^-1 J_k^T)^-1, and
+    J_2 N_1 as the Jacobian of the second task: Khatib 1987 (C-082); Sentis and Khatib 2005.
     """
-    w = parameters.frequency
+    w, M = parameters.frequency, robot.mass_matrix(state.q)
     J = robot.jacobian(state.q, link, 'hybrid')
-    V, error = J @ state.v, pose_error(robot.link_pose(state.q, link), reference.pose)
+    error = pose_error(robot.link_pose(state.q, link), reference.pose)
     drift = robot.jacobian_derivative(state.q, state.v, link, 'hybrid') @ state.v
-    wanted = 2.0 * w * (reference.twist - V) + w * w * error - drift
-    M = robot.mass_matrix(state.q)
+    wanted = 2.0 * w * (reference.twist - J @ state.v) + w * w * error - drift
+    moved = solve_positive_definite(M, J.T)  # M^-1 J^T
+    size = np.sum(J * moved.T, axis=1)  # diagonal of J M^-1 J^T
     tau = robot.gravity_torques(state.q) + robot.coriolis_torques(state.q, state.v)
-    rest = np.eye(robot.nv)  # N of the tasks so far
-    done = 0.0 * state.v  # accelerations by the tasks so far
+    N, a = np.eye(robot.nv), 0.0 * state.v  # null space and accelerations of the tasks so far
     for rows in (slice(3, 6), slice(0, 3)):
-        J_k = J[rows] @ rest
-        spread = solve_positive_definite(M, J_k.T)
-        inverse_inertia = regularized(J_k @ spread)
-        F = solve_positive_definite(inverse_inertia, wanted[rows] - J[rows] @ done)
+        J_k, spread = J[rows] @ N, N @ moved[:, rows]  # spread = M^-1 J_k^T
+        A = J_k @ spread
+        small = FORCE_REGULARIZATION * np.sum(size)  # for links that only translate, or only turn
+        F = solve_positive_definite(
+            regularized(A, FORCE_REGULARIZATION * (np.sum(size[rows]) + small)),
+            wanted[rows] - J[rows] @ a,
+        )
         tau = tau + J_k.T @ F
-        done = done + spread @ F
-        rest = rest - spread @ solve_positive_definite(inverse_inertia, J_k)
-    return tau + rest.T @ (-parameters.null_damping * state.v)
+        a = a + spread @ F
+        smaller = PROJECTION_REGULARIZATION * (np.sum(size[rows]) + small)
+        N = N - spread @ solve_positive_definite(regularized(A, smaller), J_k)
+    return tau - N.T @ (parameters.null_damping * state.v)
 
 
 @control_law(
@@ -141,7 +153,8 @@ def operational_space(
         'mass': Parameter(5.0, 'kg', 'mass that is felt', minimum=1e-3),
         'resistance': Parameter(50.0, 'N s/m', 'damping that is felt', minimum=0.0),
         'return_stiffness': Parameter(0.0, 'N/m', 'stiffness toward the reference', minimum=0.0),
-        'reach': Parameter(0.2, 'm', 'largest displacement', minimum=0.0),
+        'reach': Parameter(0.2, 'm', 'largest displacement along each axis', minimum=0.0),
+        'null_damping': NULL_DAMPING,
     },
     memory={'displacement': 3, 'rate': 3},
 )
@@ -150,46 +163,46 @@ def admittance(
 ) -> Any:
     """M x'' + d x' + k x = F, and a Cartesian impedance holds the link at x from the reference.
 
-    F is the force of the wrist sensor, in the axes of the link. Siciliano et al. 2009, 9.3.
+    F is the force of the wrist sensor, in the axes of the link; its moment is not used. Siciliano
+    et al. 2009, 9.3: admittance control. The steps of x are those of the implicit Euler method,
+    which is stable for every dt.
     """
-    pose = robot.link_pose(state.q, link)
-    force = pose[:3, :3] @ state.wrench[3:]
-    pull = force - parameters.return_stiffness * memory.displacement
-    # Implicit in the damping: stable for every step.
-    rate = (parameters.mass * memory.rate + state.dt * pull) / (
-        parameters.mass + state.dt * parameters.resistance
-    )
-    moved = memory.displacement + state.dt * rate
+    force = robot.link_pose(state.q, link)[:3, :3] @ state.wrench[3:]
+    k, dt = parameters.return_stiffness, state.dt
+    rate = parameters.mass * memory.rate + dt * (force - k * memory.displacement)
+    rate = rate / (parameters.mass + dt * parameters.resistance + dt * dt * k)
+    moved = memory.displacement + dt * rate
     x = np.clip(moved, -parameters.reach, parameters.reach)
     rate = np.where(np.abs(moved) <= parameters.reach, rate, 0.0)
+    pose = np.column_stack([reference.pose[:3, :3], reference.pose[:3, 3] + x])
+    twist = reference.twist + np.concatenate([np.zeros(3), rate])
     J = robot.jacobian(state.q, link, 'hybrid')
-    target = np.concatenate([reference.pose[:3, 3] + x, rate])
-    F = restoring_wrench(robot, state, reference.pose, None, parameters, link, J, target)
-    tau = J.T @ F + robot.gravity_torques(state.q) + robot.coriolis_torques(state.q, state.v)
-    return tau, {'displacement': x, 'rate': rate}
+    F = restoring_wrench(robot, state, parameters, link, J, pose, twist)
+    damped = in_null_space(robot.mass_matrix(state.q), J, -parameters.null_damping * state.v)
+    held = robot.gravity_torques(state.q) + robot.coriolis_torques(state.q, state.v)
+    return J.T @ F + damped + held, {'displacement': x, 'rate': rate}
 
 
 @control_law(
     {
         'margin': Parameter(0.1, 'rad | m', 'distance at which it begins', minimum=1e-6),
-        'stiffness': Parameter(200.0, STIFFNESS.unit, 'at the limit', minimum=0.0),
-        'damping': Parameter(5.0, DAMPING.unit, 'within the margin', minimum=0.0),
+        'stiffness': Parameter(200.0, STIFFNESS.unit, 'of the spring', minimum=0.0),
+        'damping': Parameter(5.0, DAMPING.unit, 'at the limit and beyond', minimum=0.0),
     }
 )
 def joint_limit_repulsion(
     robot: Any, state: Any, reference: Any, parameters: Any, memory: Any
 ) -> Any:
-    """Tau = k (depth below the lower - above the upper margin) - d v within a margin.
+    """Tau = k (depth below the lower - above the upper margin) - d v (depth / margin, at most 1).
 
-    A linear spring, the gradient of a quadratic potential; zero between the margins. Siciliano et
-    al. 2009, 3.5.1 (distance from joint limits).
+    The gradient of a quadratic potential (Siciliano et al. 2009, 3.5.1, has distances from limits),
+    and damping that grows with depth, so that torques have no steps (Hunt and Crossley 1975).
     """
-    lower = np.maximum(robot.limits.lower, -1e6)
-    upper = np.minimum(robot.limits.upper, 1e6)
+    lower, upper = np.maximum(robot.limits.lower, -1e6), np.minimum(robot.limits.upper, 1e6)
     below = np.maximum(lower + parameters.margin - state.q, 0.0)
     above = np.maximum(state.q - (upper - parameters.margin), 0.0)
-    damped = np.where(below + above > 0.0, parameters.damping * state.v, 0.0)
-    return parameters.stiffness * (below - above) - damped
+    depth = np.minimum((below + above) / parameters.margin, 1.0)
+    return parameters.stiffness * (below - above) - parameters.damping * depth * state.v
 
 
 @control_law(
@@ -203,7 +216,7 @@ def payload_compensation(
 ) -> Any:
     """Tau = -J_c^T m g: holds the weight of a point mass on a link.
 
-    Bruyninckx 2010, (7.42) to (7.44) (C-107): torques of a wrench.
+    Bruyninckx 2010, section 7.14 (C-106): torques of a wrench.
     """
     pose, J = robot.link_pose(state.q, link), robot.jacobian(state.q, link, 'hybrid')
     weight = parameters.mass * robot.gravity
@@ -233,47 +246,31 @@ LAWS: dict[str, Law] = {
 def pose_error(pose: Any, target: Any) -> Any:
     """Return the displacement (6,) from a pose to another, angular part first.
 
-    Half the sum of the cross products of the axes, sin(angle) times the axis of the rotation: Luh,
-    Walker and Paul 1980, (21).
+    Half the sum of the cross products of the axes, sin(angle) times the axis of the rotation, which
+    decreases beyond 90 degrees: Luh, Walker and Paul 1980; Siciliano et al. 2009, 3.7.3.
     """
     turns = [np.cross(pose[:3, k], target[:3, k]) for k in range(3)]
     return np.concatenate([0.5 * (turns[0] + turns[1] + turns[2]), target[:3, 3] - pose[:3, 3]])
 
 
 def restoring_wrench(
-    robot: Any,
-    state: Any,
-    target: Any,
-    twist: Any,
-    parameters: Any,
-    link: str,
-    J: Any,
-    moved: Any = None,
+    robot: Any, state: Any, parameters: Any, link: str, J: Any, pose: Any, twist: Any
 ) -> Any:
-    """Return the wrench (6,) of springs and dampers of `CARTESIAN` toward a pose and a twist.
-
-    `moved`, if given, are position and velocity (6,) in place of those of the pose.
-    """
-    error, V = pose_error(robot.link_pose(state.q, link), target), J @ state.v
-    angular, linear = -V[:3], -V[3:]
-    distance = error[3:]
-    if twist is not None:
-        angular, linear = twist[:3] + angular, twist[3:] + linear
-    if moved is not None:
-        distance = moved[:3] - robot.link_pose(state.q, link)[:3, 3]
-        linear = linear + moved[3:]
-    moment = parameters.rotational_stiffness * error[:3] + parameters.rotational_damping * angular
-    force = parameters.linear_stiffness * distance + parameters.linear_damping * linear
+    """Return the wrench (6,) of springs and dampers of `CARTESIAN` toward a pose and a twist."""
+    e, V = pose_error(robot.link_pose(state.q, link), pose), twist - J @ state.v
+    moment = parameters.rotational_stiffness * e[:3] + parameters.rotational_damping * V[:3]
+    force = parameters.linear_stiffness * e[3:] + parameters.linear_damping * V[3:]
     return np.concatenate([moment, force])
 
 
 def in_null_space(M: Any, J: Any, tau: Any) -> Any:
     """Return N^T tau, with the dynamically consistent N of J."""
     spread = solve_positive_definite(M, J.T)
-    F = solve_positive_definite(regularized(J @ spread), spread.T @ tau)
-    return tau - J.T @ F
+    A = J @ spread
+    A = regularized(A, PROJECTION_REGULARIZATION * np.trace(A))
+    return tau - J.T @ solve_positive_definite(A, spread.T @ tau)
 
 
-def regularized(A: Any) -> Any:
-    """Return a positive semidefinite matrix with a small multiple of its trace on the diagonal."""
-    return A + REGULARIZATION * np.trace(A) * np.eye(len(A))
+def regularized(A: Any, size: Any) -> Any:
+    """Return a positive semidefinite matrix with a small number added to its diagonal."""
+    return A + size * np.eye(len(A))

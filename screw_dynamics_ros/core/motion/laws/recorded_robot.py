@@ -48,19 +48,30 @@ class RecordedRobot:
     def _function(self, name: str) -> Callable[..., Any]:
         function = FUNCTIONS[name]
 
-        def call(*arguments: Any, **options: str) -> Any:
+        def call(*arguments: Any, **options: Any) -> Any:
             count = len(function.given)
+            known = function.options
             if len(arguments) < count:
-                raise ArgumentError(f'{name} needs {", ".join(function.given)}')
-            chosen = dict(zip(function.options, arguments[count:])) | options
-            chosen = {**function.option_defaults, **chosen}
-            find(self._tree, (name, *(str(chosen[each]) for each in function.options)))
-            values = tuple(str(chosen[each]) for each in function.options)
+                raise ArgumentError(f'robot.{name} needs {", ".join(function.given)}')
+            gravity = self.gravity
+            if 'gravity' in function.inputs:
+                gravity = options.pop('gravity', gravity)
+            chosen = {**function.option_defaults, **dict(zip(known, arguments[count:])), **options}
+            if (
+                len(arguments) > count + len(known)
+                or None in chosen.values()
+                or set(chosen) - set(known)
+            ):
+                raise ArgumentError(
+                    f'robot.{name} in a law takes {", ".join((*function.given, *known))}'
+                )
+            values = tuple(str(chosen[each]) for each in known)
+            find(self._tree, (name, *values))
             reason = function.not_recorded(self._tree, values)
             if reason:
                 raise ArgumentError(f'robot.{name} cannot be recorded: {reason}')
             given = dict(zip(function.given, map(plain, arguments[:count])))
-            given['gravity'] = plain(self.gravity)
+            given['gravity'] = plain(gravity)
             inputs = (given[each] for each in function.inputs)
             return recorded(function.evaluate(self._tree, *inputs, *values))
 

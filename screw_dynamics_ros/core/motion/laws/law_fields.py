@@ -1,0 +1,163 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""Named arrays that a control law reads: state, reference, parameters and memory."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from screw_dynamics_ros.core.errors import ArgumentError, UnknownNameError
+from screw_dynamics_ros.core.types import Array
+
+#: The size of what has an element for each velocity of the robot.
+JOINTS = 'joints'
+
+POSITIONS = 'positions'
+
+#: Fields of the state besides q and v, and of the reference: their shapes. Wrenches and twists have
+#: the angular part first.
+STATE: Mapping[str, tuple[int | str, ...]] = MappingProxyType(
+    {'tau': (JOINTS,), 'dt': (), 'wrench': (6,)}
+)
+REFERENCE: Mapping[str, tuple[int | str, ...]] = MappingProxyType(
+    {
+        'q': (POSITIONS,),
+        'v': (JOINTS,),
+        'a': (JOINTS,),
+        'pose': (4, 4),
+        'twist': (6,),
+        'wrench': (6,),
+    }
+)
+
+
+@dataclass(frozen=True)
+class Parameter:
+    """A number, or one for each joint, that may change while the law runs.
+
+    Attributes
+    ----------
+    default : float
+    unit : str
+    text : str
+        Its meaning.
+    minimum, maximum : float
+        Bounds, included.
+    size : int or 'joints'
+        1: a number; otherwise a vector, of which every element has the default.
+
+    Raises
+    ------
+    ArgumentError
+        A default that is not finite, or beyond the bounds.
+    """
+
+    default: float
+    unit: str = ''
+    text: str = ''
+    minimum: float = -math.inf
+    maximum: float = math.inf
+    size: int | str = 1
+
+    def __post_init__(self) -> None:
+        if not (math.isfinite(self.default) and self.minimum <= self.default <= self.maximum):
+            raise ArgumentError(
+                f'parameter with default {self.default}: it must be finite and in '
+                f'[{self.minimum}, {self.maximum}]'
+            )
+
+
+class LawInputs:
+    """Named arrays, read as attributes."""
+
+    def __init__(self, what: str, values: Mapping[str, Any]) -> None:
+        self.__dict__.update(_what=what, _values=values, _read=set())
+
+    def __getattr__(self, name: str) -> Any:
+        try:
+            value = self._values[name]
+        except KeyError:
+            known = ', '.join(self._values) or 'nothing'
+            raise UnknownNameError(f'{self._what} has no {name!r}; it has {known}') from None
+        self._read.add(name)
+        return value
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        raise ArgumentError(f'{self._what}.{name} cannot be set; return the new memory as a dict')
+
+
+@dataclass(frozen=True)
+class FieldLayout:
+    """Where named arrays are in a vector.
+
+    Attributes
+    ----------
+    shapes : {name: shape}
+    """
+
+    shapes: Mapping[str, tuple[int, ...]]
+
+    @property
+    def size(self) -> int:
+        """Number of elements of all arrays."""
+        return sum(map(math.prod, self.shapes.values()))
+
+    def unpacked(self, values: Array) -> dict[str, Any]:
+        """Return the arrays in a vector (size,); numbers where the shape is ()."""
+        arrays, place = {}, 0
+        for name, shape in self.shapes.items():
+            size = math.prod(shape)
+            part = values[place : place + size]
+            arrays[name] = part.reshape(shape) if shape else part[0]
+            place += size
+        return arrays
+
+    def packed(self, what: str, values: Mapping[str, ArrayLike]) -> Array:
+        """Return a vector of all arrays, zero where none is given; checks names and shapes."""
+        check_names(what, values, self.shapes)
+        numbers = np.zeros(self.size)
+        arrays, place = values, 0
+        for name, shape in self.shapes.items():
+            size = math.prod(shape)
+            if name in arrays:
+                given = np.asarray(arrays[name], dtype=float)
+                if given.shape != shape:
+                    raise ArgumentError(
+                        f'{what}: {name} must have shape {shape}, not {given.shape}'
+                    )
+                numbers[place : place + size] = given.ravel()
+            place += size
+        return numbers
+
+
+def names_read(inputs: LawInputs) -> set[str]:
+    """Return what has been read."""
+    return inputs.__dict__['_read']
+
+
+def check_fields(names: Iterable[str], sizes: Iterable[int | str]) -> None:
+    """Raise `ArgumentError` for names that are no attributes, and sizes that are not known."""
+    for name in names:
+        if name.startswith('_') or not name.replace('.', '').isidentifier():
+            raise ArgumentError(f'{name!r} cannot be the name of a parameter or a memory')
+    for size in sizes:
+        if size not in (JOINTS, POSITIONS) and not (isinstance(size, int) and size > 0):
+            raise ArgumentError(
+                f'a size must be a positive whole number, {JOINTS!r} or {POSITIONS!r}, not {size!r}'
+            )
+
+
+def check_names(what: str, given: Iterable[str], known: Collection[str]) -> None:
+    """Raise `UnknownNameError` for names that are not known."""
+    for name in given:
+        if name not in known:
+            listed = ', '.join(known) or 'nothing'
+            raise UnknownNameError(f'{what}: there is no {name!r}; there is {listed}')
