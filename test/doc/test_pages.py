@@ -19,6 +19,7 @@ PAGES = (
     'doc/theory/choice_of_configuration_space.md',
     'doc/theory/closed_loops.md',
     'doc/reference/compilation.md',
+    'doc/reference/control_laws.md',
     'doc/theory/constrained_dynamics.md',
     'doc/theory/dynamics_derivatives.md',
     'doc/theory/formulations.md',

@@ -131,7 +131,7 @@ def operational_space(
     moved = solve_positive_definite(M, J.T)  # M^-1 J^T
     size = np.sum(J * moved.T, axis=1)  # diagonal of J M^-1 J^T
     tau = robot.gravity_torques(state.q) + robot.coriolis_torques(state.q, state.v)
-    N, a = np.eye(robot.nv), 0.0 * state.v  # null space and accelerations of the tasks so far
+    N, a = np.eye(robot.nv), np.zeros(robot.nv)  # null space and accelerations of the tasks so far
     for rows in (slice(3, 6), slice(0, 3)):
         J_k, spread = J[rows] @ N, N @ moved[:, rows]  # spread = M^-1 J_k^T
         A = J_k @ spread

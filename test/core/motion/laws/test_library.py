@@ -3,13 +3,16 @@
 
 """Each law of the library: written by hand with Pinocchio, and a property that defines it."""
 
+import re
 from functools import cache
+from pathlib import Path
 from types import SimpleNamespace
 
 import numpy as np
 import pytest
 from scipy.spatial.transform import Rotation
 
+from support.paths import ROOT
 from support.robots import urdf_path
 
 pin = pytest.importorskip('pinocchio')
@@ -17,6 +20,7 @@ pin = pytest.importorskip('pinocchio')
 from oracles.pinocchio_model import SWAP, Pinocchio  # noqa: E402
 from screw_dynamics_ros.core import Robot  # noqa: E402
 from screw_dynamics_ros.core.law import LAWS  # noqa: E402
+from screw_dynamics_ros.core.motion.laws import library  # noqa: E402
 from screw_dynamics_ros.core.motion.laws.law import options_of  # noqa: E402
 from screw_dynamics_ros.core.motion.laws.library import (  # noqa: E402
     FORCE_REGULARIZATION,
@@ -218,6 +222,24 @@ def test_by_hand_with_pinocchio(name, law):
         expected, expected_memory = expected if isinstance(expected, tuple) else (expected, [])
         assert np.linalg.norm(tau - expected) <= 1e-8 * np.linalg.norm(expected)
         np.testing.assert_allclose(after, expected_memory, rtol=1e-12)
+
+
+def test_the_page_shows_the_code():
+    page = (ROOT / 'doc/reference/control_laws.md').read_text(encoding='utf-8')
+    source = Path(library.__file__).read_text(encoding='utf-8')
+    shown = re.findall(r'^```python\n(?!>>>)(.*?)^```', page, re.MULTILINE | re.DOTALL)
+    assert len(shown) == len(LAWS)
+    for line in '\n'.join(shown).splitlines():
+        assert line in source
+    assert all(f'**`{name}`**' in page for name in LAWS)
+
+
+@pytest.mark.parametrize('law', LAWS.values(), ids=LAWS)
+def test_gains_are_declared(law):
+    for name, parameter in law.parameters.items():
+        assert parameter.unit, name
+        assert parameter.text, name
+        assert parameter.minimum >= 0.0 or name == 'center'
 
 
 # --- properties -----------------------------------------------------------------------------------
