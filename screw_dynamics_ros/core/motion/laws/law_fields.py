@@ -8,6 +8,7 @@ from __future__ import annotations
 import math
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
+from itertools import accumulate
 from types import MappingProxyType
 from typing import Any
 
@@ -109,6 +110,12 @@ class FieldLayout:
     def size(self) -> int:
         """Number of elements of all arrays."""
         return sum(map(math.prod, self.shapes.values()))
+
+    @property
+    def places(self) -> dict[str, int]:
+        """Index of the first element of each array."""
+        sizes = map(math.prod, self.shapes.values())
+        return dict(zip(self.shapes, accumulate(sizes, initial=0)))
 
     def unpacked(self, values: Array) -> dict[str, Any]:
         """Return the arrays in a vector (size,); numbers where the shape is ()."""

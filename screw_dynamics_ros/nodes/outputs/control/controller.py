@@ -11,30 +11,31 @@ from typing import Any
 
 import numpy as np
 from geometry_msgs.msg import WrenchStamped
+from numpy.typing import NDArray
 from rclpy.node import Node
 
 from screw_dynamics_ros.core import ArgumentError, Robot, ScrewDynamicsError
+from screw_dynamics_ros.core.compile.typed.external import address_of
 from screw_dynamics_ros.core.law import JOINTS, RobotLaw
 from screw_dynamics_ros.core.measurement.estimation.observers.steps import StepLengths
 from screw_dynamics_ros.core.motion.laws.law_source import LawSource, options_of
 from screw_dynamics_ros.core.robot.actuated_robot import REST
 from screw_dynamics_ros.core.robot.fused_kernel import Formula
 from screw_dynamics_ros.core.types import Array
-from screw_dynamics_ros.core.units import NANOSECONDS
 from screw_dynamics_ros.nodes.hosting import statuses
 from screw_dynamics_ros.nodes.hosting.host import ModelHost
 from screw_dynamics_ros.nodes.hosting.measured_body import vector
-from screw_dynamics_ros.nodes.hosting.output_group import Adopted, Plan, Stage
+from screw_dynamics_ros.nodes.hosting.output_group import Adopted, CompiledStep, Plan, Stage
 from screw_dynamics_ros.nodes.model.actuated import actuated
 from screw_dynamics_ros.nodes.model.running_model import of_joints
 from screw_dynamics_ros.nodes.model.scalar_joints import scalar_joints
 from screw_dynamics_ros.nodes.model.torque_terms import sum_of_torques
+from screw_dynamics_ros.nodes.outputs.control import law_step as step
 from screw_dynamics_ros.nodes.outputs.control import parameters as own
 from screw_dynamics_ros.nodes.outputs.control.task_reference import TaskReference
 from screw_dynamics_ros.nodes.outputs.dynamics.commands import Commands
 from screw_dynamics_ros.nodes.outputs.dynamics.reference import FollowedReference
 from screw_dynamics_ros.ros.diagnostics import Level, Status
-from screw_dynamics_ros.ros.joint_states.mapper import JointStateMapper
 from screw_dynamics_ros.ros.names import printable
 from screw_dynamics_ros.ros.parameters import Parameters
 from screw_dynamics_ros.ros.process.faults import FAULTS
@@ -80,12 +81,16 @@ class Controller:
         self._law, self._options = self._source.law, options_of(self._setup['law_options'])
         self._refusal = ''
         self._gains = Parameters(node, own.gains_of(self._law), self._check, self._apply)
-        self.commands = Commands(node, host, self._fault)
+        self._words = np.zeros(step.LAW_WORDS, dtype=np.int64)
+        self._view: Any = self._words.data
+        self.commands = Commands(node, host, self._fault, self._words[step.IS_VALID :])
         host.endings.append(self.commands)
         self.reference = FollowedReference(node, host, self.commands.blend)
         self._targets = TaskReference(node, host, self.commands.blend)
         self._lengths = StepLengths()
-        self._wrench, self._wrench_time = np.zeros(6), -np.inf
+        self._sensed = np.zeros(7)  # wrench of the sensor, and its time
+        self._sensed[step.FORCE_TIME] = -np.inf
+        self._arrays: list[Any] = []
         callback = FAULTS.guarded('a wrench', STATE_LOCK.exclusive(self.receive_wrench))
         node.create_subscription(WrenchStamped, '~/wrench', callback, qos.COMMAND)
         host.states.deferred_work.every(LOOK_PERIOD_S, self._look_at_files)
@@ -117,8 +122,19 @@ class Controller:
         """Return the stages for each joint state: reference and time, memory, command."""
         return [
             Stage(prepare=self.reference.update, is_needed=lambda: self.reference.is_followed),
-            Stage(prepare=self._prepare),
-            Stage(consume=self._keep_memory),
+            Stage(
+                prepare=lambda: self._targets.update(self.commands.is_enabled),
+                is_needed=self._reference_moves,
+            ),
+            Stage(
+                prepare=self._advance,
+                compiled_prepare=CompiledStep(step.advance_in_loop, self._record),
+            ),
+            Stage(
+                consume=lambda mapper, sent: self._keep_memory(),
+                is_needed=lambda: bool(self._view[step.SIZE]),
+                compiled_consume=CompiledStep(step.keep_in_loop, self._record),
+            ),
             Stage(
                 consume=self.commands.consume,
                 is_needed=lambda: self.commands.is_listened,
@@ -135,6 +151,7 @@ class Controller:
         numbers = plan.inputs.get('law_reference', np.zeros(0))
         self._targets.bind(plan.law, model, mapper, plan.given, numbers)
         self._lengths.restart()
+        self._bind_step(adopted)
         self._channels = []
         if model.results:
             self._apply({})
@@ -151,59 +168,86 @@ class Controller:
 
     # --- one state --------------------------------------------------------------------------------
 
-    def _prepare(self) -> None:
-        """Write state and reference of the law."""
+    def _reference_moves(self) -> bool:
+        """Return whether the next joint state changes the reference."""
+        is_given = self._targets.is_moving or self.reference.is_followed
+        return is_given or not self.commands.is_enabled
+
+    def _bind_step(self, adopted: Adopted[ControllerPlan]) -> None:
+        """Connect the law to the arrays that it reads and writes."""
+        model, mapper, plan = adopted.model, adopted.mapper, adopted.plan
+        words, law, nothing = self._words, plan.law, np.zeros(0)
+        memory = plan.inputs.get('law_memory', nothing)
+        self._arrays = [
+            plan.inputs.get('law_state', nothing),
+            memory,
+            model.results.get(law.next_memory, nothing),
+            mapper.state[2],
+            model.v_places.astype(np.int64),
+            self._sensed,
+            self._lengths.word_view,
+            self._lengths.real_view,
+        ]
+        words[step.STATE :] = [address_of(np.asarray(each)) for each in self._arrays]
+        places = law.state.places
+        words[[step.TAU, step.DT, step.WRENCH]] = [
+            places.get(name, -1) for name in ('tau', 'dt', 'wrench')
+        ]
+        words[[step.COUNT, step.SIZE]] = len(model.joints), len(memory)
+
+    def _record(self) -> NDArray[np.int64]:
+        """Return the record of the steps of the loop."""
+        self._words[step.IS_ENABLED] = self.commands.is_enabled
+        self._words[step.WRENCH_TIMEOUT] = round(1e9 * self._setup['wrench_timeout'])
+        return self._words
+
+    def _advance(self) -> None:
+        """Write the state of the law."""
         adopted = self._adopted
         if adopted is None:
             return
-        plan, mapper, model = adopted.plan, adopted.mapper, adopted.model
-        is_enabled = self.commands.is_enabled
+        mapper = adopted.mapper
         self._lengths.longest = mapper.policies.timeout * 1e-9
-        elapsed = self._lengths.take(mapper.stamp, mapper.restarted)
-        memory = plan.inputs.get('law_memory')
-        if memory is not None and (not elapsed or not is_enabled):
-            memory[:] = 0.0
-        if plan.law.state.size:
-            values: dict[str, Any] = {
-                'tau': model.whole_v(mapper.tau),
-                'dt': elapsed / NANOSECONDS,
-                'wrench': self._wrench,
-            }
-            read = {name: values[name] for name in plan.law.state.shapes}
-            plan.inputs['law_state'][:] = plan.law.state.packed('state', read)
-        self._targets.update(is_enabled)
+        self._record()
+        state, memory, _, efforts, places, sensed, words, reals = self._arrays
+        step.advance_law(
+            self._view,
+            words,
+            reals,
+            state,
+            memory,
+            efforts,
+            places,
+            sensed,
+            mapper.stamp,
+            mapper.restarted,
+            mapper.has_effort,
+            round(1e9 * time.monotonic()),
+        )
 
-    def _keep_memory(self, mapper: JointStateMapper, sent: float) -> None:
+    def _keep_memory(self) -> None:
         """Adopt the next memory, if it is finite."""
-        adopted = self._adopted
-        if adopted is None or not adopted.plan.law.memory.size:
-            return
-        new = adopted.model.results[adopted.plan.law.next_memory]
-        if np.isfinite(new).all():
-            adopted.plan.inputs['law_memory'][:] = new
+        if self._view[step.SIZE]:
+            step.keep_memory(self._view, self._arrays[1], self._arrays[2])
 
     def receive_wrench(self, message: WrenchStamped) -> None:
         """Keep a wrench of the sensor; numbers that are not finite are ignored."""
         wrench = vector(message.wrench.torque, message.wrench.force)
         if np.isfinite(wrench).all():
-            self._wrench, self._wrench_time = wrench, time.monotonic()
+            self._sensed[:] = *wrench, time.monotonic()
 
     def _fault(self) -> str:
         """Return why there are no torques now."""
         adopted = self._adopted
-        if adopted is None:
+        if adopted is None or self._view[step.IS_VALID]:
             return ''
-        plan, mapper = adopted.plan, adopted.mapper
-        if 'tau' in plan.law.state.shapes and not mapper.has_effort:
+        shapes = adopted.plan.law.state.shapes
+        if 'tau' in shapes and not adopted.mapper.has_effort:
             return 'joint states contain no effort, which the law reads'
-        age = time.monotonic() - self._wrench_time
-        if 'wrench' in plan.law.state.shapes and age > self._setup['wrench_timeout']:
+        age = time.monotonic() - self._sensed[step.FORCE_TIME]
+        if 'wrench' in shapes and age > self._setup['wrench_timeout']:
             return 'no wrench on ~/wrench within wrench_timeout, which the law reads'
-        if adopted.plan.law.memory.size:
-            new = adopted.model.results[plan.law.next_memory]
-            if not np.isfinite(new).all():
-                return 'the memory of the law is not finite'
-        return ''
+        return 'the memory of the law is not finite'
 
     # --- laws -------------------------------------------------------------------------------------
 

@@ -45,7 +45,7 @@ class TaskReference:
         self._pose: Array | None = None
         self._wrench = np.zeros(6)
         self._reason = ''
-        self._is_held = False
+        self._is_held, self._is_new = False, True
         self._law: RobotLaw | None = None
         for kind, topic, receive in (
             (PoseStamped, 'target_pose', self.receive_pose),
@@ -65,7 +65,7 @@ class TaskReference:
         """Adopt a law; `given` (4 n,) is the reference of joints, `numbers` that of the law."""
         self._law, self._model, self._mapper = law, model, mapper
         self._given, self._numbers = rows(given), numbers
-        self._pose, self._is_held = None, False
+        self._pose, self._is_held, self._is_new = None, False, True
         self._held_q = model.robot.neutral()
         self._held_pose = np.eye(4)
 
@@ -80,7 +80,7 @@ class TaskReference:
         except ArgumentError as error:
             self._reason = f'~/target_pose: {error}'
             return
-        self._pose, self._reason = pose, ''
+        self._pose, self._reason, self._is_new = pose, '', True
         self._blend()
 
     def receive_wrench(self, message: WrenchStamped) -> None:
@@ -89,7 +89,7 @@ class TaskReference:
         if not np.isfinite(wrench).all():
             self._reason = '~/target_wrench: a number is not finite'
             return
-        self._wrench, self._reason = wrench, ''
+        self._wrench, self._reason, self._is_new = wrench, '', True
         self._blend()
 
     @property
@@ -97,9 +97,15 @@ class TaskReference:
         model = self._host.model
         return model.robot.description.root if model is not None else ''
 
+    @property
+    def is_moving(self) -> bool:
+        """Whether the next joint state changes the reference."""
+        return self._is_new
+
     def update(self, is_enabled: bool) -> None:
         """Write the reference for the current joint state."""
         law, model = self._law, self._model
+        self._is_new = not is_enabled
         if law is None or not law.reference.size:
             return
         if not is_enabled or not self._is_held:

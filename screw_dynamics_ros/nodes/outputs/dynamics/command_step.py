@@ -25,6 +25,7 @@ from screw_dynamics_ros.ros.topics.channel_record import FOR_PYTHON, VALID, VELO
 (
     IS_STEADY,  # whether the loop may command at all
     READY,  # -> NOT_VALID, VALID or FOR_PYTHON: whether there is a command
+    IS_VALID,  # -> whether the wanted torques can be used
     STAMP_TIME,  # -> time of the last state [s]
     REALS,  # -> of the `TorqueCommand`
     LIMITS,  # ->
@@ -36,7 +37,7 @@ from screw_dynamics_ros.ros.topics.channel_record import FOR_PYTHON, VALID, VELO
     SIZE,
     MESSAGE_COUNT,
     MESSAGES,  # the first of MESSAGE_WORDS for each message
-) = range(13)
+) = range(14)
 TORQUES, PLACES, COUNT, DEADLINE = range(MESSAGE_WORDS := 4)
 
 
@@ -45,7 +46,7 @@ def command(record: Ints, t: Ints) -> int:
     """Command the wanted torques, see `Commands.consume`."""
     ready = ints_at(record[READY])
     ready[0] = FOR_PYTHON
-    if record[IS_STEADY] == 0 or t[r.HAS] & VELOCITY == 0:
+    if record[IS_STEADY] == 0 or ints_at(record[IS_VALID])[0] == 0 or t[r.HAS] & VELOCITY == 0:
         return r.DECLINED
     loop_reals = floats_at(t[r.REALS])
     sent = loop_reals[r.ARRIVAL] - loop_reals[r.DELAY]
@@ -79,6 +80,7 @@ def command(record: Ints, t: Ints) -> int:
 def command_record(
     torque: TorqueCommand,
     ready: NDArray[np.int64],
+    valid: NDArray[np.int64],
     stamp_time: Array,
     wanted: Array,
     gravity: Array,
@@ -86,7 +88,7 @@ def command_record(
 ) -> NDArray[np.int64]:
     """Return the record of `command`; its arrays must be kept alive."""
     arrays = stamp_time, torque.reals, *torque.steady_arrays, wanted, gravity
-    words = [False, *map(address_of, (ready, *arrays)), len(wanted)]
+    words = [False, *map(address_of, (ready, valid, *arrays)), len(wanted)]
     words.append(len(messages))
     for each in messages:
         size = len(each.places)

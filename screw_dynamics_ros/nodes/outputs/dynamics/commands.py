@@ -66,6 +66,8 @@ DELIVERY_TIMEOUT_S = 0.2  # for subscribers to acknowledge the last command of a
 LIMIT_HOLD_S = 3.0  # an active limit stays on /diagnostics for this time
 
 REFUSED = 'the robot description is refused (on_refused_description)'
+ALWAYS = np.ones(1, dtype=np.int64)
+
 LOST_MODES = (Mode.SILENT, Mode.HOLDING, Mode.GRAVITY, Mode.RAMPING_TO_ZERO)
 
 
@@ -78,10 +80,18 @@ class Commands:
     host : ModelHost
     fault : callable, optional
         Returns why the wanted torques cannot be used now, '' if they can.
+    valid : (1,) array of int64, optional
+        Not 0 if they can, for the compiled loop.
     """
 
-    def __init__(self, node: Node, host: ModelHost, fault: Callable[[], str] | None = None) -> None:
-        self._node, self._host, self._fault = node, host, fault
+    def __init__(
+        self,
+        node: Node,
+        host: ModelHost,
+        fault: Callable[[], str] = lambda: '',
+        valid: NDArray[np.int64] = ALWAYS,
+    ) -> None:
+        self._node, self._host, self._fault, self._valid = node, host, fault, valid
         self.torque: TorqueCommand | None = None
         self._joints: tuple[str, ...] = ()
         self._motors: tuple[str, ...] = ()
@@ -261,13 +271,13 @@ class Commands:
             self._step_record = command_step.command_record(
                 torque,
                 self._ready,
+                self._valid,
                 self._stamp_time,
                 self._wanted,
                 self._weight,
                 [message for _, message in listened],
             )
-        is_usable = not self._stopped and self._fault is None
-        self._step_record[command_step.IS_STEADY] = is_usable and torque.is_steady
+        self._step_record[command_step.IS_STEADY] = not self._stopped and torque.is_steady
         return self._step_record
 
     @property
@@ -286,8 +296,7 @@ class Commands:
         reason = self._stopped or (
             '' if mapper.has_velocity else 'joint states contain no velocity (velocity_policy)'
         )
-        if not reason and self._fault is not None:
-            reason = self._fault()
+        reason = reason or self._fault()
         if self._stopped:
             command = self.torque.unusable(now, reason, sent)
         elif reason:

@@ -24,6 +24,7 @@ from screw_dynamics_ros.core.motion.laws.law_source import LawSource
 from screw_dynamics_ros.nodes.outputs.control.controller import Controller
 from screw_dynamics_ros.ros.status import Level
 from support.host_bench import Bench, serialized
+from support.loop_bench import LoopBench
 from support.robots import urdf_path
 
 MS = 10**6
@@ -41,7 +42,7 @@ def mine(robot, state, reference, parameters, memory):
 class Controlled:
     """A node with a UR5 in a configuration."""
 
-    def __init__(self, monkeypatch, law, **parameters):
+    def __init__(self, monkeypatch, law, kind=Bench, **parameters):
         values = {
             'law': law,
             'blend_time': 0.0,
@@ -51,7 +52,7 @@ class Controlled:
             'enabled': True,
             **parameters,
         }
-        self.bench = Bench(monkeypatch, Controller, 'controller', **values)
+        self.bench = kind(monkeypatch, Controller, 'controller', **values)
         self.host, self.node, self.part = self.bench.host, self.bench.node, self.bench.part
         self.describe(URDF)
         self.robot = Robot.from_urdf(URDF)
@@ -72,7 +73,8 @@ class Controlled:
         self.bench.clock.offset += 0.01
         self.bench.sent.clear()
         q, v = self.q if q is None else q, self.v if v is None else v
-        self.host.states.receive(serialized(self.joints, q, self.stamp, v, effort), {})
+        receive = getattr(self.bench, 'receive', self.host.states.receive)
+        receive(serialized(self.joints, q, self.stamp, v, effort), {})
         found = [data for topic, data in self.bench.sent if topic.endswith('/commands')]
         return np.array(deserialize_message(found[0], Float64MultiArray).data) if found else None
 
@@ -293,3 +295,92 @@ def test_files_that_others_may_write_are_not_loaded(tmp_path):
         LawSource('magic')
     with pytest.raises(ArgumentError, match="there is no module 'nowhere'"):
         LawSource('nowhere:law')
+
+
+@pytest.mark.parametrize('law', ['joint_impedance', 'admittance', 'remembering'])
+def test_the_loop_commands_what_python_commands(control, tmp_path, law):
+    """The same bits for random states, wrenches, gaps, references and ends of the torques."""
+    path = tmp_path / 'laws.py'
+    write(path, 1.0)
+    text = FILE.replace('FACTOR *', 'state.tau +').replace("'count': 1", "'count': 6")
+    path.write_text(text.replace('memory.count + 1.0', 'memory.count + state.tau * state.dt'))
+    tool = {'law_options': [f'link={TOOL}'], 'wrench_timeout': 0.035}
+    options = tool if law == 'admittance' else {}
+    name = f'{path}:mine' if law == 'remembering' else law
+    pair = [
+        control(name, kind=kind, data_path=how, backend='native', on_loss='stop', **options)
+        for kind, how in ((LoopBench, 'compiled'), (Bench, 'python'))
+    ]
+    loop, plain = pair
+    plain.bench.clock._begin = loop.bench.clock._begin
+    plain.stamp = loop.stamp
+    for each in pair:
+        each.host.states.look_for_drivers = lambda: None
+        each.bench.clock.monotonic = lambda: loop.bench.monotonic_ns() / 1e9
+    rng = np.random.default_rng(11)
+    for k in range(120):
+        event = rng.choice(['state'] * 8 + ['wrench'] * 2 + ['gap', 'enable', 'reference', 'gain'])
+        q, v, tau = plain.q + rng.normal(scale=0.1, size=6), *rng.normal(size=(2, 6))
+        numbers = rng.normal(size=6)
+        for made in pair:
+            if event == 'wrench':
+                message = WrenchStamped()
+                message.wrench.force.x, message.wrench.force.z = numbers[:2]
+                made.part.receive_wrench(message)
+            elif event == 'gap':
+                made.stamp += 400 * MS
+                made.bench.clock.offset += 0.4
+            elif event == 'enable':
+                made.set(enabled=bool(numbers[0] > -1.0))
+            elif event == 'reference' and k > 80:  # from then on each state needs Python
+                message = JointTrajectory(joint_names=[made.joints[0]])
+                message.points.append(JointTrajectoryPoint(positions=[numbers[0]]))
+                made.part.reference.receive(message)
+            elif event == 'gain' and law == 'joint_impedance':
+                assert made.set(gains__stiffness=[abs(numbers[0])]).successful
+        found, wanted = loop.torque(q, v, tau), plain.torque(q, v, tau)
+        assert (found is None) == (wanted is None), event
+        if found is not None:
+            np.testing.assert_array_equal(found, wanted, err_msg=event)
+        np.testing.assert_array_equal(
+            loop.part._adopted.plan.inputs.get('law_memory', 0),
+            plain.part._adopted.plan.inputs.get('law_memory', 0),
+        )
+    assert loop.bench.outcomes.count('done') > 5
+
+
+def test_memory_begins_again(control, tmp_path):
+    """After a pause, and until torques are enabled."""
+    path = tmp_path / 'laws.py'
+    write(path, 1.0)
+    made = control(f'{path}:mine')
+    memory = made.part._adopted.plan.inputs['law_memory']
+    counts = []
+    for pause in (0, 0, 0, 5, 0):
+        made.stamp += pause * 10**9
+        made.bench.clock.offset += pause
+        made.torque()
+        counts.append(memory[0])
+    made.set(enabled=False)
+    for _ in range(2):
+        made.torque()
+        counts.append(memory[0])
+    assert counts == [1.0, 2.0, 3.0, 1.0, 2.0, 1.0, 1.0]
+
+
+def test_rates_of_a_reference(control):
+    made = control('computed_torque')
+    made.torque()
+    held = made.q.copy()
+    message = JointTrajectory(joint_names=list(made.joints[:2]))
+    point = JointTrajectoryPoint(positions=[0.5, -1.0], velocities=[0.4, 0.3])
+    point.accelerations = [1.0, -2.0]
+    message.points.append(point)
+    made.part.reference.receive(message)
+    rates, accelerations = np.zeros(6), np.zeros(6)
+    rates[:2], accelerations[:2] = point.velocities, point.accelerations
+    made.q[0] += 0.01
+    reference = {'q': [0.5, -1.0, *held[2:]], 'v': rates, 'a': accelerations}
+    limits = made.robot.limits.effort
+    wanted = np.clip(expected(made, 'computed_torque', **reference), -limits, limits)
+    np.testing.assert_allclose(made.torque(), wanted, atol=1e-9)
