@@ -1,7 +1,7 @@
 # Copyright 2026 The screw_dynamics_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Write functions of a robot as C, for controllers without Python.
+"""Write functions of a robot, or a control law, as C, for controllers without Python.
 
     compile robot.urdf inverse_dynamics mass_matrix jacobian:tool:body --name robot_model
 
@@ -11,6 +11,14 @@ function of `Robot`, with its link and other options after colons. With --separa
 function for each output. With --target the code is also compiled, for any processor that LLVM
 supports: aarch64-linux-gnu with --cpu cortex-a72 gives robot_model.o, nvptx64-nvidia-cuda gives
 robot_model.ptx.
+
+    compile robot.urdf --law cartesian_impedance --law-option link=tool --name my_law
+
+writes my_law.h and my_law.c, a control law for this robot with a documented binary interface: a
+function update, and constants with its version, sizes, fields, parameters and hashes. Names of laws
+are those of the library, module:law and file.py:law; + adds laws. The C++ class ControlLaw of
+screw_dynamics_msgs/control_law.hpp loads the shared object that the C compiler makes of it. With
+--target, -DMY_LAW_OBJECT and my_law.o give the bits of this package.
 """
 
 from __future__ import annotations
@@ -34,6 +42,8 @@ from screw_dynamics_ros.core.compile.text.c_source import CSource, identifier, i
 from screw_dynamics_ros.core.compile.text.cmake_library import cmake_library
 from screw_dynamics_ros.core.compile.text.cpp_header import cpp_header
 from screw_dynamics_ros.core.description.formats import read_robot_description
+from screw_dynamics_ros.core.motion.laws.c_law import c_law
+from screw_dynamics_ros.core.motion.laws.law_source import LawSource, options_of
 from screw_dynamics_ros.core.robot.functions import FUNCTIONS, Output
 
 WRITTEN, REFUSED, BROKEN = 0, 1, 3
@@ -52,9 +62,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             read_robot_description(text), floating_base=options.floating_base, backend='reference'
         )
         name = options.name or function_name(robot.description.name)
-        outputs = map(parse_output, options.outputs)
-        code = robot.c_source(name, *outputs, separate=options.separate)
-        write(files(code, name, options), options.folder)
+        write(files(source_code(robot, name, options), name, options), options.folder)
     except ScrewDynamicsError as error:
         print(f'refused: {error}', file=sys.stderr)
         return REFUSED
@@ -64,14 +72,20 @@ def main(arguments: Sequence[str] | None = None) -> int:
     return WRITTEN
 
 
+def source_code(robot: Robot, name: str, options: argparse.Namespace) -> CSource:
+    """Return functions of a robot, or a law, as C."""
+    if options.law:
+        law = LawSource(options.law).law
+        return c_law(law.on(robot, **options_of(options.law_options)), name)
+    return robot.c_source(name, *map(parse_output, options.outputs), separate=options.separate)
+
+
 def files(code: CSource, name: str, options: argparse.Namespace) -> dict[str, bytes]:
     """Return the contents of the files by name."""
-    texts = {
-        f'{name}.h': code.header,
-        f'{name}.c': code.source,
-        f'{name}.hpp': cpp_header(name, code.functions),
-        f'{name}.cmake': cmake_library(name),
-    }
+    texts = {f'{name}.h': code.header, f'{name}.c': code.source}
+    if not options.law:
+        texts[f'{name}.hpp'] = cpp_header(name, code.functions)
+        texts[f'{name}.cmake'] = cmake_library(name)
     contents = {file: text.encode() for file, text in texts.items()}
     if options.target:
         functions = [(function.name, function.program) for function in code.functions]
@@ -103,7 +117,16 @@ def parse(arguments: Sequence[str]) -> argparse.Namespace:
     parser.add_argument('description', type=Path, metavar='FILE', help='a URDF or xacro file')
     add_arguments_of(parser, 'description', 'FILE')
     parser.add_argument(
-        'outputs', nargs='+', metavar='OUTPUT', help=f'one of {", ".join(FUNCTIONS)}'
+        'outputs', nargs='*', metavar='OUTPUT', help=f'one of {", ".join(FUNCTIONS)}'
+    )
+    parser.add_argument('--law', default='', help='a control law instead of outputs')
+    parser.add_argument(
+        '--law-option',
+        dest='law_options',
+        action='append',
+        default=[],
+        metavar='NAME=VALUE',
+        help='a constant of the law, such as link=tool',
     )
     parser.add_argument(
         '--name', help='name of the function and the files (default: name of the robot)'
@@ -132,7 +155,12 @@ def parse(arguments: Sequence[str]) -> argparse.Namespace:
         action='store_true',
         help='floating base: the root link moves freely; its coordinates come first in q and v',
     )
-    return parser.parse_args(own_arguments(arguments))
+    options = parser.parse_intermixed_args(own_arguments(arguments))  # outputs after options
+    if bool(options.outputs) == bool(options.law):
+        parser.error('give either outputs or --law')
+    if options.law_options and not options.law:
+        parser.error('--law-option needs --law')
+    return options
 
 
 def function_name(robot: str) -> str:

@@ -28,9 +28,24 @@ LONGEST_CHAINED = 2500
 #: Names within functions: intermediate results, and arrays of angles, their sines and cosines.
 LOCAL = re.compile(
     'x[0-9]+|[asc]_[0-9]+|sines_and_cosines|by_library|any_bit|ANY_BIT|SELDOM|SIGN|reals|bits|LANES?|VECTORS?'
-    '|CALL_LIBRARY'
+    '|CALL_LIBRARY|one_of'
 )
 
+#: One of two numbers. GCC makes branches of conditions whose value it sees, the assembler hides it.
+ONE_OF = """\
+static inline double one_of(double first, double x, double y) {
+  uint64_t a, b, mask = 0 - (uint64_t)(first != 0.0);
+  double number;
+#if defined(__GNUC__)
+  __asm__("" : "+r"(mask));
+#endif
+  memcpy(&a, &x, sizeof a);
+  memcpy(&b, &y, sizeof b);
+  a = (a & mask) | (b & ~mask);
+  memcpy(&number, &a, sizeof number);
+  return number;
+}
+"""
 
 #: Comparisons; false for NaN.
 ORDERS = {'less': '<', 'less_equal': '<='}
@@ -83,32 +98,49 @@ def c_source(name: str, functions: Sequence[CFunction], comment: Iterable[str]) 
         If a name is not valid in C, or occurs twice.
     """
     check_names(name, functions)
+    prototypes = [line for function in functions for line in (f'{prototype(function)};', '')]
+    source = [f'#include "{name}.h"', '', *definitions(functions)]
+    return CSource(header(name, comment, prototypes), '\n'.join(source) + '\n', tuple(functions))
+
+
+def header(
+    name: str, comment: Iterable[str], declarations: Iterable[str], types: Iterable[str] = ()
+) -> str:
+    """Return the text of `name`.h: a comment, types, and declarations with linkage of C."""
     guard = f'{name.upper()}_H'
-    prototypes = [prototype(function) for function in functions]
-    header = [
+    lines = [
         '/*',
         *(f' * {in_comment(line)}'.rstrip() for line in comment),
         ' */',
         f'#ifndef {guard}',
         f'#define {guard}',
         '',
+        *types,
         '#ifdef __cplusplus',
         'extern "C" {',
         '#endif',
         '',
-        *(line for text in prototypes for line in (f'{text};', '')),
+        *declarations,
         '#ifdef __cplusplus',
         '}',
         '#endif',
         '',
         f'#endif  /* {guard} */',
     ]
-    source = [f'#include "{name}.h"', '', '#include <math.h>']
-    if any(is_trigonometric(op) for function in functions for op in function.program.operations):
-        source += ['#include <float.h>', '#include <stdint.h>', '#include <string.h>', '', SINCOS]
-    for function, text in zip(functions, prototypes):
-        source += ['', text, '{', *body(function), '}']
-    return CSource('\n'.join(header) + '\n', '\n'.join(source) + '\n', tuple(functions))
+    return '\n'.join(lines) + '\n'
+
+
+def definitions(functions: Sequence[CFunction]) -> Iterator[str]:
+    """Yield the lines of functions, after the headers and the function of sines that they need."""
+    operations = [op for function in functions for op in function.program.operations]
+    parts = [SINCOS] if any(map(is_trigonometric, operations)) else []
+    parts += [ONE_OF] if any(map(is_choice, operations)) else []
+    yield '#include <math.h>'
+    if parts:
+        yield from ('#include <float.h>', '#include <stdint.h>', '#include <string.h>')
+    yield from (line for part in parts for line in ('', part))
+    for function in functions:
+        yield from ('', prototype(function), '{', *body(function), '}')
 
 
 def check_names(name: str, functions: Sequence[CFunction]) -> None:
@@ -185,6 +217,11 @@ def is_trigonometric(operation: Operation) -> bool:
     return operation[0] in ('sin', 'cos')
 
 
+def is_choice(operation: Operation) -> bool:
+    """Whether an operation is one of two numbers."""
+    return operation[0] in ('where', 'min', 'max')
+
+
 def is_name(text: str) -> bool:
     """Whether a text is valid as name of a function, an array and a header, in C and C++."""
     return bool(IDENTIFIER.fullmatch(text)) and not (
@@ -210,12 +247,12 @@ def expression(operation: Operation) -> str:
     if kind == 'constant':
         return number(float.fromhex(operation[1]))
     if kind in ORDERS:
-        return f'x{operation[1]} {ORDERS[kind]} x{operation[2]} ? 1.0 : 0.0'
+        return f'(double)(x{operation[1]} {ORDERS[kind]} x{operation[2]})'
     if kind == 'where':
-        return 'x{} != 0.0 ? x{} : x{}'.format(*operation[1:])
+        return 'one_of(x{}, x{}, x{})'.format(*operation[1:])
     if kind in ('min', 'max'):  # not fmin, fmax: NaN stays
         c, x, less = number(operation[1]), f'x{operation[2]}', '<' if kind == 'min' else '>'
-        return f'{c} {less} {x} ? {c} : {x}'
+        return f'one_of((double)({c} {less} {x}), {c}, {x})'
     return infix(operation, number)
 
 

@@ -1,0 +1,285 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""A control law of a robot as one C file with a binary interface, for controllers without Python.
+
+>>> from screw_dynamics_ros.core import Robot
+>>> from screw_dynamics_ros.core.motion.laws.library import gravity_compensation
+>>> from screw_dynamics_ros.core.tree.examples import planar_arm_description
+>>> code = c_law(gravity_compensation.on(Robot(planar_arm_description())), 'holding')
+>>> code.functions[0].name
+'holding_program'
+
+The constants `screw_dynamics_law` of the shared object contain everything that a program needs to
+call it: version, sizes, named fields, parameters with bounds, hashes, and the function `update`.
+`control_law.hpp` of screw_dynamics_msgs loads it. The version rises when the types change.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import math
+from collections.abc import Iterator, Mapping
+from typing import NamedTuple
+
+from screw_dynamics_ros.core.compile.text.c_source import (
+    CFunction,
+    CSource,
+    check_names,
+    definitions,
+    header,
+    number,
+    prototype,
+)
+from screw_dynamics_ros.core.motion.laws.law import RobotLaw
+from screw_dynamics_ros.core.motion.laws.law_fields import FieldLayout
+from screw_dynamics_ros.core.robot.c_functions import place
+from screw_dynamics_ros.core.robot.fused_kernel import fused_specification
+
+VERSION = 1
+
+#: Units of the fields of state and reference; of wrenches and twists, those of both parts.
+UNITS: Mapping[str, str] = {
+    'q': 'rad | m',
+    'v': 'rad/s | m/s',
+    'a': 'rad/s^2 | m/s^2',
+    'tau': 'N m | N',
+    'dt': 's',
+    'wrench': 'N m, N',
+    'twist': 'rad/s, m/s',
+    'pose': '1, m',
+}
+
+#: Types of the constants; `control_law.hpp` has the same text.
+TYPES = f"""\
+#include <stdint.h>
+
+#ifndef SCREW_DYNAMICS_LAW_VERSION
+#define SCREW_DYNAMICS_LAW_VERSION {VERSION}
+
+/* Numbers with a name in a vector. */
+struct screw_dynamics_law_field {{
+  const char *name;
+  const char *unit;
+  const char *text; /* meaning of a parameter */
+  uint32_t offset;  /* place of the first number in the vector */
+  uint32_t size;    /* how many; matrices are row-major */
+  double value;     /* of each number at the start: 0, or the default of a parameter */
+  double minimum;   /* bounds of each number, included */
+  double maximum;
+}};
+
+struct screw_dynamics_law_vector {{
+  uint32_t size;   /* numbers */
+  uint32_t count;  /* fields, one after the other from the beginning to the end of the vector */
+  const struct screw_dynamics_law_field *fields;
+}};
+
+struct screw_dynamics_law_constants {{
+  uint32_t version; /* SCREW_DYNAMICS_LAW_VERSION; first in every version */
+  uint32_t bytes;   /* size of these constants */
+  const char *name;
+  const char *options; /* of the recording: name=value, separated by spaces */
+  const char *robot;
+  const char *robot_hash; /* 64 hexadecimal digits: joints, geometry and inertias */
+  const char *law_hash;   /* 64 hexadecimal digits: fields, parameters and operations */
+  struct screw_dynamics_law_vector q, v; /* a field for each joint, of its name */
+  struct screw_dynamics_law_vector state, reference, parameters, memory;
+  double gravity[3]; /* acceleration of free fall of the robot in root axes [m/s^2] */
+  /* Computes torques of v.size and the next memory. It has no state and does not allocate; all
+   * inputs are read before results are written, so that both memories may be the same. Vectors of
+   * size 0 may be null. */
+  void (*update)(const double *q, const double *v, const double *gravity, const double *state,
+                 const double *reference, const double *parameters, const double *memory,
+                 double *tau, double *next_memory);
+}};
+
+#endif
+"""
+
+ARGUMENTS = ('q', 'v', 'gravity', 'state', 'reference', 'parameters', 'memory')
+
+
+class LawField(NamedTuple):
+    """A row of `screw_dynamics_law_field`."""
+
+    name: str
+    unit: str
+    text: str
+    offset: int
+    size: int
+    value: float = 0.0
+    minimum: float = -math.inf
+    maximum: float = math.inf
+
+
+def c_law(law: RobotLaw, name: str) -> CSource:
+    """Return header `name`.h and source file `name`.c of a law for one robot.
+
+    The only function in `functions` is the computation, called `name`_program. A compiler that gets
+    the macro `NAME_OBJECT` takes it from another object file, with code of this package.
+
+    Raises
+    ------
+    ArgumentError
+        If the name is not valid in C.
+    """
+    outputs = [law.torques, *([law.next_memory] if law.memory.size else [])]
+    program = fused_specification(law.robot.regrouped_tree, outputs, law.sizes).record()
+    results = ('tau', 'next_memory')[: len(outputs)]
+    function = CFunction(f'{name}_program', program, results)
+    check_names(name, [function])
+    vectors = vectors_of(law)
+    digest = hashlib.sha256(repr((vectors, program.digest())).encode()).hexdigest()
+    declaration = ['extern const struct screw_dynamics_law_constants screw_dynamics_law;', '']
+    source = [
+        f'#include "{name}.h"',
+        '',
+        '#include <math.h>',
+        '',
+        *computation(name, function),
+        '',
+        *update(function),
+        '',
+        *constants(law, vectors, digest),
+    ]
+    return CSource(
+        header(name, comment(law, name, vectors, digest), declaration, [TYPES]),
+        '\n'.join(source) + '\n',
+        (function,),
+    )
+
+
+def vectors_of(law: RobotLaw) -> dict[str, list[LawField]]:
+    """Return the fields of all vectors of the interface, in the order of its members."""
+    tree = law.robot.regrouped_tree
+    joints = tree.coordinates.items()
+    vectors = {
+        'q': [coordinates(joint, 'q', each) for joint, (each, _) in joints],
+        'v': [coordinates(joint, 'v', each) for joint, (_, each) in joints],
+    }
+    for name, size in (('q', tree.nq), ('v', tree.nv)):
+        base = size - sum(field.size for field in vectors[name])
+        if base:
+            vectors[name].insert(0, coordinates('floating_base', name, slice(0, base)))
+    vectors['state'] = fields(law.state, UNITS)
+    vectors['reference'] = fields(law.reference, UNITS)
+    vectors['parameters'] = [
+        field._replace(
+            unit=each.unit,
+            text=each.text,
+            value=each.default,
+            minimum=each.minimum,
+            maximum=each.maximum,
+        )
+        for field, each in zip(fields(law.parameters, {}), law.law.parameters.values())
+    ]
+    vectors['memory'] = fields(law.memory, {})
+    return vectors
+
+
+def coordinates(joint: str, vector: str, where: slice) -> LawField:
+    """Return the field of a joint in q or v."""
+    return LawField(joint, UNITS[vector], '', where.start, where.stop - where.start)
+
+
+def fields(layout: FieldLayout, units: Mapping[str, str]) -> list[LawField]:
+    """Return the fields of a layout; all begin at zero."""
+    found, offset = [], 0
+    for name, shape in layout.shapes.items():
+        found.append(LawField(name, units.get(name, ''), '', offset, math.prod(shape)))
+        offset += math.prod(shape)
+    return found
+
+
+# --- text -----------------------------------------------------------------------------------------
+
+
+def computation(name: str, function: CFunction) -> Iterator[str]:
+    """Yield the function of all operations, unless another object file has it."""
+    yield f'#ifdef {name.upper()}_OBJECT'
+    yield '#ifdef __GNUC__'
+    yield '__attribute__((visibility("hidden")))'
+    yield '#endif'
+    yield f'extern {prototype(function)};'
+    yield '#else'
+    yield f'static {prototype(function)};'
+    yield from definitions([function])
+    yield '#endif'
+
+
+def update(function: CFunction) -> Iterator[str]:
+    """Yield the function of the interface, which calls that of the program."""
+    inputs = [array.removeprefix('law_') for array, _ in function.program.inputs]
+    used = (*inputs, *function.results)
+    parameters = [f'const double *{array}' for array in ARGUMENTS]
+    parameters += ['double *tau', 'double *next_memory']
+    yield 'static void update(\n    ' + ',\n    '.join(parameters) + ')'
+    yield '{'
+    yield from (f'  (void){array};' for array in (*ARGUMENTS, 'next_memory') if array not in used)
+    yield f'  {function.name}({", ".join(used)});'
+    yield '}'
+
+
+def constants(law: RobotLaw, vectors: Mapping[str, list[LawField]], digest: str) -> Iterator[str]:
+    """Yield the definition of `screw_dynamics_law`."""
+    for vector, rows in vectors.items():
+        if rows:
+            yield f'static const struct screw_dynamics_law_field {vector}_fields[] = {{'
+            yield from (f'  {{{", ".join(literal(value) for value in row)}}},' for row in rows)
+            yield '};'
+    options = ' '.join(f'{name}={value}' for name, value in law.options.items())
+    robot = law.robot
+    texts = (law.law.name, options, robot.description.name, robot.regrouped_tree.digest, digest)
+    yield ''
+    yield 'const struct screw_dynamics_law_constants screw_dynamics_law = {'
+    yield '  SCREW_DYNAMICS_LAW_VERSION,'
+    yield '  (uint32_t)sizeof(struct screw_dynamics_law_constants),'
+    yield from (f'  {literal(text)},' for text in texts)
+    for vector, rows in vectors.items():
+        size = sum(row.size for row in rows)
+        yield f'  {{{size}, {len(rows)}, {f"{vector}_fields" if rows else "0"}}},'
+    yield f'  {{{", ".join(map(literal, map(float, robot.gravity)))}}},'
+    yield '  update,'
+    yield '};'
+
+
+def literal(value: str | float) -> str:
+    """Return a text, a whole number or a double as C."""
+    if isinstance(value, str):
+        return '"' + ''.join(map(character, value.encode())) + '"'
+    return str(value) if isinstance(value, int) else number(value)
+
+
+def character(code: int) -> str:
+    """Return a byte of a text in C: itself, or its octal number."""
+    plain = chr(code).isalnum() and code < 128
+    return chr(code) if plain or code in b' =_+-*/.,:|^()[]' else f'\\{code:03o}'
+
+
+def comment(
+    law: RobotLaw, name: str, vectors: Mapping[str, list[LawField]], digest: str
+) -> Iterator[str]:
+    """Return what a user of the file must know."""
+    yield f'Control law {law.law.name!r} of robot {law.robot.description.name!r}, by'
+    yield 'screw_dynamics_ros.'
+    yield ''
+    yield 'The function update of the constants screw_dynamics_law computes torques and the next'
+    yield 'memory. SI units and radians, arrays row-major, angular parts first. Compile it with'
+    yield ''
+    yield '  cc -O2 -march=native -fno-math-errno -ffp-contract=fast -shared -fPIC \\'
+    yield f'    -o {name}.so {name}.c -lm'
+    yield ''
+    yield f'robot hash {law.robot.regrouped_tree.digest}'
+    yield f'law hash   {digest}'
+    for vector, rows in vectors.items():
+        yield ''
+        yield f'{vector} ({sum(row.size for row in rows)},):'
+        for row in rows:
+            where = place(vector, slice(row.offset, row.offset + row.size))
+            unit = f' [{row.unit}]' if row.unit else ''
+            text = f', {row.text}' if row.text else ''
+            bounds = (
+                f': {row.value} in [{row.minimum}, {row.maximum}]' if vector == 'parameters' else ''
+            )
+            yield f'  {row.name}: {where}{unit}{text}{bounds}'
