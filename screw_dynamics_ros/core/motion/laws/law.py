@@ -57,6 +57,7 @@ from screw_dynamics_ros.core.motion.laws.law_fields import (
     check_fields,
     check_names,
     names_read,
+    values_in,
 )
 from screw_dynamics_ros.core.motion.laws.recorded_robot import RecordedRobot
 from screw_dynamics_ros.core.robot.fused_kernel import Evaluation, Formula
@@ -150,13 +151,16 @@ def sum_of_laws(*laws: Law) -> Law:
             own = {name: getattr(parameters, f'{law.name}.{name}') for name in law.parameters}
             kept = {name: getattr(memory, f'{law.name}.{name}') for name in law.memory}
             chosen = {name: options[name] for name in options if name in options_of(law.function)}
-            before = LawInputs('memory', kept)
             result = law.function(
-                robot, state, reference, LawInputs('parameters', own), before, **chosen
+                robot,
+                state,
+                reference,
+                LawInputs('parameters', own),
+                LawInputs('memory', kept),
+                **chosen,
             )
-            torques, after = result if isinstance(result, tuple) else (result, {})
+            torques, found = torques_and_memory(result)
             tau = tau + torques
-            found = kept if after is before else after
             new.update({f'{law.name}.{name}': value for name, value in found.items()})
         return tau, new
 
@@ -294,18 +298,18 @@ class RobotLaw:
         read: list[set[str]] | None = None,
     ) -> tuple[Array, Array]:
         """Run the function on numbers or recorded scalars; return torques (nv,), memory (m,)."""
-        inputs = dict(zip(self.sizes, map(recorded, packed)))
-        nothing = recorded(q[:0])
+        inputs = dict(zip(self.sizes, map(read_only, packed)))
+        nothing = read_only(q[:0])
         state, reference, parameters, memory = (
             layout.unpacked(inputs.get(name, nothing))
             for layout, name in zip(
                 (self.state, self.reference, self.parameters, self.memory), PACKED
             )
         )
-        states = LawInputs('state', {'q': recorded(q), 'v': recorded(v), **state})
+        states = LawInputs('state', {'q': read_only(q), 'v': read_only(v), **state})
         references = LawInputs('reference', reference)
-        result = self._call(
-            RecordedRobot(tree, self.robot, gravity),
+        tau, new = self._call(
+            RecordedRobot(tree, self.robot, read_only(gravity)),
             states,
             references,
             LawInputs('parameters', parameters),
@@ -313,9 +317,8 @@ class RobotLaw:
         )
         if read is not None:
             read += [names_read(states), names_read(references)]
-        tau, new = result if isinstance(result, tuple) else (result, {})
         tau = self._checked('torques', tau, (self.robot.nv,))
-        if new is not memory and set(new) != set(self.memory.shapes):
+        if set(new) != set(self.memory.shapes):
             raise NotRecordableError(
                 f'{described(self.law)} returns the memory {sorted(new)}; it has '
                 f'{sorted(self.memory.shapes)}'
@@ -334,14 +337,12 @@ class RobotLaw:
             )
         return array
 
-    def _call(self, *arguments: Any) -> Any:
+    def _call(self, *arguments: Any) -> tuple[Any, Any]:
         """Call the function; errors name its line."""
         try:
-            return self.law.function(*arguments, **self.options)
+            return torques_and_memory(self.law.function(*arguments, **self.options))
         except Exception as error:
-            place = line_of(error, self.law)
-            if place is None:
-                raise
+            place = line_of(error, self.law) or described(self.law)
             reason = str(error)
             if isinstance(error, TypeError) and 'recorded scalar' in reason:
                 reason = (
@@ -406,6 +407,22 @@ class RobotLaw:
 
     def _vector(self, name: str, given: ArrayLike | None, default: Array) -> Array:
         return default if given is None else vector(name, default.size, given)
+
+
+def read_only(values: Array) -> Any:
+    """Return recorded scalars or numbers that a law cannot change: others read them, too."""
+    view = recorded(values.view())
+    view.flags.writeable = False
+    return view
+
+
+def torques_and_memory(result: Any) -> tuple[Any, Any]:
+    """Return both parts of what a law returned; raises `ArgumentError`."""
+    parts = result if isinstance(result, tuple) else (result, {})
+    if len(parts) != 2 or not isinstance(parts[1], Mapping | LawInputs):
+        raise ArgumentError('a law returns torques, or torques and a dict of its memory')
+    tau, new = parts
+    return tau, values_in(new) if isinstance(new, LawInputs) else new
 
 
 def check_options(law: Law, options: Mapping[str, Any]) -> None:

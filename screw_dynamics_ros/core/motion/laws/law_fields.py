@@ -147,7 +147,14 @@ class FieldLayout:
 
 def names_read(inputs: LawInputs) -> set[str]:
     """Return what has been read."""
-    return inputs.__dict__['_read']
+    read: set[str] = inputs.__dict__['_read']
+    return read
+
+
+def values_in(inputs: LawInputs) -> Mapping[str, Any]:
+    """Return the arrays by name."""
+    values: Mapping[str, Any] = inputs.__dict__['_values']
+    return values
 
 
 def check_fields(names: Iterable[str], sizes: Iterable[int | str]) -> None:

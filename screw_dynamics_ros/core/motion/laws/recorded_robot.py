@@ -17,10 +17,8 @@ from screw_dynamics_ros.core.types import Array
 if TYPE_CHECKING:
     from screw_dynamics_ros.core.robot.robot import Robot
 
-#: Constants of a robot that a law may read.
-CONSTANTS = frozenset(
-    {'nq', 'nv', 'joint_names', 'link_names', 'limits', 'total_mass', 'floating_base'}
-)
+#: Constants of a robot that a law may read, besides its mass, which changes with its inertias.
+CONSTANTS = frozenset({'nq', 'nv', 'joint_names', 'link_names', 'limits', 'floating_base'})
 
 
 class RecordedRobot:
@@ -36,12 +34,13 @@ class RecordedRobot:
     def __init__(self, tree: Tree, robot: Robot, gravity: Array) -> None:
         self._tree, self._robot = tree, robot
         self.gravity = recorded(gravity)
+        self.total_mass = recorded(tree.total_mass)
 
     def __getattr__(self, name: str) -> Any:
         if name in CONSTANTS:
             return getattr(self._robot, name)
         if name not in FUNCTIONS:
-            known = ', '.join(['gravity', *sorted(CONSTANTS), *sorted(FUNCTIONS)])
+            known = ', '.join(['gravity', 'total_mass', *sorted(CONSTANTS), *sorted(FUNCTIONS)])
             raise UnknownNameError(f'a law cannot use robot.{name}; it can use {known}')
         return self._function(name)
 

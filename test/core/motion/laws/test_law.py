@@ -161,6 +161,10 @@ def test_sums_add_torques_and_keep_names_apart(arm):
 # --- faults ---------------------------------------------------------------------------------------
 
 
+def two_arguments(robot, state):
+    return state.q
+
+
 def branch(robot, state, reference, parameters, memory):
     if state.q[0] > 0.0:  # at fault
         return state.v
@@ -212,6 +216,12 @@ def wrong_sizes(robot, state, reference, parameters, memory):
     return robot.gravity + state.q  # at fault
 
 
+def changed_state(robot, state, reference, parameters, memory):
+    q = state.q
+    q -= 1.0  # at fault
+    return q
+
+
 REASONS = {
     branch: 'a decision about values: use np.where',
     exponential: 'np.exp cannot be recorded',
@@ -225,6 +235,7 @@ REASONS = {
     unknown_option: 'robot.jacobian in a law takes q, link, representation',
     missing_argument: 'robot.coriolis_torques needs q, v',
     wrong_sizes: 'operands could not be broadcast',
+    changed_state: 'output array is read-only',
 }
 
 
@@ -245,6 +256,8 @@ def test_errors_name_the_line_at_fault(arm, function):
         (lambda q: (q, {'last': q[:1]}), r'returns last of shape \(1,\); it must be \(2,\)'),
         (lambda q: (q, {'lst': q}), r"returns the memory \['lst'\]; it has \['last'\]"),
         (lambda q: q, r"returns the memory \[\]; it has \['last'\]"),
+        (lambda q: (q, q), r'a law returns torques, or torques and a dict of its memory'),
+        (lambda q: (q, {'last': q}, q), r'a law returns torques, or torques and a dict'),
     ],
 )
 def test_errors_about_results_name_the_law(arm, result, reason):
@@ -253,8 +266,14 @@ def test_errors_about_results_name_the_law(arm, result, reason):
         return result(state.q)
 
     line = faulty.function.__code__.co_firstlineno
-    with pytest.raises(NotRecordableError, match=rf'faulty \(test_law.py:{line}\) {reason}'):
+    with pytest.raises(NotRecordableError, match=rf'faulty \(test_law.py:{line}\):? {reason}'):
         faulty.on(arm)
+
+
+def test_a_function_with_other_arguments_is_refused(arm):
+    for law in (control_law()(lambda robot, state: state.q), damper + control_law()(two_arguments)):
+        with pytest.raises(NotRecordableError, match=r'\(.*test_law.py:\d+\): .* positional arg'):
+            law.on(arm)
 
 
 # --- files ----------------------------------------------------------------------------------------
@@ -358,9 +377,14 @@ def test_gravity_may_be_given_and_is_otherwise_that_of_the_robot(arm):
     np.testing.assert_allclose(tau, arm.inverse_dynamics(q, v, v), rtol=1e-13)
 
 
+@control_law()
+def weight(robot, state, reference, parameters, memory):
+    return robot.total_mass * np.ones(robot.nv)
+
+
 def test_a_law_shares_a_program_with_other_outputs_and_changed_inertias(arm):
     """A mass at the tip, given as changed inertias, reaches the law."""
-    law = LAWS['gravity_compensation'].on(arm)
+    law = (LAWS['gravity_compensation'] + weight).on(arm)
     point = RigidBody(1.0, np.array([1.0, 0.0, 0.0]), np.zeros((3, 3)))
     change = arm.payload_parameters({'lower': point})
     kernel = arm.fuse(
@@ -374,5 +398,5 @@ def test_a_law_shares_a_program_with_other_outputs_and_changed_inertias(arm):
         INERTIA_CHANGES: change,
     }
     M, tau = kernel(*(values[name] for name in kernel.inputs))
-    np.testing.assert_allclose(tau, [4.0 * GRAVITY + GRAVITY, 2.0 * GRAVITY])
+    np.testing.assert_allclose(tau, [5.0 * GRAVITY + 3.0, 2.0 * GRAVITY + 3.0])
     np.testing.assert_allclose(M, [[9.0, 4.0], [4.0, 2.0]])
