@@ -158,10 +158,10 @@ def vectors_of(law: RobotLaw) -> dict[str, list[LawField]]:
         'q': [coordinates(joint, 'q', each) for joint, (each, _) in joints],
         'v': [coordinates(joint, 'v', each) for joint, (_, each) in joints],
     }
-    for name, size in (('q', tree.nq), ('v', tree.nv)):
+    for name, size, unit in (('q', tree.nq, 'm, 1'), ('v', tree.nv, UNITS['twist'])):
         base = size - sum(field.size for field in vectors[name])
         if base:
-            vectors[name].insert(0, coordinates('floating_base', name, slice(0, base)))
+            vectors[name].insert(0, LawField('floating_base', unit, '', 0, base))
     vectors['state'] = fields(law.state, UNITS)
     vectors['reference'] = fields(law.reference, UNITS)
     vectors['parameters'] = [

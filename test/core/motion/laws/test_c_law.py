@@ -17,7 +17,7 @@ import pytest
 
 from screw_dynamics_ros.cli import compile as command
 from screw_dynamics_ros.core import Robot
-from screw_dynamics_ros.core.motion.laws.c_law import TYPES
+from screw_dynamics_ros.core.motion.laws.c_law import TYPES, vectors_of
 from screw_dynamics_ros.core.motion.laws.law import RobotLaw
 from screw_dynamics_ros.core.motion.laws.law_source import LawSource
 from support.compilation import needs_llvmlite
@@ -170,6 +170,15 @@ def test_the_shared_object_describes_itself(law, folder):
     assert [each.name.decode() for each in constants.v.fields[:2]] == list(law.robot.joint_names)
     assert TYPES in (folder / 'law.h').read_text()
     assert TYPES.partition('\n\n')[2] in HEADER.read_text()
+
+
+def test_a_floating_base_comes_first():
+    robot = Robot.from_urdf(urdf_path('planar_2r'), floating_base=True)
+    law = LawSource('gravity_compensation').law.on(robot)
+    names = ['floating_base', 'joint1', 'joint2']
+    for vector, starts in (('q', [0, 7, 8]), ('v', [0, 6, 7])):
+        rows = vectors_of(law)[vector]
+        assert ([row.name for row in rows], [row.offset for row in rows]) == (names, starts)
 
 
 def test_torques_and_memory_are_those_of_the_recursion(law, folder):
