@@ -19,6 +19,12 @@ pin = pytest.importorskip('pinocchio')
 
 from oracles.pinocchio_model import SWAP, Pinocchio  # noqa: E402
 from screw_dynamics_ros.core import Robot  # noqa: E402
+from screw_dynamics_ros.core.description import (  # noqa: E402
+    Inertia,
+    Joint,
+    Link,
+    RobotDescription,
+)
 from screw_dynamics_ros.core.law import LAWS  # noqa: E402
 from screw_dynamics_ros.core.motion.laws import library  # noqa: E402
 from screw_dynamics_ros.core.motion.laws.law import options_of  # noqa: E402
@@ -334,24 +340,41 @@ def test_repulsion_acts_within_margins_only():
         assert ((moving - tau)[~short] * v[~short] < 0.0).all()
 
 
-@pytest.mark.parametrize('law', [name for name in LAWS if options_of(LAWS[name].function)])
-def test_singular_arms_have_bounded_torques(law):
-    """Two joints cannot move a link in six directions; stretched, they lose one more."""
-    robot = Robot.from_urdf(urdf_path('planar_2r'))
-    used = LAWS[law].on(robot, link='tip')
-    pose = robot.link_pose([0.3, 0.5], 'tip')
-    tau, _ = used.step(
-        [0.1, 0.0],
-        [0.2, -0.1],
-        state={'wrench': np.ones(6)} if 'wrench' in used.state.shapes else None,
-        reference={
-            name: {'q': np.zeros(2), 'pose': pose}[name]
-            for name in ('q', 'pose')
-            if name in used.reference.shapes
-        },
-        dt=0.001,
+def gantry():
+    """Return the description of three prismatic joints: links translate only."""
+    body = Inertia(2.0, np.array([0.1, 0.0, 0.0]), 0.01 * np.eye(3))
+    names = ('base', 'x', 'y', 'z')
+    joints = [
+        Joint(names[k + 1], 'prismatic', names[k], names[k + 1], np.eye(4), np.eye(3)[k])
+        for k in range(3)
+    ]
+    return RobotDescription.from_parts(
+        'gantry', [Link('base'), *(Link(name, body) for name in names[1:])], joints
     )
-    assert np.abs(tau).max() < 1e4
+
+
+@pytest.mark.parametrize('law', ['cartesian_impedance', 'operational_space', 'admittance'])
+def test_robots_that_cannot_turn_a_link_move_it(law):
+    """Two joints in a plane, stretched; three that only translate."""
+    for robot, link, force in (
+        (Robot.from_urdf(urdf_path('planar_2r')), 'tip', None),
+        (Robot(gantry(), gravity=(0.0, 0.0, 0.0)), 'z', [1.0, 2.0, -3.0]),
+    ):
+        used, q = LAWS[law].on(robot, link=link), np.zeros(robot.nq)
+        pose = robot.link_pose(q, link)
+        pose[:3, 3] += [0.1, 0.2, -0.3]
+        reference = {'q': q, 'pose': pose}
+        tau, _ = used.step(
+            q,
+            q,
+            reference={
+                name: reference[name] for name in reference if name in used.reference.shapes
+            },
+        )
+        assert np.abs(tau).max() < 1e3
+        if force is not None:
+            ratio = robot.forward_dynamics(q, q, tau) if law == 'operational_space' else tau
+            np.testing.assert_allclose(ratio / ratio[0], force, rtol=1e-4)
 
 
 # --- loops ----------------------------------------------------------------------------------------
