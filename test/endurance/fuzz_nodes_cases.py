@@ -189,6 +189,27 @@ def pulls_down(attack: Any, _: Any) -> None:
         compare(attack, 'torques', message.effort, robot.gravity_torques(q), TOLERANCE)
 
 
+def compensates(attack: Any, _: Any) -> None:
+    """Check that a law of two commands gravity torques at rest."""
+    from screw_dynamics_msgs.srv import ClearPayload
+
+    robot, stamps = attack.robot, set()
+    restore('controller', attack.node, attack.executor, robot.link_names)
+    attack.call('/controller/clear_payload', ClearPayload.Request(), ClearPayload)
+    attack.set_parameters('controller', {'enabled': True})
+    q = 0.5 * (robot.limits.lower + robot.limits.upper)
+
+    def found() -> Any:
+        stamps.add(joint_state(attack, robot.joint_names, q, np.zeros(robot.nv)))
+        message = stamped(attack, '/controller/feedforward', stamps)
+        is_reached = message is not None and np.allclose(
+            message.effort, robot.gravity_torques(q), atol=TOLERANCE
+        )
+        return message if is_reached else None
+
+    attack.until(found, 'gravity torques of the law')
+
+
 def moves(attack: Any, _: Any) -> None:
     """Check that a simulated robot is at its initial positions after a reset."""
     from std_srvs.srv import SetBool
@@ -385,5 +406,9 @@ CASES = {
         hosted=('kinematics', 'dynamics', 'wrench_estimator'),
     ),
     'wrist_sensor': Case({'max_delay': 0.0}, passes_wrench, frames=('panda_hand',)),
+    'controller': Case(
+        {'max_delay': 0.0, 'law': 'gravity_compensation+joint_limit_repulsion', 'enabled': True},
+        compensates, frames=('panda_hand',),
+    ),
     'trajectory_proxy': Case({'max_delay': 0.0}, holds, has_goals=True),
 }  # fmt: skip
