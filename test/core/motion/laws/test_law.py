@@ -79,6 +79,25 @@ def test_a_memory_is_carried_from_step_to_step(arm):
         )
         np.testing.assert_allclose(memory, [0.5 * k, -1.0 * k, k], rtol=1e-15)
         np.testing.assert_allclose(tau, [3.0 * k + 7.0, -60.0 * k + 7.0], rtol=1e-15)
+    _, first = law.step([0.0, 0.0], [9.0, 9.0], reference=target)  # dt = 0
+    np.testing.assert_array_equal(first, [0.0, 0.0, 1.0])
+
+
+def test_only_fields_that_are_read_are_inputs(arm):
+    sizes = {'state': {'tau': (2,), 'dt': (), 'wrench': (6,)}}
+    sizes['reference'] = {'q': (2,), 'v': (2,), 'a': (2,), 'pose': (4, 4), 'twist': (6,)}
+    sizes['reference']['wrench'] = (6,)
+    for group, fields in sizes.items():
+        for name, shape in fields.items():
+
+            @control_law()
+            def reader(robot, state, reference, parameters, memory):
+                read = getattr({'state': state, 'reference': reference}[group], name)  # noqa: B023
+                return state.q + np.sum(read)
+
+            law = reader.on(arm)
+            layouts = {'state': law.state.shapes, 'reference': law.reference.shapes}
+            assert layouts == {'state': {}, 'reference': {}, group: {name: shape}}
 
 
 def test_parameters_keep_their_bounds_and_shapes(arm):
@@ -208,6 +227,14 @@ def unknown_option(robot, state, reference, parameters, memory):
     return robot.jacobian(state.q, 'tip', frame='body').T @ np.ones(6)  # at fault
 
 
+def missing_option(robot, state, reference, parameters, memory):
+    return robot.jacobian(state.q).T @ np.ones(6)  # at fault
+
+
+def surplus_argument(robot, state, reference, parameters, memory):
+    return robot.gravity_torques(state.q, 'tip')  # at fault
+
+
 def missing_argument(robot, state, reference, parameters, memory):
     return robot.coriolis_torques(state.q)  # at fault
 
@@ -233,6 +260,8 @@ REASONS = {
     unknown_function: 'a law cannot use robot.forward; it can use gravity,',
     unknown_link: "no link named 'nose'",
     unknown_option: 'robot.jacobian in a law takes q, link, representation',
+    missing_option: 'robot.jacobian in a law takes q, link, representation',
+    surplus_argument: 'robot.gravity_torques in a law takes q',
     missing_argument: 'robot.coriolis_torques needs q, v',
     wrong_sizes: 'operands could not be broadcast',
     changed_state: 'output array is read-only',
@@ -300,9 +329,11 @@ def test_a_law_in_a_file_is_read_again_when_it_changes(arm, tmp_path):
     path.write_text(FILE.replace('FACTOR', '-30.0'))
     tau, _ = source.changed().on(arm).step([0.0, 0.0], [1.0, 1.0])
     np.testing.assert_allclose(tau, arm.gravity_torques([0.0, 0.0]) - 31.0)
-    path.write_text(FILE.replace('FACTOR', 'np.exp(state.q)'))
-    with pytest.raises(NotRecordableError, match=r'laws.py:7: return np.exp\(state.q\) \* state.v'):
-        source.changed().on(arm)
+    for fault in ('exp', 'cbrt'):
+        path.write_text(FILE.replace('FACTOR', f'np.{fault}(state.q)'))
+        line = rf'laws.py:7: return np.{fault}\(state.q\) \* state.v: np.{fault} cannot'
+        with pytest.raises(NotRecordableError, match=line):
+            source.changed().on(arm)
     path.write_text(FILE.replace('FACTOR *', 'FACTOR ('))
     with pytest.raises(ArgumentError, match=r'law file laws\.py: SyntaxError'):
         source.changed()
@@ -317,6 +348,8 @@ def test_a_law_in_a_file_is_read_again_when_it_changes(arm, tmp_path):
         ('gravity', "there is no law 'gravity'; there are gravity_compensation"),
         ('no_such_module:law', "there is no module 'no_such_module'"),
         ('/no/such/file.py:law', 'law file file.py: No such file'),
+        ('missing.py:law', 'law file missing.py: No such file'),
+        (':law', "law ':law'"),
         ('screw_dynamics_ros.core.law:Law', "law.py has no law 'Law'"),
     ],
 )
