@@ -15,6 +15,7 @@ import errno
 import os
 import stat
 import tempfile
+from collections.abc import Iterable
 from contextlib import suppress
 from pathlib import Path
 
@@ -50,12 +51,30 @@ def why_not_private(folder: Path) -> str:
         return f'{folder} belongs to another user'
     if _others_write(found):
         return f'others may write in {folder}'
-    for parent in Path(os.path.realpath(folder)).parents:
-        found = os.stat(parent)
+    return _why_not_trusted(Path(os.path.realpath(folder)).parents)
+
+
+def why_not_trusted(path: Path) -> str:
+    """Return why others than root could have written an existing file, '' if they could not.
+
+    Links are followed. Raises `OSError` if it cannot be looked at.
+    """
+    if not hasattr(os, 'geteuid'):
+        return ''
+    real = Path(os.path.realpath(path))
+    if _others_write(os.stat(real)):
+        return f'others may write {real}'
+    return _why_not_trusted([real, *real.parents])
+
+
+def _why_not_trusted(places: Iterable[Path]) -> str:
+    """Return why others than root and the user could replace what is in some folders."""
+    for place in places:
+        found = os.stat(place)
         if found.st_uid not in (0, os.geteuid()):
-            return f'{parent} belongs to another user'
+            return f'{place} belongs to another user'
         if _others_write(found) and not found.st_mode & stat.S_ISVTX:
-            return f'others may write in {parent}'
+            return f'others may write in {place}'
     return ''
 
 

@@ -100,9 +100,12 @@ def file_of(name: str) -> Path | None:
 def module_of(path: Path) -> types.ModuleType:
     """Execute a file as a new module; raises `ArgumentError`."""
     try:
-        source = files.read(path, MAX_FILE_BYTES, private=True)
+        reason = files.why_not_trusted(path)
+        source = b'' if reason else files.read(path, MAX_FILE_BYTES)
     except OSError as error:
         raise ArgumentError(f'law file {path.name}: {error.strerror}') from None
+    if reason:
+        raise ArgumentError(f'law file {path.name} is not executed: {reason}')
     linecache.checkcache(str(path))  # for the lines of errors
     module = types.ModuleType(path.stem)
     module.__file__ = str(path)

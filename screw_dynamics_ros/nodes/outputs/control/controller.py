@@ -16,7 +16,7 @@ from rclpy.node import Node
 
 from screw_dynamics_ros.core import ArgumentError, Robot, ScrewDynamicsError
 from screw_dynamics_ros.core.compile.typed.external import address_of
-from screw_dynamics_ros.core.law import JOINTS, RobotLaw
+from screw_dynamics_ros.core.law import JOINTS, Law, RobotLaw
 from screw_dynamics_ros.core.measurement.estimation.observers.steps import StepLengths
 from screw_dynamics_ros.core.motion.laws.law_source import LawSource, options_of
 from screw_dynamics_ros.core.robot.actuated_robot import REST
@@ -28,7 +28,7 @@ from screw_dynamics_ros.nodes.hosting.measured_body import vector
 from screw_dynamics_ros.nodes.hosting.output_group import Adopted, CompiledStep, Plan, Stage
 from screw_dynamics_ros.nodes.model.actuated import actuated
 from screw_dynamics_ros.nodes.model.running_model import of_joints
-from screw_dynamics_ros.nodes.model.scalar_joints import scalar_joints
+from screw_dynamics_ros.nodes.model.scalar_joints import ScalarJoints, scalar_joints
 from screw_dynamics_ros.nodes.model.torque_terms import sum_of_torques
 from screw_dynamics_ros.nodes.outputs.control import law_step as step
 from screw_dynamics_ros.nodes.outputs.control import parameters as own
@@ -80,6 +80,7 @@ class Controller:
         self._source = LawSource(self._setup['law'])
         self._law, self._options = self._source.law, options_of(self._setup['law_options'])
         self._refusal = ''
+        self._changed: Law | None = None  # not recorded yet
         self._gains = Parameters(node, own.gains_of(self._law), self._check, self._apply)
         self._words = np.zeros(step.LAW_WORDS, dtype=np.int64)
         self._view: Any = self._words.data
@@ -99,10 +100,12 @@ class Controller:
         """Record the law for a robot."""
         if actuated(robot).has_loops:
             raise ArgumentError('control laws are for robots without loops: clear loop_closures')
-        law = self._law.on(robot, **self._options)
+        law = self._on(robot)
         torque = of_joints(robot, law.torques)
         assert isinstance(torque, Formula)
         inputs = {name: np.zeros(size) for name, size in law.sizes.items()}
+        if 'law_parameters' in inputs:
+            inputs['law_parameters'][:] = self._values(law)
         given = np.zeros(4 * len(scalar_joints(robot)))
         at_rest = robot.substitute('payload_torques', v=REST, a=REST)
         weight = of_joints(robot, Formula('weight', ('gravity_torques', at_rest), sum_of_torques))
@@ -117,6 +120,18 @@ class Controller:
             inputs=inputs,
             given=given,
         )
+
+    def _on(self, robot: Robot) -> RobotLaw:
+        """Return the law for a robot; the previous one if a law that has changed is faulty."""
+        if self._changed is not None:
+            try:
+                law = self._changed.on(robot, **self._options)
+            except ScrewDynamicsError as error:
+                self._refuse(error)
+            else:
+                self._law, self._changed = self._changed, None
+                return law
+        return self._law.on(robot, **self._options)
 
     def stages(self) -> list[Stage]:
         """Return the stages for each joint state: reference and time, memory, command."""
@@ -143,14 +158,18 @@ class Controller:
         ]
 
     def bind(self, adopted: Adopted[ControllerPlan]) -> list[Channel]:
-        """Adopt a new model or law; the memory starts at zero."""
+        """Adopt a new model or law; the memory of another law or robot starts at zero."""
         model, mapper, plan = adopted.model, adopted.mapper, adopted.plan
-        is_new = self._adopted is None or mapper is not self._adopted.mapper
-        self._adopted = adopted
+        before, self._adopted = self._adopted, adopted
+        is_new = before is None or mapper is not before.mapper
+        if before is not None and not is_new and before.plan.law.law is plan.law.law:
+            for name in before.plan.inputs:
+                plan.inputs[name][:] = before.plan.inputs[name]
+        else:
+            self._lengths.restart()
         self.reference.bind(model, mapper, plan.given)
         numbers = plan.inputs.get('law_reference', np.zeros(0))
         self._targets.bind(plan.law, model, mapper, plan.given, numbers)
-        self._lengths.restart()
         self._bind_step(adopted)
         self._channels = []
         if model.results:
@@ -252,21 +271,23 @@ class Controller:
     # --- laws -------------------------------------------------------------------------------------
 
     def _look_at_files(self) -> None:
-        """Record a law again whose file has changed; a faulty one is refused."""
+        """Load a law again whose file has changed; it is recorded with the next model."""
         try:
             law = self._source.changed()
             if law is None:
                 return
             if law.parameters != self._law.parameters:
                 raise ArgumentError('it has other parameters; start the node again to declare them')
-            model = self._host.model
-            if model is not None:
-                law.on(model.robot, **self._options)
         except ScrewDynamicsError as error:
-            self._refusal = f'the law that has changed is refused, the previous one runs: {error}'
+            self._refuse(error)
             return
-        self._refusal, self._law = '', law
+        self._refusal, self._changed = '', law
         self._host.reload()
+
+    def _refuse(self, error: ScrewDynamicsError) -> None:
+        """Keep the law."""
+        self._refusal = f'the law that has changed is refused, the previous one runs: {error}'
+        self._changed = None
 
     def _check(self, values: dict[str, Any]) -> None:
         joints = self._host.model.joints if self._host.model is not None else None
@@ -280,15 +301,25 @@ class Controller:
         adopted = self._adopted
         if adopted is None or 'law_parameters' not in adopted.plan.inputs:
             return
-        law, given = adopted.plan.law, {}
-        for name, parameter in law.law.parameters.items():
-            value = np.asarray(self._gains[own.PREFIX + name], dtype=float)
-            if parameter.size == JOINTS and value.size > 1:
-                value = adopted.model.whole_v(value)
-            given[name] = value.reshape(()) if value.size == 1 else value
-        adopted.plan.inputs['law_parameters'][:] = law.values_of(given)
+        adopted.plan.inputs['law_parameters'][:] = self._values(adopted.plan.law)
         if values:
             self.commands.blend()
+
+    def _values(self, law: RobotLaw) -> Array:
+        """Return the parameters of the law (p,); raises `ArgumentError` for another robot's."""
+        places = ScalarJoints(law.robot)
+        given = {}
+        for name, parameter in law.law.parameters.items():
+            value = np.asarray(self._gains[own.PREFIX + name], dtype=float)
+            if value.size > 1 and parameter.size == JOINTS:
+                if value.size != len(places.joints):
+                    raise ArgumentError(
+                        f'{own.PREFIX}{name} has {value.size} numbers, the robot '
+                        f'{len(places.joints)} joints'
+                    )
+                value = places.whole_v(value)
+            given[name] = value.reshape(()) if value.size == 1 else value
+        return law.values_of(given)
 
     def status(self) -> Status:
         """Report the law, its reference, and why a changed one is not used."""

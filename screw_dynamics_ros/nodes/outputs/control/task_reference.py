@@ -40,6 +40,8 @@ class TaskReference:
         Called when torques may make a step.
     """
 
+    _mapper: JointStateMapper
+
     def __init__(self, node: Node, host: ModelHost, blend: Any) -> None:
         self._host, self._blend = host, blend
         self._pose: Array | None = None
@@ -62,12 +64,17 @@ class TaskReference:
         given: Array,
         numbers: Array,
     ) -> None:
-        """Adopt a law; `given` (4 n,) is the reference of joints, `numbers` that of the law."""
+        """Adopt a law; the same robot stays where it is held.
+
+        `given` (4 n,) is the reference of the joints, `numbers` that of the law.
+        """
+        is_new = self._law is None or mapper is not self._mapper
         self._law, self._model, self._mapper = law, model, mapper
-        self._given, self._numbers = rows(given), numbers
-        self._pose, self._is_held, self._is_new = None, False, True
-        self._held_q = model.robot.neutral()
-        self._held_pose = np.eye(4)
+        self._given, self._numbers, self._is_new = rows(given), numbers, True
+        if is_new:
+            self._pose, self._is_held = None, False
+            self._held_q = model.robot.neutral()
+        self._hold(self._held_q)
 
     def receive_pose(self, message: PoseStamped) -> None:
         """Follow a pose of the link in the root frame, or refuse it."""
@@ -129,7 +136,7 @@ class TaskReference:
 
     def _hold(self, q: Array) -> None:
         self._held_q = q
-        law = self._law
+        self._held_pose, law = np.eye(4), self._law
         if law is not None and 'pose' in law.reference.shapes and 'link' in law.options:
             self._held_pose = self._model.robot.link_pose(q, law.options['link'])
 

@@ -289,7 +289,14 @@ def test_files_that_others_may_write_are_not_loaded(tmp_path):
     write(path, 1.0)
     assert LawSource(f'{path}:mine').law.name == 'mine'
     path.chmod(0o666)
-    with pytest.raises(ArgumentError, match='Others may have written it'):
+    with pytest.raises(ArgumentError, match='is not executed: others may write'):
+        LawSource(f'{path}:mine')
+    path.chmod(0o600)
+    link = tmp_path / 'link.py'
+    link.symlink_to(path)
+    assert LawSource(f'{link}:mine').law.name == 'mine'
+    tmp_path.chmod(0o777)
+    with pytest.raises(ArgumentError, match='others may write in'):
         LawSource(f'{path}:mine')
     with pytest.raises(UnknownNameError, match="no law 'magic'; there are gravity_compensation"):
         LawSource('magic')
@@ -383,4 +390,40 @@ def test_rates_of_a_reference(control):
     reference = {'q': [0.5, -1.0, *held[2:]], 'v': rates, 'a': accelerations}
     limits = made.robot.limits.effort
     wanted = np.clip(expected(made, 'computed_torque', **reference), -limits, limits)
+    np.testing.assert_allclose(made.torque(), wanted, atol=1e-9)
+
+
+def test_memory_and_law_stay_while_the_model_is_built_again(control, tmp_path):
+    path = tmp_path / 'laws.py'
+    write(path, 1.0)
+    made = control(f'{path}:mine')
+    made.torque()
+    made.torque()
+    made.host.reload()
+    made.bench.finish()
+    made.torque()
+    assert made.part._adopted.plan.inputs['law_memory'].tolist() == [3.0]
+
+
+def test_gains_of_another_robot_are_refused(control):
+    made = control('gravity_compensation')
+    made.torque()
+    assert made.set(gains__damping=[1.0, 2.0, 3.0, 4.0, 5.0, 6.0]).successful
+    made.host.source.receive(String(data=urdf_path('planar_2r').read_text()))
+    made.bench.finish()
+    reason = made.host.source.descriptions.reason
+    assert 'gains.damping has 6 numbers, the robot 2 joints' in reason
+    assert made.torque() is not None  # the UR5 goes on
+
+
+def test_the_robot_is_held_where_it_was_while_the_model_is_built_again(control):
+    made = control('cartesian_impedance', law_options=[f'link={TOOL}'])
+    made.torque()
+    held, pose = made.q.copy(), made.robot.link_pose(made.q, TOOL)
+    made.q = made.q + 0.02
+    made.torque()
+    made.host.reload()
+    made.bench.finish()
+    made.torque()
+    wanted = expected(made, 'cartesian_impedance', TOOL, q=held, pose=pose)
     np.testing.assert_allclose(made.torque(), wanted, atol=1e-9)
