@@ -101,7 +101,8 @@ class Controller:
         if actuated(robot).has_loops:
             raise ArgumentError('control laws are for robots without loops: clear loop_closures')
         law = self._on(robot)
-        torque = of_joints(robot, law.torques)
+        load = robot.substitute('payload_torques', a=REST)
+        torque = of_joints(robot, Formula('torque', (law.torques, load), sum_of_torques))
         assert isinstance(torque, Formula)
         inputs = {name: np.zeros(size) for name, size in law.sizes.items()}
         if 'law_parameters' in inputs:

@@ -19,6 +19,7 @@ from std_msgs.msg import Float64MultiArray, String
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
 from screw_dynamics_ros.core import ArgumentError, Robot, UnknownNameError
+from screw_dynamics_ros.core.description.rigid_body import RigidBody
 from screw_dynamics_ros.core.law import LAWS
 from screw_dynamics_ros.core.motion.laws.law_source import LawSource
 from screw_dynamics_ros.nodes.outputs.control.controller import Controller
@@ -427,3 +428,18 @@ def test_the_robot_is_held_where_it_was_while_the_model_is_built_again(control):
     made.torque()
     wanted = expected(made, 'cartesian_impedance', TOOL, q=held, pose=pose)
     np.testing.assert_allclose(made.torque(), wanted, atol=1e-9)
+
+
+def test_a_payload_is_carried(control):
+    made = control('gravity_compensation')
+    made.torque()
+    without = made.torque()
+    load = {'payload_link': TOOL, 'payload_mass': 2.0, 'payload_center_of_mass': [0.0, 0.1, 0.2]}
+    assert made.set(**load).successful
+    made.bench.finish()
+    body = RigidBody(2.0, [0.0, 0.1, 0.2], np.zeros((3, 3)))
+    values = made.robot.payload_parameters({TOOL: body})
+    carried = made.robot.payload_torques(made.q, made.v, np.zeros(6), values)
+    made.torque()
+    np.testing.assert_allclose(made.torque() - without, carried, atol=1e-9)
+    assert np.abs(carried).max() > 1.0
