@@ -124,6 +124,7 @@ def test_codes_of_errors():
         'ScrewDynamicsError': 1,
         'UnknownNameError': 10,
         'ArgumentError': 11,
+        'NotRecordableError': 11,
         'NotFiniteError': 12,
         'UnsupportedRobotError': 13,
         'DescriptionError': 14,

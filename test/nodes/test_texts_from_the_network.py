@@ -45,11 +45,11 @@ PARAMETERS = {
         initial_joints plane_names
         contact_point_names spring_names faults.nan_joints faults.frozen_joints left_wheel_names
         right_wheel_names wheel_names steering_names odom_frame_id base_frame_id odom_joint_names
-        base_frame platform_frame support_frames
+        base_frame platform_frame support_frames law_options
     """,
     XML: 'robot_description',
     TOPIC: 'controller_state_topic controller_action',
-    START: 'loop_closures urdf mechanism data_folder',
+    START: 'loop_closures law urdf mechanism data_folder',
     DATA: 'residual_map',
 }
 

@@ -16,7 +16,7 @@ TABLE = (
         'gravity_compensation',
         'The control law: one of core.law.LAWS, module:law, /path/file.py:law, or several '
         'separated by +, whose torques are added. A file is loaded again when it changes.',
-        rule='the name of a law',
+        rule='the name or path of a law',
         read_only=True,
     ),
     Specification(
