@@ -34,6 +34,7 @@ from screw_dynamics_ros.core.description.mjcf_joints import (
     effort_limits,
     equality_findings,
     mimics,
+    reflected,
 )
 from screw_dynamics_ros.core.description.mjcf_model import (
     FREE,
@@ -69,7 +70,8 @@ def read_mjcf(
 
     Bodies are links, named sites links without mass, bodies without joints are fixed, a body with
     several joints has links without mass between them, joint equalities are mimic joints. Joints
-    have damping, friction loss, armature and springs of the file; effort limits are those of the
+    have damping, friction loss, armature and springs of the file, damping and armature of actuators
+    times the squares of their gears included; effort limits are those of the
     joint and its actuators. Connects and welds are `closures`. A single body in the world that has
     a free joint is the root, and `floating_base` is true; otherwise the world is the root. Unnamed
     sites, meshes and capsules are omitted.
@@ -134,6 +136,9 @@ class _Parts:
     def __init__(self, compiled: CompiledModel) -> None:
         self._compiled, self._model = compiled, compiled.model
         self._mimics, self._efforts = mimics(compiled), effort_limits(compiled)
+        self._armatures, self._dampings = (
+            reflected(compiled, field) for field in ('armature', 'damping')
+        )
         self.links: list[Link] = []
         self.joints: list[Joint] = []
         for body in range(compiled.root, self._model.nbody):
@@ -205,9 +210,9 @@ class _Parts:
             axis,
             replace(Limits(*bounds), effort=self._efforts[k]),
             self._mimics.get(k),
-            damping=self._unless('DAMPER', model.dof_damping[joint.dof]),
+            damping=self._unless('DAMPER', model.dof_damping[joint.dof] + self._dampings[k]),
             friction=float(model.dof_frictionloss[joint.dof]),
-            armature=float(model.dof_armature[joint.dof]),
+            armature=float(model.dof_armature[joint.dof]) + self._armatures[k],
             spring_stiffness=stiffness,
             spring_position=float(model.qpos_spring[joint.qpos]) if stiffness else 0.0,
         )

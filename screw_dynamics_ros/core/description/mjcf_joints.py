@@ -48,6 +48,26 @@ def effort_limits(compiled: CompiledModel) -> list[float]:
     return limits
 
 
+def reflected(compiled: CompiledModel, field: str) -> list[float]:
+    """Return what the actuators add to a field of each joint: sums of G^2 times their own."""
+    values, sums = compiled.numbers(f'actuator_{field}'), dict[int, float]()
+    for k in map(int, np.flatnonzero(values)):
+        joint = acted_joint(compiled, k)
+        if joint is not None:
+            gear = float(compiled.model.actuator_gear[k, 0])
+            sums[joint] = sums.get(joint, 0.0) + gear * gear * float(values[k])
+    return [sums.get(joint.id, 0.0) for joint in compiled.joints]
+
+
+def acted_joint(compiled: CompiledModel, k: int) -> int | None:
+    """Return the hinge or slide on which an actuator acts, None if it acts on something else."""
+    model = compiled.model
+    if model.actuator_trntype[k] not in ON_JOINT:
+        return None
+    joint = int(model.actuator_trnid[k, 0])
+    return joint if model.jnt_type[joint] in (HINGE, SLIDE) else None
+
+
 def _largest_force(compiled: CompiledModel, k: int) -> float:
     """Return the largest force of an actuator at gear 1; infinite without a range."""
     model = compiled.model
@@ -110,21 +130,16 @@ def actuator_findings(compiled: CompiledModel) -> Iterator[Finding]:
     model = compiled.model
     for k in range(model.actuator_trntype.shape[0]):
         name = compiled.name('actuator', k)
-        joint = int(model.actuator_trnid[k, 0]) if model.actuator_trntype[k] in ON_JOINT else None
-        if joint is None or model.jnt_type[joint] not in (HINGE, SLIDE):
+        if acted_joint(compiled, k) is None:
             what = 'does not act on one hinge or slide'
             yield Finding('info', f'actuator {name}', f'{what}: no effort limit follows from it')
 
 
 def actuated_joints(compiled: CompiledModel) -> tuple[str, ...]:
     """Return the hinges and slides on which actuators act."""
-    model = compiled.model
-    acted = [
-        compiled.joints[int(model.actuator_trnid[k, 0])]
-        for k in range(model.actuator_trntype.shape[0])
-        if model.actuator_trntype[k] in ON_JOINT
-    ]
-    return tuple(dict.fromkeys(joint.name for joint in acted if joint.is_scalar))
+    count = compiled.model.actuator_trntype.shape[0]
+    acted = (acted_joint(compiled, k) for k in range(count))
+    return tuple(dict.fromkeys(compiled.joints[k].name for k in acted if k is not None))
 
 
 def closures(compiled: CompiledModel) -> Iterator[Closure]:

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from screw_dynamics_ros.core.description.mjcf_joints import acted_joint
 from screw_dynamics_ros.core.description.mjcf_model import (
     BALL,
     WORLD,
@@ -26,8 +27,6 @@ REFUSED_FIELDS = (
     ('tendon_stiffnesspoly', 'tendon', 'nonlinear stiffness'),
     ('tendon_dampingpoly', 'tendon', 'nonlinear damping'),
     ('jnt_stiffnesspoly', 'joint', 'nonlinear stiffness'),
-    ('actuator_armature', 'actuator', 'armature'),
-    ('actuator_damping', 'actuator', 'damping'),
     ('actuator_dampingpoly', 'actuator', 'nonlinear damping'),
 )
 
@@ -56,6 +55,11 @@ def check_model(compiled: CompiledModel) -> None:
     for field, kind, what in REFUSED_FIELDS:
         for name in compiled.names_with(field, kind):
             _refuse(f'the {kind} {name!r}', f'has {what}', 'set it to 0, or move it to the joints')
+    for what in ('armature', 'damping'):
+        for k in map(int, np.flatnonzero(compiled.numbers(f'actuator_{what}'))):
+            if acted_joint(compiled, k) is None:
+                subject = f'the actuator {compiled.name("actuator", k)!r}'
+                _refuse(subject, f'has {what}', 'set it to 0, or let it act on a hinge or slide')
     for joint in compiled.joints:
         count = 1 if joint.is_scalar else 6
         fields = REFUSED_OF_DOFS if joint.is_scalar else REFUSED_OF_DOFS + REFUSED_OF_FREE_JOINTS

@@ -199,6 +199,37 @@ def test_refusals_name_the_element(joint: str, rest: str, expected: str) -> None
         read_mjcf(f'<mujoco><worldbody>{JOINT.format(joint)}</worldbody>{rest}</mujoco>')
 
 
+DRIVEN = """<mujoco>{}<worldbody><body><joint name="j" axis="0 1 0" armature="0.1" damping="1"/>
+  <geom size="0.1" mass="1"/><site name="s"/></body></worldbody><actuator>
+  <motor name="first" joint="j" gear="3" armature="0.5" damping="0.2"/>
+  <motor joint="j" gear="-2" armature="0.25"/>{}</actuator></mujoco>"""
+
+
+@pytest.mark.skipif(
+    not hasattr(mujoco.MjModel, 'actuator_armature'), reason='MuJoCo has no such actuators'
+)
+def test_armature_and_damping_of_actuators() -> None:
+    """They are felt with the square of the gear, without the damping where the file disables it."""
+    for option in ('', '<option><flag damper="disable"/></option>'):
+        text = DRIVEN.format(option, '')
+        model = mujoco.MjModel.from_xml_string(text)
+        data, M = mujoco.MjData(model), np.zeros(1)
+        data.qvel[0] = 2.0
+        mujoco.mj_forward(model, data)
+        mujoco.mj_mulM(model, data, M, np.ones(1))
+        robot = Robot.from_mjcf(text)
+        np.testing.assert_allclose(robot.mass_matrix([0.0]), [M], rtol=1e-12)
+        np.testing.assert_allclose(robot.friction_torques([2.0]), -data.qfrc_passive, rtol=1e-12)
+    on_site = '<motor name="jet" site="s" {}="0.1"/>'
+    for what in ('armature', 'damping'):
+        try:
+            mujoco.MjModel.from_xml_string(DRIVEN.format('', on_site.format(what)))
+        except ValueError:
+            continue  # refused by MuJoCo
+        with pytest.raises(DescriptionError, match=f"actuator 'jet' has {what}"):
+            read_mjcf(DRIVEN.format('', on_site.format(what)))
+
+
 def test_loops_and_idle_tendons_are_findings() -> None:
     """They change neither M nor bias forces of the open tree."""
     text = (
