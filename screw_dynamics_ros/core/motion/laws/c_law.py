@@ -185,11 +185,10 @@ def coordinates(joint: str, vector: str, where: slice) -> LawField:
 
 def fields(layout: FieldLayout, units: Mapping[str, str]) -> list[LawField]:
     """Return the fields of a layout; all begin at zero."""
-    found, offset = [], 0
-    for name, shape in layout.shapes.items():
-        found.append(LawField(name, units.get(name, ''), '', offset, math.prod(shape)))
-        offset += math.prod(shape)
-    return found
+    return [
+        LawField(name, units.get(name, ''), '', layout.places[name], math.prod(shape))
+        for name, shape in layout.shapes.items()
+    ]
 
 
 # --- text -----------------------------------------------------------------------------------------

@@ -119,29 +119,21 @@ class FieldLayout:
 
     def unpacked(self, values: Array) -> dict[str, Any]:
         """Return the arrays in a vector (size,); numbers where the shape is ()."""
-        arrays, place = {}, 0
+        arrays, places = {}, self.places
         for name, shape in self.shapes.items():
-            size = math.prod(shape)
-            part = values[place : place + size]
+            part = values[places[name] :][: math.prod(shape)]
             arrays[name] = part.reshape(shape) if shape else part[0]
-            place += size
         return arrays
 
     def packed(self, what: str, values: Mapping[str, ArrayLike]) -> Array:
         """Return a vector of all arrays, zero where none is given; checks names and shapes."""
         check_names(what, values, self.shapes)
-        numbers = np.zeros(self.size)
-        arrays, place = values, 0
-        for name, shape in self.shapes.items():
-            size = math.prod(shape)
-            if name in arrays:
-                given = np.asarray(arrays[name], dtype=float)
-                if given.shape != shape:
-                    raise ArgumentError(
-                        f'{what}: {name} must have shape {shape}, not {given.shape}'
-                    )
-                numbers[place : place + size] = given.ravel()
-            place += size
+        numbers, places = np.zeros(self.size), self.places
+        for name, value in values.items():
+            given, shape = np.asarray(value, dtype=float), self.shapes[name]
+            if given.shape != shape:
+                raise ArgumentError(f'{what}: {name} must have shape {shape}, not {given.shape}')
+            numbers[places[name] :][: given.size] = given.ravel()
         return numbers
 
 

@@ -5,11 +5,10 @@
 
 from __future__ import annotations
 
-import math
-
 from screw_dynamics_ros.core.compile.typed.functions import Floats, Ints, typed
 from screw_dynamics_ros.core.compile.typed.memory import copy_bytes, floats_at, ints_at
 from screw_dynamics_ros.core.measurement.estimation.observers.steps import MAX_STEP, step_length
+from screw_dynamics_ros.nodes.outputs.external_wrenches.observer_step import are_finite
 from screw_dynamics_ros.ros.data_path import records as r
 from screw_dynamics_ros.ros.data_path.loop import MONOTONIC, compiled_step, time_of
 from screw_dynamics_ros.ros.joint_states import mapper as m
@@ -86,10 +85,7 @@ def advance_law(
 @typed
 def keep_memory(words: Ints, memory: Floats, new: Floats) -> None:
     """Adopt the next memory, if it is finite."""
-    total = 0.0
-    for k in range(words[SIZE]):
-        total += new[k]
-    if math.isfinite(total):
+    if are_finite(new, words[SIZE]):
         copy_bytes(memory, new, 8 * words[SIZE])
     else:
         words[IS_VALID] = 0
