@@ -265,7 +265,9 @@ def test_validity_needs_no_efforts(bench, robot):
     lost = np.full(8, np.nan)
     state = serialized(robot.joint_names, Q, bench.stamp, np.zeros(8), lost)
     bench.host.states.receive(state, {})
-    assert {topic.split('/')[3] for topic, _ in bench.sent} == {'wrench_validity', 'residual'}
+    topics = {topic.split('/')[3] for topic, _ in bench.sent}
+    topics.discard('markers')  # of states before: another process draws them
+    assert topics == {'wrench_validity', 'residual'}
 
 
 @pytest.mark.parametrize('cutoff', [0.0, 10.0])
