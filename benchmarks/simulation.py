@@ -13,7 +13,7 @@ results in place.
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 
 import numpy as np
@@ -109,13 +109,24 @@ def in_contact(robot: Robot, name: str, stiffness: float, steps: int) -> Figure:
 
 
 def single(robot: Robot, name: str, ours: str, theirs: str, quick: bool) -> Iterator[Figure]:
-    """Compare steps of one arm."""
-    simulated = SimulatedRobot(robot, middle_of_range(robot), ours)
-    tau = np.zeros(robot.nv)
-    runs: dict[str, Run] = {'ours': loop('step(tau, dt)', step=simulated.step, tau=tau, dt=DT)}
+    """Compare steps of one arm that falls from the same state at rest in each turn.
+
+    After half a second it whirls, and then our steps of first order are divided.
+    """
+    q, tau = middle_of_range(robot), np.zeros(robot.nv)
+    simulated = SimulatedRobot(robot, q, ours)
+    runs: dict[str, Run] = {
+        'ours': FromRest(
+            loop('step(tau, dt)', step=simulated.step, tau=tau, dt=DT),
+            lambda: simulated.set_state(q, np.zeros(robot.nv)),
+        )
+    }
     peer = Peer(robot, theirs, 1)
     if peer.found:
-        runs[ONE] = loop('step(model, data)', step=peer.step, model=peer.model, data=peer.data[0])
+        runs[ONE] = FromRest(
+            loop('step(model, data)', step=peer.step, model=peer.model, data=peer.data[0]),
+            lambda: peer.put(q[None], np.zeros((1, robot.nv))),
+        )
     yield from lines(f'one arm, {theirs}', name, ours, measure(runs, repeats=5 if quick else 25), 1)
 
 
@@ -147,6 +158,21 @@ def lines(
     if len(times) == 1:
         yield Figure(group, name, what, scale * mine.median, scale * mine.p99, note=note)
     yield from compared(group, name, what, times, scale=scale, note=note)
+
+
+class FromRest:
+    """A run before which a function sets the state, which is not timed."""
+
+    def __init__(self, run: Run, start: Callable[[], None]) -> None:
+        self._run, self._start = run, start
+
+    def __call__(self, n: int) -> float:
+        self._start()
+        return self._run(n)
+
+    def each(self, n: int) -> list[float]:
+        self._start()
+        return self._run.each(n)
 
 
 class Peer:

@@ -23,6 +23,7 @@ kinematic trees (2005).
 from __future__ import annotations
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from screw_dynamics_ros.core.types import Array
 
@@ -181,6 +182,14 @@ def is_constant(x: object) -> bool:
 def is_recorded(A: Array) -> bool:
     """Return whether an array was recorded: elements that are not constants have no values yet."""
     return A.dtype == object
+
+
+def numbers(x: ArrayLike) -> Array:
+    """Return x as an array of float64, or as it is if it was recorded."""
+    array = np.asarray(x)
+    if is_recorded(array) and not all(map(is_constant, array.flat)):
+        return array
+    return np.asarray(array, dtype=float)
 
 
 def is_within(x: object, limit: float) -> bool:

@@ -10,6 +10,7 @@ Ways to call a kernel of inputs (size,) and outputs of its `shapes`:
 | ``kernel.single(inputs)`` | one | no: C-contiguous float64 of their sizes | new arrays |
 | ``kernel.stack(inputs)`` | N | no | new arrays |
 | ``compiled_call(kernel)(*inputs, out=None)`` | one or N | converted, or refused | new, or `out` |
+| ``compiled_single(kernel)(*inputs)`` | one | converted, or refused | new arrays |
 | ``compiled_into(kernel)(*inputs, *outputs)`` | one | converted, or refused | given arrays |
 | ``compiled_into(kernel, stacks=True)(*inputs, *outputs)`` | one or N | same | given arrays |
 
@@ -274,6 +275,16 @@ def compiled_into(kernel: Kernel, *, stacks: bool = False) -> Callable[..., None
     )
 
 
+def compiled_single(kernel: Kernel) -> Callable[..., tuple[Array, ...]]:
+    """Return a function of the inputs of `kernel` for one sample; see the table above."""
+    checked = partial(_run_single, kernel)
+    if not (isinstance(kernel, NativeKernel) and is_usable()):
+        return checked
+    arguments, shapes = [(size,) for _, size in kernel.specification.inputs], tuple(kernel.shapes)
+    address = kernel.sample_program.address
+    return entry_point('call', '', address, arguments, shapes, checked, kernel)
+
+
 def compiled_call(kernel: Kernel) -> Callable[..., tuple[Array, ...]]:
     """Return a function of the inputs of `kernel`, for a sample or a stack; see the table above.
 
@@ -385,8 +396,18 @@ def _run_into(kernel: Kernel, *arrays: Any) -> None:
             f'expected the inputs {", ".join(name for name, _ in sizes)} '
             f'and {len(kernel.shapes)} arrays for the outputs, got {len(arrays)} arrays'
         )
-    inputs = [vector(name, size, array) for (name, size), array in zip(sizes, arrays)]
-    computed(kernel, inputs, None, arrays[len(sizes) :])
+    computed(kernel, _vectors(kernel, arrays), None, arrays[len(sizes) :])
+
+
+def _run_single(kernel: Kernel, *arrays: Any) -> tuple[Array, ...]:
+    """Check the inputs of `kernel`, then compute one sample."""
+    return kernel.single(_vectors(kernel, arrays))
+
+
+def _vectors(kernel: Kernel, arrays: Sequence[Any]) -> list[Array]:
+    """Return the inputs of `kernel` for one sample; raises `ArgumentError`."""
+    sizes = kernel.specification.inputs
+    return [vector(name, size, array) for (name, size), array in zip(sizes, arrays)]
 
 
 def in_parallel(*makers: Callable[[], Any]) -> list[Any]:

@@ -7,9 +7,11 @@ from __future__ import annotations
 
 import numpy as np
 
+from screw_dynamics_ros.core.compile.program.recorded_arrays import recorded
 from screw_dynamics_ros.core.errors import ArgumentError
 from screw_dynamics_ros.core.integration.integrator import DynamicSystem
 from screw_dynamics_ros.core.kinematics.jacobians import check_representation
+from screw_dynamics_ros.core.linear import is_recorded
 from screw_dynamics_ros.core.types import Array
 
 
@@ -81,3 +83,13 @@ class ConfigurationSpace:
                 f'{name!r} turns by {angle:.3g} rad in one step; local coordinates end at 2 pi '
                 'and accuracy far earlier: take shorter steps'
             )
+
+    def checked(self, X: Array) -> Array:
+        """Return X (..., nv) after `check`; recorded ones are NaN where that raises an error."""
+        if not is_recorded(X):
+            self.check(X)
+            return X
+        X = recorded(X)
+        squares = [(X[..., rotation] ** 2).sum(axis=-1).ravel() for rotation in self._rotations]
+        turning = np.concatenate([np.zeros(1), *squares])
+        return np.where(np.logical_and.reduce(turning < (2 * np.pi) ** 2), X, np.nan)

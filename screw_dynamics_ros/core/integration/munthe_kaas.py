@@ -7,11 +7,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-import numpy as np
 from numpy.typing import ArrayLike
 
 from screw_dynamics_ros.core.integration.configuration_space import ConfigurationSpace
 from screw_dynamics_ros.core.integration.tableau import RK4, Tableau
+from screw_dynamics_ros.core.linear import numbers, zeros
 from screw_dynamics_ros.core.types import Array
 
 #: F(t, q, y) -> (v, y'): the velocity, and the rate of the rest of the state.
@@ -72,9 +72,8 @@ def munthe_kaas_step(
            0.731689])
     """
     increments, _ = munthe_kaas_stages(space, motion, q, y, dt, tableau, t)
-    space.check(increments[:, 0])
-    X, Y = increments[-1]
-    return space.moved(np.asarray(q, dtype=float), X), np.asarray(y, dtype=float) + Y
+    X, Y = space.checked(increments[:, 0])[-1], increments[-1, 1]
+    return space.moved(numbers(q), X), numbers(y) + Y
 
 
 def munthe_kaas_stages(
@@ -91,10 +90,10 @@ def munthe_kaas_stages(
     Parameters as of `munthe_kaas_step`. The increments (s + 1, 2, ..., nv) are those of X and y in
     each of the s stages, the first of them zero, and of the step; the rates are (s, 2, ..., nv).
     """
-    q, y = np.asarray(q, dtype=float), np.asarray(y, dtype=float)
-    stages, rows = tableau.b.size, dt * tableau.rows
-    k = np.zeros((stages, 2, *y.shape))  # rates of X and y in each stage
-    Psi = np.zeros((stages + 1, 2, *y.shape))  # X and y - y(t): zero, of the other stages, the step
+    q, y = numbers(q), numbers(y)
+    stages, rows = tableau.b.size, numbers(dt * tableau.rows)
+    k = zeros((stages, 2, *y.shape), y)  # rates of X and y in each stage
+    Psi = zeros((stages + 1, 2, *y.shape), y)  # X and y - y(t): zero, of other stages, the step
     flat_k, flat_Psi = k.reshape(stages, -1), Psi.reshape(stages + 1, -1)
     at, stage = q, y
     for j, c in enumerate(tableau.c):

@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike
 
 from screw_dynamics_ros.core.integration.configuration_space import ConfigurationSpace
 from screw_dynamics_ros.core.integration.integrator import DynamicSystem, Integrator, Torques
+from screw_dynamics_ros.core.linear import numbers
 from screw_dynamics_ros.core.types import Array
 
 
@@ -47,8 +48,7 @@ class SemiImplicitEuler(Integrator):
         t: float = 0.0,
     ) -> tuple[Array, Array]:
         """Return q and v a time `dt` later; see `Integrator.step`."""
-        q, v = np.asarray(q, dtype=float), np.asarray(v, dtype=float)
+        q, v = numbers(q), numbers(v)
         v = v + dt * self.acceleration(tau, wrenches)(t, q, v)
-        X = dt * self.space.increment_rate(q, np.zeros_like(v), v)
-        self.space.check(X)
+        X = self.space.checked(dt * self.space.increment_rate(q, np.zeros_like(v), v))
         return self.space.moved(q, X), v

@@ -45,6 +45,9 @@ class Environment:
     ----------
     contact_links : tuple of str
         Links with contact points, the rows of `Effects.wrenches`.
+    structure : Structure
+    numbers : array
+        Parameters of planes, contact points and springs.
 
     Raises
     ------
@@ -81,7 +84,7 @@ class Environment:
             *(point.parameters for point in points),
             *(spring.parameters for spring in springs),
         ]
-        self._numbers = np.concatenate(parameters or [np.zeros(0)])
+        self.numbers = np.concatenate(parameters or [np.zeros(0)])
         if not self.is_empty:
             self._kernels = [self._make_kernel(name) for name in ('torques', 'effects')]
             self._torques, self._effects = map(compiled_into, self._kernels)
@@ -107,7 +110,7 @@ class Environment:
         if q.ndim == 2:
             return self._stacked(0, q, v, memory)[0]
         result = np.empty(self._robot.nv)
-        self._torques(q, v, memory, self._numbers, result)
+        self._torques(q, v, memory, self.numbers, result)
         return result
 
     def effects(self, q: Array, v: Array, memory: Array) -> Effects:
@@ -115,7 +118,7 @@ class Environment:
         if q.ndim == 2:
             return Effects(*self._stacked(1, q, v, memory))
         result = Effects(*(np.empty(shape) for shape in self._kernels[1].shapes))
-        self._effects(q, v, memory, self._numbers, *result)
+        self._effects(q, v, memory, self.numbers, *result)
         return result
 
     def wrenches_by_link(self, effects: Effects | None) -> dict[str, Array]:
@@ -126,7 +129,7 @@ class Environment:
 
     def _stacked(self, number: int, q: Array, v: Array, memory: Array) -> tuple[Array, ...]:
         inputs = [np.ascontiguousarray(x, dtype=float) for x in (q, v, memory)]
-        return self._kernels[number].stack([*inputs, self._numbers])
+        return self._kernels[number].stack([*inputs, self.numbers])
 
     def _make_kernel(self, name: str) -> Kernel:
         """Return what is compiled: only the torques, or everything."""
@@ -141,7 +144,7 @@ class Environment:
         return make_kernel(
             KernelSpecification(
                 f'{name} of {structure}',
-                (*sizes, ('numbers', len(self._numbers))),
+                (*sizes, ('numbers', len(self.numbers))),
                 build,
                 where and repr((name, where, tree.digest, structure)),
                 frozenset({'numbers'}),

@@ -94,8 +94,6 @@ class SimulatedRobot:
     q, v : (nq,) and (nv,) arrays
         Configuration and velocity; can be set, and are checked as in `set_state`. Setting q resets
         the tangential springs of all contacts.
-    stop_torques : (nv,) array
-        E lambda, impacts included: mean torques of the stops in the last step [N m, N].
 
     Raises
     ------
@@ -138,7 +136,7 @@ class SimulatedRobot:
         self.stepping = Stepping(robot, kind(robot), self.environment)
         self.q = robot.home() if q is None else vector('q', robot.nq, q).copy()
         self.v = np.zeros(robot.nv)
-        self.stop_torques = np.zeros(robot.nv)
+        self._stop_torques: Array | None = None
         check_robot(robot, self.q)
 
     @property
@@ -151,7 +149,11 @@ class SimulatedRobot:
         self._q = np.asarray(q, dtype=float)
         self._memory = self.environment.memory(self._q)
 
-    @np.errstate(over='ignore', invalid='ignore')  # divergence raises an error
+    @property
+    def stop_torques(self) -> Array:
+        """E lambda (nv,), impacts included: mean torques of the stops in the last step [N m, N]."""
+        return np.zeros(self.robot.nv) if self._stop_torques is None else self._stop_torques
+
     def step(self, tau: ArrayLike, dt: float, wrenches: Mapping[str, Array] | None = None) -> None:
         """Integrate the motion over `dt` [s].
 
@@ -179,20 +181,24 @@ class SimulatedRobot:
             unchanged.
         """
         check_number('dt', dt, positive=True)
-        total = vector('tau', self.robot.nv, tau)
-        q = self._q
         if wrenches:
-            for link, wrench in finite_wrenches(wrenches).items():
-                wrench = vector(f'the wrench on {link!r}', 6, wrench)
-                total = total + self.robot.jacobian(q, link, 'body').T @ wrench
-        moved = self.stepping.moved(q, self.v, self._memory, total, dt)
+            tau = self._with_wrenches(tau, wrenches)
+        moved = self.stepping.moved(self._q, self.v, self._memory, tau, dt)
         self._q, self.v, self._memory, impulses = moved
-        self.stop_torques = np.zeros(len(total)) if impulses is None else impulses / dt
+        self._stop_torques = None if impulses is None else impulses / dt
+
+    @np.errstate(over='ignore', invalid='ignore')  # divergence raises an error
+    def _with_wrenches(self, tau: ArrayLike, wrenches: Mapping[str, Array]) -> Array:
+        """Return the torques (nv,) of motors and wrenches."""
+        total = vector('tau', self.robot.nv, tau)
+        for link, wrench in finite_wrenches(wrenches).items():
+            wrench = vector(f'the wrench on {link!r}', 6, wrench)
+            total = total + self.robot.jacobian(self._q, link, 'body').T @ wrench
+        return total
 
     def prepare(self) -> None:
         """Compile the functions of `step` now instead of in the first step."""
-        still = np.zeros(self.robot.nv)
-        self.stepping.moved(self.q, still, self._memory, still, 1e-9)
+        self.stepping.prepare(self._q, self._memory)
 
     def set_state(self, q: ArrayLike, v: ArrayLike) -> None:
         """Continue from another state; contacts and stops restart.
@@ -211,7 +217,7 @@ class SimulatedRobot:
             quaternion is not a rotation; the state is then unchanged.
         """
         self.q, self.v = valid_state(self.robot, q, v)
-        self.stop_torques = np.zeros(self.robot.nv)
+        self._stop_torques = None
 
     def save(self) -> SavedState:
         """Return the complete state, for `restore`."""
@@ -226,7 +232,7 @@ class SimulatedRobot:
         """
         saved.check(self._q, self.v, self._memory)
         self._q, self.v = saved.q.copy(), saved.v.copy()
-        self._memory, self.stop_torques = saved.memory.copy(), saved.stop_torques.copy()
+        self._memory, self._stop_torques = saved.memory.copy(), saved.stop_torques.copy()
 
     @property
     def contact_wrenches(self) -> dict[str, Array]:

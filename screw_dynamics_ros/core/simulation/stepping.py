@@ -6,31 +6,29 @@
 from __future__ import annotations
 
 import math
-from operator import lt
+from functools import cached_property
 
 import numpy as np
+from numpy.typing import ArrayLike
 
+from screw_dynamics_ros.core.arguments import vector
 from screw_dynamics_ros.core.errors import ArgumentError, DivergenceError
 from screw_dynamics_ros.core.integration import Integrator
 from screw_dynamics_ros.core.integration.integrator import Torques
 from screw_dynamics_ros.core.robot.robot import Robot
-from screw_dynamics_ros.core.simulation.compliant_forces import Effects
 from screw_dynamics_ros.core.simulation.environment import Environment
 from screw_dynamics_ros.core.simulation.stage_torques import StageTorques
+from screw_dynamics_ros.core.simulation.step_conditions import MAX_SWING, State, StepConditions
 from screw_dynamics_ros.core.simulation.stops import LIMIT_TOLERANCE, Stops, first_passage
+from screw_dynamics_ros.core.simulation.whole_step import (
+    CompiledWholeStep,
+    Moved,
+    is_compiled,
+    state,
+    whole_step,
+)
 from screw_dynamics_ros.core.tree.joint_limits import of_coordinates, velocity_names
 from screw_dynamics_ros.core.types import Array
-
-#: A step is too long if the robot moves further than this in it [rad, m], ...
-MAX_WAY = 0.2
-#: ... or if contacts and springs would swing by a larger angle [rad], ...
-MAX_SWING = 0.3
-#: ... which is smaller where a contact begins or ends, ...
-FIRST_SWING = 0.1
-#: ... or if it gains more energy than the torques give, as a part of that of motion and springs.
-ENERGY_GAIN = 1e-4
-#: What energies may differ by without meaning, as a part of their terms.
-ENERGY_TOLERANCE = 1e-12
 
 #: A step is divided into so many, and by impacts, ...
 MAX_SUBSTEPS = 64
@@ -40,12 +38,6 @@ MAX_ENERGY_GAIN = 0.1
 MAX_SEARCHES = 8
 
 
-#: q, v, and what planes and springs do there, if there are any.
-State = tuple[Array, Array, Effects | None]
-#: q, v, the memory of contacts, and the impulses (nv,) of the stops [N m s, N s] if they acted.
-Moved = tuple[Array, Array, Array, Array | None]
-
-
 class Stepping:
     """Moves a robot by steps of an integrator, divided where they are too long.
 
@@ -53,58 +45,75 @@ class Stepping:
     ----------
     robot : Robot
     integrator : Integrator
-    environment : Environment, optional
+    environment : Environment
         Planes and springs.
     """
 
-    def __init__(
-        self, robot: Robot, integrator: Integrator, environment: Environment | None = None
-    ) -> None:
+    def __init__(self, robot: Robot, integrator: Integrator, environment: Environment) -> None:
         self._robot, self.integrator, self._stops = robot, integrator, Stops(robot)
-        acting = environment is not None and not environment.is_empty
-        self._environment = environment if acting else None
-        self._lower = of_coordinates(robot, robot.limits.lower, -np.inf).tolist()
-        self._upper = of_coordinates(robot, robot.limits.upper, np.inf).tolist()
-        free = [body.v for body in robot.tree.bodies if body.dof == 6]
-        flying = [k for v in free for k in range(v.start + 3, v.stop)]
-        self._adding = not free  # coordinates add
-        # How fast a free body flies needs no short steps, only how fast it turns.
-        self._rates = np.delete(np.arange(robot.nv), flying)
+        self._conditions = StepConditions(robot)
+        self._planes_and_springs = environment
+        self._environment = None if environment.is_empty else environment
+        self._limits = (
+            of_coordinates(robot, robot.limits.lower, -np.inf),
+            of_coordinates(robot, robot.limits.upper, np.inf),
+        )
 
-    def moved(self, q: Array, v: Array, memory: Array, tau: Array, dt: float) -> Moved:
+    @cached_property
+    def compiled(self) -> CompiledWholeStep | None:
+        """The step as machine code, if it is compiled."""
+        if not is_compiled(self._robot, self.integrator):
+            return None
+        return CompiledWholeStep(
+            self._robot, self.integrator, self._planes_and_springs, self._limits
+        )
+
+    def moved(self, q: Array, v: Array, memory: Array, tau: ArrayLike, dt: float) -> Moved:
         """Return the state a time dt [s] later.
 
-        Raises `DivergenceError` if the shortest steps do not follow the motion either.
+        Raises `ArgumentError` for torques of another shape, and `DivergenceError` if the shortest
+        steps do not follow the motion either.
         """
+        if self.compiled is None:
+            return self._moved(q, v, memory, vector('tau', self._robot.nv, tau), dt, True)
+        after = self.compiled(q, v, memory, tau, dt)
+        if after is not None:
+            return after
+        return self._moved(q, v, memory, vector('tau', self._robot.nv, tau), dt, False)
+
+    @np.errstate(over='ignore', invalid='ignore')  # divergence raises an error
+    def _moved(
+        self, q: Array, v: Array, memory: Array, tau: Array, dt: float, is_new: bool
+    ) -> Moved:
+        """Return the state a time dt later, by a whole step if that `is_new`, or by substeps."""
         try:
-            after = self._whole(q, v, memory, tau, dt)
-            if after is not None:
-                return after[0], after[1], remembered(after, memory), None
+            if is_new:
+                after, is_whole = self._whole(q, v, memory, tau, dt)
+                if is_whole:
+                    return after[0], after[1], remembered(after, memory), None
             if not all(np.isfinite(numbers).all() for numbers in (q, v, tau)):
                 raise DivergenceError(f'not finite: q = {q}, v = {v}, or the torques {tau}')
             return self._divided(q, v, memory, tau, dt)
         except np.linalg.LinAlgError as error:
             raise DivergenceError(f'the motion from q = {q} is not defined: {error}') from None
 
-    def _whole(self, q: Array, v: Array, memory: Array, tau: Array, dt: float) -> State | None:
-        """Return the state after one step; None if it is too long or a stop is touched."""
-        before, torques = self._state(q, v, memory), self._all_torques(tau, memory)
-        if before[2] is not None and dt > self._longest_swing(before):
-            return None
-        q_next, v_next = self._step(q, v, torques, dt)
-        positions = q_next.tolist()
-        if not (all(map(lt, self._lower, positions)) and all(map(lt, positions, self._upper))):
-            return None
-        after = self._state(q_next, v_next, memory)
-        if self._begins_too_fast(before, after, torques, dt):
-            return None
-        return after if self._follows(before, after, tau, dt) else None
+    def prepare(self, q: Array, memory: Array) -> None:
+        """Compile the functions of `moved`, also of steps that are divided."""
+        start = q, np.zeros(self._robot.nv), memory, np.zeros(self._robot.nv), 1e-9
+        self.moved(*start)
+        self._moved(*start, True)
+        self._robot.mass_matrix(q)
+
+    def _whole(
+        self, q: Array, v: Array, memory: Array, tau: Array, dt: float
+    ) -> tuple[State, bool]:
+        """Return the state after one step, and whether it is short enough."""
+        start = q, v, memory, tau, dt
+        return whole_step(self._conditions, self._step, self._environment, self._limits, *start)
 
     def _state(self, q: Array, v: Array, memory: Array) -> State:
         """Return a state with what planes and springs do in it."""
-        if self._environment is None:
-            return q, v, None
-        return q, v, self._environment.effects(q, v, memory)
+        return state(self._environment, q, v, memory)
 
     def _all_torques(self, tau: Array, memory: Array) -> Array | StageTorques:
         """Return the torques tau (nv,) with those of planes and springs, for integrators."""
@@ -119,64 +128,26 @@ class Stepping:
             return np.full(len(q), np.nan), np.full(len(v), np.nan)
 
     def _longest_swing(self, state: State) -> float:
-        """Return the longest step [s] that resolves how contacts and springs swing.
-
-        With the elastic forces f = J^T K x and their energy E = x^T K x / 2, the quotient f^T M^-1
-        f / 2 E is the square of the frequency at which x would swing (Rayleigh).
-        """
-        q, v, effects = state
-        if effects is None or not effects.energy > 0.0:
-            return math.inf
-        f, accelerations = effects.elastic, self._robot.forward_dynamics
-        caused = accelerations(q, v, f) - accelerations(q, v, np.zeros(len(f)))
-        square = float(f.dot(caused)) / (2.0 * float(effects.energy))
+        """Return the longest step [s] that resolves how contacts and springs swing."""
+        square = float(self._conditions.squared_frequency(state))
         return MAX_SWING / math.sqrt(square) if square > 0.0 else math.inf
 
-    def _begins_too_fast(
-        self, before: State, after: State, torques: Array | StageTorques, dt: float
-    ) -> bool:
-        """Return whether a step is too long for a contact that begins or ends in it, or both."""
-        if before[2] is None or after[2] is None or not isinstance(torques, StageTorques):
-            return False
-        if torques.strongest is None or (before[2].energy > 0.0 and after[2].energy > 0.0):
-            return False
-        within = self._state(*torques.strongest, torques.memory)
-        return dt * MAX_SWING > FIRST_SWING * self._longest_swing(within)
+    def _follows(self, before: State, after: State, tau: Array, dt: float) -> bool:
+        """Return whether a step is short enough for the motion; stops do no work in it."""
+        conditions = self._conditions
+        return bool(
+            conditions.is_slow(before, after, dt)
+            and not conditions.swings_too_far(after, dt)
+            and conditions.keeps_energy(before, after, tau, dt)
+        )
 
-    def _follows(
-        self,
-        before: State,
-        after: State,
-        tau: Array,
-        dt: float,
-        way: float = MAX_WAY,
-        gain: float = ENERGY_GAIN,
-    ) -> bool:
-        """Return whether a step is short enough for the motion; stops do no work in it.
-
-        `way` is infinite if there is no shorter one.
-        """
-        v, v_next = before[1], after[1]
-        rates, rates_next = (v, v_next) if self._adding else (v[self._rates], v_next[self._rates])
-        if not dt * dt * (rates.dot(rates) + rates_next.dot(rates_next)) <= way * way:
-            return False  # nor is what is not a number
-        if after[2] is not None and way < math.inf and dt > self._longest_swing(after):
-            return False
-        gained, motion, scale = self._energy_gain(before, after, tau, dt)
-        return gained <= gain * motion + ENERGY_TOLERANCE * scale
-
-    def _energy_gain(
-        self, before: State, after: State, tau: Array, dt: float
-    ) -> tuple[float, float, float]:
-        """Return the energy gained without a cause, that of motion and springs, and all terms."""
-        robot, (q, v, effects), (q_next, v_next, effects_next) = self._robot, before, after
-        U, U_next = float(robot.potential_energy(q)), float(robot.potential_energy(q_next))
-        T, T_next = float(robot.kinetic_energy(q, v)), float(robot.kinetic_energy(q_next, v_next))
-        if effects is not None and effects_next is not None:
-            T, T_next = T + float(effects.energy), T_next + float(effects_next.energy)
-        # Exact where coordinates add: the torques are constant.
-        work = float(tau.dot(q_next - q) if self._adding else tau.dot(v + v_next) * (dt / 2))
-        return T_next + U_next - T - U - work, T + T_next, abs(U) + abs(U_next) + abs(work)
+    def _follows_at_last(self, before: State, after: State, tau: Array, dt: float) -> bool:
+        """Return whether a step that cannot be shorter does not diverge."""
+        conditions = self._conditions
+        return bool(
+            conditions.is_slow(before, after, dt, math.inf)
+            and conditions.keeps_energy(before, after, tau, dt, MAX_ENERGY_GAIN)
+        )
 
     def _without_gain(self, before: State, after: State, tau: Array) -> Array:
         """Return the velocity after, slower if more energy is left than was put in.
@@ -184,9 +155,9 @@ class Stepping:
         Stops act at the right time to first order only, where impacts follow each other too fast.
         """
         q, v, _ = after
-        if not self._adding:
+        if not self._conditions.adding:
             return v  # velocities of a free robot carry momentum
-        gained = self._energy_gain(before, after, tau, 0.0)[0]
+        gained = float(self._conditions.energy_gain(before, after, tau, 0.0)[0])
         T = float(self._robot.kinetic_energy(q, v))
         if not (gained > 0.0 and T > 0.0):
             return v
@@ -220,12 +191,14 @@ class Stepping:
                 q_next, v_next = self._step(q, v, stops.holding(total, held), h)
                 q_next[stops.q[held]], v_next[stops.v[held]] = limits[held], 0.0
                 after = self._state(q_next, v_next, memory)
-                too_fast = self._begins_too_fast(before, after, total, h)
+                too_fast = isinstance(total, StageTorques) and self._conditions.begins_too_fast(
+                    before, after, total, h
+                )
                 if too_fast or not self._follows(before, after, tau, h):
                     if h > shortest:
                         h = longest = max(h / 2, shortest)
                         continue
-                    if not self._follows(before, after, tau, h, math.inf, MAX_ENERGY_GAIN):
+                    if not self._follows_at_last(before, after, tau, h):
                         raise self._divergence(v, v_next, h)
                 later = stops.distances(q_next, limits)
                 passed = later < -LIMIT_TOLERANCE

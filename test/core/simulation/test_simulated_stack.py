@@ -67,7 +67,7 @@ def test_a_stack_moves_as_single_robots_do(panda, integrator):
             single.stepping.integrator.step = lambda *a: calls.append(a) or step(*a)  # noqa: B023
             single.step(tau[k], 1e-3, {'panda_hand': force})
             single.stepping.integrator.step = step
-            undivided[k] &= len(calls) == 1
+            undivided[k] &= not calls  # whole steps are one compiled function
         touched |= stack.contact_wrenches['panda_hand'].any(axis=1)
         for k in np.flatnonzero(undivided):
             np.testing.assert_allclose(stack.q[k], singles[k].q, rtol=0, atol=1e-9)

@@ -286,8 +286,8 @@ def test_between_its_stops_it_moves_as_the_integrator_does(panda):
             q, v = step(q, v, tau, 0.002)
             simulated.step(tau, 0.002)
             assert not simulated.stop_torques.any()
-        np.testing.assert_array_equal(simulated.q, q)
-        np.testing.assert_array_equal(simulated.v, v)
+        np.testing.assert_allclose(simulated.q, q, rtol=0, atol=1e-10)
+        np.testing.assert_allclose(simulated.v, v, rtol=0, atol=1e-9)
 
 
 def test_beyond_a_limit_a_joint_may_return_and_goes_no_further():

@@ -18,7 +18,9 @@ if TYPE_CHECKING:
     from screw_dynamics_ros.core.robot.robot import Robot
 
 #: Constants of a robot that a law may read, besides its mass, which changes with its inertias.
-CONSTANTS = frozenset({'nq', 'nv', 'joint_names', 'link_names', 'limits', 'floating_base'})
+CONSTANTS = frozenset(
+    {'nq', 'nv', 'joint_names', 'link_names', 'limits', 'floating_base', 'free_bodies'}
+)
 
 
 class RecordedRobot:
