@@ -108,7 +108,8 @@ def of_arm(name: str) -> None:
     chain = SerialChain.of(robot.tree, arm(name).tool)
     found = classify(chain).arm or Pieper.recognized(chain)
     if found is not None:
-        ClosedForm('closed form', found, '', 'python', (('swivel', 1),) if len(chain) > 6 else ())
+        further = (('swivel', 1),) if len(chain) > 6 else ()
+        ClosedForm('closed form', found, chain, range(len(chain)), 'python', further)
     make_polisher(chain, tuple(range(6)), 1, 'python')
     make_jacobian(chain, 'python')
 

@@ -140,7 +140,6 @@ RIGIDITY_TOLERANCE = 1e-28
 
 
 LAST_ROW = [0.0, 0.0, 0.0, 1.0]
-NO_POSITIONS = np.empty(0)  # of joints that are locked between others
 
 
 def check_last_row(C: Array) -> None:
@@ -199,10 +198,10 @@ class AllInverseKinematics:
         """Return all solutions for a pose (4, 4); see `Robot.all_inverse_kinematics`."""
         check_last_row(C)
         positions = locked_positions(locked) if locked else ()
-        arm = self._arms.get(tuple(locked) if locked else ())
+        names = tuple(locked) if locked else ()
+        arm = self._arms.get(names)
         if arm is None:
-            arm = _LockedArm(self.chain, tuple(locked), self._nq, self._backend)
-            self._arms[tuple(locked)] = arm
+            arm = self._arms[names] = _LockedArm(self.chain, names, self._nq, self._backend)
         solver = arm.solver
         if solver.redundant != bool(len(swivel)):
             raise ArgumentError(
@@ -210,8 +209,8 @@ class AllInverseKinematics:
                 if solver.redundant
                 else 'a swivel angle belongs to S-R-S arms with seven joints free'
             )
-        target = arm.target(C, positions) if locked else C
-        inner = arm.inner_positions(positions)
+        state = arm.state(positions)
+        target, inner = state.target(C), state.inner
         found = solver.direct(target, inner, swivel)
         if found is None:
             check_elements(C)  # a solution would have validated it
@@ -225,7 +224,7 @@ class AllInverseKinematics:
         limits = arm.limits(images, respect_limits)
         q, source, outside = limits.apply(found)
         return AllSolutions(
-            q if arm.whole else arm.configurations(q, q0, positions),
+            q if arm.whole else arm.configurations(q, q0, state.row),
             found.checks[source, 0],
             found.branches[source],
             found.labels,
@@ -251,15 +250,41 @@ def swivel_angles(value: ArrayLike) -> Array:
 
 def locked_positions(locked: Mapping[str, float]) -> tuple[float, ...]:
     """Return where joints are locked; raises `ArgumentError` for what is no finite number."""
-    if not isinstance(locked, Mapping):
+    if type(locked) is not dict and not isinstance(locked, Mapping):
         raise ArgumentError(f'locked must be {{joint: position}}, got {locked!r}')
     for name, value in locked.items():
-        if not is_number(value) or not math.isfinite(value):
+        if not (type(value) is float or is_number(value)) or not math.isfinite(value):
             raise ArgumentError(
                 f'locked: the position of joint {name!r} must be a finite number [rad or m], got '
                 f'{value!r}'
             )
-    return tuple(float(value) for value in locked.values())
+    return tuple(map(float, locked.values()))
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class _LockedState:
+    """Where the locked joints of a chain are, and what that makes of base and tool.
+
+    Attributes
+    ----------
+    row : (nq,) array
+        A configuration of the robot with the positions of the locked joints.
+    inner : (h,) array
+        Of those between free ones, in the order of the chain.
+    before, after : (4, 4) array or None
+        What the pose is multiplied by, None for the identity.
+    """
+
+    row: Array
+    inner: Array
+    before: Array | None
+    after: Array | None
+
+    def target(self, C: Array) -> Array:
+        """Return the pose for the chain without the joints that are locked at its ends."""
+        if self.before is not None:
+            C = self.before.dot(C)
+        return C if self.after is None else C.dot(self.after)
 
 
 class _LockedArm:
@@ -292,37 +317,40 @@ class _LockedArm:
         ends = set(chain.joint_names) - {chain.joint_names[k] for k in kept}
         self._core = chain.locked(dict.fromkeys(ends, 0.0))
         inner = sorted(k for _, k in self._inner)
-        self._order = sorted(range(len(self._inner)), key=lambda n: self._inner[n][1])
         self.solver = SerialSolver(self._core, [kept.index(k) for k in inner], backend)
-        self._places, self._locked_places = chain.places[kept], chain.places[locked]
+        self._nq, self._locked_places = nq, chain.places[locked]
+        self._places = places_of(chain.places[kept])
         #: Whether the solutions of the chain are configurations of the robot.
-        self.whole = self._places.tolist() == list(range(nq))
+        self.whole = chain.places[kept].tolist() == list(range(nq))
+        #: Those are joints that do not carry the link.
+        self._others = np.setdiff1d(np.arange(nq), chain.places)
         self._limits: dict[tuple[bool, bool], LimitImages] = {}
-        self._moves: dict[tuple[float, ...], tuple[Array, Array]] = {}
+        self._states: dict[tuple[float, ...], _LockedState] = {}
 
-    def target(self, C: Array, positions: tuple[float, ...]) -> Array:
-        """Return the pose for the chain without the joints that are locked at its ends."""
-        move = self._moves.get(positions)
-        if move is None:
-            if len(self._moves) >= 64:
-                self._moves.pop(next(iter(self._moves)))
-            move = self._moves[positions] = self._move(positions)
-        return np.asarray(move[0] @ C @ move[1])
+    def state(self, positions: tuple[float, ...]) -> _LockedState:
+        """Return what positions of the locked joints [rad or m] amount to."""
+        state = self._states.get(positions)
+        if state is None:
+            if len(self._states) >= 64:
+                self._states.pop(next(iter(self._states)))
+            state = self._states[positions] = self._state(positions)
+        return state
 
-    def _move(self, positions: tuple[float, ...]) -> tuple[Array, Array]:
+    def _state(self, positions: tuple[float, ...]) -> _LockedState:
         S, home = self._chain.screws, self._chain.home
         before = after = np.eye(4)
         for i, k in sorted(self._before, key=lambda pair: pair[1]):
             before = before @ se3.exp_unit_screw(S[k], positions[i])
         for i, k in sorted(self._after, key=lambda pair: pair[1]):
             after = after @ se3.exp_unit_screw(S[k], positions[i])
-        return se3.inverse(before), se3.inverse(home) @ se3.inverse(after) @ home
-
-    def inner_positions(self, positions: tuple[float, ...]) -> Array:
-        """Return the positions of the locked joints between free ones."""
-        if not self._order:
-            return NO_POSITIONS
-        return np.array([positions[self._inner[n][0]] for n in self._order])
+        row = np.zeros(self._nq)
+        row[self._locked_places] = positions
+        return _LockedState(
+            row,
+            np.array([positions[i] for i, _ in sorted(self._inner, key=lambda pair: pair[1])]),
+            se3.inverse(before) if self._before else None,
+            se3.inverse(home) @ se3.inverse(after) @ home if self._after else None,
+        )
 
     def limits(self, images: bool, respect_limits: bool) -> LimitImages:
         """Return the limits that count."""
@@ -336,11 +364,21 @@ class _LockedArm:
             self._limits[images, respect_limits] = limits
         return limits
 
-    def configurations(self, q: Array, q0: Array, positions: tuple[float, ...]) -> Array:
-        """Return configurations of the robot (k, nq) for positions of the chain (k, n)."""
-        result = np.empty((len(q), len(q0)))
-        result[:] = q0
+    def configurations(self, q: Array, q0: Array, row: Array) -> Array:
+        """Return configurations of the robot (k, nq) for positions of the chain (k, n).
+
+        Locked joints are as in `row` (nq,), those that do not carry the link as in `q0` (nq,).
+        """
+        result = np.empty((len(q), self._nq))
+        result[:] = row
         result[:, self._places] = q
-        if positions:
-            result[:, self._locked_places] = positions
+        if len(self._others):
+            result[:, self._others] = q0[self._others]
         return result
+
+
+def places_of(places: Array) -> Array | slice:
+    """Return indices as a slice if they are consecutive, which is faster."""
+    first = int(places[0]) if len(places) else 0
+    consecutive = places.tolist() == list(range(first, first + len(places)))
+    return slice(first, first + len(places)) if consecutive else places

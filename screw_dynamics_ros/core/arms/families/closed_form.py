@@ -1,25 +1,85 @@
 # Copyright 2026 The screw_dynamics_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""The closed form of an arm, recorded and compiled: from a pose to all its branches."""
+"""The closed form of an arm, recorded and compiled: from a pose to all its branches, made exact.
+
+One program computes a branch from its signs, refines it on the arm as it is described, and judges
+what comes out. It runs for all branches at once.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
+from functools import cached_property, lru_cache
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from screw_dynamics_ros.core.compile.kernels import KernelSpecification, make_kernel
+from screw_dynamics_ros.core.arms.families.chain import SerialChain
+from screw_dynamics_ros.core.arms.families.polishing import MAX_RESIDUAL, polished
+from screw_dynamics_ros.core.arms.inverse.position import squared_distance
+from screw_dynamics_ros.core.compile.kernels import (
+    KernelSpecification,
+    compiled_call,
+    make_kernel,
+)
+from screw_dynamics_ros.core.compile.program.recorded_arrays import both, choice
+from screw_dynamics_ros.core.linear import zeros
 from screw_dynamics_ros.core.types import Array
 
+#: Verdicts on a branch: whether it leads to the pose, and whether outside the limits.
+IN_DOUBT, UNREACHED, INSIDE, OUTSIDE = -1.0, 0.0, 1.0, 2.0
+#: det(J J^T), lengths in units of the arm's, above which a branch is regular. In a singular
+#: configuration damping leaves up to 1e-12.
+MIN_BRANCH_DETERMINANT = 1e-11
+#: Residual after the first steps above which no solution is nearby.
+MAX_START_RESIDUAL = 1e-2
+SAMPLES = 32  # random configurations that a closed form is compared with the arm at
+#: Returns q (n,), checks (4,) as `polished` does, how regular q is, and how far it started.
+Refinement = Callable[[SerialChain, Sequence[int], Array, Array], tuple[Array, Array, Any, Any]]
 
-def branches(arm: Any, *inputs: Array) -> tuple[Array]:
-    """Return all branches (m, n) for the elements (16,) of a pose. This is what is compiled.
 
-    The pose comes last, what else `arm.branches` takes before it.
+def exact(
+    chain: SerialChain, moving: Sequence[int], q: Array, target: Array
+) -> tuple[Array, Array, Any, Any]:
+    """Return a branch of the arm itself after one step; det(J J^T), and the residual."""
+    q, checks = polished(chain, moving, 1, q, target)
+    return q, checks, checks[1], checks[0]
+
+
+def branch(
+    arm: Any,
+    chain: SerialChain,
+    moving: Sequence[int],
+    refinement: Refinement,
+    sides: Array,
+    *inputs: Array,
+) -> tuple[Array, ...]:
+    """Return one branch (n,), what it is refined to, (n,), the checks of that, (4,), and a verdict.
+
+    This is what is compiled. `inputs` are what `arm.branch` takes besides the pose, the bounds (3,)
+    of `verdict` and the elements (16,) of the pose.
     """
-    *further, target = inputs
-    return (np.array(arm.branches(target.reshape(4, 4), *(x for each in further for x in each))),)
+    *further, bounds, target = inputs
+    q = arm.branch(target.reshape(4, 4), sides, *(x for each in further for x in each))
+    if len(moving) < len(chain):  # the others are held where `further` says
+        free, q = q, zeros(len(chain), q, *further)
+        q[list(moving)] = free
+        q[[k for k in range(len(chain)) if k not in moving]] = further[0]
+    refined, checks, regularity, away = refinement(chain, moving, q, target)
+    return q, refined, checks, verdict(checks, regularity, away, bounds)
+
+
+def verdict(checks: Array, regularity: Any, away: Any, bounds: Array) -> Any:
+    """Return the verdict on a branch, a number of this module; NaN is in doubt. May be recorded.
+
+    `bounds` are the largest residual of a solution, the regularity above which it is regular, and
+    how far a branch starts from the pose at least if it does not lead there.
+    """
+    reached = both(checks[0] <= bounds[0], regularity > bounds[1])
+    missed = choice(away > bounds[2], UNREACHED, IN_DOUBT)
+    return np.array(choice(reached, choice(checks[2] > 0.0, OUTSIDE, INSIDE), missed))
 
 
 class ClosedForm:
@@ -29,46 +89,98 @@ class ClosedForm:
     ----------
     name : str
         Of the family.
-    arm : Family or Pieper
-        With `labels` and `branches`.
-    identity : str
-        Says all that decides what is recorded.
+    arm : Family, Pieper or HeldArm
+        With `labels`, `sides` and `branch`.
+    chain : SerialChain
+        The arm as it is described.
+    moving : sequence of int
+        The joints of the chain that are not held.
     backend : str
     further : tuple of (name, size), optional
         What it takes besides the pose: the swivel angle, or the positions of held joints.
+    refinement : callable, optional
+        `exact`, or `continued` if the closed form is that of an arm nearby.
     """
 
     def __init__(
         self,
         name: str,
         arm: Any,
-        identity: str,
+        chain: SerialChain,
+        moving: Sequence[int],
         backend: str,
         further: tuple[tuple[str, int], ...] = (),
+        refinement: Refinement = exact,
     ) -> None:
         self.name, self.arm, self.labels = name, arm, tuple(arm.labels)
-        self.bound = len(self.labels)
+        self.bound, self.sides = len(self.labels), np.array(arm.sides)
+        self._chain, self._moving = chain, list(moving)
+        limits = chain.lower.tolist(), chain.upper.tolist()
+        identity = name, chain.identity, limits, self._moving, refinement.__name__
         self.kernel = make_kernel(
             KernelSpecification(
                 f'closed form {name}',
-                (*further, ('target', 16)),
-                branches,
-                repr(('closed form', name, identity)),
-                frozenset({'target'} if further else ()),
-                (arm,),
+                (('sides', self.sides.shape[1]), *further, ('bounds', 3), ('target', 16)),
+                branch,
+                repr(('closed form', *identity)),
+                frozenset({'held', 'bounds', 'target'}),
+                (arm, chain, tuple(moving), refinement),
             ),
             backend,
         )
+        #: (sides (m, s), further inputs, bounds (3,), target (16,)) -> what `branch` returns.
+        self.run = compiled_call(self.kernel)
+
+    @cached_property
+    def bounds(self) -> Array:
+        """Bounds of `verdict` for `exact`: the further the arm deviates, the larger the doubt."""
+        length, deviation = self._chain.length, self.deviation()
+        return np.array(
+            [
+                MAX_RESIDUAL * max(1.0, length),
+                max(MIN_BRANCH_DETERMINANT, deviation) * length**6,
+                min(MAX_START_RESIDUAL, max(1e-7, 100.0 * deviation**0.5)),
+            ]
+        )
 
     def candidates(self, C: Array, swivel: Array) -> tuple[Array, Array]:
-        """Return branches (m, n), and which branch each one is (m,), for a pose (4, 4).
+        """Return branches (m, free joints), and which branch each one is, (m,), for a pose (4, 4).
 
         `swivel` holds the angles of a redundant arm (k,), none for others.
         """
-        target = np.ascontiguousarray(C).reshape(-1)
-        if len(swivel):
-            (q,) = self.kernel.stack([np.ascontiguousarray(swivel[:, None]), target])
-            q = q.reshape(-1, q.shape[-1])
-        else:
-            (q,) = self.kernel.single([target])
-        return q, np.tile(np.arange(self.bound), max(1, len(swivel)))
+        count = max(1, len(swivel))
+        further = [swivel.repeat(self.bound)[:, None]] if len(swivel) else []
+        q = self.run(np.tile(self.sides, (count, 1)), *further, np.zeros(3), C.reshape(16))[0]
+        return q[:, self._moving], np.tile(np.arange(self.bound), count)
+
+    def deviation(self) -> float:
+        """Return how far the closed form is from the arm as it is described.
+
+        The largest distance of a pose, of the best branch, for random ones; 0 for redundant arms.
+        """
+        chain, largest = self._chain, 0.0
+        if len(self._moving) > 6:
+            return 0.0
+        others = [k for k in range(len(chain)) if k not in self._moving]
+        for q in np.random.default_rng(0).uniform(-3.0, 3.0, (SAMPLES, len(chain))):
+            C = chain.pose(q)
+            held = [q[others]] if others else []
+            branches = self.run(self.sides, *held, np.zeros(3), C.reshape(16))[0]
+            nearest = min(float(squared_distance(each, C)) for each in chain.pose(branches))
+            largest = max(largest, nearest**0.5)
+        return largest
+
+
+@lru_cache(maxsize=1024)
+def selected(
+    verdicts: tuple[float, ...],
+) -> tuple[NDArray[np.intp], list[int], bool] | None:
+    """Return which branches are solutions, which miss the pose, and whether all are within limits.
+
+    None if there is a doubt, or no solution.
+    """
+    solutions = [k for k, each in enumerate(verdicts) if each in (INSIDE, OUTSIDE)]
+    if IN_DOUBT in verdicts or not solutions:
+        return None
+    lost = [k for k, each in enumerate(verdicts) if each == UNREACHED]
+    return np.array(solutions), lost, OUTSIDE not in verdicts

@@ -8,6 +8,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
+from itertools import product
 from typing import Any, ClassVar, TypeVar
 
 import numpy as np
@@ -60,6 +61,9 @@ class Family(ABC):
 
     #: One name for each branch.
     labels: ClassVar[tuple[str, ...]]
+
+    #: The signs of each branch, 1 and -1, that tell it from the others.
+    sides: ClassVar[tuple[tuple[float, ...], ...]] = tuple(product((1.0, -1.0), repeat=3))
 
     #: Fields that must be positive.
     positive: ClassVar[tuple[str, ...]] = ()
@@ -128,6 +132,24 @@ class Family(ABC):
         tolerance : float
             How well axes must meet, be parallel or at right angles, as the family says [rad, m].
         """
+
+    @abstractmethod
+    def branch(self, C: ArrayLike, sides: Sequence[Any], *further: Any, **named: Any) -> Array:
+        """Return joint positions (n,) of one branch for a tool pose (4, 4).
+
+        Where the pose is out of reach, the arm is stretched or folded towards it, and its forward
+        kinematics gives another pose. Pose, signs and further inputs may be recorded.
+
+        Parameters
+        ----------
+        C : (4, 4) array
+        sides : (s,) array
+            The signs of the branch, one of `sides` of the family.
+        """
+
+    def branches(self, C: ArrayLike, *further: Any, **named: Any) -> Array:
+        """Return `branch` for all branches (number of branches, n), as `labels` says."""
+        return np.array([self.branch(C, sides, *further, **named) for sides in self.sides])
 
     @abstractmethod
     def branches_near(self, C: ArrayLike, seed: ArrayLike) -> Array:

@@ -8,8 +8,9 @@ Source: Bruyninckx 2010, section 7.1 (C-093).
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -60,6 +61,7 @@ class GantryWithWrist(Family):
     """
 
     labels: ClassVar[tuple[str, ...]] = ('no flip', 'flip')
+    sides: ClassVar[tuple[tuple[float, ...], ...]] = ((1.0,), (-1.0,))
 
     l6: float
     directions: Array = field(default_factory=lambda: np.eye(3))
@@ -101,22 +103,21 @@ class GantryWithWrist(Family):
         arm = member(cls, chain, [lengths], frame, tolerance)
         return None if arm is None else with_hand(arm, 'l6', Z)
 
-    def branches(self, C: ArrayLike) -> Array:
-        """Return joint positions (2, 6), wrist not flipped and flipped, for a tool pose (4, 4)."""
-        return self._branches(C)
-
     def branches_near(self, C: ArrayLike, seed: ArrayLike) -> Array:
         """Return `branches` (2, 6), q4 of a stretched wrist as in the seed (6,)."""
-        return self._branches(C, float(self.to_model(seed)[3]))
+        return self.branches(C, near=float(self.to_model(seed)[3]))
 
-    def _branches(self, C: ArrayLike, near: float | None = None) -> Array:
+    def branch(self, C: ArrayLike, sides: Sequence[Any], near: float | None = None) -> Array:
+        """Return one branch (6,), the wrist flipped or not; see `Family.branch`.
+
+        q4 of a stretched wrist is arbitrary, or `near`.
+        """
         C = self.pose_in_model(C)
         R = C[:3, :3]
         a, b, c = self.directions
         across = np.array([cross(b, c), cross(c, a), cross(a, b)])
         slides = (across @ (C[:3, 3] - R[:, 2] * self.l6)) / (a @ across[0])
-        q = [[*slides, *wrist_zxz(R, side, near)] for side in (1.0, -1.0)]
-        return self.to_robot(np.array(q))
+        return self.to_robot(np.array([*slides, *wrist_zxz(R, sides[0], near)]))
 
     def branch_of(self, q: ArrayLike) -> int:
         """Return 0 if the wrist of q (6,) is not flipped, 1 if it is."""

@@ -92,9 +92,14 @@ class HeldArm(Generic[Arm]):
             arm = replace(arm, meeting=meeting_point(S[first], S[first + 1]))
         return arm
 
-    def branches(self, C: Array, *positions: Any) -> Array:
-        """Return all solutions (8, 6) for positions of the held joints; see `Pieper.branches`."""
-        return cast(Pieper, self.at(*positions)).branches(C)
+    @property
+    def sides(self) -> tuple[tuple[float, ...], ...]:
+        """See `Pieper.sides`."""
+        return cast(Pieper, self.arm).sides
+
+    def branch(self, C: Array, sides: Sequence[Any], *positions: Any) -> Array:
+        """Return one solution (6,) for positions of the held joints; see `Pieper.branch`."""
+        return cast(Pieper, self.at(*positions)).branch(C, sides)
 
 
 def sine_between(S: Array, k: int, m: int) -> float:

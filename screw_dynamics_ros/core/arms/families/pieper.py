@@ -21,9 +21,10 @@ control of robot manipulators (1986); Bruyninckx 2010, section 7.1 (B-005, C-088
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import product
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -42,8 +43,6 @@ from screw_dynamics_ros.core.arms.inverse.singularities import common_point
 from screw_dynamics_ros.core.linear import cross
 from screw_dynamics_ros.core.types import Array
 
-SIDES = tuple(product((1.0, -1.0), repeat=3))
-
 
 @dataclass(frozen=True, eq=False)
 class Pieper(SphericalWrist):
@@ -58,6 +57,9 @@ class Pieper(SphericalWrist):
 
     Others as in `SphericalWrist`.
     """
+
+    #: The solution taken of each of the three equations, of each branch.
+    sides: ClassVar[tuple[tuple[float, ...], ...]] = tuple(product((1.0, -1.0), repeat=3))
 
     inner: bool
     meeting: Array | None
@@ -91,18 +93,20 @@ class Pieper(SphericalWrist):
         joints = [self.joint_names[5 - k if self.backward else k] for k in places]
         return tuple(
             ', '.join(f'{joint} {"+" if side > 0.0 else "-"}' for joint, side in zip(joints, sides))
-            for sides in SIDES
+            for sides in self.sides
         )
 
     def branches(self, C: ArrayLike) -> Array:
-        """Return all solutions (8, 6) for a pose (4, 4) of the tool; may be recorded.
+        """Return all solutions (8, 6) for a pose (4, 4) of the tool, as `labels` says."""
+        return np.array([self.branch(C, sides) for sides in self.sides])
 
-        For a pose out of reach, configurations of other poses: compare their poses.
+    def branch(self, C: ArrayLike, sides: Sequence[Any]) -> Array:
+        """Return one solution (6,) for a pose (4, 4) of the tool; pose and signs may be recorded.
+
+        For a pose out of reach, the configuration of another pose: compare them.
         """
         R, p = self.target(C)
-        return np.array([self._branch(R, p, *sides) for sides in SIDES])
-
-    def _branch(self, R: Array, p: Array, first: float, second: float, third: float) -> Array:
+        first, second, third = sides
         S1, S2, S3 = self.S[:3]
         if self.inner:
             q1 = self._alone(-S1, p, self.center, S2, first)
@@ -112,7 +116,7 @@ class Pieper(SphericalWrist):
             q2, q1 = self._pair(S1, S2, moved(S3, self.center, q3), p, second)
         return self.joints(R, [q1, q2, q3], third)
 
-    def _alone(self, S: Array, x: Array, fixed: Array, along: Array, side: float) -> Any:
+    def _alone(self, S: Array, x: Array, fixed: Array, along: Array, side: Any) -> Any:
         """Return the angle of a joint that brings x to the height or distance that `fixed` has."""
         if self.meeting is None:
             e = along[:3]
@@ -120,7 +124,7 @@ class Pieper(SphericalWrist):
             return solved(e @ a, e @ b, e @ fixed - e @ center, side)
         return at_distance(S, x, self.meeting, fixed - self.meeting, side)
 
-    def _pair(self, S: Array, T: Array, x: Array, y: Array, side: float) -> tuple[Any, Any]:
+    def _pair(self, S: Array, T: Array, x: Array, y: Array, side: Any) -> tuple[Any, Any]:
         """Return (b, a) with exp(S a) exp(T b) x = y for two axes that meet or are parallel."""
         e = S[:3]
         if self.meeting is None:
@@ -135,7 +139,7 @@ class Pieper(SphericalWrist):
 
 
 def at_distance(
-    S: Array, x: Array, o: Array, y: Array, side: float, without: Array | None = None
+    S: Array, x: Array, o: Array, y: Array, side: Any, without: Array | None = None
 ) -> Any:
     """Return q with |exp(S q) x - o| = |y|; lengths across the unit vector `without`, if given."""
     center, a, b = circle(S, x)

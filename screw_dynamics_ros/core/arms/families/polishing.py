@@ -10,7 +10,8 @@ once, remove that; the residual says of each whether it is a solution at all.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
@@ -35,6 +36,13 @@ DAMPING = 1e-3  # times the squared error
 MIN_DAMPING = 1e-14
 #: Beyond a limit [rad, m] by no more than this is rounding.
 LIMIT_TOLERANCE = 2e-11
+#: Residual of a solution: 2 sin(angle / 2) [rad] and displacement [m] in one norm.
+#: Also where two solutions almost coincide and everything between them nearly is one.
+MAX_RESIDUAL = 1e-12
+CANDIDATE_STEPS = 3  # of candidates that are no branches of a closed form, before they are judged
+#: Singular values of a solution, in units of the distance there, above which it is the only one
+#: that its branch of the arm nearby leads to.
+MIN_STEADY_RATIO = 3.0
 CHECKS = 4  # numbers that are said of each configuration
 #: Of the sines whose sum tells configurations apart.
 PHASES = np.arange(1.0, 65.0)
@@ -83,22 +91,23 @@ def polished(
 
 
 def continued(
-    chain: SerialChain, moving: Sequence[int], steps: int, q: Array, target: Array
-) -> tuple[Array, Array, Array]:
-    """Return what `polished` does for a solution (n,) of an arm nearby, and how it got there, (2,).
+    chain: SerialChain, moving: Sequence[int], q: Array, target: Array
+) -> tuple[Array, Array, Any, Any]:
+    """Return what `polished` does for a solution (n,) of an arm nearby, and how it got there.
 
-    That is the residual at the start, which tells how far the arms differ there, and a bound below
-    which no singular value of the Jacobian is at the end, lengths in units of the arm's. May be
-    recorded.
+    That is how regular it is, positive if it is the only solution that one of that arm leads to,
+    and the residual at the start, which tells how far the arms differ there. No singular value of
+    the Jacobian at the end, lengths in units of the arm's, may be below `MIN_STEADY_RATIO` times
+    that residual. May be recorded.
     """
-    start = np.sqrt(squared_distance(chain.pose(q), target.reshape(4, 4)))
-    q, checks = polished(chain, moving, steps, q, target)
+    away = np.sqrt(squared_distance(chain.pose(q), target.reshape(4, 4)))
+    q, checks = polished(chain, moving, CANDIDATE_STEPS, q, target)
     _, J = error_and_jacobian(chain, q, target.reshape(4, 4))
     units = np.array([1.0] * 3 + [1.0 / chain.length] * 3)
     J = units[:, None] * J[:, list(moving)]
     W, D = inverse_factors(symmetric(J @ J.T))
-    # the sum of 1 / sigma^2
-    return q, checks, np.array([start, 1.0 / np.sqrt(total(((W * W) @ D).reshape(-1)))])
+    least = 1.0 / np.sqrt(total(((W * W) @ D).reshape(-1)))  # the sum of 1 / sigma^2
+    return q, checks, min(1.0, chain.length) * least - MIN_STEADY_RATIO * away, away
 
 
 def error_and_jacobian(chain: SerialChain, q: Array, target: Array) -> tuple[Array, Array]:
@@ -112,30 +121,13 @@ def error_and_jacobian(chain: SerialChain, q: Array, target: Array) -> tuple[Arr
 
 def make_polisher(chain: SerialChain, moving: Sequence[int], steps: int, backend: str) -> Kernel:
     """Return `polished`, compiled: (q (N, n), target (16,)) -> q, (N, 4)."""
-    return _make_stepper(polished, chain, moving, steps, backend)
-
-
-def make_continuation(
-    chain: SerialChain, moving: Sequence[int], steps: int, backend: str
-) -> Kernel:
-    """Return `continued`, compiled: (q (N, n), target (16,)) -> q, (N, 4), (N, 2)."""
-    return _make_stepper(continued, chain, moving, steps, backend)
-
-
-def _make_stepper(
-    build: Callable[..., tuple[Array, ...]],
-    chain: SerialChain,
-    moving: Sequence[int],
-    steps: int,
-    backend: str,
-) -> Kernel:
     data = (chain.screws, chain.home, chain.lower, chain.upper)
     return make_kernel(
         KernelSpecification(
             'polishing of solutions',
             (('q', len(chain)), ('target', 16)),
-            build,
-            repr((build.__name__, [each.tolist() for each in data], tuple(moving), steps)),
+            polished,
+            repr(('polished', [each.tolist() for each in data], tuple(moving), steps)),
             frozenset({'target'}),
             (chain, tuple(moving), steps),
         ),

@@ -8,8 +8,9 @@ Source: Bruyninckx 2010, section 7.1; closed form as in section 3.17 of the inve
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -56,6 +57,7 @@ class Scara(Family):
     """
 
     labels: ClassVar[tuple[str, ...]] = ('left', 'right')
+    sides: ClassVar[tuple[tuple[float, ...], ...]] = ((1.0,), (-1.0,))
     positive: ClassVar[tuple[str, ...]] = ('l1', 'l2')
 
     l1: float
@@ -108,21 +110,19 @@ class Scara(Family):
         own = np.argsort(order)
         return placed(arm, replace(found, sign=found.sign[own], offset=found.offset[own]))
 
-    def branches(self, C: ArrayLike) -> Array:
-        """Return joint positions (2, 4), the elbow to the left, then to the right, for C (4, 4).
+    def branch(self, C: ArrayLike, sides: Sequence[Any]) -> Array:
+        """Return one branch (4,), the elbow to the left (1) or to the right; see `Family.branch`.
 
-        Turns of the tool about other axes than Z are ignored. C may hold recorded scalars.
+        Turns of the tool about other axes than Z are ignored.
         """
         C = self.pose_in_model(C)
         x, y, z = C[:3, 3]
-        q = []
-        for side in (-1.0, 1.0):  # the angle of two_links is measured from x towards y
-            q1, cos, sin = two_links(y, x, self.l1, self.l2, -side)
-            q2 = arctangent(sin, cos)
-            c, s = np.cos(q1 + q2), np.sin(q1 + q2)
-            q3 = arctangent(c * C[1, 0] - s * C[0, 0], c * C[0, 0] + s * C[1, 0])
-            q.append(self._in_order(np.array([q1, q2, q3]), z))
-        return self.to_robot(np.array(q))
+        # the angle of two_links is measured from x towards y
+        q1, cos, sin = two_links(y, x, self.l1, self.l2, sides[0])
+        q2 = arctangent(sin, cos)
+        c, s = np.cos(q1 + q2), np.sin(q1 + q2)
+        q3 = arctangent(c * C[1, 0] - s * C[0, 0], c * C[0, 0] + s * C[1, 0])
+        return self.to_robot(self._in_order(np.array([q1, q2, q3]), z))
 
     def branches_near(self, C: ArrayLike, seed: ArrayLike) -> Array:
         """Return `branches` (2, 4): a pose determines all joints as long as l1 is not l2."""

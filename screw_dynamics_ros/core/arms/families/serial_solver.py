@@ -23,16 +23,22 @@ from screw_dynamics_ros.core.arms.families.chain_solutions import (
     merged,
 )
 from screw_dynamics_ros.core.arms.families.classifier import classify
-from screw_dynamics_ros.core.arms.families.closed_form import ClosedForm
+from screw_dynamics_ros.core.arms.families.closed_form import (
+    MAX_START_RESIDUAL,
+    ClosedForm,
+    selected,
+)
 from screw_dynamics_ros.core.arms.families.elimination import Place
 from screw_dynamics_ros.core.arms.families.general_6r import GeneralSixRevolute, ranked_places
 from screw_dynamics_ros.core.arms.families.held_joints import HeldArm, HeldSixRevolute, generic
 from screw_dynamics_ros.core.arms.families.nearest_arm import nearest_arm
 from screw_dynamics_ros.core.arms.families.pieper import Pieper
 from screw_dynamics_ros.core.arms.families.polishing import (
+    CANDIDATE_STEPS,
     CHECKS,
     FULL_TURN,
-    make_continuation,
+    MAX_RESIDUAL,
+    continued,
     make_jacobian,
     make_polisher,
 )
@@ -44,20 +50,13 @@ from screw_dynamics_ros.core.errors import ArgumentError
 from screw_dynamics_ros.core.lie import se3
 from screw_dynamics_ros.core.types import Array
 
-#: Residual of a solution: 2 sin(angle / 2) [rad] and displacement [m] in one norm.
-#: Also where two solutions almost coincide and everything between them nearly is one.
-MAX_RESIDUAL = 1e-12
 MAX_BRANCH_RESIDUAL = 1e-9  # a residual up to which a branch may miss a pose by rounding
-#: Residual after the first steps above which no solution is nearby.
-MAX_START_RESIDUAL = 1e-2
 MAX_ROUNDS = 16
-#: Steps of the branches of a closed form, and of other candidates, before they are looked at.
-BRANCH_STEPS, CANDIDATE_STEPS = 1, 3
+BRANCH_STEPS = 1  # of the branches of a closed form, before they are looked at
 #: det(J J^T), lengths in units of the arm's, below which a configuration may be singular.
 SMALL_DETERMINANT = 1e-6
-#: The same where the number of solutions is known and all of them are found, by an elimination and
-#: by a closed form. In a singular configuration damping leaves up to 1e-12.
-MIN_DETERMINANT, MIN_BRANCH_DETERMINANT = 1e-10, 1e-11
+#: The same where the number of solutions is known and all of them are found, by an elimination.
+MIN_DETERMINANT = 1e-10
 #: Smallest singular value of J, in those units: nearly singular, and singular.
 NEARLY_SINGULAR_VALUE, SINGULAR_VALUE = 1e-2, 1e-7
 NEAR_SINGULAR_TOLERANCE = 1e-2  # of solutions near a singular configuration [rad, m]
@@ -68,10 +67,9 @@ GEOMETRY_TOLERANCE = 1e-8  # [rad, m], how well an arm must fit a closed form
 #: The same for the closed form of an arm nearby; how far poses of that arm may be away, 2 sin(half
 #: of the angle) [rad] and displacement [m] in one norm, for an arm of 1 m.
 NEARBY_GEOMETRY_TOLERANCE, MAX_NEARBY_DISTANCE = 3e-2, 1.2e-2
-#: Singular values of a solution, in units of the distance there, above which it is the only one
-#: that its branch of the arm nearby leads to; distance from a pose, in units of the largest, from
-#: which a branch does not lead to one.
-MIN_STEADY_RATIO, OUT_OF_REACH = 3.0, 8.0
+#: Distance of a branch of the arm nearby from a pose, in units of the largest distance of the two
+#: arms, from which it does not lead to a solution.
+OUT_OF_REACH = 8.0
 GENERAL = 'general 6R'
 BATCH_SIZE = 32  # configurations that take their steps together
 RANDOM_SEARCHES = 512  # random configurations where no method knows all solutions
@@ -97,6 +95,8 @@ class SerialSolver:
         self.chain, self.backend, self.held = chain, backend, tuple(held)
         self.free = [k for k in range(len(chain)) if k not in self.held]
         self.length = chain.length
+        #: Whether a swivel angle must be given.
+        self.redundant = len(self.free) == 7
         self._accepted = MAX_RESIDUAL * max(1.0, self.length)
         self._polisher = make_polisher(chain, self.free, 1, backend)
         self._jacobian = make_jacobian(chain, backend)
@@ -131,7 +131,7 @@ class SerialSolver:
             known = classify(chain, GEOMETRY_TOLERANCE)
             if known.arm is not None:
                 further = (('swivel', 1),) if n == 7 else ()
-                return ClosedForm(known.name, known.arm, chain.identity, self.backend, further)
+                return ClosedForm(known.name, known.arm, chain, range(n), self.backend, further)
         if n > 6:
             raise ArgumentError(
                 f'{n} joints are more than a pose needs: lock all but six of {", ".join(names)}, '
@@ -140,7 +140,7 @@ class SerialSolver:
         arm = Pieper.recognized(chain, GEOMETRY_TOLERANCE)
         if arm is not None:  # not compiled for each position of a joint that is held in between
             backend = 'reference' if held else self.backend
-            return ClosedForm('pieper', arm, chain.identity, backend)
+            return ClosedForm('pieper', arm, chain, range(n), backend)
         if set(chain.turns) != {True}:
             return None
         if n < 6:
@@ -207,51 +207,39 @@ class SerialSolver:
             method = self._closed_form_beside_held()
         if not isinstance(method, ClosedForm) or self.redundant != bool(count):
             return lambda C, held, swivel: None
-        m, n = method.bound * max(1, count), len(self.chain)
-        branches = compiled_into(method.kernel, stacks=bool(count))
-        exact = compiled_into(self._polisher, stacks=True)
-        places, labels, name = (
-            np.tile(np.arange(method.bound), max(1, count)),
-            method.labels,
-            method.name,
-        )
-        deviation = self._deviation(method)
-        least = max(MIN_BRANCH_DETERMINANT, deviation) * self.length**6
-        accepted, hopeless = (
-            self._accepted,
-            min(MAX_START_RESIDUAL, max(1e-7, 100.0 * deviation**0.5)),
-        )
+        run, bounds, per_angle = method.run, method.bounds, method.bound
+        m = per_angle * max(1, count)
+        sides = np.tile(method.sides, (max(1, count), 1))
+        places, labels, name = np.arange(m) % per_angle, method.labels, method.name
+        beside_held = bool(self.held)
 
         def direct(C: Array, held: Array, swivel: Array) -> ChainSolutions | None:
             target = C.reshape(16)
-            start, q, checks = np.empty((m, n)), np.empty((m, n)), np.empty((m, CHECKS))
             if count:
-                branches(swivel[:, None], target, start.reshape(count, -1, n))
-            elif self.held:
-                free = np.empty((m, 6))
-                branches(held, target, free)
-                start = self._configurations(free, held)
+                _, q, checks, verdicts = run(
+                    sides, swivel.repeat(per_angle)[:, None], bounds, target
+                )
+            elif beside_held:
+                _, q, checks, verdicts = run(sides, held, bounds, target)
             else:
-                branches(target, start)
-            exact(start, target, q, checks)
-            good, lost, outside = [], [], 0.0
-            for k, (residual, determinant, beyond, _) in enumerate(checks.tolist()):
-                if residual <= accepted and determinant > least:
-                    good.append(k)
-                    outside += beyond
-                elif residual > hopeless:
-                    lost.append(k)
-                else:
-                    return None
-            if not good:  # out of reach, or no pose at all
+                _, q, checks, verdicts = run(sides, bounds, target)
+            known = selected(tuple(verdicts.tolist()))
+            if known is None:
                 return None
-            found = ChainSolutions(q, checks, places, labels=labels, name=name, bound=m)
-            if lost:
-                kept = np.array(good)
-                found.q, found.checks, found.branches = q[kept], checks[kept], places[kept]
-                found.lost = q, places, checks, lost
-            found.inside = outside == 0.0
-            return found
+            rows, lost, inside = known
+            if not lost:
+                return ChainSolutions(q, checks, places, NONE_LOST, labels, name, m, '', inside)
+            return ChainSolutions(
+                q.take(rows, 0),
+                checks.take(rows, 0),
+                places.take(rows),
+                (q, places, checks, lost),
+                labels,
+                name,
+                m,
+                '',
+                inside,
+            )
 
         return direct
 
@@ -268,33 +256,21 @@ class SerialSolver:
         if known.arm is None:
             return None
         arm = nearest_arm(known.arm, self.chain)
-        identity = repr((self.chain.identity, 'nearby'))
-        method = ClosedForm(known.name, arm, identity, self.backend)
-        deviation = self._deviation(method)
-        unit = min(1.0, self.length)
-        if deviation > MAX_NEARBY_DISTANCE * unit:
-            return None
-        m, n = method.bound, len(self.chain)
-        branches = compiled_into(method.kernel)
-        run = compiled_into(
-            make_continuation(self.chain, self.free, CANDIDATE_STEPS, self.backend), stacks=True
+        method = ClosedForm(
+            known.name, arm, self.chain, self.free, self.backend, refinement=continued
         )
-        accepted = self._accepted
+        deviation = method.deviation()
+        if deviation > MAX_NEARBY_DISTANCE * min(1.0, self.length):
+            return None
+        bounds = np.array([self._accepted, 0.0, OUT_OF_REACH * deviation])
 
         def direct(C: Array, held: Array, swivel: Array) -> ChainSolutions | None:
-            target, start, q = C.reshape(16), np.empty((m, n)), np.empty((m, n))
-            checks, way = np.empty((m, CHECKS)), np.empty((m, 2))
-            branches(target, start)
-            run(start, target, q, checks, way)
-            rows = []
-            for k, (residual, (away, least)) in enumerate(zip(checks[:, 0].tolist(), way.tolist())):
-                if residual <= accepted and least * unit > MIN_STEADY_RATIO * away:
-                    rows.append(k)
-                elif not away > OUT_OF_REACH * deviation:
-                    return otherwise(C, held, swivel)
-            if len(rows) % 2 or not rows or not are_distinct(checks[rows]):
+            _, q, checks, verdicts = method.run(method.sides, bounds, C.reshape(16))
+            known = selected(tuple(verdicts.tolist()))
+            if known is None or len(known[0]) % 2 or not are_distinct(checks[known[0]]):
                 return otherwise(C, held, swivel)
-            return self._general(q[rows], checks[rows])
+            rows, _, _ = known
+            return self._general(q.take(rows, 0), checks.take(rows, 0))
 
         return direct
 
@@ -310,8 +286,8 @@ class SerialSolver:
         arm = HeldArm.recognized(Pieper, self.chain, self.held, GEOMETRY_TOLERANCE)
         if arm is None:
             return None
-        identity = repr((self.chain.identity, self.held))
-        return ClosedForm('pieper', arm, identity, self.backend, (('held', len(self.held)),))
+        further = (('held', len(self.held)),)
+        return ClosedForm('pieper', arm, self.chain, self.free, self.backend, further)
 
     def _direct_elimination(
         self,
@@ -361,27 +337,6 @@ class SerialSolver:
         full = np.empty((len(q), len(self.chain)))
         full[:, self.free], full[:, self.held] = q, held
         return full
-
-    def _deviation(self, method: ClosedForm) -> float:
-        """Return how far the closed form is from the arm as it is described.
-
-        The largest distance of a pose, of the best branch, for random ones; 0 for redundant arms.
-        """
-        if self.redundant:
-            return 0.0
-        largest = 0.0
-        for q in np.random.default_rng(0).uniform(-3.0, 3.0, (32, len(self.chain))):
-            C = self.chain.pose(q)
-            held = [q[list(self.held)]] if self.held else []
-            (branches,) = method.kernel.single([*held, C.reshape(16)])
-            poses = self.chain.pose(self._configurations(branches, q[list(self.held)]))
-            largest = max(largest, min(float(squared_distance(each, C)) for each in poses) ** 0.5)
-        return largest
-
-    @property
-    def redundant(self) -> bool:
-        """Whether a swivel angle must be given."""
-        return len(self.free) == 7
 
     def solve(self, C: Array, held: Array, swivel: Array) -> ChainSolutions:
         """Return the solutions for a pose, without regard to limits and multiples of 2 pi.

@@ -12,8 +12,8 @@ Source: Bruyninckx 2010, section 7.3; closed form derived (C-094).
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import product
 from typing import Any, ClassVar
 
 import numpy as np
@@ -51,9 +51,6 @@ from screw_dynamics_ros.core.reproducible import reproducible, sine_cosine
 from screw_dynamics_ros.core.types import Array
 
 Y, Z = np.array([0.0, 1.0, 0.0]), np.array([0.0, 0.0, 1.0])
-
-#: (elbow, shoulder, wrist) of each branch: the signs of the sines of elbow angle, q2 and q6.
-SIDES = tuple(product((1.0, -1.0), repeat=3))
 
 #: The swivel angle has another zero where the wrist is nearer to axis 1 than this, seen from the
 #: shoulder [rad].
@@ -100,7 +97,7 @@ class SphericalShoulderElbowWrist(Family):
     array([ 0.3,  0.4,  0.7,  0.5,  0.6,  1.1, -0.2])
     """
 
-    labels: ClassVar[tuple[str, ...]] = tuple(branch_label(*each) for each in SIDES)
+    labels: ClassVar[tuple[str, ...]] = tuple(branch_label(*each) for each in Family.sides)
     positive: ClassVar[tuple[str, ...]] = ('upper', 'lower')
 
     l1: float
@@ -152,37 +149,36 @@ class SphericalShoulderElbowWrist(Family):
         arm = member(cls, chain, ways, frame, tolerance)
         return None if arm is None else with_hand(arm, 'l7', Z)
 
-    def branches(self, C: ArrayLike, swivel: Any) -> Array:
-        """Return joint positions (8, 7) of all branches, as `labels` says.
+    def branch(
+        self, C: ArrayLike, sides: Sequence[Any], swivel: Any, near: Array | None = None
+    ) -> Array:
+        """Return one branch (7,); see `Family.branch`.
 
         Parameters
         ----------
         C : (4, 4) array
-            Pose of the tool; may hold recorded scalars, as may the swivel angle.
+        sides : (3,) array
+            Of elbow, shoulder and wrist: the signs of the sines of elbow angle, q2 and q6.
         swivel : float
             Angle of the elbow about the line from shoulder to wrist [rad] (see the class).
-
-        Where the pose is out of reach, the arm is stretched or folded towards it.
+        near : (7,) array, optional
+            Joints of the model that replace q1 and q5 where they are not determined.
         """
-        return self._branches(C, swivel)
+        C = self.pose_in_model(C)
+        x, y, z = C[:3, 3] - C[:3, 2] * self.l7 - np.array([0.0, 0.0, self.l1])
+        reach = length(x, y, z)
+        circle = swivel_frame(np.array([x / reach, y / reach, z / reach]), swivel)
+        return self.to_robot(np.array(self._model_branch(C[:3, :3], reach, circle, sides, near)))
 
     def branches_near(self, C: ArrayLike, seed: ArrayLike) -> Array:
         """Return `branches` (8, 7) at the swivel angle of the seed (7,).
 
         q1 is that of the seed where axes 1 and 3 are in line, q5 where axes 5 and 7 are.
         """
-        return self._branches(C, self.swivel_of(seed), self.to_model(seed))
-
-    def _branches(self, C: ArrayLike, swivel: Any, near: Array | None = None) -> Array:
-        C = self.pose_in_model(C)
-        x, y, z = C[:3, 3] - C[:3, 2] * self.l7 - np.array([0.0, 0.0, self.l1])
-        reach = length(x, y, z)
-        circle = swivel_frame(np.array([x / reach, y / reach, z / reach]), swivel)
-        q = [self._model_branch(C[:3, :3], reach, circle, sides, near) for sides in SIDES]
-        return self.to_robot(np.array(q))
+        return self.branches(C, self.swivel_of(seed), near=self.to_model(seed))
 
     def _model_branch(
-        self, R: Array, reach: Any, circle: Array, sides: tuple[float, ...], near: Array | None
+        self, R: Array, reach: Any, circle: Array, sides: Sequence[Any], near: Array | None
     ) -> list[Any]:
         elbow, side, wrist = sides
         q1, q5 = (None, None) if near is None else near[[0, 4]]
@@ -208,7 +204,7 @@ class SphericalShoulderElbowWrist(Family):
         upper = angle_of(self.upper_offset, self.upper)
         return angle_of(self.lower_offset, self.lower) - upper
 
-    def _own_frame(self, sin4: Any, cos4: Any, elbow: float) -> Array:
+    def _own_frame(self, sin4: Any, cos4: Any, elbow: Any) -> Array:
         """Return (n, m, n x m) in the shoulder: to the wrist, and from there to the elbow."""
         x = self.upper_offset + cos4 * self.lower_offset - sin4 * self.lower
         z = self.upper + sin4 * self.lower_offset + cos4 * self.lower
@@ -258,7 +254,7 @@ class SphericalShoulderElbowWrist(Family):
         """
         q = self.to_model(q)
         sines = np.sin([q[3] - self._bend(), q[1], q[5]])
-        return index_of_signs(SIDES, sines)
+        return index_of_signs(self.sides, sines)
 
 
 def swivel_frame(n: Array, swivel: Any) -> Array:

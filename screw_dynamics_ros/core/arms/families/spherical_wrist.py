@@ -89,7 +89,7 @@ class SphericalWrist:
             T = se3.inverse(T)
         return T[:3, :3], T[:3, :3] @ self.center + T[:3, 3]
 
-    def joints(self, R: Array, first: ArrayLike, side: float) -> Array:
+    def joints(self, R: Array, first: ArrayLike, side: Any) -> Array:
         """Return all joints (6,) of the arm, given three (3,), and the side of the wrist.
 
         In the order of the arm. For an orientation of `target`; may be recorded.
@@ -121,14 +121,14 @@ def moved(S: Array, x: Array, q: Any) -> Array:
     return center + np.cos(q) * a + np.sin(q) * b
 
 
-def turning(e: Array, x: Array, along: Array, height: Any, side: float) -> Any:
+def turning(e: Array, x: Array, along: Array, height: Any, side: Any) -> Any:
     """Return q for which x, turned by q about e, has a height along a direction."""
     v = so3.hat(e) @ x
     a = -(so3.hat(e) @ v)
     return solved(along @ a, along @ v, height - along @ (x - a), side)
 
 
-def solved(a: Any, b: Any, k: Any, side: float) -> Any:
+def solved(a: Any, b: Any, k: Any, side: Any) -> Any:
     """Return one of the two q with a cos q + b sin q = k, or the q that comes nearest to it."""
     return arctangent(b, a) + side * arctangent(root(a * a + b * b - k * k), k)
 

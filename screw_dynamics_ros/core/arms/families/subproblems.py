@@ -37,7 +37,7 @@ def length(*x: Any) -> Any:
     return np.sqrt(clamp(total(each * each for each in x), MIN_SQUARED_LENGTH, np.inf))
 
 
-def shoulder(px: Any, py: Any, lateral: float, side: float) -> tuple[Any, Any]:
+def shoulder(px: Any, py: Any, lateral: float, side: Any) -> tuple[Any, Any]:
     """Return q and rho with (px, py) = R(Z, q) (lateral, rho), where rho has the sign of `side`.
 
     Joint 1 turns an arm in a plane at a distance `lateral` [m] from its axis until it goes through
@@ -49,7 +49,7 @@ def shoulder(px: Any, py: Any, lateral: float, side: float) -> tuple[Any, Any]:
     return arctangent(lateral * py - rho * px, lateral * px + rho * py), rho
 
 
-def two_links(h: Any, v: Any, a: float, b: float, side: float) -> tuple[Any, Any, Any]:
+def two_links(h: Any, v: Any, a: float, b: float, side: Any) -> tuple[Any, Any, Any]:
     """Return q and cos x, sin x with (h, v) = a (sin q, cos q) + b (sin(q + x), cos(q + x)).
 
     Two links of lengths a, b > 0 [m] in a plane; q is measured from the axis of v towards that of
@@ -84,7 +84,7 @@ def determined(angle: Any, bend: Any, near: float | None) -> Any:
     return angle if near is None or bend > UNDETERMINED_SINE else near
 
 
-def wrist_zxz(R: Array, side: float, near: float | None = None) -> tuple[Any, Any, Any]:
+def wrist_zxz(R: Array, side: Any, near: float | None = None) -> tuple[Any, Any, Any]:
     """Return (q4, q5, q6) with R = R(Z, q4) R(X, -q5) R(Z, q6), sin q5 with the sign of `side`.
 
     q6 is made for this q4: where the wrist is stretched, q4 is arbitrary, that of `near` if it is
@@ -99,7 +99,7 @@ def wrist_zxz(R: Array, side: float, near: float | None = None) -> tuple[Any, An
     return q4, arctangent(side * bend, R[2, 2]), q6
 
 
-def wrist_zyz(R: Array, side: float, near: float | None = None) -> tuple[Any, Any, Any]:
+def wrist_zyz(R: Array, side: Any, near: float | None = None) -> tuple[Any, Any, Any]:
     """Return (a, b, c) with R = R(Z, a) R(Y, b) R(Z, c), sin b with the sign of `side`.
 
     Where b is 0 or pi, a is arbitrary, or that of `near`, and c is made for it.
@@ -111,7 +111,7 @@ def wrist_zyz(R: Array, side: float, near: float | None = None) -> tuple[Any, An
     return a, b, arctangent(c * R[1, 0] - s * R[0, 0], c * R[1, 1] - s * R[0, 1])
 
 
-def wrist_xzx(R: Array, side: float, near: float | None = None) -> tuple[Any, Any, Any]:
+def wrist_xzx(R: Array, side: Any, near: float | None = None) -> tuple[Any, Any, Any]:
     """Return (a, b, c) with R = R(X, -a) R(Z, b) R(X, c), sin b with the sign of `side`.
 
     Where b is 0 or pi, c is arbitrary, or that of `near`, and a is made for it.

@@ -12,6 +12,7 @@ Derived here in the way of Bruyninckx 2010, section 7.10; family named in its se
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -42,7 +43,7 @@ from screw_dynamics_ros.core.arms.families.subproblems import (
     two_links,
     wrist_xzx,
 )
-from screw_dynamics_ros.core.arms.families.three_two_one import SIDES, branch_label
+from screw_dynamics_ros.core.arms.families.three_two_one import branch_label
 from screw_dynamics_ros.core.arms.inverse.singularities import common_point
 from screw_dynamics_ros.core.lie import screws, se3
 from screw_dynamics_ros.core.reproducible import reproducible
@@ -80,7 +81,7 @@ class ThreeParallelAxes(Family):
     array([ 0.3,  0.4,  0.7, -0.5,  0.6,  1.1])
     """
 
-    labels: ClassVar[tuple[str, ...]] = tuple(branch_label(*each) for each in SIDES)
+    labels: ClassVar[tuple[str, ...]] = tuple(branch_label(*each) for each in Family.sides)
     positive: ClassVar[tuple[str, ...]] = ('l2', 'l3')
 
     l1: float
@@ -138,23 +139,19 @@ class ThreeParallelAxes(Family):
         arm = member(cls, chain, ways, frame, tolerance)
         return None if arm is None else with_hand(arm, 'l6', X)
 
-    def branches(self, C: ArrayLike) -> Array:
-        """Return joint positions (8, 6) of all branches, as `labels` says, for a tool pose (4, 4).
+    def branch(self, C: ArrayLike, sides: Sequence[Any], near: float | None = None) -> Array:
+        """Return one branch (6,), as in `ThreeTwoOne.branch`.
 
-        As in `ThreeTwoOne.branches`. Where axis 6 is parallel to the axes 2 to 4, in a wrist
-        singularity, any q6 goes with some q2 to q4: then q6 is 0, or what rounding makes of it.
+        Where axis 6 is parallel to the axes 2 to 4, in a wrist singularity, any q6 goes with some
+        q2 to q4: then q6 of the model is `near`, or what rounding makes of 0.
         """
-        C = self.pose_in_model(C)
-        return self.to_robot(np.array([self._model_branch(C, sides) for sides in SIDES]))
+        return self.to_robot(np.array(self._model_branch(self.pose_in_model(C), sides, near)))
 
     def branches_near(self, C: ArrayLike, seed: ArrayLike) -> Array:
         """Return `branches` (8, 6), q6 of a wrist singularity as in the seed (6,)."""
-        C, near = self.pose_in_model(C), self.to_model(seed)
-        return self.to_robot(np.array([self._model_branch(C, each, near[5]) for each in SIDES]))
+        return self.branches(C, near=self.to_model(seed)[5])
 
-    def _model_branch(
-        self, C: Array, sides: tuple[float, ...], near: float | None = None
-    ) -> list[Any]:
+    def _model_branch(self, C: Array, sides: Sequence[Any], near: float | None) -> list[Any]:
         side, elbow, wrist = sides
         px, py, pz = C[:3, 3] - C[:3, 0] * self.l6
         q1, rho = shoulder(px, py, self.shoulder_offset, side)
@@ -175,4 +172,4 @@ class ThreeParallelAxes(Family):
         angles = np.cumsum(q_model[1:4])
         rho = self.base_offset + np.sin(angles) @ [self.l2, self.l3, self.l5]
         sides = rho, np.sin(q_model[2]), np.sin(q_model[4])
-        return index_of_signs(SIDES, sides)
+        return index_of_signs(self.sides, sides)

