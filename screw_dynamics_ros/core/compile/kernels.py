@@ -46,7 +46,7 @@ from screw_dynamics_ros.core.compile.cpython.layout import is_usable
 from screw_dynamics_ros.core.compile.cpython.stacks import StackTable
 from screw_dynamics_ros.core.compile.llvm import module as llvm_ir
 from screw_dynamics_ros.core.compile.llvm import native
-from screw_dynamics_ros.core.compile.llvm.compilers import OPTIONS, compile_code
+from screw_dynamics_ros.core.compile.llvm.compilers import compile_code
 from screw_dynamics_ros.core.compile.program.factoring import factored
 from screw_dynamics_ros.core.compile.program.tracing import Program, Recorder, program
 from screw_dynamics_ros.core.compile.stack_runs import StackProgram, check_outputs, stack_length
@@ -526,4 +526,4 @@ def generated(
         ir = llvm_ir.stack_kernel(recorded, 'kernel', lanes, native.opaque_pointers(), uniform)
     count = recorded.operation_count
     metadata = {'shapes': [shape for shape, _ in recorded.outputs], 'operations': count}
-    return metadata, compile_code(ir, count > LONG[lanes > 1], OPTIONS if lanes == 1 else ())
+    return metadata, compile_code(ir, count > LONG[lanes > 1])

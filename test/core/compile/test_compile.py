@@ -363,7 +363,7 @@ def test_long_programs_are_compiled_in_children_if_there_can_be_any(
 
     emitted, children = native.emitted, compilers.Compilers(workers)
     monkeypatch.setattr(native, 'emitted', in_this_process)
-    monkeypatch.setattr(compilers, 'shared', lambda options: children)
+    monkeypatch.setattr(compilers, 'shared', lambda: children)
     monkeypatch.setattr(native, 'worker_count', lambda: workers)
     monkeypatch.setattr(kernels, 'LONG', (1, 1))
     monkeypatch.setattr(llvm_ir, 'MODULE', 300)

@@ -4,7 +4,7 @@
 """A process that compiles modules of IR, started by `compilers.compile_code` for long programs.
 
 It is run as a file, so that it imports nothing but llvmlite and `pipes`. The first line of its
-input has settings as JSON, followed by modules; it returns their object files. Each is preceded by
+input has the settings of the target as JSON, followed by modules; it returns their object files. Each is preceded by
 its length in eight bytes.
 """
 
@@ -30,10 +30,8 @@ def serve() -> None:
         binding.initialize()
     binding.initialize_native_target()
     binding.initialize_native_asmprinter()
-    for option in settings['options']:
-        binding.set_option('', option)
     target = binding.Target.from_triple(binding.get_process_triple())
-    machine = target.create_target_machine(**settings['machine'])
+    machine = target.create_target_machine(**settings)
     with suppress(EOFError):
         while True:
             too_long = Timer(PATIENCE, os._exit, (0,))

@@ -20,14 +20,6 @@ from screw_dynamics_ros.core.compile.llvm import compiler_process, native
 from screw_dynamics_ros.core.compile.sources import PACKAGE
 from screw_dynamics_ros.pipes import close_pipes, receive, send
 
-#: Options of processes that compile programs for one sample: basic register allocation and no
-#: second scheduling. Each instruction of these programs is fetched once per call, so they run as
-#: fast; stacks of long programs would take twice the time. LLVM has such options only per process.
-OPTIONS = ('-regalloc=basic', '-enable-misched=false')
-#: Level of the code generator with these options: a third of the time of level 2 without them, and
-#: the same results. Level 0 would round differently, because it has no fused multiply-add.
-OPT = 1
-
 
 class Compilers:
     """Processes that compile modules in parallel; the current one if none can be started.
@@ -35,8 +27,7 @@ class Compilers:
     They end after some idle time, and are started again when needed.
     """
 
-    def __init__(self, count: int, options: tuple[str, ...] = OPTIONS) -> None:
-        self._options = options
+    def __init__(self, count: int) -> None:
         self._idle: SimpleQueue[subprocess.Popen[bytes] | None] = SimpleQueue()
         for _ in range(count):
             self._idle.put(None)
@@ -45,11 +36,11 @@ class Compilers:
         """Start the processes that are not running."""
         for _ in range(self._idle.qsize()):
             with suppress(Empty):
-                self._idle.put(running(self._idle.get_nowait(), self._options))
+                self._idle.put(running(self._idle.get_nowait()))
 
     def compile(self, module: str) -> bytes:
         """Return the object file of a module."""
-        process = running(self._idle.get(), self._options)
+        process = running(self._idle.get())
         try:
             if process is not None and process.stdin and process.stdout:
                 send(process.stdin, native.with_target(module).encode())
@@ -72,9 +63,9 @@ class Compilers:
 
 
 @cache
-def shared(options: tuple[str, ...] = OPTIONS) -> Compilers:
-    """Return the shared compilers with these options, one for each processor."""
-    result = Compilers(native.worker_count(), options)
+def shared() -> Compilers:
+    """Return the shared compilers, one for each processor."""
+    result = Compilers(native.worker_count())
     atexit.register(result.stop)
     return result
 
@@ -92,15 +83,12 @@ def end(process: subprocess.Popen[bytes] | None) -> None:
     close_pipes(process)
 
 
-def running(
-    process: subprocess.Popen[bytes] | None, options: tuple[str, ...]
-) -> subprocess.Popen[bytes] | None:
+def running(process: subprocess.Popen[bytes] | None) -> subprocess.Popen[bytes] | None:
     """Return a running process, otherwise a new one; None if none can be started."""
     if process is not None and process.poll() is None:
         return process
     end(process)
-    machine = {**native.target_settings(), 'opt': OPT} if options else native.target_settings()
-    settings = json.dumps({'options': options, 'machine': machine})
+    settings = json.dumps(native.target_settings())
     try:
         process = subprocess.Popen(
             [sys.executable, '-S', compiler_process.__file__],
@@ -116,16 +104,14 @@ def running(
     return process
 
 
-def compile_code(
-    modules: Iterable[str], long: bool = False, options: tuple[str, ...] = OPTIONS
-) -> bytes:
+def compile_code(modules: Iterable[str], long: bool = False) -> bytes:
     """Return the machine code of the IR modules of one program, for `Library`.
 
     Modules of a long program are compiled in other processes while further ones are generated.
     """
     if not long:
         return native.joined(map(native.emitted, modules))
-    compilers = shared(options)
+    compilers = shared()
     compilers.start()
     with ThreadPoolExecutor(native.worker_count()) as threads:
         return native.joined(threads.map(compilers.compile, modules))
