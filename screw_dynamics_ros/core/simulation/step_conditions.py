@@ -9,6 +9,7 @@ no values, so that nothing may depend on them but by `chosen`.
 
 from __future__ import annotations
 
+import math
 from typing import Any, Protocol
 
 import numpy as np
@@ -25,6 +26,8 @@ MAX_SWING = 0.3
 FIRST_SWING = 0.1
 #: ... or if it gains more energy than the torques give, as a part of that of motion and springs.
 ENERGY_GAIN = 1e-4
+#: A step that is too long is divided into up to so many, and by impacts.
+MAX_SUBSTEPS = 64
 #: What energies may differ by without meaning, as a part of their terms.
 ENERGY_TOLERANCE = 1e-12
 
@@ -116,6 +119,11 @@ class StepConditions:
         # Exact where coordinates add: the torques are constant.
         work = tau @ (q_next - q) if self.adding else tau @ (v + v_next) * (dt / 2)
         return T_next + U_next - T - U - work, T + T_next, abs(U) + abs(U_next) + abs(work)
+
+
+def longest_swing(square: float) -> float:
+    """Return the longest step [s] that resolves a swing, by its squared frequency [1/s^2]."""
+    return MAX_SWING / math.sqrt(square) if square > 0.0 else math.inf
 
 
 def is_false(mask: Any) -> bool:

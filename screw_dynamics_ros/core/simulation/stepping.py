@@ -18,11 +18,18 @@ from screw_dynamics_ros.core.integration.integrator import Torques
 from screw_dynamics_ros.core.robot.robot import Robot
 from screw_dynamics_ros.core.simulation.environment import Environment
 from screw_dynamics_ros.core.simulation.stage_torques import StageTorques
-from screw_dynamics_ros.core.simulation.step_conditions import MAX_SWING, State, StepConditions
+from screw_dynamics_ros.core.simulation.step_conditions import (
+    MAX_SUBSTEPS,
+    State,
+    StepConditions,
+    longest_swing,
+)
 from screw_dynamics_ros.core.simulation.stops import LIMIT_TOLERANCE, Stops, first_passage
 from screw_dynamics_ros.core.simulation.whole_step import (
     CompiledWholeStep,
     Moved,
+    Remainder,
+    StepReport,
     is_compiled,
     state,
     whole_step,
@@ -30,9 +37,7 @@ from screw_dynamics_ros.core.simulation.whole_step import (
 from screw_dynamics_ros.core.tree.joint_limits import of_coordinates, velocity_names
 from screw_dynamics_ros.core.types import Array
 
-#: A step is divided into so many, and by impacts, ...
-MAX_SUBSTEPS = 64
-#: ... of which each may gain so much; with more the motion has diverged.
+#: What the shortest substep may gain; with more the motion has diverged.
 MAX_ENERGY_GAIN = 0.1
 #: How often the time of an impact is looked for in a step; others are put at the end of a substep.
 MAX_SEARCHES = 8
@@ -75,25 +80,36 @@ class Stepping:
         steps do not follow the motion either.
         """
         if self.compiled is None:
-            return self._moved(q, v, memory, vector('tau', self._robot.nv, tau), dt, True)
+            return self._moved(q, v, memory, vector('tau', self._robot.nv, tau), dt)
         after = self.compiled(q, v, memory, tau, dt)
         if after is not None:
             return after
-        return self._moved(q, v, memory, vector('tau', self._robot.nv, tau), dt, False)
+        tau = vector('tau', self._robot.nv, tau)
+        q, v, memory, remainder = self.compiled.substeps(q, v, memory, tau, dt)
+        if not remainder.time > 0.0:
+            return q, v, memory, None
+        return self._moved(q, v, memory, tau, dt, remainder)
 
     @np.errstate(over='ignore', invalid='ignore')  # divergence raises an error
     def _moved(
-        self, q: Array, v: Array, memory: Array, tau: Array, dt: float, is_new: bool
+        self,
+        q: Array,
+        v: Array,
+        memory: Array,
+        tau: Array,
+        dt: float,
+        remainder: Remainder | None = None,
     ) -> Moved:
-        """Return the state a time dt later, by a whole step if that `is_new`, or by substeps."""
+        """Return the state a time dt later, or the remainder of it, by functions of the robot."""
         try:
-            if is_new:
-                after, is_whole = self._whole(q, v, memory, tau, dt)
-                if is_whole:
+            if remainder is None:
+                after, report = self._whole(q, v, memory, tau, dt)
+                if report.is_whole:
                     return after[0], after[1], remembered(after, memory), None
+                remainder = Remainder(dt, dt, dt / MAX_SUBSTEPS)
             if not all(np.isfinite(numbers).all() for numbers in (q, v, tau)):
                 raise DivergenceError(f'not finite: q = {q}, v = {v}, or the torques {tau}')
-            return self._divided(q, v, memory, tau, dt)
+            return self._divided(q, v, memory, tau, remainder)
         except np.linalg.LinAlgError as error:
             raise DivergenceError(f'the motion from q = {q} is not defined: {error}') from None
 
@@ -101,12 +117,12 @@ class Stepping:
         """Compile the functions of `moved`, also of steps that are divided."""
         start = q, np.zeros(self._robot.nv), memory, np.zeros(self._robot.nv), 1e-9
         self.moved(*start)
-        self._moved(*start, True)
+        self._moved(*start)
         self._robot.mass_matrix(q)
 
     def _whole(
         self, q: Array, v: Array, memory: Array, tau: Array, dt: float
-    ) -> tuple[State, bool]:
+    ) -> tuple[State, StepReport]:
         """Return the state after one step, and whether it is short enough."""
         start = q, v, memory, tau, dt
         return whole_step(self._conditions, self._step, self._environment, self._limits, *start)
@@ -126,11 +142,6 @@ class Stepping:
             return self.integrator.step(q, v, tau, dt)
         except ArgumentError:
             return np.full(len(q), np.nan), np.full(len(v), np.nan)
-
-    def _longest_swing(self, state: State) -> float:
-        """Return the longest step [s] that resolves how contacts and springs swing."""
-        square = float(self._conditions.squared_frequency(state))
-        return MAX_SWING / math.sqrt(square) if square > 0.0 else math.inf
 
     def _follows(self, before: State, after: State, tau: Array, dt: float) -> bool:
         """Return whether a step is short enough for the motion; stops do no work in it."""
@@ -164,11 +175,13 @@ class Stepping:
         slower: Array = v * math.sqrt(max(0.0, 1.0 - gained / T))
         return slower
 
-    def _divided(self, q: Array, v: Array, memory: Array, tau: Array, dt: float) -> Moved:
-        """Return the state a time dt later by substeps."""
+    def _divided(
+        self, q: Array, v: Array, memory: Array, tau: Array, remainder: Remainder
+    ) -> Moved:
+        """Return the state after the remainder of a step by substeps."""
         stops, q, impulses = self._stops, q.copy(), np.zeros(len(v))
-        remaining, shortest, searches = dt, dt / MAX_SUBSTEPS, MAX_SEARCHES
-        longest, acted, before = dt, False, self._state(q, v, memory)
+        (remaining, longest, shortest), searches = remainder, MAX_SEARCHES
+        acted, before = False, self._state(q, v, memory)
         while True:
             limits = stops.limits_from(q)
             touched = np.flatnonzero(stops.distances(q, limits) <= LIMIT_TOLERANCE)
@@ -184,7 +197,8 @@ class Stepping:
             distances = stops.distances(q, limits)
             before, total = self._state(q, v, memory), self._all_torques(tau, memory)
             held, load = stops.bearing(q, v, total, resting)
-            h = longest = min(max(min(longest, self._longest_swing(before)), shortest), remaining)
+            swing = longest_swing(float(self._conditions.squared_frequency(before)))
+            h = longest = min(max(min(longest, swing), shortest), remaining)
             while True:
                 if isinstance(total, StageTorques):
                     total.forget()

@@ -1,12 +1,12 @@
 # Copyright 2026 The screw_dynamics_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""One undivided step of a simulated robot: a function of its state, which is also compiled."""
+"""One step of a simulated robot: a function of its state, which is also compiled."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -30,10 +30,14 @@ from screw_dynamics_ros.core.simulation.compliant_forces import Effects, Structu
 from screw_dynamics_ros.core.simulation.environment import Environment
 from screw_dynamics_ros.core.simulation.stage_torques import StageTorques
 from screw_dynamics_ros.core.simulation.step_conditions import (
+    MAX_SUBSTEPS,
+    MAX_SWING,
     CompliantEnvironment,
     State,
     StepConditions,
+    longest_swing,
 )
+from screw_dynamics_ros.core.simulation.stops import LIMIT_TOLERANCE
 from screw_dynamics_ros.core.tree.multibody_tree import Tree
 from screw_dynamics_ros.core.types import Array
 
@@ -56,6 +60,14 @@ MAX_DEGREES_OF_FREEDOM = 60
 Moved = tuple[Array, Array, Array, Array | None]
 
 
+class Remainder(NamedTuple):
+    """What of a divided step remains, and the longest and the shortest substep next [s]."""
+
+    time: float
+    longest: float
+    shortest: float
+
+
 def whole_step(
     conditions: StepConditions,
     step: Callable[..., tuple[Array, Array]],
@@ -66,10 +78,10 @@ def whole_step(
     memory: Array,
     tau: Array,
     dt: float,
-) -> tuple[State, Any]:
-    """Return the state after one step of an integrator, and whether it need not be divided.
+) -> tuple[State, StepReport]:
+    """Return the state after one step of an integrator, and whether it may be that long.
 
-    It must be if it is too long (`step_conditions`) or a stop is touched. Recordable.
+    Recordable.
 
     Parameters
     ----------
@@ -77,7 +89,7 @@ def whole_step(
         Of the same robot; `step` is that of an integrator, no environment is one without planes and
         springs.
     limits : tuple of two (nq,) arrays
-        The lower and the upper ones [rad, m].
+        The lower and the upper ones of coordinates [rad, m].
     q, v, memory, tau, dt
         As in `Stepping.moved`.
     """
@@ -85,21 +97,51 @@ def whole_step(
     before = state(environment, q, v, memory)
     q_next, v_next = map(recorded, step(q, v, torques, dt))
     after = state(environment, q_next, v_next, memory)
-    is_whole = (
-        np.logical_and.reduce((limits[0] < q_next) & (q_next < limits[1]))
-        & conditions.is_slow(before, after, dt)
-        & conditions.keeps_energy(before, after, tau, dt)
+    is_short = conditions.is_slow(before, after, dt) & conditions.keeps_energy(
+        before, after, tau, dt
     )
+    square: Any = 0.0
+    is_whole = is_short & are_within(q_next, limits, 0.0)
     if isinstance(torques, StageTorques):
-        too_fast = conditions.swings_too_far(before, dt) | conditions.swings_too_far(after, dt)
+        square = conditions.squared_frequency(before)
+        too_fast = conditions.swings_too_far(after, dt)
         too_fast = too_fast | conditions.begins_too_fast(before, after, torques, dt)
-        is_whole = is_whole & np.logical_not(too_fast)
-    return after, is_whole
+        is_short = is_short & np.logical_not(too_fast)
+        is_whole = is_whole & is_short & (dt * dt * square <= MAX_SWING**2)
+    is_clear = are_within(q, limits, LIMIT_TOLERANCE) & are_within(q_next, limits, LIMIT_TOLERANCE)
+    return after, StepReport(is_whole, is_clear, is_short, square)
+
+
+def are_within(q: Array, limits: tuple[Array, Array], margin: float) -> Any:
+    """Return whether coordinates are within their limits, by a margin [rad, m]."""
+    return np.logical_and.reduce((limits[0] < q - margin) & (q + margin < limits[1]))
 
 
 def state(environment: CompliantEnvironment | None, q: Array, v: Array, memory: Array) -> State:
     """Return a state with what planes and springs do in it."""
     return q, v, None if environment is None else environment.effects(q, v, memory)
+
+
+class StepReport(NamedTuple):
+    """Whether one step of an integrator may be as long as it is; flags are 1 or 0.
+
+    Attributes
+    ----------
+    is_whole : bool
+        It need not be divided: it is short enough for motion, contacts and energy
+        (`step_conditions`), and no stop is touched.
+    is_clear : bool
+        No stop is near, before and after.
+    is_short : bool
+        It may be a part of a divided step, if it is short enough for the contacts before it, too.
+    squared_frequency : float
+        At which these swing [1/s^2].
+    """
+
+    is_whole: Any
+    is_clear: Any
+    is_short: Any
+    squared_frequency: Any
 
 
 class RecordedEnvironment:
@@ -157,8 +199,39 @@ class CompiledWholeStep:
         Raises `ArgumentError` for torques, or a state, of another shape.
         """
         self._dt[0] = dt
-        q, v, memory, is_whole = self._function(q, v, memory, tau, *self._constants)
-        return (q, v, memory, None) if is_whole else None
+        q, v, memory, report = self._function(q, v, memory, tau, *self._constants)
+        return (q, v, memory, None) if report[0] else None
+
+    def substeps(
+        self, q: Array, v: Array, memory: Array, tau: Array, dt: float
+    ) -> tuple[Array, Array, Array, Remainder]:
+        """Return the state after the substeps of a step of `dt` [s] that no stop is near to.
+
+        These are the first ones of `Stepping`, up to one that is near a stop or too fast.
+        """
+        remaining = longest = dt
+        shortest = dt / MAX_SUBSTEPS
+        while remaining > 0.0:
+            self._dt[0] = h = min(longest, remaining)
+            q_next, v_next, memory_next, report = self._function(
+                q, v, memory, tau, *self._constants
+            )
+            _, is_clear, is_short, square = report.tolist()
+            allowed = max(longest_swing(square), shortest)
+            if h > allowed:
+                longest = allowed
+            elif not is_clear:
+                longest = h
+                break
+            elif is_short:
+                q, v, memory = q_next, v_next, memory_next
+                remaining, longest = remaining - h, 2 * h
+            elif h > shortest:
+                longest = max(h / 2, shortest)
+            else:
+                longest = h
+                break
+        return q, v, memory, Remainder(remaining, longest, shortest)
 
 
 def is_compiled(robot: Robot, integrator: Integrator) -> bool:
@@ -185,14 +258,14 @@ def specification(
         q, v, memory, tau, (dt,), gravity, lower, upper, numbers = map(recorded, inputs)
         system: Any = RecordedRobot(tree, robot, gravity)
         around = None if empty else RecordedEnvironment(tree, structure, numbers)
-        (q, v, effects), is_whole = whole_step(
+        (q, v, effects), report = whole_step(
             StepConditions(system),
             kind(system).step,
             around,
             (lower, upper),
             *(q, v, memory, tau, dt),
         )
-        return q, v, memory if effects is None else effects.memory, is_whole
+        return q, v, memory if effects is None else effects.memory, np.stack(tuple(report))
 
     where = origin(whole_step)
     return KernelSpecification(
