@@ -29,9 +29,11 @@ def non_negative_least_squares(A: Array, b: Array) -> Array:
     from scipy.optimize import nnls  # slow to import, and many never need it
 
     m, n = A.shape
-    rows = max(0, n + 1 - m)
+    rows = n + 1 - m
+    if rows > 0:
+        A, b = np.pad(A, [(0, rows), (0, 0)]), np.pad(b, (0, rows))
     try:
-        x: Array = nnls(np.pad(A, [(0, rows), (0, 0)]), np.pad(b, (0, rows)))[0]
+        x: Array = nnls(A, b)[0]
     except (ValueError, RuntimeError) as error:  # not finite, or too many steps
         raise np.linalg.LinAlgError(str(error)) from None
     return x

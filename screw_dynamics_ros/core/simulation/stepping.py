@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -64,6 +65,10 @@ class Stepping:
             of_coordinates(robot, robot.limits.upper, np.inf),
         )
 
+    def __getstate__(self) -> dict[str, Any]:
+        """Return what copies and pickles hold: they compile their step again."""
+        return {name: value for name, value in self.__dict__.items() if name != 'compiled'}
+
     @cached_property
     def compiled(self) -> CompiledWholeStep | None:
         """The step as machine code, if it is compiled."""
@@ -119,6 +124,7 @@ class Stepping:
         self.moved(*start)
         self._moved(*start)
         self._robot.mass_matrix(q)
+        self._robot.inverse_mass_matrix(q)
 
     def _whole(
         self, q: Array, v: Array, memory: Array, tau: Array, dt: float

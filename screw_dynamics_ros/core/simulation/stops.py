@@ -130,8 +130,7 @@ class Stops:
         def torques(t: float, q: Array, v: Array) -> Array:
             robot = self._robot
             total = np.array(tau(t, q, v) if callable(tau) else tau, dtype=float)
-            E = np.eye(robot.nv)[:, places]
-            inverse = np.linalg.solve(robot.mass_matrix(q), E)[places]
+            inverse = robot.inverse_mass_matrix(q)[places][:, places]
             total[places] -= np.linalg.solve(inverse, robot.forward_dynamics(q, v, total)[places])
             return total
 

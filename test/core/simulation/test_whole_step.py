@@ -6,6 +6,9 @@
 The motions themselves are compared with MuJoCo and closed forms in the other files.
 """
 
+import copy
+import pickle
+
 import numpy as np
 import pytest
 
@@ -125,6 +128,19 @@ def test_gravity_may_change():
         simulated.step([0.0], 1e-6)
         wanted = -robot.gravity_torques([0.3]) / robot.mass_matrix([0.3])[0]
         np.testing.assert_allclose(simulated.v / 1e-6, wanted, rtol=1e-6, atol=1e-12)
+
+
+def test_copies_are_separate():
+    """Also of the gravity of their robots."""
+    simulated = SimulatedRobot(free_arm())
+    simulated.step([0.0], 1e-3)
+    for copied in (copy.deepcopy(simulated), pickle.loads(pickle.dumps(simulated))):
+        copied.robot.gravity = np.zeros(3)
+        before = copied.v[0]
+        copied.step([0.0], 1e-3)
+        assert copied.v[0] == pytest.approx(before, rel=1e-4)
+        assert simulated.v[0] == before
+        assert simulated.robot.gravity.any()
 
 
 def test_functions_of_subclasses_are_called():
