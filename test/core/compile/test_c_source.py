@@ -19,7 +19,9 @@ import pytest
 from screw_dynamics_ros.cli import compile as command
 from screw_dynamics_ros.cli.compile import BROKEN, REFUSED, WRITTEN
 from screw_dynamics_ros.core import ArgumentError, Robot
-from screw_dynamics_ros.core.compile.text.c_source import CSource, is_name, number
+from screw_dynamics_ros.core.compile.text import c_body
+from screw_dynamics_ros.core.compile.text.c_body import number
+from screw_dynamics_ros.core.compile.text.c_source import CSource, is_name
 from screw_dynamics_ros.core.robot.functions import FUNCTIONS, INPUTS
 from screw_dynamics_ros.core.robot.fused_kernel import Formula
 from support.models import random_description
@@ -132,6 +134,33 @@ def test_it_is_cpp_as_well(tmp_path):
     assert 'in:  unused (2,)' in code.header
     path = write(code, 'planar', tmp_path)
     subprocess.run(['g++', '-x', 'c++', *STRICT, '-c', path, '-o', tmp_path / 'o'], check=True)
+
+
+@needs_compiler
+@pytest.mark.skipif(shutil.which('g++') is None, reason='no C++ compiler')
+def test_parts_read_all_inputs_before_an_output_is_written(tmp_path, monkeypatch):
+    """The result is written in place of an input, by parts of some lengths, in C and C++."""
+    robot = Robot.from_urdf(urdf_path('planar_2r'), backend='reference')
+    random = np.random.default_rng(5)
+    inputs = [
+        random.normal(size=3 if name == 'gravity' else 2) for name in ('q', 'v', 'tau', 'gravity')
+    ]
+    (expected,) = robot.fuse('forward_dynamics')(*inputs)
+    monkeypatch.setattr(c_body, 'LONGEST_FUNCTION', 1)
+    for piece in (7, 20, 100):
+        monkeypatch.setattr(c_body, 'PIECE', piece)
+        code = robot.c_source('planar', 'forward_dynamics')
+        path = write(code, 'planar', tmp_path)
+        for compiler in ('cc', 'g++'):
+            library = tmp_path / f'{piece}_{compiler}.so'
+            language = ['-x', 'c++'] if compiler == 'g++' else ['-std=c99']
+            command = [compiler, *language, *STRICT[1:], '-O2', '-shared', '-fPIC', '-o', library]
+            subprocess.run([*command, path, '-lm'], check=True)
+            arrays = [array.copy() for array in inputs]
+            addresses = [ctypes.c_void_p(array.ctypes.data) for array in (*arrays, arrays[0])]
+            ctypes.CDLL(str(library)).planar(*addresses)
+            np.testing.assert_allclose(arrays[0], expected, rtol=1e-12)
+    assert code.source.count('PART void') > 1
 
 
 def test_the_header_tells_where_joints_are():

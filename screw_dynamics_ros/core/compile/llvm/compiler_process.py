@@ -4,8 +4,8 @@
 """A process that compiles modules of IR, started by `compilers.compile_code` for long programs.
 
 It is run as a file, so that it imports nothing but llvmlite and `pipes`. The first line of its
-input has the settings of the target as JSON, followed by modules; it returns their object files. Each is preceded by
-its length in eight bytes.
+input has the settings of the target as JSON, followed by modules; it returns their object files.
+Each is preceded by its length in eight bytes.
 """
 
 from __future__ import annotations

@@ -6,8 +6,7 @@
 There are two forms of a program. `scalar_kernel` computes one sample. `stack_kernel` computes a
 stack of samples, `lanes` at a time: every value is a SIMD vector, and rows of inputs and outputs
 are transposed. Sine and cosine are computed for all joint angles at once, as vector polynomials,
-before everything else. A long program is divided into several functions, because compile time grows
-faster than the length of a function; values used by several functions are stored in a workspace.
+before everything else. A long program is divided into several functions (`DividedProgram`).
 
 The text is valid for LLVM with typed pointers (up to 14) and opaque ones (from 15). It is compiled
 without optimization passes: the recording has already folded constants, shared common
@@ -17,31 +16,30 @@ subexpressions and removed dead code.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
-from dataclasses import dataclass
-from itertools import pairwise
 
 from screw_dynamics_ros.core.compile.llvm.arctangent import arctangent_function
 from screw_dynamics_ros.core.compile.llvm.output_rows import OutputRows
 from screw_dynamics_ros.core.compile.llvm.sincos import sincos_function
 from screw_dynamics_ros.core.compile.llvm.stack_loop import ROWS, stack_loop
 from screw_dynamics_ros.core.compile.llvm.transposition import blocks, rows_to_columns
-from screw_dynamics_ros.core.compile.llvm.workspace import Workspace
 from screw_dynamics_ros.core.compile.llvm.writer import (
     NONTEMPORAL,
     VECTOR_WINDOW,
-    WINDOW,
     Writer,
     constant,
     vector_type,
 )
-from screw_dynamics_ros.core.compile.program.packing import packed
-from screw_dynamics_ros.core.compile.program.schedule import Part, schedule
+from screw_dynamics_ros.core.compile.program.divided_program import (
+    WINDOW,
+    DividedProgram,
+    PlacedPart,
+)
+from screw_dynamics_ros.core.compile.program.packing import PACK, packed
 from screw_dynamics_ros.core.compile.program.sums import chained
 from screw_dynamics_ros.core.compile.program.tracing import (
     WITH_CONSTANT,
     Element,
     Program,
-    operands,
 )
 
 # `contract` allows fused multiply-add. Nothing may assume that NaN or infinity do not occur.
@@ -62,9 +60,6 @@ INSTRUCTIONS = {
 #: Comparisons; false for NaN.
 ORDERS = {'less': 'olt', 'less_equal': 'ole'}
 
-VECTORS = frozenset({'pack', 'splat', 'vadd', 'vsub', 'vmul', 'vneg'})
-
-PACK = 4  # elements of a matrix that are computed at once for one sample
 #: Joints whose sine and cosine are computed at once for one sample. Not eight: next to 512-bit
 #: instructions, Intel processors run all others at half rate, and a sample takes up to 2.4 times as
 #: long.
@@ -103,144 +98,31 @@ def is_zero(element: Element) -> bool:
     return type(element) is float and element == 0.0
 
 
-@dataclass
-class _Part(Part):
-    """A part with the location of its sines and cosines."""
-
-    place: int = 0  # offset of the sines in the workspace; the cosines follow
-
-
-class _Kernel:
+class _Kernel(DividedProgram):
     """The functions that compute `lanes` samples.
 
-    A short program is one function with all parts of its schedule. In a longer one each part is a
-    function, and values shared between parts are stored in the workspace. The output values of a
-    stack are stored there, too.
+    The output values of a stack are stored in the workspace.
     """
 
     def __init__(
         self, program: Program, lanes: int, opaque: bool, uniform: Collection[str] = ()
     ) -> None:
-        self.program, self.lanes, self.opaque, self.uniform = program, lanes, opaque, uniform
-        self.parameters = [f'%in_{k}' for k in range(len(program.inputs))]
-        self.parameters += [f'%out_{k}' for k in range(len(program.outputs))]
-        self._outputs = self.parameters[len(program.inputs) :]
-        if lanes > 1:
-            self.parameters = [ROWS]
-        self.parts = [_Part(part.operations, part.angles) for part in schedule(program)]
-        self.single = (
-            sum(len(part.operations) for part in self.parts) <= LONGEST_FUNCTION[lanes > 1]
-        )
-        if not self.single:
-            self.parts = [piece for part in self.parts for piece in self._pieces(part)]
-        self.known = {i: k for k, part in enumerate(self.parts) for i in part.operations}
-        self.stored: set[tuple[str, int]] = set()  # elements of outputs that are written early
-        self.targets = self._assign_targets() if lanes == 1 else {}
-        self.cleared = {
-            base: len(elements)
-            for (_, elements), base in zip(program.outputs, self._outputs)
-            if lanes == 1 and sum(map(is_zero, elements)) >= MANY_ZEROS
-        }
-        self.workspace = Workspace()
-        self.places = self._assign_sines()
         written = [elements for _, elements in program.outputs] if lanes > 1 else []
         self.rows = OutputRows(written, lanes)
-        self.constants: dict[str, int] = {}  # workspace of constant outputs, by their bits
-        self._assign_places()
-
-    def _pieces(self, part: _Part) -> list[_Part]:
-        """Divide a part into pieces of at most `PIECE` operations."""
-        count = max(1, -(-len(part.operations) // PIECE))
-        edges = [len(part.operations) * k // count for k in range(count + 1)]
-        pieces = [_Part(part.operations[a:b], []) for a, b in pairwise(edges)]
-        pieces[-1].angles = part.angles
-        return pieces
-
-    def _assign_targets(self) -> dict[int, list[tuple[str, int]]]:
-        """Return outputs and indices to which the result of each operation is written at once.
-
-        The four lanes of a pack that are adjacent in an output are written together.
-        """
-        targets: dict[int, list[tuple[str, int]]] = {}
-        for (_, elements), base in zip(self.program.outputs, self._outputs):
-            for place, element in enumerate(elements):
-                if type(element) is not int or (base, place) in self.stored:
-                    continue
-                lanes = elements[place : place + PACK]
-                whole = self._pack_of(lanes)
-                if whole is not None:
-                    targets.setdefault(whole, []).append((base, place))
-                    self.stored.update((base, place + k) for k in range(PACK))
-                elif element in self.known:
-                    targets.setdefault(element, []).append((base, place))
-                    self.stored.add((base, place))
-        return targets
-
-    def _pack_of(self, elements: Sequence[Element]) -> int | None:
-        """Return the operation whose lanes in order are the elements, None without one."""
-        lanes = [self.program.operations[e] if type(e) is int else () for e in elements]
-        wanted = [('lane', k, lanes[0][-1]) for k in range(PACK)]
-        return lanes[0][-1] if lanes == wanted else None
-
-    def doubles(self, i: int) -> int:
-        """Return the number of doubles in the result of an operation."""
-        return PACK if self.program.operations[i][0] in VECTORS else self.lanes
-
-    def _assign_sines(self) -> dict[int, int]:
-        """Return the offsets of sines and cosines in the workspace, in units of lanes."""
-        group = SINCOS_LANES if self.lanes == 1 else 1
-        sine: dict[int, int] = {}
-        cosine: dict[int, int] = {}
-        for part in self.parts:
-            padded = -(-len(part.angles) // group) * group
-            part.place = self.workspace.take(2 * padded)
-            sine |= {angle: part.place + k for k, angle in enumerate(part.angles)}
-            cosine |= {angle: part.place + padded + k for k, angle in enumerate(part.angles)}
-        return {
-            i: (sine if op[0] == 'sin' else cosine)[op[1]]
-            for i, op in enumerate(self.program.operations)
-            if op[0] in ('sin', 'cos')
+        group = SINCOS_LANES if lanes == 1 else 1
+        longest = LONGEST_FUNCTION[lanes > 1]
+        super().__init__(program, lanes, longest, PIECE, group, self.rows.elements)
+        self.opaque, self.uniform = opaque, uniform
+        self.parameters = [f'%in_{k}' for k in range(len(program.inputs))]
+        self.parameters += [f'%out_{k}' for k in range(len(program.outputs))]
+        self.outputs = self.parameters[len(program.inputs) :]
+        if lanes > 1:
+            self.parameters = [ROWS]
+        self.cleared = {
+            base: len(elements)
+            for (_, elements), base in zip(program.outputs, self.outputs)
+            if lanes == 1 and sum(map(is_zero, elements)) >= MANY_ZEROS
         }
-
-    def _last_reads(self) -> dict[int, int]:
-        """Return the values stored in the workspace, and the last part that reads each of them."""
-        last: dict[int, int] = {}
-        if not self.single:
-            for k, part in enumerate(self.parts):
-                for i in part.operations:
-                    reads = operands(self.program.operations[i])
-                    last |= {e: k for e in reads if self.known.get(e, 0) != k}
-                last |= {e: k for e in part.angles if self.known.get(e, 0) != k}
-            unwritten = (
-                e
-                for (_, elements), base in zip(self.program.outputs, self._outputs)
-                for place, e in enumerate(elements)
-                if self.lanes == 1 and (base, place) not in self.stored
-            )
-            last |= {e: len(self.parts) for e in unwritten if type(e) is int}
-        return last | {e: len(self.parts) for e in self.rows.elements if type(e) is int}
-
-    def _assign_places(self) -> None:
-        """Assign offsets in the workspace to values and constants, in units of lanes."""
-        for element in self.rows.elements:
-            if isinstance(element, float):
-                self.constants[constant(element)] = self.workspace.take()
-        operations = self.program.operations
-        last = {
-            i: k
-            for i, k in self._last_reads().items()
-            if i not in self.places and (self.lanes > 1 or operations[i][0] != 'input')
-        }  # inputs of one sample are read in place
-        begin: list[list[int]] = [[] for _ in range(len(self.parts) + 1)]
-        finish: list[list[int]] = [[] for _ in range(len(self.parts) + 1)]
-        for i, k in last.items():
-            begin[self.known.get(i, 0)].append(i)
-            finish[k].append(i)
-        for new, old in zip(begin, finish):
-            for i in sorted(new):
-                self.places[i] = self.workspace.take(self.doubles(i) // self.lanes)
-            for i in old:
-                self.workspace.free(self.places[i], self.doubles(i) // self.lanes)
 
     def modules(self, name: str, linkage: str = '', callers: Sequence[str] = ()) -> Iterator[str]:
         """Yield the IR: modules with the functions of a long program, then one with `name`.
@@ -254,7 +136,9 @@ class _Kernel:
         for base, size in self.cleared.items():
             w.clear(base, size)
         for value, place in self.constants.items():
-            w.store(w.splat(value, self.lanes), '%w', place * self.lanes, self.lanes)
+            w.store(
+                constant(float.fromhex(value), self.lanes), '%w', place * self.lanes, self.lanes
+            )
         declarations, functions = [], []
         step = _Step(self)
         for k in range(len(self.parts) + 1):
@@ -335,7 +219,7 @@ class _Kernel:
                         if (name, start + c) in index:
                             step.define(index[name, start + c], column)
 
-    def _write_sincos(self, step: _Step, part: _Part) -> None:
+    def _write_sincos(self, step: _Step, part: PlacedPart) -> None:
         """Collect angles into vectors, of joints (one sample) or of samples, and call `@sincos`."""
         if not part.angles:
             return
@@ -357,19 +241,16 @@ class _Kernel:
 
     def _write_outputs(self, step: _Step) -> None:
         """Write the remaining outputs of one sample."""
-        for (_, elements), base in zip(self.program.outputs, self._outputs):
+        for output, (_, elements) in enumerate(self.program.outputs):
+            base = self.outputs[output]
             for i, element in enumerate(elements):
                 done = base in self.cleared and is_zero(element)
-                if not done and (base, i) not in self.stored:
+                if not done and (output, i) not in self.stored:
                     step.w.store(step.value(element), base, i)
 
     def _place(self, element: Element) -> int:
         """Return the offset of an output element in the workspace."""
-        return (
-            self.constants[constant(element)]
-            if isinstance(element, float)
-            else self.places[element]
-        )
+        return self.constants[element.hex()] if isinstance(element, float) else self.places[element]
 
 
 class _Step:
@@ -395,8 +276,8 @@ class _Step:
         doubles = self.kernel.doubles(i)
         if i in self.kernel.places:
             self.w.store(name, '%w', self.kernel.places[i] * self.kernel.lanes, doubles)
-        for base, place in self.kernel.targets.get(i, ()):
-            self.w.store(name, base, place, doubles)
+        for output, place in self.kernel.targets.get(i, ()):
+            self.w.store(name, self.kernel.outputs[output], place, doubles)
 
     def value(self, element: Element) -> str:
         """Return the name of a value, loaded if it was computed in another function."""

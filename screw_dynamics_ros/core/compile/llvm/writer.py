@@ -20,8 +20,7 @@ def vector_type(lanes: int, element: str = 'double') -> str:
     return element if lanes == 1 else f'<{lanes} x {element}>'
 
 
-WINDOW = 32  # doubles within the reach of an 8-bit displacement of x86 instructions
-#: The same for AVX-512, whose displacement is in units of vectors.
+#: The window of `DividedProgram` for AVX-512, whose distances are in units of vectors.
 VECTOR_WINDOW = 256 * 8
 NONTEMPORAL = '!0 = !{i32 1}'
 

@@ -26,6 +26,9 @@ from screw_dynamics_ros.core.compile.program.tracing import (
     with_operands,
 )
 
+PACK = 4  # elements of a matrix that are computed at once for one sample
+VECTORS = frozenset({'pack', 'splat', 'vadd', 'vsub', 'vmul', 'vneg'})  # operations on packs
+
 GATHER = 1.2  # cost of inserting a scalar into a pack, in instructions
 
 #: Operations, ~i for the negative result of operation i, and None for a structural zero (0 == 0.0

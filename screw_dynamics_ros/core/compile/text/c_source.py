@@ -5,30 +5,21 @@
 
 from __future__ import annotations
 
-import math
 import re
-from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import chain
 
-from screw_dynamics_ros.core.compile.program.schedule import schedule
-from screw_dynamics_ros.core.compile.program.sums import chained
 from screw_dynamics_ros.core.compile.program.tracing import Operation, Program
+from screw_dynamics_ros.core.compile.text.c_body import SHARING, Body
 from screw_dynamics_ros.core.compile.text.c_names import RESERVED
 from screw_dynamics_ros.core.compile.text.c_sincos import FUNCTION as SINCOS
-from screw_dynamics_ros.core.compile.text.c_sincos import LANES
-from screw_dynamics_ros.core.compile.text.infix import infix, infix_element
 from screw_dynamics_ros.core.errors import ArgumentError
 
 IDENTIFIER = re.compile('[A-Za-z][A-Za-z0-9_]*')
-#: Largest number of operations for which sums are faster as chains of fused multiply-adds. Longer
-#: programs have more live values than registers, and other orders of a sum reduce them.
-LONGEST_CHAINED = 2500
 #: Names within functions: intermediate results, and arrays of angles, their sines and cosines.
 LOCAL = re.compile(
-    'x[0-9]+|[asc]_[0-9]+|sines_and_cosines|by_library|any_bit|ANY_BIT|SELDOM|SIGN|reals|bits|LANES?|VECTORS?'
-    '|CALL_LIBRARY|one_of'
+    'x[0-9]+|([acsw]|in|shared|o[0-9]+)_[0-9]*|part_[0-9]+_of_.*|sines_and_cosines|by_library|any_bit'
+    '|ANY_BIT|SELDOM|SIGN|reals|bits|LANES?|VECTORS?|CALL_LIBRARY|one_of|RESTRICT|PART|NEARBY'
 )
 
 #: One of two numbers. GCC makes branches of conditions whose value it sees, the assembler hides it.
@@ -46,9 +37,6 @@ static inline double one_of(double first, double x, double y) {
   return number;
 }
 """
-
-#: Comparisons; false for NaN.
-ORDERS = {'less': '<', 'less_equal': '<='}
 
 
 @dataclass(frozen=True)
@@ -81,8 +69,8 @@ class CSource:
 def c_source(name: str, functions: Sequence[CFunction], comment: Iterable[str]) -> CSource:
     """Return functions without state, memory allocation or data-dependent run time.
 
-    Arrays are row-major; all inputs are read before an output is written. Rounding depends on the
-    compiler, which may use fused multiply-add.
+    Arrays are row-major, and outputs do not overlap; all inputs are read before an output is
+    written. Rounding depends on the compiler, which may use fused multiply-add.
 
     Parameters
     ----------
@@ -133,14 +121,17 @@ def header(
 def definitions(functions: Sequence[CFunction]) -> Iterator[str]:
     """Yield the lines of functions, after the headers and the function of sines that they need."""
     operations = [op for function in functions for op in function.program.operations]
-    parts = [SINCOS] if any(map(is_trigonometric, operations)) else []
+    bodies = [Body(function.name, function.program, function.results) for function in functions]
+    divided = not all(body.single for body in bodies)
+    parts = [SINCOS] if divided or any(map(is_trigonometric, operations)) else []
     parts += [ONE_OF] if any(map(is_choice, operations)) else []
+    parts += [SHARING] if divided else []
     yield '#include <math.h>'
     if parts:
         yield from ('#include <float.h>', '#include <stdint.h>', '#include <string.h>')
     yield from (line for part in parts for line in ('', part))
-    for function in functions:
-        yield from ('', prototype(function), '{', *body(function), '}')
+    for function, body in zip(functions, bodies):
+        yield from ('', *body.parts_before(), prototype(function), '{', *body.lines(), '}')
 
 
 def check_names(name: str, functions: Sequence[CFunction]) -> None:
@@ -170,48 +161,6 @@ def prototype(function: CFunction) -> str:
     return f'void {function.name}(\n    ' + ',\n    '.join(parameters) + ')'
 
 
-def body(function: CFunction) -> Iterator[str]:
-    """Yield the lines of a function: inputs, then the parts of its schedule.
-
-    An output is written as soon as it is computed, to free its register.
-    """
-    program = function.program
-    if program.operation_count <= LONGEST_CHAINED:
-        program = chained(program)
-    read = {op[1] for op in program.operations if op[0] == 'input'}
-    yield from (f'  (void){array};' for array, _ in program.inputs if array not in read)
-    for i, operation in enumerate(program.operations):
-        if operation[0] == 'input':
-            yield f'  const double x{i} = {expression(operation)};'
-    writes: dict[int | None, list[str]] = defaultdict(list)
-    for result, (_, flat) in zip(function.results, program.outputs):
-        for k, e in enumerate(flat):
-            known_with = e if type(e) is int else None
-            writes[known_with].append(f'  {result}[{k}] = {infix_element(e, number)};')
-    places = {op: i for i, op in enumerate(program.operations) if is_trigonometric(op)}
-    for number_of_part, part in enumerate(schedule(program)):
-        for i in part.operations:
-            yield f'  const double x{i} = {expression(program.operations[i])};'
-            yield from writes.pop(i, ())
-        if not part.angles:
-            continue
-        angles, sines, cosines = (f'{kind}{number_of_part}' for kind in ('a_', 's_', 'c_'))
-        given = [f'x{i}' for i in part.angles]
-        given += ['0.0'] * (-len(given) % LANES)
-        vectors = [
-            f'VECTOR({", ".join(given[k : k + LANES])})' for k in range(0, len(given), LANES)
-        ]
-        count = f'VECTORS({len(vectors)})'
-        yield f'  const reals {angles}[{count}] = {{{", ".join(vectors)}}};'
-        yield f'  reals {sines}[{count}], {cosines}[{count}];'
-        yield f'  sines_and_cosines({angles}, {sines}, {cosines}, {count});'
-        for k, angle in enumerate(part.angles):
-            for kind, array in (('sin', sines), ('cos', cosines)):
-                if (kind, angle) in places:
-                    yield f'  const double x{places[kind, angle]} = LANE({array}, {k});'
-    yield from chain.from_iterable(writes.values())  # inputs, sines and constants
-
-
 def is_trigonometric(operation: Operation) -> bool:
     """Whether an operation is a sine or a cosine."""
     return operation[0] in ('sin', 'cos')
@@ -237,27 +186,3 @@ def identifier(text: str) -> str:
 def in_comment(line: str) -> str:
     """Return a line that cannot end a comment."""
     return re.sub('[^ -~]', '?', line).replace('*/', '* /')
-
-
-def expression(operation: Operation) -> str:
-    """Return the right-hand side of one operation."""
-    kind = operation[0]
-    if kind == 'input':
-        return f'{operation[1]}[{operation[2]}]'
-    if kind == 'constant':
-        return number(float.fromhex(operation[1]))
-    if kind in ORDERS:
-        return f'(double)(x{operation[1]} {ORDERS[kind]} x{operation[2]})'
-    if kind == 'where':
-        return 'one_of(x{}, x{}, x{})'.format(*operation[1:])
-    if kind in ('min', 'max'):  # not fmin, fmax: NaN stays
-        c, x, less = number(operation[1]), f'x{operation[2]}', '<' if kind == 'min' else '>'
-        return f'one_of((double)({c} {less} {x}), {c}, {x})'
-    return infix(operation, number)
-
-
-def number(value: float) -> str:
-    """Return a constant as an exact C literal."""
-    if math.isfinite(value):
-        return repr(value)
-    return 'NAN' if math.isnan(value) else 'INFINITY' if value > 0 else '-INFINITY'

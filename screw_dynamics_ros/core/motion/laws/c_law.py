@@ -22,13 +22,13 @@ import math
 from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
+from screw_dynamics_ros.core.compile.text.c_body import number
 from screw_dynamics_ros.core.compile.text.c_source import (
     CFunction,
     CSource,
     check_names,
     definitions,
     header,
-    number,
     prototype,
 )
 from screw_dynamics_ros.core.motion.laws.law import RobotLaw

@@ -1,7 +1,7 @@
 # Copyright 2026 The screw_dynamics_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Allocation of the workspace of a kernel, for values shared between functions."""
+"""Allocation of the workspace of a program, for values shared between functions."""
 
 from __future__ import annotations
 
