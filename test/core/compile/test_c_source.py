@@ -139,28 +139,29 @@ def test_it_is_cpp_as_well(tmp_path):
 @needs_compiler
 @pytest.mark.skipif(shutil.which('g++') is None, reason='no C++ compiler')
 def test_parts_read_all_inputs_before_an_output_is_written(tmp_path, monkeypatch):
-    """The result is written in place of an input, by parts of some lengths, in C and C++."""
+    """One result is written in place of an input that the other needs; in C and in C++."""
     robot = Robot.from_urdf(urdf_path('planar_2r'), backend='reference')
-    random = np.random.default_rng(5)
-    inputs = [
-        random.normal(size=3 if name == 'gravity' else 2) for name in ('q', 'v', 'tau', 'gravity')
-    ]
-    (expected,) = robot.fuse('forward_dynamics')(*inputs)
+    outputs = ('gravity_torques', 'inverse_dynamics')
+    random, reference = np.random.default_rng(5), robot.fuse(*outputs)
+    sizes = [3 if name == 'gravity' else 2 for name in reference.inputs]
+    inputs = [random.normal(size=size) for size in sizes]
+    expected, at = reference(*inputs), reference.inputs.index('a')
     monkeypatch.setattr(c_body, 'LONGEST_FUNCTION', 1)
-    for piece in (7, 20, 100):
+    for piece in (5, 20, 100):
         monkeypatch.setattr(c_body, 'PIECE', piece)
-        code = robot.c_source('planar', 'forward_dynamics')
+        code = robot.c_source('planar', *outputs)
         path = write(code, 'planar', tmp_path)
         for compiler in ('cc', 'g++'):
             library = tmp_path / f'{piece}_{compiler}.so'
             language = ['-x', 'c++'] if compiler == 'g++' else ['-std=c99']
             command = [compiler, *language, *STRICT[1:], '-O2', '-shared', '-fPIC', '-o', library]
             subprocess.run([*command, path, '-lm'], check=True)
-            arrays = [array.copy() for array in inputs]
-            addresses = [ctypes.c_void_p(array.ctypes.data) for array in (*arrays, arrays[0])]
+            arrays = [array.copy() for array in (*inputs, expected[1])]
+            places = [*range(len(inputs)), at, len(inputs)]
+            addresses = [ctypes.c_void_p(arrays[k].ctypes.data) for k in places]
             ctypes.CDLL(str(library)).planar(*addresses)
-            np.testing.assert_allclose(arrays[0], expected, rtol=1e-12)
-    assert code.source.count('PART void') > 1
+            np.testing.assert_allclose(arrays[at], expected[0], rtol=1e-12)
+            np.testing.assert_allclose(arrays[-1], expected[1], rtol=1e-12)
 
 
 def test_the_header_tells_where_joints_are():
