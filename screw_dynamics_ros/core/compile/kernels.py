@@ -258,9 +258,7 @@ def compiled_into(kernel: Kernel, *, stacks: bool = False) -> Callable[..., None
     For one sample, or with `stacks` for the inputs of `compiled_call`; see the table above.
     """
     if stacks:
-        if isinstance(kernel, NativeKernel):
-            _ = kernel.stack_program  # provides the shapes without code for one sample
-        call, count = compiled_call(kernel), len(kernel.specification.inputs)
+        call, count = compiled_stacks(kernel), len(kernel.specification.inputs)
 
         def run(*arrays: Any) -> None:
             call(*arrays[:count], out=arrays[count:])
@@ -308,6 +306,13 @@ def compiled_call(kernel: Kernel) -> Callable[..., tuple[Array, ...]]:
         kernel,
         tables.stacks,
     )
+
+
+def compiled_stacks(kernel: Kernel) -> Callable[..., tuple[Array, ...]]:
+    """Return `compiled_call` of a kernel for stacks; code for one sample waits until it is used."""
+    if isinstance(kernel, NativeKernel):
+        _ = kernel.stack_program  # provides the shapes
+    return compiled_call(kernel)
 
 
 @dataclass(frozen=True)

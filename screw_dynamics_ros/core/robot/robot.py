@@ -26,6 +26,7 @@ from screw_dynamics_ros.core.arms.families.all_solutions import (
     swivel_angles,
 )
 from screw_dynamics_ros.core.arms.families.chain import SerialChain
+from screw_dynamics_ros.core.arms.families.nearest_branch import NearestBranch, make_solver
 from screw_dynamics_ros.core.arms.inverse import closed_loop
 from screw_dynamics_ros.core.arms.inverse.acceleration import (
     InverseAccelerationResult,
@@ -54,7 +55,6 @@ from screw_dynamics_ros.core.arms.inverse.policy_status import PolicyStatus
 from screw_dynamics_ros.core.arms.inverse.position import (
     InverseKinematics,
     InverseKinematicsResult,
-    make_solver,
 )
 from screw_dynamics_ros.core.arms.inverse.redundancy.resolution import (
     Criterion,
@@ -185,7 +185,7 @@ class Robot(RobotFunctions):
             description, floating_base=floating_base, drives=drives, friction=friction
         )
         super().__init__(tree, backend)
-        self._solvers: dict[tuple[tuple[str, ...], bool], InverseKinematics] = {}
+        self._solvers: dict[tuple[tuple[str, ...], bool], InverseKinematics | NearestBranch] = {}
         self._all_solvers: dict[str, AllInverseKinematics] = {}
         self._neutral = configurations.neutral(tree)
         self._constraint_kernels: dict[
@@ -640,8 +640,12 @@ class Robot(RobotFunctions):
     ) -> InverseKinematicsResult:
         """Return a configuration for target poses of one or several links.
 
-        Damped Newton-Raphson steps from `q0`, then from random configurations (Bruyninckx 2010,
-        5.10, 7.9, C-043, C-100). `success` of the result is true only for a solution.
+        A link behind six joints with a closed form (`arms.families`, Pieper's included) is brought
+        there by the solution that is nearest to `q0`, by the joint that moves most
+        (`families.nearest_branch`). Other links, several of them, singular configurations and poses
+        without a solution within the limits take damped Newton-Raphson steps from `q0`, then from
+        random configurations (Bruyninckx 2010, 5.10, 7.9, C-043, C-100, C-101). `success` of the
+        result is true only for a solution.
 
         Parameters
         ----------
@@ -658,6 +662,7 @@ class Robot(RobotFunctions):
             Number of random initial configurations if q0 does not lead to the target.
         damping : float
             Damping relative to the squared error; larger values converge more slowly and reliably.
+            This and the next ones, and `max_iterations`, are those of the steps.
         respect_limits : bool
             Whether joints must stay within their limits.
         seed : int

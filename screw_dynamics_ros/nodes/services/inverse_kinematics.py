@@ -1,7 +1,7 @@
 # Copyright 2026 The screw_dynamics_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""The service `inverse_kinematics`: one numerical solution, or all solutions.
+"""The service `inverse_kinematics`: one solution, or all solutions.
 
 NUMERIC iterates from a start to the first solution, for one or several links of any robot; with
 loops for one link, in positions of the motors. ALL and NEAREST find all solutions for one link of a

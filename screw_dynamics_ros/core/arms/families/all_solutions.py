@@ -26,6 +26,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from screw_dynamics_ros.core.arguments import float_array, is_number, vector
+from screw_dynamics_ros.core.arms.families.branches import separation
 from screw_dynamics_ros.core.arms.families.chain import SerialChain
 from screw_dynamics_ros.core.arms.families.chain_solutions import Lost
 from screw_dynamics_ros.core.arms.families.limit_images import DiscardedCandidate, LimitImages
@@ -120,7 +121,8 @@ class AllSolutions:
     def nearest(self, q: ArrayLike) -> int:
         """Return the index of the solution nearest to a configuration (nq,).
 
-        The distance is the largest difference of a joint position [rad or m].
+        The distance is the largest difference of a joint position [rad or m]; of equal ones the sum
+        over all joints decides.
 
         Raises
         ------
@@ -132,7 +134,7 @@ class AllSolutions:
         q = vector('q', self.q.shape[1], q)
         if not np.isfinite(q).all():
             raise ArgumentError(f'no solution is next to a q that is not finite: {q.tolist()}')
-        return int(np.abs(self.q - q).max(axis=1).argmin())
+        return int(separation(self.q - q).argmin())
 
 
 #: Squared distance from a rigid motion that is rounding.

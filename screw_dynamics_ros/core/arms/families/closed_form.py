@@ -17,11 +17,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from screw_dynamics_ros.core.arms.families.chain import SerialChain
+from screw_dynamics_ros.core.arms.families.classifier import classify
+from screw_dynamics_ros.core.arms.families.pieper import Pieper
 from screw_dynamics_ros.core.arms.families.polishing import MAX_RESIDUAL, polished
 from screw_dynamics_ros.core.arms.inverse.position import squared_distance
 from screw_dynamics_ros.core.compile.kernels import (
     KernelSpecification,
-    compiled_call,
+    compiled_stacks,
     make_kernel,
 )
 from screw_dynamics_ros.core.compile.program.recorded_arrays import both, choice
@@ -35,6 +37,7 @@ IN_DOUBT, UNREACHED, INSIDE, OUTSIDE = -1.0, 0.0, 1.0, 2.0
 MIN_BRANCH_DETERMINANT = 1e-11
 #: Residual after the first steps above which no solution is nearby.
 MAX_START_RESIDUAL = 1e-2
+GEOMETRY_TOLERANCE = 1e-8  # [rad, m], how well an arm must fit a closed form
 SAMPLES = 32  # random configurations that a closed form is compared with the arm at
 #: Returns q (n,), checks (4,) as `polished` does, how regular q is, and how far it started.
 Refinement = Callable[[SerialChain, Sequence[int], Array, Array], tuple[Array, Array, Any, Any]]
@@ -114,7 +117,7 @@ class ClosedForm:
     ) -> None:
         self.name, self.arm, self.labels = name, arm, tuple(arm.labels)
         self.bound, self.sides = len(self.labels), np.array(arm.sides)
-        self._chain, self._moving = chain, list(moving)
+        self.chain, self._moving = chain, list(moving)
         limits = chain.lower.tolist(), chain.upper.tolist()
         identity = name, chain.identity, limits, self._moving, refinement.__name__
         self.kernel = make_kernel(
@@ -129,12 +132,12 @@ class ClosedForm:
             backend,
         )
         #: (sides (m, s), further inputs, bounds (3,), target (16,)) -> what `branch` returns.
-        self.run = compiled_call(self.kernel)
+        self.run = compiled_stacks(self.kernel)
 
     @cached_property
     def bounds(self) -> Array:
         """Bounds of `verdict` for `exact`: the further the arm deviates, the larger the doubt."""
-        length, deviation = self._chain.length, self.deviation()
+        length, deviation = self.chain.length, self.deviation()
         return np.array(
             [
                 MAX_RESIDUAL * max(1.0, length),
@@ -158,7 +161,7 @@ class ClosedForm:
 
         The largest distance of a pose, of the best branch, for random ones; 0 for redundant arms.
         """
-        chain, largest = self._chain, 0.0
+        chain, largest = self.chain, 0.0
         if len(self._moving) > 6:
             return 0.0
         others = [k for k in range(len(chain)) if k not in self._moving]
@@ -169,6 +172,21 @@ class ClosedForm:
             nearest = min(float(squared_distance(each, C)) for each in chain.pose(branches))
             largest = max(largest, nearest**0.5)
         return largest
+
+
+def closed_form_of(chain: SerialChain, backend: str) -> ClosedForm | None:
+    """Return the closed form of a chain of which no joint is held, None if it has none."""
+    known, joints = classify(chain, GEOMETRY_TOLERANCE), range(len(chain))
+    if known.arm is not None:
+        further = (('swivel', 1),) if len(chain) == 7 else ()
+        return ClosedForm(known.name, known.arm, chain, joints, backend, further)
+    return pieper_form_of(chain, backend)
+
+
+def pieper_form_of(chain: SerialChain, backend: str) -> ClosedForm | None:
+    """Return the closed form of an arm with a spherical wrist or shoulder, None if it has none."""
+    arm = Pieper.recognized(chain, GEOMETRY_TOLERANCE)
+    return None if arm is None else ClosedForm('pieper', arm, chain, range(len(chain)), backend)
 
 
 @lru_cache(maxsize=1024)

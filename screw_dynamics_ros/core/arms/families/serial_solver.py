@@ -24,8 +24,11 @@ from screw_dynamics_ros.core.arms.families.chain_solutions import (
 )
 from screw_dynamics_ros.core.arms.families.classifier import classify
 from screw_dynamics_ros.core.arms.families.closed_form import (
+    GEOMETRY_TOLERANCE,
     MAX_START_RESIDUAL,
     ClosedForm,
+    closed_form_of,
+    pieper_form_of,
     selected,
 )
 from screw_dynamics_ros.core.arms.families.elimination import Place
@@ -63,7 +66,6 @@ NEAR_SINGULAR_TOLERANCE = 1e-2  # of solutions near a singular configuration [ra
 #: Steps along the direction that is lost in a nearly singular configuration [rad].
 NEIGHBORHOOD = tuple(10.0 ** (-0.5 * k) for k in range(1, 12))
 NEIGHBOR_DISTANCE = 1e-2  # distance [rad] of poses that solutions are followed from
-GEOMETRY_TOLERANCE = 1e-8  # [rad, m], how well an arm must fit a closed form
 #: The same for the closed form of an arm nearby; how far poses of that arm may be away, 2 sin(half
 #: of the angle) [rad] and displacement [m] in one norm, for an arm of 1 m.
 NEARBY_GEOMETRY_TOLERANCE, MAX_NEARBY_DISTANCE = 3e-2, 1.2e-2
@@ -128,19 +130,18 @@ class SerialSolver:
         if n <= 6 and self._always_singular(held):
             return None
         if not held:
-            known = classify(chain, GEOMETRY_TOLERANCE)
-            if known.arm is not None:
-                further = (('swivel', 1),) if n == 7 else ()
-                return ClosedForm(known.name, known.arm, chain, range(n), self.backend, further)
+            closed = closed_form_of(chain, self.backend)
+            if closed is not None:
+                return closed
         if n > 6:
             raise ArgumentError(
                 f'{n} joints are more than a pose needs: lock all but six of {", ".join(names)}, '
                 'by locked={joint: position}; a swivel angle belongs to S-R-S arms only'
             )
-        arm = Pieper.recognized(chain, GEOMETRY_TOLERANCE)
-        if arm is not None:  # not compiled for each position of a joint that is held in between
-            backend = 'reference' if held else self.backend
-            return ClosedForm('pieper', arm, chain, range(n), backend)
+        if held:  # not compiled for each position of a joint that is held in between
+            closed = pieper_form_of(chain, 'reference')
+            if closed is not None:
+                return closed
         if set(chain.turns) != {True}:
             return None
         if n < 6:

@@ -48,7 +48,7 @@ class InverseKinematicsResult:
     residual : float
         Norm of the pose errors of all targets: 2 sin(angle / 2) [rad] and displacement [m].
     iterations : int
-        Number of Newton steps of all restarts.
+        Number of Newton steps of all restarts; 0 for a solution in closed form.
     message : str
         Why the solver stopped.
     """
@@ -122,6 +122,8 @@ def displaced(tree: Tree, q: Array, dq: Array) -> Array:
     return result
 
 
+#: Largest squared distance from a rigid motion (`rigid_defect`) of a target.
+MAX_DEFECT = 1e-8
 STEPS_BETWEEN_CHECKS = 4  # Newton steps between two looks at the error
 
 
@@ -203,11 +205,7 @@ class InverseKinematics:
         seed: int,
     ) -> InverseKinematicsResult:
         """Step from q, then from random configurations, until the error is within tolerance."""
-        check_number('tolerance', tolerance)
-        check_number('damping', damping)
-        check_count('max_iterations', max_iterations)
-        check_count('restarts', restarts)
-        check_count('seed', seed)
+        check_options(tolerance, damping, max_iterations, restarts, seed)
         if not np.isfinite(q).all():
             raise ArgumentError(f'q0 must hold finite numbers, got {q}')
         residuals, defects = np.empty(1), np.empty(len(self._links))
@@ -261,8 +259,7 @@ def make_solver(
     for link in links:
         tree.frame(link)
     if not respect_limits:
-        infinite = np.full(len(tree.joint_names), np.inf)
-        tree = replace(tree, limits=JointLimits(-infinite, infinite, infinite, infinite))
+        tree = without_limits(tree)
     specification = KernelSpecification(
         f'inverse kinematics {links}',
         (('q', tree.nq), ('target', 16 * len(links)), ('damping', 1)),
@@ -273,6 +270,12 @@ def make_solver(
     return InverseKinematics(make_kernel(specification, backend), tree, links)
 
 
+def without_limits(tree: Tree) -> Tree:
+    """Return a tree whose joints have no limits."""
+    infinite = np.full(len(tree.joint_names), np.inf)
+    return replace(tree, limits=JointLimits(-infinite, infinite, infinite, infinite))
+
+
 def coordinate_limits(tree: Tree) -> tuple[Array, Array]:
     """Return lower and upper limits of all coordinates, (nq,) each; free bodies have none."""
     places = [q for q, _ in tree.coordinates.values()]
@@ -280,6 +283,17 @@ def coordinate_limits(tree: Tree) -> tuple[Array, Array]:
         spread(tree.limits.lower, places, np.full(tree.nq, -np.inf)),
         spread(tree.limits.upper, places, np.full(tree.nq, np.inf)),
     )
+
+
+def check_options(
+    tolerance: float, damping: float, max_iterations: int, restarts: int, seed: int
+) -> None:
+    """Raise `ArgumentError` for an option that is not one."""
+    check_number('tolerance', tolerance)
+    check_number('damping', damping)
+    check_count('max_iterations', max_iterations)
+    check_count('restarts', restarts)
+    check_count('seed', seed)
 
 
 def check_positions(targets: Array, links: Sequence[str]) -> None:
@@ -295,7 +309,7 @@ def check_positions(targets: Array, links: Sequence[str]) -> None:
 def check_targets(defects: Sequence[float], links: Sequence[str]) -> None:
     """Raise `ArgumentError` for the first target that is not a rigid motion."""
     for defect, link in zip(defects, links):
-        if not defect < 1e-8:
+        if not defect < MAX_DEFECT:
             raise ArgumentError(
                 f'the target for {link!r} is not a rigid motion (or not a number): it must be a '
                 f'(4, 4) matrix [[R, r], [0, 1]] with R^T R = 1 and det R = 1'

@@ -8,8 +8,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from screw_dynamics_ros.core.arms.families.branches import nearest, nearest_image
+from screw_dynamics_ros.core.arms.families.branches import nearest, nearest_image, separation
 from screw_dynamics_ros.core.arms.families.chain import SerialChain
+from screw_dynamics_ros.core.compile.kernels import KernelSpecification, make_kernel
+from screw_dynamics_ros.core.compile.program.recorded_arrays import plain
 from screw_dynamics_ros.core.errors import ArgumentError
 
 TURN = 2 * np.pi
@@ -52,6 +54,29 @@ def test_nearest():
     index, q = nearest(solutions, [1.0 + TURN, 0.0], CHAIN)
     assert index == 2
     np.testing.assert_allclose(q, [1.0 + TURN, 0.1])
+
+
+def test_separation():
+    """The joint furthest away decides, of equal ones the sum; rounding does not."""
+    away = [[0.5, 0.0], [0.3, 0.4], [0.4, -0.3 - 1e-3], [-0.4 - 1e-13, 0.2], [0.0, 3e3]]
+    order = separation(away).argsort(kind='stable')
+    assert order.tolist() == [3, 1, 2, 0, 4]
+    assert np.isnan(separation([np.nan, 0.0]))
+
+
+@pytest.mark.parametrize('seed', [[6.0, 0.0], [-6.0, 1.0], [40.0, -1.0]])
+def test_recorded_images(seed):
+    """The program gives the same numbers."""
+
+    def build(q, seed):
+        image = nearest_image(q, seed, CHAIN)
+        return plain(image), np.array(plain(separation(image - seed)))
+
+    q = np.array([0.1, 7.0])
+    kernel = make_kernel(KernelSpecification('images', (('q', 2), ('seed', 2)), build), 'python')
+    found, distance = kernel.single([q, np.array(seed)])
+    np.testing.assert_array_equal(found, nearest_image(q, seed, CHAIN))
+    assert distance == pytest.approx(float(separation(found - seed)), rel=1e-12)
 
 
 def test_within_limits_first():

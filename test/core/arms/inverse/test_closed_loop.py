@@ -224,11 +224,13 @@ def test_solver_profiles(arm):
     sizes = [np.abs(loop.step(target).error).max() for _ in range(6)]
     assert sizes[0] > 0.05
     assert sizes[5] < 1e-10
+    links = ('tool', 'link5')  # of two links there is no closed form
+    targets = [arm.link_pose(arm_321.Q + 0.1, link) for link in links]
     for tolerance in (1e-3, 1e-12):
-        found = arm.inverse_kinematics(target, 'tool', arm_321.Q, tolerance=tolerance)
+        found = arm.inverse_kinematics(targets, links, arm_321.Q, tolerance=tolerance)
         assert found.success
         assert found.residual <= tolerance
-    few = arm.inverse_kinematics(target, 'tool', arm_321.Q + 2.0, max_iterations=4, restarts=0)
+    few = arm.inverse_kinematics(targets, links, arm_321.Q + 2.0, max_iterations=4, restarts=0)
     assert few.iterations == 4
     assert not few.success
 
