@@ -11,6 +11,7 @@ import re
 import shutil
 import subprocess
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -45,6 +46,7 @@ def run(
     folder: Path,
     inputs: Sequence[np.ndarray],
     shapes: Sequence[tuple[int, ...]],
+    flags: Sequence[str] = (),
 ) -> list[np.ndarray]:
     """Compile, and call the function."""
     library = folder / f'{name}.so'
@@ -53,6 +55,7 @@ def run(
             COMPILER,
             '-std=c99',
             *STRICT,
+            *flags,
             '-shared',
             '-fPIC',
             '-o',
@@ -162,6 +165,23 @@ def test_parts_read_all_inputs_before_an_output_is_written(tmp_path, monkeypatch
             ctypes.CDLL(str(library)).planar(*addresses)
             np.testing.assert_allclose(arrays[at], expected[0], rtol=1e-12)
             np.testing.assert_allclose(arrays[-1], expected[1], rtol=1e-12)
+
+
+@needs_compiler
+@pytest.mark.parametrize('flags', [[], ['-DNO_VECTORS'], ['-march=native']])
+def test_elements_of_a_matrix_are_computed_together(flags, tmp_path):
+    """With vectors of the compiler, with structures where it has none, and with wide ones."""
+    robot = Robot.from_urdf(urdf_path('panda'), backend='reference')
+    random, reference = np.random.default_rng(6), robot.fuse('forward_dynamics_derivatives')
+    inputs = [random.normal(size=3 if n == 'gravity' else robot.nv) for n in reference.inputs]
+    code = robot.c_source('model', 'forward_dynamics_derivatives')
+    assert 'MULTIPLY_PACKS(x' in code.source
+    assert 'sizeof x' in code.source  # packs are shared
+    headers = '#ifdef NO_VECTORS\n#include <string.h>\n#include <math.h>\n#undef __GNUC__\n#endif\n'
+    code = replace(code, source=headers + code.source)
+    results = run(code, 'model', tmp_path, inputs, reference.shapes, flags)
+    for result, expected in zip(results, reference(*inputs)):
+        np.testing.assert_allclose(result, expected, atol=1e-10 * np.abs(expected).max())
 
 
 def test_the_header_tells_where_joints_are():

@@ -20,6 +20,7 @@ from screw_dynamics_ros.core.compile.program.divided_program import (
     DividedProgram,
     PlacedPart,
 )
+from screw_dynamics_ros.core.compile.program.packing import PACK, packed
 from screw_dynamics_ros.core.compile.program.sums import chained
 from screw_dynamics_ros.core.compile.program.tracing import Element, Operation, Program, operands
 from screw_dynamics_ros.core.compile.text.c_sincos import LANES
@@ -28,15 +29,43 @@ from screw_dynamics_ros.core.compile.text.infix import infix, infix_element
 #: Largest number of operations of one function, and of the parts of a longer program.
 LONGEST_FUNCTION, PIECE = 2500, 400
 
-#: What the parts of a program need. The second macro makes a pointer of its own from an address:
-#: distances from it are short.
+#: What the parts of a program need. `NEARBY` makes a pointer of its own from an address: distances
+#: from it are short.
 SHARING = """\
 #if defined(__GNUC__)
 #define RESTRICT __restrict__
 #define PART static __attribute__((noinline))
+#define PACK_OF(a, b, c, d) {a, b, c, d}
+#define LANE_OF_PACK(x, k) (x)[k]
+#define ADD_PACKS(x, y) ((x) + (y))
+#define SUBTRACT_PACKS(x, y) ((x) - (y))
+#define MULTIPLY_PACKS(x, y) ((x) * (y))
+#define NEGATIVE_PACK(x) (-(x))
+typedef reals real_pack;
 #else
 #define RESTRICT
 #define PART static
+#define PACK_OF(a, b, c, d) {{a, b, c, d}}
+#define LANE_OF_PACK(x, k) (x).lane[k]
+typedef struct {
+  double lane[4];
+} real_pack;
+static inline real_pack ADD_PACKS(real_pack x, real_pack y) {
+  for (int k = 0; k < 4; k++) x.lane[k] += y.lane[k];
+  return x;
+}
+static inline real_pack SUBTRACT_PACKS(real_pack x, real_pack y) {
+  for (int k = 0; k < 4; k++) x.lane[k] -= y.lane[k];
+  return x;
+}
+static inline real_pack MULTIPLY_PACKS(real_pack x, real_pack y) {
+  for (int k = 0; k < 4; k++) x.lane[k] *= y.lane[k];
+  return x;
+}
+static inline real_pack NEGATIVE_PACK(real_pack x) {
+  for (int k = 0; k < 4; k++) x.lane[k] = -x.lane[k];
+  return x;
+}
 #endif
 #if defined(__GNUC__) && defined(__x86_64__)
 #define NEARBY(pointer) __asm__("" : "+r"(pointer))
@@ -44,6 +73,15 @@ SHARING = """\
 #define NEARBY(pointer) (void)(pointer)
 #endif
 """
+
+#: Operations on packs; loading and storing them is no function: without AVX, compilers warn of
+#: functions that return them.
+ON_PACKS = {
+    'vadd': 'ADD_PACKS',
+    'vsub': 'SUBTRACT_PACKS',
+    'vmul': 'MULTIPLY_PACKS',
+    'vneg': 'NEGATIVE_PACK',
+}
 
 OURS = ('w_', 'in_')  # arrays of the parts: the workspace, and the inputs
 
@@ -64,12 +102,18 @@ class Body(DividedProgram):
     """
 
     def __init__(self, name: str, program: Program, results: Sequence[str]) -> None:
-        super().__init__(chained(program), 1, LONGEST_FUNCTION, PIECE, LANES)
+        program = chained(program)
+        if program.operation_count > LONGEST_FUNCTION:
+            program = packed(program, PACK)
+        super().__init__(program, 1, LONGEST_FUNCTION, PIECE, LANES)
         self.name, self.results = name, tuple(results)
         sizes = [size for _, size in program.inputs]
         starts = [0, *accumulate(sizes)]
         self.starts = {array: start for (array, _), start in zip(program.inputs, starts)}
         self.input_count = starts[-1]
+        #: Operations whose results are named; not lanes that are only written with their pack.
+        self.used = {*self.targets, *self.places}
+        self.used.update(chain.from_iterable(map(operands, self.program.operations)))
 
     def parts_before(self) -> Iterator[str]:
         """Yield the functions that the function calls."""
@@ -135,7 +179,7 @@ class Body(DividedProgram):
         for output, (_, elements) in enumerate(self.program.outputs):
             for place, element in enumerate(elements):
                 if (output, place) not in self.stored:
-                    rest.write(output, place, rest.value(element))
+                    rest.write(output, place, element)
         yield from rest.lines
 
     def _part(self, k: int) -> str:
@@ -171,14 +215,16 @@ class _Statements:
         """Write the operations of a part."""
         body = self.body
         for i in part.operations:
+            if i not in body.used:
+                continue
             operation = body.program.operations[i]
             for operand in operands(operation):
                 self.value(operand)
             self._let(i, expression(operation))
             if i in body.places:
-                self._store('w_', body.places[i], f'x{i}')
+                self._store('w_', body.places[i], i)
             for output, place in body.targets.get(i, ()):
-                self.write(output, place, f'x{i}')
+                self._store(body.results[output], place, i)
 
     def sines(self, part: PlacedPart) -> None:
         """Write the sines and cosines of the angles of a part."""
@@ -203,23 +249,33 @@ class _Statements:
         if element not in self._known:
             body = self.body
             if element in body.places:
-                self._let(element, self._at('w_', body.places[element]))
+                self._load(element, self._at('w_', body.places[element]))
             else:
                 _, array, k = body.program.operations[element]
                 self._let(element, self._at('in_', body.starts[array] + k))
         return f'x{element}'
 
-    def write(self, output: int, place: int, text: str) -> None:
+    def write(self, output: int, place: int, element: Element) -> None:
         """Write an element of an output."""
-        self._store(self.body.results[output], place, text)
+        text = self.value(element)
+        self.lines.append(f'  {self._at(self.body.results[output], place)} = {text};')
 
     def _let(self, i: int, text: str) -> None:
         self._known.add(i)
-        self.lines.append(f'  const double x{i} = {text};')
+        kind = 'real_pack' if self.body.doubles(i) > 1 else 'double'
+        self.lines.append(f'  const {kind} x{i} = {text};')
 
-    def _store(self, array: str, index: int, text: str) -> None:
-        place = self._at(array, index)
-        self.lines.append(f'  {place} = {text};')
+    def _load(self, i: int, place: str) -> None:
+        if self.body.doubles(i) == 1:
+            self._let(i, place)
+        else:
+            self._known.add(i)
+            self.lines += [f'  real_pack x{i};', f'  memcpy(&x{i}, &{place}, sizeof x{i});']
+
+    def _store(self, array: str, index: int, i: int) -> None:
+        place, is_pack = self._at(array, index), self.body.doubles(i) > 1
+        text = f'memcpy(&{place}, &x{i}, sizeof x{i})' if is_pack else f'{place} = x{i}'
+        self.lines.append(f'  {text};')
 
     def _at(self, array: str, index: int) -> str:
         """Return the text of an element of an array, near a pointer."""
@@ -253,6 +309,15 @@ def expression(operation: Operation) -> str:
         return number(float.fromhex(operation[1]))
     if kind in ORDERS:
         return f'(double)(x{operation[1]} {ORDERS[kind]} x{operation[2]})'
+    if kind == 'pack':
+        lanes = (infix_element(e, number) for e in operation[1:])
+        return f'PACK_OF({", ".join(lanes)})'
+    if kind == 'splat':
+        return f'PACK_OF({", ".join([f"x{operation[1]}"] * PACK)})'
+    if kind == 'lane':
+        return f'LANE_OF_PACK(x{operation[2]}, {operation[1]})'
+    if kind in ON_PACKS:
+        return f'{ON_PACKS[kind]}({", ".join(f"x{i}" for i in operation[1:])})'
     if kind == 'where':
         return 'one_of(x{}, x{}, x{})'.format(*operation[1:])
     if kind in ('min', 'max'):  # not fmin, fmax: NaN stays

@@ -19,7 +19,8 @@ IDENTIFIER = re.compile('[A-Za-z][A-Za-z0-9_]*')
 #: Names within functions: intermediate results, and arrays of angles, their sines and cosines.
 LOCAL = re.compile(
     'x[0-9]+|([acsw]|in|shared|o[0-9]+)_[0-9]*|part_[0-9]+_of_.*|sines_and_cosines|by_library|any_bit'
-    '|ANY_BIT|SELDOM|SIGN|reals|bits|LANES?|VECTORS?|CALL_LIBRARY|one_of|RESTRICT|PART|NEARBY'
+    '|ANY_BIT|SELDOM|SIGN|reals|bits|LANES?|VECTORS?|CALL_LIBRARY|one_of|RESTRICT|PART'
+    '|NEARBY|real_pack|(LANE_OF_|NEGATIVE_)PACK|PACK_OF|(ADD|SUBTRACT|MULTIPLY)_PACKS'
 )
 
 #: One of two numbers. GCC makes branches of conditions whose value it sees, the assembler hides it.
