@@ -187,9 +187,9 @@ def is_recorded(A: Array) -> bool:
 def numbers(x: ArrayLike) -> Array:
     """Return x as an array of float64, or as it is if it was recorded."""
     array = np.asarray(x)
-    if is_recorded(array) and not all(map(is_constant, array.flat)):
+    if array.dtype == float or (is_recorded(array) and not all(map(is_constant, array.flat))):
         return array
-    return np.asarray(array, dtype=float)
+    return array.astype(float)
 
 
 def is_within(x: object, limit: float) -> bool:

@@ -54,7 +54,10 @@ class DynamicSystem(Protocol):
 
 
 class Integrator(ABC):
-    """Integrator without internal state."""
+    """Integrator without internal state.
+
+    `step` of `RungeKutta`, `SemiImplicitEuler` and `MomentumPreserving` can be recorded.
+    """
 
     def __init__(self, robot: DynamicSystem) -> None:
         self.robot = robot

@@ -7,11 +7,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+import numpy as np
 from numpy.typing import ArrayLike
 
 from screw_dynamics_ros.core.integration.configuration_space import ConfigurationSpace
 from screw_dynamics_ros.core.integration.tableau import RK4, Tableau
-from screw_dynamics_ros.core.linear import numbers, zeros
+from screw_dynamics_ros.core.linear import numbers
 from screw_dynamics_ros.core.types import Array
 
 #: F(t, q, y) -> (v, y'): the velocity, and the rate of the rest of the state.
@@ -92,8 +93,8 @@ def munthe_kaas_stages(
     """
     q, y = numbers(q), numbers(y)
     stages, rows = tableau.b.size, numbers(dt * tableau.rows)
-    k = zeros((stages, 2, *y.shape), y)  # rates of X and y in each stage
-    Psi = zeros((stages + 1, 2, *y.shape), y)  # X and y - y(t): zero, of other stages, the step
+    k = np.zeros((stages, 2, *y.shape), y.dtype)  # rates of X and y in each stage
+    Psi = np.zeros((stages + 1, 2, *y.shape), y.dtype)  # X and y - y(t): zero, of stages, the step
     flat_k, flat_Psi = k.reshape(stages, -1), Psi.reshape(stages + 1, -1)
     at, stage = q, y
     for j, c in enumerate(tableau.c):

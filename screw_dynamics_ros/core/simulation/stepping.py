@@ -86,7 +86,7 @@ class Stepping:
         """
         if self.compiled is None:
             return self._moved(q, v, memory, vector('tau', self._robot.nv, tau), dt)
-        after = self.compiled(q, v, memory, tau, dt)
+        after = self.compiled.whole(q, v, memory, tau, dt)
         if after is not None:
             return after
         tau = vector('tau', self._robot.nv, tau)

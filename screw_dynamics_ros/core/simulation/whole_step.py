@@ -191,9 +191,7 @@ class CompiledWholeStep:
         self._dt = np.zeros(1)
         self._constants = self._dt, robot._gravity, *limits, environment.numbers
 
-    def __call__(
-        self, q: Array, v: Array, memory: Array, tau: ArrayLike, dt: float
-    ) -> Moved | None:
+    def whole(self, q: Array, v: Array, memory: Array, tau: ArrayLike, dt: float) -> Moved | None:
         """Return the state a time `dt` later, None if the step must be divided.
 
         Raises `ArgumentError` for torques, or a state, of another shape.
