@@ -60,7 +60,7 @@ class DividedProgram:
         written at once. The lanes of a pack that are adjacent in an output are written together.
         Of one sample only.
     stored : set of (output, place)
-        What is written at once.
+        The elements of outputs that are written at once.
     places, constants : dict
         Offsets in the workspace, in units of lanes, of the results of operations and of constants,
         which are texts because 0.0 == -0.0.

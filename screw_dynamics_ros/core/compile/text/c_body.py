@@ -29,7 +29,7 @@ from screw_dynamics_ros.core.compile.text.infix import infix, infix_element
 #: Largest number of operations of one function, and of the parts of a longer program.
 LONGEST_FUNCTION, PIECE = 2500, 400
 
-#: What the parts of a program need. `NEARBY` makes a pointer of its own from an address: distances
+#: Definitions for the parts of a program. `NEARBY` makes a separate pointer from an address: distances
 #: from it are short.
 SHARING = """\
 #if defined(__GNUC__)
@@ -89,7 +89,7 @@ OURS = ('w_', 'in_')  # arrays of the parts: the workspace, and the inputs
 ORDERS = {'less': '<', 'less_equal': '<='}
 
 
-class Body(DividedProgram):
+class CBody(DividedProgram):
     """The statements of a function.
 
     Parameters
@@ -163,7 +163,7 @@ class Body(DividedProgram):
         yield from chain.from_iterable(writes.values())  # inputs, sines and constants
 
     def _by_parts(self) -> Iterator[str]:
-        """Yield a copy of the inputs, the calls of the parts, and what is left of the outputs."""
+        """Yield a copy of the inputs, the calls of the parts, and the rest of the outputs."""
         count = -(-self.workspace.size // LANES)
         yield f'  reals shared_[VECTORS({max(count, 1)})];'
         yield f'  double in_[{max(self.input_count, 1)}];'
@@ -204,7 +204,7 @@ class _Statements:
         Names of the arrays that they use, in order.
     """
 
-    def __init__(self, body: Body) -> None:
+    def __init__(self, body: CBody) -> None:
         self.body = body
         self.lines: list[str] = []
         self.arrays: dict[str, None] = {}
