@@ -149,7 +149,7 @@ def test_parts_read_all_inputs_before_an_output_is_written(tmp_path, monkeypatch
     sizes = [3 if name == 'gravity' else 2 for name in reference.inputs]
     inputs = [random.normal(size=size) for size in sizes]
     expected, at = reference(*inputs), reference.inputs.index('a')
-    monkeypatch.setattr(c_body, 'LONGEST_FUNCTION', 1)
+    monkeypatch.setattr(c_body, 'LONGEST', 1)
     for piece in (5, 20, 100):
         monkeypatch.setattr(c_body, 'PIECE', piece)
         code = robot.c_source('planar', *outputs)

@@ -30,6 +30,8 @@ from screw_dynamics_ros.core.compile.llvm.writer import (
     vector_type,
 )
 from screw_dynamics_ros.core.compile.program.divided_program import (
+    LONGEST,
+    PIECE,
     WINDOW,
     DividedProgram,
     PlacedPart,
@@ -66,8 +68,8 @@ ORDERS = {'less': 'olt', 'less_equal': 'ole'}
 SINCOS_LANES = 4
 MANY_ZEROS = 32  # structural zeros from which a whole output is cleared first
 #: Largest number of operations of a function, for one sample and for stacks, which become slower by
-#: transfers through the workspace; and that of the pieces of longer programs.
-LONGEST_FUNCTION, PIECE = (1500, 12_000), 400
+#: transfers through the workspace.
+LONGEST_FUNCTION = (LONGEST, 12_000)
 MODULE = 3000  # lines of functions that are compiled together
 
 

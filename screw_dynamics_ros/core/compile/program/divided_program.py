@@ -24,6 +24,10 @@ from screw_dynamics_ros.core.compile.program.workspace import Workspace
 WINDOW = 32
 
 
+#: Largest number of operations of one function for one sample, and of each part of a longer one.
+LONGEST, PIECE = 2500, 400
+
+
 @dataclass
 class PlacedPart(Part):
     """A part with the location of its sines and cosines."""

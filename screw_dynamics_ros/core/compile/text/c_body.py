@@ -16,6 +16,8 @@ from collections.abc import Iterator, Sequence
 from itertools import accumulate, chain
 
 from screw_dynamics_ros.core.compile.program.divided_program import (
+    LONGEST,
+    PIECE,
     WINDOW,
     DividedProgram,
     PlacedPart,
@@ -26,11 +28,8 @@ from screw_dynamics_ros.core.compile.program.tracing import Element, Operation, 
 from screw_dynamics_ros.core.compile.text.c_sincos import LANES
 from screw_dynamics_ros.core.compile.text.infix import infix, infix_element
 
-#: Largest number of operations of one function, and of the parts of a longer program.
-LONGEST_FUNCTION, PIECE = 2500, 400
-
-#: Definitions for the parts of a program. `NEARBY` makes a separate pointer from an address: distances
-#: from it are short.
+#: Definitions for the parts of a program. `NEARBY` makes a separate pointer from an address:
+#: distances from it are short.
 SHARING = """\
 #if defined(__GNUC__)
 #define RESTRICT __restrict__
@@ -103,9 +102,9 @@ class CBody(DividedProgram):
 
     def __init__(self, name: str, program: Program, results: Sequence[str]) -> None:
         program = chained(program)
-        if program.operation_count > LONGEST_FUNCTION:
+        if program.operation_count > LONGEST:
             program = packed(program, PACK)
-        super().__init__(program, 1, LONGEST_FUNCTION, PIECE, LANES)
+        super().__init__(program, 1, LONGEST, PIECE, LANES)
         self.name, self.results = name, tuple(results)
         sizes = [size for _, size in program.inputs]
         starts = [0, *accumulate(sizes)]
