@@ -129,14 +129,15 @@ class _Packs:
     def _terms(self, root: int) -> list[Term]:
         """Return the terms of the sum that ends with operation `root`.
 
-        A partial sum or product with other uses is a single term.
+        A partial sum with other uses is a single term. Products are expanded in any case: as part
+        of a pack, they take no instruction more.
         """
         terms: list[Term] = []
         stack = [(1.0, root)]
         while stack:
             sign, i = stack.pop()
             op = self.operations[i]
-            kind = op[0] if i == root or self.uses[i] == 1 else ''
+            kind = op[0] if i == root or self.uses[i] == 1 or op[0] == 'mul' else ''
             if kind in ('add', 'sub'):
                 stack += [(sign if kind == 'add' else -sign, op[2]), (sign, op[1])]
             elif kind == 'neg':
@@ -169,8 +170,6 @@ class _Packs:
         for (factor, _), row in rows.items():
             sign = next(sign for sign, _ in row if sign)
             others = tuple(e if e is None or s == sign else ~e for s, e in row)
-            if len(row) - others.count(None) < 2:
-                return []
             result.append(PackedTerm(sign, factor, others))
         return result
 
