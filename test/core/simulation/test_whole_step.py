@@ -32,7 +32,7 @@ DRIVES = {'joint1': Drive(armature=0.1, damping=0.2, coulomb=0.3)}
 def jointed(floating=False, **options):
     """Return a random tree of three or four joints between stops, of which one follows another."""
     description = random_description(3, 4, mimic=1)
-    return Robot(description, floating_base=floating, gravity=(0, 0, -9.81), **options)
+    return Robot(description, floating_base=floating, **{'gravity': (0, 0, -9.81), **options})
 
 
 def free_arm(**options):
@@ -127,6 +127,15 @@ def test_contacts_before_a_step_limit_its_length(dt, is_divided):
     state, divided = outcome(simulated, np.zeros(6), dt)
     assert divided == is_divided
     assert -5e-4 < state.q[2] < 0.0
+
+
+def test_a_divided_step_that_begins_at_a_stop_begins_with_the_impact():
+    """The torque drives the joint away at once: after the first substep it is far from the stop."""
+    simulated = SimulatedRobot(jointed(gravity=(0, 0, 0)))
+    simulated.set_state([-2.0, 0.0, 0.0], [-0.05, 20.0, 0.0])
+    simulated.step([500.0, 0.0, 0.0], 0.02)
+    assert simulated.q[0] > -1.99
+    assert simulated.stop_torques[0] > 1.0
 
 
 def test_prepare_compiles_all_that_steps_need(monkeypatch):
