@@ -16,13 +16,14 @@ import pytest
 from screw_dynamics_ros.core.compile.kernels import KernelSpecification, NativeKernel
 from screw_dynamics_ros.core.compile.llvm import module, native
 from screw_dynamics_ros.core.compile.llvm.writer import Writer
+from screw_dynamics_ros.core.compile.program.divided_program import MANY_ZEROS
 from support.compilation import needs_llvmlite
 
 pytestmark = needs_llvmlite
 
 TYPED, OPAQUE = re.compile(r'(double|i\d+|>|\])\*|\.p0[a-z]'), re.compile(r'\bptr\b')
 #: Structural zeros of an output, so many that it is cleared before, and one less.
-MANY, FEW = module.MANY_ZEROS, module.MANY_ZEROS - 1
+MANY, FEW = MANY_ZEROS, MANY_ZEROS - 1
 
 
 def function(x: np.ndarray) -> tuple[np.ndarray, ...]:

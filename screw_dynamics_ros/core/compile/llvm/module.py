@@ -66,7 +66,6 @@ ORDERS = {'less': 'olt', 'less_equal': 'ole'}
 #: instructions, Intel processors run all others at half rate, and a sample takes up to 2.4 times as
 #: long.
 SINCOS_LANES = 4
-MANY_ZEROS = 32  # structural zeros from which a whole output is cleared first
 #: Largest number of operations of a function, for one sample and for stacks, which become slower by
 #: transfers through the workspace.
 LONGEST_FUNCTION = (LONGEST, 12_000)
@@ -95,11 +94,6 @@ def stack_kernel(
     yield from kernel.modules('tile', 'internal', loop)
 
 
-def is_zero(element: Element) -> bool:
-    """Return whether an element of an output is the constant 0."""
-    return type(element) is float and element == 0.0
-
-
 class _Kernel(DividedProgram):
     """The functions that compute `lanes` samples.
 
@@ -120,11 +114,6 @@ class _Kernel(DividedProgram):
         self.outputs = self.parameters[len(program.inputs) :]
         if lanes > 1:
             self.parameters = [ROWS]
-        self.cleared = {
-            base: len(elements)
-            for (_, elements), base in zip(program.outputs, self.outputs)
-            if lanes == 1 and sum(map(is_zero, elements)) >= MANY_ZEROS
-        }
 
     def modules(self, name: str, linkage: str = '', callers: Sequence[str] = ()) -> Iterator[str]:
         """Yield the IR: modules with the functions of a long program, then one with `name`.
@@ -135,8 +124,8 @@ class _Kernel(DividedProgram):
         w = Writer(self.opaque, prefix='c')
         P = w.pointer('double')
         w.do(f'%w = alloca double, i64 {max(self.workspace.size, 1) * self.lanes}, align 64')
-        for base, size in self.cleared.items():
-            w.clear(base, size)
+        for output in sorted(self.cleared):
+            w.clear(self.outputs[output], len(self.program.outputs[output][1]))
         for value, place in self.constants.items():
             w.store(
                 constant(float.fromhex(value), self.lanes), '%w', place * self.lanes, self.lanes
@@ -243,12 +232,8 @@ class _Kernel(DividedProgram):
 
     def _write_outputs(self, step: _Step) -> None:
         """Write the remaining outputs of one sample."""
-        for output, (_, elements) in enumerate(self.program.outputs):
-            base = self.outputs[output]
-            for i, element in enumerate(elements):
-                done = base in self.cleared and is_zero(element)
-                if not done and (output, i) not in self.stored:
-                    step.w.store(step.value(element), base, i)
+        for output, place, element in self.unwritten():
+            step.w.store(step.value(element), self.outputs[output], place)
 
     def _place(self, element: Element) -> int:
         """Return the offset of an output element in the workspace."""

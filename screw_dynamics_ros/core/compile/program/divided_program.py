@@ -10,7 +10,7 @@ limited by instruction fetch.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
@@ -26,6 +26,8 @@ WINDOW = 32
 
 #: Largest number of operations of one function for one sample, and of each part of a longer one.
 LONGEST, PIECE = 2500, 400
+
+MANY_ZEROS = 32  # structural zeros from which a whole output is cleared first
 
 
 @dataclass
@@ -65,6 +67,8 @@ class DividedProgram:
         Of one sample only.
     stored : set of (output, place)
         The elements of outputs that are written at once.
+    cleared : set of int
+        The outputs with many zeros: they are cleared first.
     places, constants : dict
         Offsets in the workspace, in units of lanes, of the results of operations and of constants,
         which are texts because 0.0 == -0.0.
@@ -88,6 +92,11 @@ class DividedProgram:
         self.known = {i: k for k, part in enumerate(self.parts) for i in part.operations}
         self.stored: set[tuple[int, int]] = set()
         self.targets = self._assign_targets() if lanes == 1 else {}
+        self.cleared = {
+            output
+            for output, (_, elements) in enumerate(program.outputs)
+            if lanes == 1 and sum(map(is_zero, elements)) >= MANY_ZEROS
+        }
         self.workspace = Workspace()
         self.places = self._assign_sines(group)
         self.constants = {e.hex(): self.workspace.take() for e in kept if isinstance(e, float)}
@@ -96,6 +105,14 @@ class DividedProgram:
     def doubles(self, i: int) -> int:
         """Return the number of doubles in the result of an operation."""
         return PACK if self.program.operations[i][0] in VECTORS else self.lanes
+
+    def unwritten(self) -> Iterator[tuple[int, int, Element]]:
+        """Yield (output, place, element) of all that is neither cleared nor written at once."""
+        for output, (_, elements) in enumerate(self.program.outputs):
+            for place, element in enumerate(elements):
+                is_cleared = output in self.cleared and is_zero(element)
+                if not is_cleared and (output, place) not in self.stored:
+                    yield output, place, element
 
     def _assign_targets(self) -> dict[int, list[tuple[int, int]]]:
         targets: dict[int, list[tuple[int, int]]] = {}
@@ -143,13 +160,8 @@ class DividedProgram:
                 reads = operands(self.program.operations[i])
                 last |= {e: k for e in reads if self.known.get(e, 0) != k}
             last |= {e: k for e in part.angles if self.known.get(e, 0) != k}
-        unwritten = (
-            e
-            for output, (_, elements) in enumerate(self.program.outputs)
-            for place, e in enumerate(elements)
-            if self.lanes == 1 and (output, place) not in self.stored
-        )
-        return last | {e: len(self.parts) for e in unwritten if type(e) is int}
+        unwritten = self.unwritten() if self.lanes == 1 else ()
+        return last | {e: len(self.parts) for *_, e in unwritten if type(e) is int}
 
     def _assign_places(self, kept: Sequence[int]) -> None:
         """Assign offsets in the workspace to values, in units of lanes."""
@@ -169,6 +181,11 @@ class DividedProgram:
                 self.places[i] = self.workspace.take(self.doubles(i) // self.lanes)
             for i in old:
                 self.workspace.free(self.places[i], self.doubles(i) // self.lanes)
+
+
+def is_zero(element: Element) -> bool:
+    """Return whether an element of an output is the constant 0."""
+    return type(element) is float and element == 0.0
 
 
 def pieces(part: PlacedPart, length: int) -> list[PlacedPart]:

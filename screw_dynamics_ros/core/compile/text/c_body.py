@@ -11,7 +11,6 @@ compile.
 from __future__ import annotations
 
 import math
-from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from itertools import accumulate, chain
 
@@ -22,18 +21,15 @@ from screw_dynamics_ros.core.compile.program.divided_program import (
     DividedProgram,
     PlacedPart,
 )
-from screw_dynamics_ros.core.compile.program.packing import PACK, packed
+from screw_dynamics_ros.core.compile.program.packing import PACK, VECTORS, packed
 from screw_dynamics_ros.core.compile.program.sums import chained
 from screw_dynamics_ros.core.compile.program.tracing import Element, Operation, Program, operands
 from screw_dynamics_ros.core.compile.text.c_sincos import LANES
 from screw_dynamics_ros.core.compile.text.infix import infix, infix_element
 
-#: Definitions for the parts of a program. `NEARBY` makes a separate pointer from an address:
-#: distances from it are short.
-SHARING = """\
+#: Definitions for packs: vectors of GCC and Clang, otherwise structures.
+PACKS = """\
 #if defined(__GNUC__)
-#define RESTRICT __restrict__
-#define PART static __attribute__((noinline))
 #define PACK_OF(a, b, c, d) {a, b, c, d}
 #define LANE_OF_PACK(x, k) (x)[k]
 #define ADD_PACKS(x, y) ((x) + (y))
@@ -42,8 +38,6 @@ SHARING = """\
 #define NEGATIVE_PACK(x) (-(x))
 typedef reals real_pack;
 #else
-#define RESTRICT
-#define PART static
 #define PACK_OF(a, b, c, d) {{a, b, c, d}}
 #define LANE_OF_PACK(x, k) (x).lane[k]
 typedef struct {
@@ -65,6 +59,18 @@ static inline real_pack NEGATIVE_PACK(real_pack x) {
   for (int k = 0; k < 4; k++) x.lane[k] = -x.lane[k];
   return x;
 }
+#endif
+"""
+
+#: Definitions for the parts of a program. `NEARBY` makes a separate pointer from an address:
+#: distances from it are short.
+PARTS = """\
+#if defined(__GNUC__)
+#define RESTRICT __restrict__
+#define PART static __attribute__((noinline))
+#else
+#define RESTRICT
+#define PART static
 #endif
 #if defined(__GNUC__) && defined(__x86_64__)
 #define NEARBY(pointer) __asm__("" : "+r"(pointer))
@@ -101,10 +107,7 @@ class CBody(DividedProgram):
     """
 
     def __init__(self, name: str, program: Program, results: Sequence[str]) -> None:
-        program = chained(program)
-        if program.operation_count > LONGEST:
-            program = packed(program, PACK)
-        super().__init__(program, 1, LONGEST, PIECE, LANES)
+        super().__init__(packed(chained(program), PACK), 1, LONGEST, PIECE, LANES)
         self.name, self.results = name, tuple(results)
         sizes = [size for _, size in program.inputs]
         starts = [0, *accumulate(sizes)]
@@ -113,6 +116,22 @@ class CBody(DividedProgram):
         #: Operations whose results are named; not lanes that are only written with their pack.
         self.used = {*self.targets, *self.places}
         self.used.update(chain.from_iterable(map(operands, self.program.operations)))
+
+    @property
+    def definitions(self) -> list[str]:
+        """The definitions that the statements need, after those for sines."""
+        has_packs = any(operation[0] in VECTORS for operation in self.program.operations)
+        return [PACKS] * has_packs + [PARTS] * (not self.single)
+
+    def kind(self, i: int) -> str:
+        """Return the type of the result of an operation."""
+        return 'real_pack' if self.doubles(i) > 1 else 'double'
+
+    def assigned(self, place: str, i: int) -> str:
+        """Return the statement that writes the result of an operation to a place in an array."""
+        if self.doubles(i) > 1:
+            return f'  memcpy(&{place}, &x{i}, sizeof x{i});'
+        return f'  {place} = x{i};'
 
     def parts_before(self) -> Iterator[str]:
         """Yield the functions that the function calls."""
@@ -138,16 +157,14 @@ class CBody(DividedProgram):
         for i, op in enumerate(operations):
             if op[0] == 'input':
                 yield f'  const double x{i} = {expression(op)};'
-        writes: dict[int | None, list[str]] = defaultdict(list)
-        for result, (_, flat) in zip(self.results, self.program.outputs):
-            for k, e in enumerate(flat):
-                known_with = e if type(e) is int else None
-                writes[known_with].append(f'  {result}[{k}] = {infix_element(e, number)};')
+        yield from self._clear()
         places = {op: i for i, op in enumerate(operations) if op[0] in ('sin', 'cos')}
         for number_of_part, part in enumerate(self.parts):
             for i in part.operations:
-                yield f'  const double x{i} = {expression(operations[i])};'
-                yield from writes.pop(i, ())
+                if i in self.used:
+                    yield f'  const {self.kind(i)} x{i} = {expression(operations[i])};'
+                for output, place in self.targets.get(i, ()):
+                    yield self.assigned(f'{self.results[output]}[{place}]', i)
             if not part.angles:
                 continue
             angles, sines, cosines = (f'{kind}{number_of_part}' for kind in ('a_', 's_', 'c_'))
@@ -159,7 +176,8 @@ class CBody(DividedProgram):
                 for kind, array in (('sin', sines), ('cos', cosines)):
                     if (kind, angle) in places:
                         yield f'  const double x{places[kind, angle]} = LANE({array}, {k});'
-        yield from chain.from_iterable(writes.values())  # inputs, sines and constants
+        for output, place, element in self.unwritten():
+            yield f'  {self.results[output]}[{place}] = {infix_element(element, number)};'
 
     def _by_parts(self) -> Iterator[str]:
         """Yield a copy of the inputs, the calls of the parts, and the rest of the outputs."""
@@ -169,17 +187,22 @@ class CBody(DividedProgram):
         yield '  double *const w_ = (double *)shared_;'
         for array, size in self.program.inputs:
             yield f'  memcpy(in_ + {self.starts[array]}, {array}, {size} * sizeof(double));'
+        yield from self._clear()
         for k, part in enumerate(self.parts):
             statements = _Statements(self)
             statements.compute(part)
             statements.sines(part)
             yield f'  {self._part(k)}({", ".join(statements.arrays)});'
         rest = _Statements(self)
-        for output, (_, elements) in enumerate(self.program.outputs):
-            for place, element in enumerate(elements):
-                if (output, place) not in self.stored:
-                    rest.write(output, place, element)
+        for output, place, element in self.unwritten():
+            rest.write(output, place, element)
         yield from rest.lines
+
+    def _clear(self) -> Iterator[str]:
+        """Yield the statements that clear outputs with many zeros."""
+        for output in sorted(self.cleared):
+            size = len(self.program.outputs[output][1])
+            yield f'  memset({self.results[output]}, 0, {size} * sizeof(double));'
 
     def _part(self, k: int) -> str:
         return f'part_{k}_of_{self.name}'
@@ -261,8 +284,7 @@ class _Statements:
 
     def _let(self, i: int, text: str) -> None:
         self._known.add(i)
-        kind = 'real_pack' if self.body.doubles(i) > 1 else 'double'
-        self.lines.append(f'  const {kind} x{i} = {text};')
+        self.lines.append(f'  const {self.body.kind(i)} x{i} = {text};')
 
     def _load(self, i: int, place: str) -> None:
         if self.body.doubles(i) == 1:
@@ -272,9 +294,7 @@ class _Statements:
             self.lines += [f'  real_pack x{i};', f'  memcpy(&x{i}, &{place}, sizeof x{i});']
 
     def _store(self, array: str, index: int, i: int) -> None:
-        place, is_pack = self._at(array, index), self.body.doubles(i) > 1
-        text = f'memcpy(&{place}, &x{i}, sizeof x{i})' if is_pack else f'{place} = x{i}'
-        self.lines.append(f'  {text};')
+        self.lines.append(self.body.assigned(self._at(array, index), i))
 
     def _at(self, array: str, index: int) -> str:
         """Return the text of an element of an array, near a pointer."""

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from screw_dynamics_ros.core.compile.program.tracing import Operation, Program
-from screw_dynamics_ros.core.compile.text.c_body import SHARING, CBody
+from screw_dynamics_ros.core.compile.text.c_body import CBody
 from screw_dynamics_ros.core.compile.text.c_names import RESERVED
 from screw_dynamics_ros.core.compile.text.c_sincos import FUNCTION as SINCOS
 from screw_dynamics_ros.core.errors import ArgumentError
@@ -123,12 +123,12 @@ def definitions(functions: Sequence[CFunction]) -> Iterator[str]:
     """Yield the lines of functions, after the headers and the function of sines that they need."""
     operations = [op for function in functions for op in function.program.operations]
     bodies = [CBody(function.name, function.program, function.results) for function in functions]
-    divided = not all(body.single for body in bodies)
-    parts = [SINCOS] if divided or any(map(is_trigonometric, operations)) else []
+    for_bodies = list(dict.fromkeys(text for body in bodies for text in body.definitions))
+    parts = [SINCOS] if for_bodies or any(map(is_trigonometric, operations)) else []
     parts += [ONE_OF] if any(map(is_choice, operations)) else []
-    parts += [SHARING] if divided else []
+    parts += for_bodies
     yield '#include <math.h>'
-    if parts:
+    if parts or any(body.cleared for body in bodies):
         yield from ('#include <float.h>', '#include <stdint.h>', '#include <string.h>')
     yield from (line for part in parts for line in ('', part))
     for function, body in zip(functions, bodies):
