@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
+from functools import cached_property
 from itertools import accumulate, chain
 
 from screw_dynamics_ros.core.compile.program.divided_program import (
@@ -133,14 +134,14 @@ class CBody(DividedProgram):
             return f'  memcpy(&{place}, &x{i}, sizeof x{i});'
         return f'  {place} = x{i};'
 
+    @cached_property
+    def _statements(self) -> list[_Statements]:
+        """The statements of each part, if there are several functions."""
+        return [] if self.single else [_Statements(self, part) for part in self.parts]
+
     def parts_before(self) -> Iterator[str]:
         """Yield the functions that the function calls."""
-        if self.single:
-            return
-        for k, part in enumerate(self.parts):
-            statements = _Statements(self)
-            statements.compute(part)
-            statements.sines(part)
+        for k, statements in enumerate(self._statements):
             yield f'PART void {self._part(k)}({", ".join(self._parameters(statements))})'
             yield from ('{', *statements.lines, '}', '')
 
@@ -188,10 +189,7 @@ class CBody(DividedProgram):
         for array, size in self.program.inputs:
             yield f'  memcpy(in_ + {self.starts[array]}, {array}, {size} * sizeof(double));'
         yield from self._clear()
-        for k, part in enumerate(self.parts):
-            statements = _Statements(self)
-            statements.compute(part)
-            statements.sines(part)
+        for k, statements in enumerate(self._statements):
             yield f'  {self._part(k)}({", ".join(statements.arrays)});'
         rest = _Statements(self)
         for output, place, element in self.unwritten():
@@ -217,7 +215,7 @@ class CBody(DividedProgram):
 
 
 class _Statements:
-    """The statements of one part.
+    """The statements of one part, or at first none.
 
     Attributes
     ----------
@@ -226,14 +224,17 @@ class _Statements:
         Names of the arrays that they use, in order.
     """
 
-    def __init__(self, body: CBody) -> None:
+    def __init__(self, body: CBody, part: PlacedPart | None = None) -> None:
         self.body = body
         self.lines: list[str] = []
         self.arrays: dict[str, None] = {}
         self._known: set[int] = set()
         self._windows: set[str] = set()
+        if part is not None:
+            self._compute(part)
+            self._sines(part)
 
-    def compute(self, part: PlacedPart) -> None:
+    def _compute(self, part: PlacedPart) -> None:
         """Write the operations of a part."""
         body = self.body
         for i in part.operations:
@@ -248,7 +249,7 @@ class _Statements:
             for output, place in body.targets.get(i, ()):
                 self._store(body.results[output], place, i)
 
-    def sines(self, part: PlacedPart) -> None:
+    def _sines(self, part: PlacedPart) -> None:
         """Write the sines and cosines of the angles of a part."""
         if not part.angles:
             return
