@@ -25,7 +25,7 @@ WINDOW = 32
 
 
 #: Largest number of operations of one function for one sample, and of each part of a longer one.
-LONGEST, PIECE = 2500, 400
+LONGEST, PIECE = 4000, 400
 
 MANY_ZEROS = 32  # structural zeros from which a whole output is cleared first
 
