@@ -19,7 +19,7 @@ Source: Bruyninckx 2010, sections 7.8 to 7.10 and 1.3 (B-005, C-087, C-088, C-10
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -28,7 +28,9 @@ from numpy.typing import ArrayLike
 from screw_dynamics_ros.core.arguments import float_array, is_number, vector
 from screw_dynamics_ros.core.arms.families.branches import separation
 from screw_dynamics_ros.core.arms.families.chain import SerialChain
-from screw_dynamics_ros.core.arms.families.chain_solutions import Lost
+from screw_dynamics_ros.core.arms.families.chain_solutions import ChainSolutions, Lost
+from screw_dynamics_ros.core.arms.families.closed_form import ClosedForm
+from screw_dynamics_ros.core.arms.families.held_joints import HeldEnds, between_ends
 from screw_dynamics_ros.core.arms.families.limit_images import DiscardedCandidate, LimitImages
 from screw_dynamics_ros.core.arms.families.serial_solver import SerialSolver
 from screw_dynamics_ros.core.arms.inverse.position import check_targets, rigid_defect
@@ -212,21 +214,20 @@ class AllInverseKinematics:
                 else 'a swivel angle belongs to S-R-S arms with seven joints free'
             )
         state = arm.state(positions)
-        target, inner = state.target(C), state.inner
-        found = solver.direct(target, inner, swivel)
+        found = arm.direct(C, state, swivel)
         if found is None:
             check_elements(C)  # a solution would have validated it
-            found = solver.solve(target, inner, swivel)
+            found = arm.solve(C, state, swivel)
             if not len(found.q):
-                nearest = rigid(target)
-                if nearest is not target:
-                    found = solver.solve(nearest, inner, swivel)
+                nearest = rigid(C)
+                if nearest is not C:
+                    found = arm.solve(nearest, state, swivel)
         elif not len(found.q):
-            rigid(target)  # no solution: out of reach, or no pose, which is refused
+            rigid(C)  # no solution: out of reach, or no pose, which is refused
         limits = arm.limits(images, respect_limits)
         q, source, outside = limits.apply(found)
         return AllSolutions(
-            q if arm.whole else arm.configurations(q, q0, state.row),
+            q if arm.whole else arm.configurations(q, q0),
             found.checks[source, 0],
             found.branches[source],
             found.labels,
@@ -269,24 +270,16 @@ class _LockedState:
 
     Attributes
     ----------
-    row : (nq,) array
-        A configuration of the robot with the positions of the locked joints.
-    inner : (h,) array
-        Of those between free ones, in the order of the chain.
-    before, after : (4, 4) array or None
-        What the pose is multiplied by, None for the identity.
+    ends, inner : (h,) arrays
+        Positions of those at the ends of the chain, and of those between free ones, in its order.
+    before, after : (4, 4) arrays
+        See `between_ends`.
     """
 
-    row: Array
+    ends: Array
     inner: Array
-    before: Array | None
-    after: Array | None
-
-    def target(self, C: Array) -> Array:
-        """Return the pose for the chain without the joints that are locked at its ends."""
-        if self.before is not None:
-            C = self.before.dot(C)
-        return C if self.after is None else C.dot(self.after)
+    before: Array
+    after: Array
 
 
 class _LockedArm:
@@ -304,30 +297,38 @@ class _LockedArm:
                     f'those that do are {", ".join(chain.joint_names)}'
                 )
         self._chain = chain
-        locked = [chain.joint_names.index(name) for name in names]
-        free = [k for k in range(len(chain)) if k not in locked]
-        if not free:
+        #: Which joints are locked, in the order of the positions.
+        self._locked = [chain.joint_names.index(name) for name in names]
+        self._free = [k for k in range(len(chain)) if k not in self._locked]
+        if not self._free:
             raise ArgumentError(
                 f'all joints that carry the link are locked: {", ".join(names)}'
                 if names
                 else 'no joint carries the link'
             )
-        self._before = [(i, k) for i, k in enumerate(locked) if k < free[0]]
-        self._after = [(i, k) for i, k in enumerate(locked) if k > free[-1]]
-        self._inner = [(i, k) for i, k in enumerate(locked) if free[0] < k < free[-1]]
-        kept = [k for k in range(len(chain)) if free[0] <= k <= free[-1]]
-        ends = set(chain.joint_names) - {chain.joint_names[k] for k in kept}
-        self._core = chain.locked(dict.fromkeys(ends, 0.0))
-        inner = sorted(k for _, k in self._inner)
-        self.solver = SerialSolver(self._core, [kept.index(k) for k in inner], backend)
-        self._nq, self._locked_places = nq, chain.places[locked]
-        self._places = places_of(chain.places[kept])
+        self._kept = list(range(self._free[0], self._free[-1] + 1))
+        self._ends = [k for k in range(len(chain)) if k not in self._kept]
+        inner = [k for k in self._kept if k in self._locked]
+        core = chain.with_held(dict.fromkeys(self._ends, 0.0))
+        self._inner = inner
+        self.solver = SerialSolver(core, [k - self._free[0] for k in inner], backend)
+        self._direct = self._make_direct(backend)
+        self._places = places_of(chain.places)
         #: Whether the solutions of the chain are configurations of the robot.
-        self.whole = chain.places[kept].tolist() == list(range(nq))
-        #: Those are joints that do not carry the link.
-        self._others = np.setdiff1d(np.arange(nq), chain.places)
+        self.whole = chain.places.tolist() == list(range(nq))
         self._limits: dict[tuple[bool, bool], LimitImages] = {}
         self._states: dict[tuple[float, ...], _LockedState] = {}
+
+    def _make_direct(
+        self, backend: str
+    ) -> Callable[[Array, Array, Array], ChainSolutions | None] | None:
+        """Return the closed form that takes the positions of locked ends, None without one."""
+        closed = self.solver.closed_form if self._ends else None
+        if closed is None:
+            return None
+        arm = HeldEnds(self._chain, tuple(self._ends), closed.arm)
+        further = (('held', len(self._ends)),)
+        return ClosedForm(closed.name, arm, self._chain, self._free, backend, further).direct(0)
 
     def state(self, positions: tuple[float, ...]) -> _LockedState:
         """Return what positions of the locked joints [rad or m] amount to."""
@@ -335,52 +336,65 @@ class _LockedArm:
         if state is None:
             if len(self._states) >= 64:
                 self._states.pop(next(iter(self._states)))
-            state = self._states[positions] = self._state(positions)
+            state = self._states[positions] = self._state(dict(zip(self._locked, positions)))
         return state
 
-    def _state(self, positions: tuple[float, ...]) -> _LockedState:
-        S, home = self._chain.screws, self._chain.home
-        before = after = np.eye(4)
-        for i, k in sorted(self._before, key=lambda pair: pair[1]):
-            before = before @ se3.exp_unit_screw(S[k], positions[i])
-        for i, k in sorted(self._after, key=lambda pair: pair[1]):
-            after = after @ se3.exp_unit_screw(S[k], positions[i])
-        row = np.zeros(self._nq)
-        row[self._locked_places] = positions
-        return _LockedState(
-            row,
-            np.array([positions[i] for i, _ in sorted(self._inner, key=lambda pair: pair[1])]),
-            se3.inverse(before) if self._before else None,
-            se3.inverse(home) @ se3.inverse(after) @ home if self._after else None,
-        )
+    def _state(self, positions: Mapping[int, float]) -> _LockedState:
+        ends, inner = ([positions[k] for k in each] for each in (self._ends, self._inner))
+        moved = between_ends(self._chain, dict(zip(self._ends, ends)))
+        return _LockedState(np.array(ends), np.array(inner), *moved)
+
+    def direct(self, C: Array, state: _LockedState, swivel: Array) -> ChainSolutions | None:
+        """Return what `SerialSolver.direct` does, for the whole chain."""
+        if self._direct is not None:
+            return self._direct(C, state.ends, swivel)
+        if not self._ends:
+            return self.solver.direct(C, state.inner, swivel)
+        found = self.solver.direct(state.before @ C @ state.after, state.inner, swivel)
+        return None if found is None else self._with_ends(found, state)
+
+    def solve(self, C: Array, state: _LockedState, swivel: Array) -> ChainSolutions:
+        """Return what `SerialSolver.solve` does, for the whole chain."""
+        if not self._ends:
+            return self.solver.solve(C, state.inner, swivel)
+        found = self.solver.solve(state.before @ C @ state.after, state.inner, swivel)
+        return self._with_ends(found, state)
+
+    def _with_ends(self, found: ChainSolutions, state: _LockedState) -> ChainSolutions:
+        """Return solutions of the chain without its locked ends as those of the whole chain."""
+
+        def whole(q: Array) -> Array:
+            rows = np.empty((len(q), len(self._chain)))
+            rows[:, self._kept[0] : self._kept[-1] + 1] = q
+            rows[:, self._ends] = state.ends
+            return rows
+
+        missed, branches, checks, rows = found.lost
+        lost = (whole(missed) if rows else missed), branches, checks, rows
+        return replace(found, q=whole(found.q), lost=lost)
 
     def limits(self, images: bool, respect_limits: bool) -> LimitImages:
         """Return the limits that count."""
         limits = self._limits.get((images, respect_limits))
         if limits is None:
-            chain = self._core
+            chain = self._chain
             if not respect_limits:
                 infinite = np.full(len(chain), np.inf)
                 chain = replace(chain, lower=-infinite, upper=infinite)
-            limits = LimitImages(chain, self.solver.free, images)
+            limits = LimitImages(chain, self._free, images)
             self._limits[images, respect_limits] = limits
         return limits
 
-    def configurations(self, q: Array, q0: Array, row: Array) -> Array:
-        """Return configurations of the robot (k, nq) for positions of the chain (k, n).
-
-        Locked joints are as in `row` (nq,), those that do not carry the link as in `q0` (nq,).
-        """
-        result = np.empty((len(q), self._nq))
-        result[:] = row
+    def configurations(self, q: Array, q0: Array) -> Array:
+        """Return configurations of the robot (k, nq) for positions of the chain (k, n)."""
+        result = np.empty((len(q), len(q0)))
+        result[:] = q0
         result[:, self._places] = q
-        if len(self._others):
-            result[:, self._others] = q0[self._others]
         return result
 
 
 def places_of(places: Array) -> Array | slice:
     """Return indices as a slice if they are consecutive, which is faster."""
-    first = int(places[0]) if len(places) else 0
+    first = int(places[0])
     consecutive = places.tolist() == list(range(first, first + len(places)))
     return slice(first, first + len(places)) if consecutive else places

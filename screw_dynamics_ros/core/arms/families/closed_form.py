@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from screw_dynamics_ros.core.arms.families.chain import SerialChain
+from screw_dynamics_ros.core.arms.families.chain_solutions import NONE_LOST, ChainSolutions
 from screw_dynamics_ros.core.arms.families.classifier import classify
 from screw_dynamics_ros.core.arms.families.pieper import Pieper
 from screw_dynamics_ros.core.arms.families.polishing import MAX_RESIDUAL, polished
@@ -155,6 +156,37 @@ class ClosedForm:
         further = [swivel.repeat(self.bound)[:, None]] if len(swivel) else []
         q = self.run(np.tile(self.sides, (count, 1)), *further, np.zeros(3), C.reshape(16))[0]
         return q[:, self._moving], np.tile(np.arange(self.bound), count)
+
+    def direct(self, count: int) -> Callable[[Array, Array, Array], ChainSolutions | None]:
+        """Return a function that returns all solutions, None if one is in doubt or there is none.
+
+        Its arguments are the pose (4, 4), the positions of held joints and `count` swivel angles.
+        """
+        run, bounds, per_angle = self.run, self.bounds, self.bound
+        m = per_angle * max(1, count)
+        sides, places = np.tile(self.sides, (max(1, count), 1)), np.arange(m) % per_angle
+        labels, name, beside_held = self.labels, self.name, len(self._moving) < len(self.chain)
+
+        def direct(C: Array, held: Array, swivel: Array) -> ChainSolutions | None:
+            target = C.reshape(16)
+            if count:
+                angles = swivel.repeat(per_angle)[:, None]
+                _, q, checks, verdicts = run(sides, angles, bounds, target)
+            elif beside_held:
+                _, q, checks, verdicts = run(sides, held, bounds, target)
+            else:
+                _, q, checks, verdicts = run(sides, bounds, target)
+            known = selected(tuple(verdicts.tolist()))
+            if known is None:
+                return None
+            rows, lost, inside = known
+            if not lost:
+                return ChainSolutions(q, checks, places, NONE_LOST, labels, name, m, '', inside)
+            missed = q, places, checks, lost
+            q, checks, of_rows = q.take(rows, 0), checks.take(rows, 0), places.take(rows)
+            return ChainSolutions(q, checks, of_rows, missed, labels, name, m, '', inside)
+
+        return direct
 
     def deviation(self) -> float:
         """Return how far the closed form is from the arm as it is described.

@@ -12,7 +12,7 @@ Source: Bruyninckx 2010, sections 7.1 and 7.8 (C-088, C-100).
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations, product
 from typing import Any, Generic, TypeVar, cast
@@ -100,6 +100,57 @@ class HeldArm(Generic[Arm]):
     def branch(self, C: Array, sides: Sequence[Any], *positions: Any) -> Array:
         """Return one solution (6,) for positions of the held joints; see `Pieper.branch`."""
         return cast(Pieper, self.at(*positions)).branch(C, sides)
+
+
+@dataclass(frozen=True, eq=False)
+class HeldEnds:
+    """An arm between joints that are held, at the ends of a chain.
+
+    They do not change its geometry, only where its base and tool are.
+
+    Attributes
+    ----------
+    chain : SerialChain
+        With the held joints.
+    held : tuple of int
+        In the order of the chain.
+    arm : Family or Pieper
+        The arm where they are at zero.
+    """
+
+    chain: SerialChain
+    held: tuple[int, ...]
+    arm: Any
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """Those of the arm."""
+        return cast(tuple[str, ...], self.arm.labels)
+
+    @property
+    def sides(self) -> tuple[tuple[float, ...], ...]:
+        """Those of the arm."""
+        return cast(tuple[tuple[float, ...], ...], self.arm.sides)
+
+    def branch(self, C: Array, sides: Sequence[Any], *positions: Any) -> Array:
+        """Return one branch of the arm for positions of the held joints; may be recorded."""
+        before, after = between_ends(self.chain, dict(zip(self.held, positions)))
+        return cast(Array, self.arm.branch(before @ C @ after, sides))
+
+
+def between_ends(chain: SerialChain, positions: Mapping[int, Any]) -> tuple[Array, Array]:
+    """Return what a pose is multiplied by, (4, 4) each, for the chain between joints at its ends.
+
+    `positions` [rad or m] are those of the joints at the ends; with all of them at zero these are
+    identities. May be recorded.
+    """
+    first = next(k for k in range(len(chain)) if k not in positions)
+    before = after = np.eye(4)
+    for k, X in enumerate(chain.screws):
+        if k in positions:
+            motion = se3.exp_unit_screw(X, positions[k])
+            before, after = (before @ motion, after) if k < first else (before, after @ motion)
+    return se3.inverse(before), se3.inverse(chain.home) @ se3.inverse(after) @ chain.home
 
 
 def sine_between(S: Array, k: int, m: int) -> float:

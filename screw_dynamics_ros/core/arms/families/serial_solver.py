@@ -208,41 +208,7 @@ class SerialSolver:
             method = self._closed_form_beside_held()
         if not isinstance(method, ClosedForm) or self.redundant != bool(count):
             return lambda C, held, swivel: None
-        run, bounds, per_angle = method.run, method.bounds, method.bound
-        m = per_angle * max(1, count)
-        sides = np.tile(method.sides, (max(1, count), 1))
-        places, labels, name = np.arange(m) % per_angle, method.labels, method.name
-        beside_held = bool(self.held)
-
-        def direct(C: Array, held: Array, swivel: Array) -> ChainSolutions | None:
-            target = C.reshape(16)
-            if count:
-                _, q, checks, verdicts = run(
-                    sides, swivel.repeat(per_angle)[:, None], bounds, target
-                )
-            elif beside_held:
-                _, q, checks, verdicts = run(sides, held, bounds, target)
-            else:
-                _, q, checks, verdicts = run(sides, bounds, target)
-            known = selected(tuple(verdicts.tolist()))
-            if known is None:
-                return None
-            rows, lost, inside = known
-            if not lost:
-                return ChainSolutions(q, checks, places, NONE_LOST, labels, name, m, '', inside)
-            return ChainSolutions(
-                q.take(rows, 0),
-                checks.take(rows, 0),
-                places.take(rows),
-                (q, places, checks, lost),
-                labels,
-                name,
-                m,
-                '',
-                inside,
-            )
-
-        return direct
+        return method.direct(count)
 
     def _make_direct_nearby(
         self, otherwise: Callable[[Array, Array, Array], ChainSolutions | None]
@@ -281,6 +247,12 @@ class SerialSolver:
         found.name, found.bound = GENERAL, GeneralSixRevolute.bound
         found.inside = not checks[:, 2].any()
         return found
+
+    @property
+    def closed_form(self) -> ClosedForm | None:
+        """The closed form for a pose alone: no joint is held, none redundant; None without one."""
+        method = None if self.held or self.redundant else self._method(self._somewhere())
+        return method if isinstance(method, ClosedForm) else None
 
     def _closed_form_beside_held(self) -> ClosedForm | None:
         """Return the closed form that takes the positions of the held joints, if there is one."""

@@ -11,12 +11,15 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from screw_dynamics_ros.core import Robot
 from screw_dynamics_ros.core.arms.families.chain import SerialChain
 from screw_dynamics_ros.core.arms.families.chain_solutions import distances
 from screw_dynamics_ros.core.arms.families.elimination import PLACES
 from screw_dynamics_ros.core.arms.families.held_joints import HeldArm, HeldSixRevolute, generic
 from screw_dynamics_ros.core.arms.families.pieper import Pieper
 from screw_dynamics_ros.core.arms.families.serial_solver import SerialSolver
+from screw_dynamics_ros.core.arms.families.three_two_one import ThreeTwoOne
+from screw_dynamics_ros.core.kinematics.product_of_exponentials import SpatialScrews
 from screw_dynamics_ros.core.lie import se3
 from support.arms import arm
 
@@ -116,3 +119,36 @@ def test_what_is_recognized():
     assert HeldSixRevolute.fits(sliding, (2,))
     assert not HeldSixRevolute.fits(sliding, (6,))
     assert not HeldSixRevolute.fits(panda, (1, 2, 3))
+
+
+def between_two_joints() -> tuple[Robot, np.ndarray]:
+    """Return a 321 arm on a rail, with a joint behind its wrist, and a configuration."""
+    arm = ThreeTwoOne(l1=0.4, l2=0.5, l3=0.45, l6=0.1).chain()
+    rail, further = [0, 0, 0, 0.6, 0.8, 0], [0.8, 0, 0.6, *np.cross([0.1, 0.2, 1.5], [0.8, 0, 0.6])]
+    chain = SerialChain(tuple('abcdefgh'), [rail, *arm.screws, further], arm.home)
+    frames = [np.eye(4)] * 7 + [chain.home]
+    geometry = SpatialScrews(frames, chain.screws, names=chain.joint_names)
+    robot = Robot.from_geometry(geometry, links=[*'1234567', 'tool'], backend='python')
+    return robot, np.array([0.3, 0.3, 0.4, 0.7, -0.5, 0.6, 1.1, -0.8])
+
+
+@pytest.mark.parametrize('bend', [0.6, 0.0])
+@pytest.mark.parametrize('names', ['ah', 'ha'])
+def test_ends_of_a_chain_are_held(names, bend):
+    """In front and behind, in any order; with a regular wrist, and with a singular one."""
+    robot, q = between_two_joints()
+    q[5] = bend
+    locked = {name: q['abcdefgh'.index(name)] for name in names}
+    C = robot.link_pose(q, 'tool')
+    found = robot.all_inverse_kinematics(C, 'tool', locked=locked)
+    assert found.complete == (bend > 0.0)
+    assert found.family == '321'
+    np.testing.assert_array_equal(found.q[:, [0, 7]], np.tile(q[[0, 7]], (len(found), 1)))
+    assert np.abs(robot.link_pose(found.q, 'tool') - C).max() < 1e-11
+    assert distances(found.q, q)[found.nearest(q)] < (1e-9 if bend else 2.0)
+    assert len(found) >= 8
+    direct = robot._all_solvers['tool']._arms[tuple(names)]._direct(C, q[[0, 7]], NOTHING)
+    assert (direct is not None) == (bend > 0.0)
+    locked['a'] += 0.5  # some branches do not reach that far
+    far = robot.all_inverse_kinematics(C, 'tool', locked=locked)
+    assert all(each.q[0] == locked['a'] for each in far.discarded)
