@@ -20,6 +20,7 @@ from screw_dynamics_ros.core import Robot
 from screw_dynamics_ros.core.arms.families.chain import SerialChain
 from screw_dynamics_ros.core.arms.families.classifier import classify
 from screw_dynamics_ros.core.arms.families.closed_form import ClosedForm
+from screw_dynamics_ros.core.arms.families.nearest_branch import make_candidates
 from screw_dynamics_ros.core.arms.families.pieper import Pieper
 from screw_dynamics_ros.core.arms.families.polishing import make_jacobian, make_polisher
 from screw_dynamics_ros.core.compile import kernels
@@ -109,7 +110,9 @@ def of_arm(name: str) -> None:
     found = classify(chain).arm or Pieper.recognized(chain)
     if found is not None:
         further = (('swivel', 1),) if len(chain) > 6 else ()
-        ClosedForm('closed form', found, chain, range(len(chain)), 'python', further)
+        closed = ClosedForm('closed form', found, chain, range(len(chain)), 'python', further)
+        if len(chain) == 6:
+            make_candidates(closed, robot.tree, arm(name).tool, 'python')
     make_polisher(chain, tuple(range(6)), 1, 'python')
     make_jacobian(chain, 'python')
 

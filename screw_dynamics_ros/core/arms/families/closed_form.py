@@ -21,6 +21,7 @@ from screw_dynamics_ros.core.arms.families.chain_solutions import NONE_LOST, Cha
 from screw_dynamics_ros.core.arms.families.classifier import classify
 from screw_dynamics_ros.core.arms.families.pieper import Pieper
 from screw_dynamics_ros.core.arms.families.polishing import MAX_RESIDUAL, polished
+from screw_dynamics_ros.core.arms.families.subproblems import UNDETERMINED_SINE
 from screw_dynamics_ros.core.arms.inverse.position import squared_distance
 from screw_dynamics_ros.core.compile.kernels import (
     KernelSpecification,
@@ -62,27 +63,29 @@ def branch(
 ) -> tuple[Array, ...]:
     """Return one branch (n,), what it is refined to, (n,), the checks of that, (4,), and a verdict.
 
-    This is what is compiled. `inputs` are what `arm.branch` takes besides the pose, the bounds (3,)
+    This is what is compiled. `inputs` are what `arm.branch` takes besides the pose, the bounds (4,)
     of `verdict` and the elements (16,) of the pose.
     """
     *further, bounds, target = inputs
-    q = arm.branch(target.reshape(4, 4), sides, *(x for each in further for x in each))
+    arguments = target.reshape(4, 4), sides, *(x for each in further for x in each)
+    q, determinacy = arm.branch(*arguments), arm.determinacy(*arguments)
     if len(moving) < len(chain):  # the others are held where `further` says
         free, q = q, zeros(len(chain), q, *further)
         q[list(moving)] = free
         q[[k for k in range(len(chain)) if k not in moving]] = further[0]
     refined, checks, regularity, away = refinement(chain, moving, q, target)
-    return q, refined, checks, verdict(checks, regularity, away, bounds)
+    return q, refined, checks, verdict(checks, regularity, away, determinacy, bounds)
 
 
-def verdict(checks: Array, regularity: Any, away: Any, bounds: Array) -> Any:
+def verdict(checks: Array, regularity: Any, away: Any, determinacy: Any, bounds: Array) -> Any:
     """Return the verdict on a branch, a number of this module; NaN is in doubt. May be recorded.
 
     `bounds` are the largest residual of a solution, the regularity above which it is regular, and
-    how far a branch starts from the pose at least if it does not lead there.
+    how far a branch starts from the pose at least if it does not lead there, provided that its
+    `determinacy` is larger than the last one.
     """
     reached = both(checks[0] <= bounds[0], regularity > bounds[1])
-    missed = choice(away > bounds[2], UNREACHED, IN_DOUBT)
+    missed = choice(both(away > bounds[2], determinacy > bounds[3]), UNREACHED, IN_DOUBT)
     return np.array(choice(reached, choice(checks[2] > 0.0, OUTSIDE, INSIDE), missed))
 
 
@@ -124,7 +127,7 @@ class ClosedForm:
         self.kernel = make_kernel(
             KernelSpecification(
                 f'closed form {name}',
-                (('sides', self.sides.shape[1]), *further, ('bounds', 3), ('target', 16)),
+                (('sides', self.sides.shape[1]), *further, ('bounds', 4), ('target', 16)),
                 branch,
                 repr(('closed form', *identity)),
                 frozenset({'held', 'bounds', 'target'}),
@@ -132,30 +135,37 @@ class ClosedForm:
             ),
             backend,
         )
-        #: (sides (m, s), further inputs, bounds (3,), target (16,)) -> what `branch` returns.
+        #: (sides (m, s), further inputs, bounds (4,), target (16,)) -> what `branch` returns.
         self.run = compiled_stacks(self.kernel)
 
     @cached_property
     def bounds(self) -> Array:
-        """Bounds of `verdict` for `exact`: the further the arm deviates, the larger the doubt."""
+        """Bounds of `verdict` for `exact`: the further the arm deviates, the larger the doubt.
+
+        A deviation changes an angle by itself over the determinacy, and by no more than its root.
+        """
         length, deviation = self.chain.length, self.deviation()
         return np.array(
             [
                 MAX_RESIDUAL * max(1.0, length),
                 max(MIN_BRANCH_DETERMINANT, deviation) * length**6,
                 min(MAX_START_RESIDUAL, max(1e-7, 100.0 * deviation**0.5)),
+                max(UNDETERMINED_SINE, deviation**0.5),
             ]
         )
 
-    def candidates(self, C: Array, swivel: Array) -> tuple[Array, Array]:
-        """Return branches (m, free joints), and which branch each one is, (m,), for a pose (4, 4).
+    def candidates(self, C: Array, swivel: Array) -> tuple[Array, Array, Array]:
+        """Return branches (m, free joints) for a pose (4, 4), and which branch each one is, (m,).
 
-        `swivel` holds the angles of a redundant arm (k,), none for others.
+        And whether the pose does not determine them, (m,). `swivel` holds the angles of a redundant
+        arm (k,), none for others.
         """
         count = max(1, len(swivel))
         further = [swivel.repeat(self.bound)[:, None]] if len(swivel) else []
-        q = self.run(np.tile(self.sides, (count, 1)), *further, np.zeros(3), C.reshape(16))[0]
-        return q[:, self._moving], np.tile(np.arange(self.bound), count)
+        none_reached = np.array([-1.0, np.inf, -1.0, self.bounds[3]])
+        sides = np.tile(self.sides, (count, 1))
+        q, _, _, verdicts = self.run(sides, *further, none_reached, C.reshape(16))
+        return q[:, self._moving], np.tile(np.arange(self.bound), count), verdicts == IN_DOUBT
 
     def direct(self, count: int) -> Callable[[Array, Array, Array], ChainSolutions | None]:
         """Return a function that returns all solutions, None if one is in doubt or there is none.
@@ -200,7 +210,7 @@ class ClosedForm:
         for q in np.random.default_rng(0).uniform(-3.0, 3.0, (SAMPLES, len(chain))):
             C = chain.pose(q)
             held = [q[others]] if others else []
-            branches = self.run(self.sides, *held, np.zeros(3), C.reshape(16))[0]
+            branches = self.run(self.sides, *held, np.zeros(4), C.reshape(16))[0]
             nearest = min(float(squared_distance(each, C)) for each in chain.pose(branches))
             largest = max(largest, nearest**0.5)
         return largest

@@ -147,6 +147,15 @@ class Family(ABC):
             The signs of the branch, one of `sides` of the family.
         """
 
+    def determinacy(self, C: ArrayLike, sides: Sequence[Any], *further: Any) -> Any:
+        """Return the smallest sine that an angle is computed from if others depend on the choice.
+
+        At zero the pose does not determine that angle: with another choice, a branch that misses
+        the pose may reach it. 1 for families where every choice reaches the same poses. May be
+        recorded; arguments as for `branch`.
+        """
+        return 1.0
+
     def branches(self, C: ArrayLike, *further: Any, **named: Any) -> Array:
         """Return `branch` for all branches (number of branches, n), as `labels` says."""
         return np.array([self.branch(C, sides, *further, **named) for sides in self.sides])

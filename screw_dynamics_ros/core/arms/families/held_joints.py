@@ -92,6 +92,10 @@ class HeldArm(Generic[Arm]):
             arm = replace(arm, meeting=meeting_point(S[first], S[first + 1]))
         return arm
 
+    def determinacy(self, C: Array, sides: Sequence[Any], *positions: Any) -> float:
+        """See `Pieper.determinacy`."""
+        return cast(Pieper, self.arm).determinacy(C, sides)
+
     @property
     def sides(self) -> tuple[tuple[float, ...], ...]:
         """See `Pieper.sides`."""
@@ -134,8 +138,16 @@ class HeldEnds:
 
     def branch(self, C: Array, sides: Sequence[Any], *positions: Any) -> Array:
         """Return one branch of the arm for positions of the held joints; may be recorded."""
+        return cast(Array, self.arm.branch(self._target(C, positions), sides))
+
+    def determinacy(self, C: Array, sides: Sequence[Any], *positions: Any) -> Any:
+        """Return that of the arm; see `Family.determinacy`."""
+        return self.arm.determinacy(self._target(C, positions), sides)
+
+    def _target(self, C: Array, positions: Sequence[Any]) -> Array:
+        """Return the pose (4, 4) for the arm alone."""
         before, after = between_ends(self.chain, dict(zip(self.held, positions)))
-        return cast(Array, self.arm.branch(before @ C @ after, sides))
+        return before @ C @ after
 
 
 def between_ends(chain: SerialChain, positions: Mapping[int, Any]) -> tuple[Array, Array]:

@@ -107,7 +107,7 @@ def make_candidates(closed: ClosedForm, tree: Tree, link: str, backend: str) -> 
     return make_kernel(
         KernelSpecification(
             f'nearest branch {closed.name}',
-            (('sides', closed.sides.shape[1]), ('bounds', 3), ('q0', tree.nq), ('target', 16)),
+            (('sides', closed.sides.shape[1]), ('bounds', 4), ('q0', tree.nq), ('target', 16)),
             candidate,
             repr(('nearest branch', closed.name, tree.digest, link)),
             frozenset({'bounds', 'q0', 'target'}),

@@ -116,6 +116,10 @@ class Pieper(SphericalWrist):
             q2, q1 = self._pair(S1, S2, moved(S3, self.center, q3), p, second)
         return self.joints(R, [q1, q2, q3], third)
 
+    def determinacy(self, C: ArrayLike, sides: Sequence[Any]) -> float:
+        """Return 1: see `Family.determinacy`."""
+        return 1.0
+
     def _alone(self, S: Array, x: Array, fixed: Array, along: Array, side: Any) -> Any:
         """Return the angle of a joint that brings x to the height or distance that `fixed` has."""
         if self.meeting is None:

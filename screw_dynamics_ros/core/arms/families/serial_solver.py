@@ -229,7 +229,8 @@ class SerialSolver:
         deviation = method.deviation()
         if deviation > MAX_NEARBY_DISTANCE * min(1.0, self.length):
             return None
-        bounds = np.array([self._accepted, 0.0, OUT_OF_REACH * deviation])
+        # a pose that is off by the deviation changes an angle by that over the determinacy
+        bounds = np.array([self._accepted, 0.0, OUT_OF_REACH * deviation, 1.0 / OUT_OF_REACH])
 
         def direct(C: Array, held: Array, swivel: Array) -> ChainSolutions | None:
             _, q, checks, verdicts = method.run(method.sides, bounds, C.reshape(16))
@@ -336,9 +337,9 @@ class SerialSolver:
         if isinstance(method, SerialSolver):
             return self._without_further_joints(C, positions, method)
         closed = isinstance(method, ClosedForm)
-        wanted = 0
+        wanted, undetermined = 0, np.zeros(0, dtype=bool)
         if isinstance(method, ClosedForm):
-            q, branches = method.candidates(C, swivel)
+            q, branches, undetermined = method.candidates(C, swivel)
             labels, name, bound = method.labels, method.name, method.bound * max(1, len(swivel))
         else:
             q, wanted = method.candidates(C, 0, False)
@@ -357,7 +358,10 @@ class SerialSolver:
         doubt = ''
         if not all((distances(found.q, q) < NEAR_SINGULAR_TOLERANCE).any() for q in missed.q):
             doubt = 'a branch ends at this pose, within rounding: a solution may be missing'
-        if any(sigma < SINGULAR_VALUE for _, sigma, _ in nearly):
+        if closed and undetermined[found.lost[3]].any():
+            doubt = 'an angle of a branch is not determined: solutions may follow on continuously'
+            found = merged(found, self._searched(C, positions, RANDOM_SEARCHES))
+        elif any(sigma < SINGULAR_VALUE for _, sigma, _ in nearly):
             doubt = 'a solution is singular: others may coincide with it or follow on continuously'
         elif missing and not closed:
             doubt = missing

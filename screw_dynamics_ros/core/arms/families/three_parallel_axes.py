@@ -38,6 +38,7 @@ from screw_dynamics_ros.core.arms.families.family import (
 )
 from screw_dynamics_ros.core.arms.families.subproblems import (
     arctangent,
+    root,
     rotation_z,
     shoulder,
     two_links,
@@ -45,6 +46,7 @@ from screw_dynamics_ros.core.arms.families.subproblems import (
 )
 from screw_dynamics_ros.core.arms.families.three_two_one import branch_label
 from screw_dynamics_ros.core.arms.inverse.singularities import common_point
+from screw_dynamics_ros.core.compile.program.recorded_arrays import minimum
 from screw_dynamics_ros.core.lie import screws, se3
 from screw_dynamics_ros.core.reproducible import reproducible
 from screw_dynamics_ros.core.types import Array
@@ -162,6 +164,19 @@ class ThreeParallelAxes(Family):
         q3 = arctangent(sin3, cos3)
         sin, cos = np.sin(q234 - q2), np.cos(q234 - q2)
         return [q1, q2, q3, arctangent(sin * cos3 - cos * sin3, cos * cos3 + sin * sin3), q5, q6]
+
+    def determinacy(self, C: ArrayLike, sides: Sequence[Any], *further: Any) -> Any:
+        """Return the sine of q5, at 0 of which q6 is arbitrary; see `Family.determinacy`.
+
+        Or the distance of the wrist from axis 1 [m], if that is less: without a shoulder offset,
+        q1 is arbitrary on the axis.
+        """
+        C = self.pose_in_model(C)
+        px, py, _ = C[:3, 3] - C[:3, 0] * self.l6
+        q1, _ = shoulder(px, py, self.shoulder_offset, sides[0])
+        R = rotation_z(q1).T @ C[:3, :3]
+        sine, distance = root(R[0, 1] * R[0, 1] + R[0, 2] * R[0, 2]), root(px * px + py * py)
+        return minimum(sine, distance)
 
     def branch_of(self, q: ArrayLike) -> int:
         """Return the index in `labels` of the branch that q (6,) is on.

@@ -31,6 +31,8 @@ from screw_dynamics_ros.core.arms.families.spherical_shoulder_elbow_wrist import
 )
 from screw_dynamics_ros.core.arms.families.three_two_one import ThreeTwoOne
 from screw_dynamics_ros.core.lie import se3
+from support.arms import arm
+from support.compilation import needs_llvmlite
 
 NOTHING = np.empty(0)
 Q = np.array([0.3, 0.4, 0.7, -0.5, 0.0, 1.1])  # joints 4 and 6 in line
@@ -64,16 +66,17 @@ def test_branches_are_direct_unless_one_may_be_singular(size):
 
 def test_verdicts_on_branches():
     """Bounds are residual, regularity and start; limits are exceeded by checks[2]."""
-    bounds = np.array([1e-12, 0.5, 1e-3])
+    bounds = np.array([1e-12, 0.5, 1e-3, 1e-8])
 
-    def judged(residual=0.0, regularity=1.0, outside=0.0, away=0.0):
+    def judged(residual=0.0, regularity=1.0, outside=0.0, away=0.0, determinacy=1.0):
         checks = np.array([residual, 0.0, outside, 0.0])
-        return float(verdict(checks, regularity, away, bounds))
+        return float(verdict(checks, regularity, away, determinacy, bounds))
 
     assert judged() == judged(residual=1e-12) == INSIDE
     assert judged(outside=1e-30) == OUTSIDE
     assert judged(regularity=0.5) == judged(residual=2e-12, away=1e-3) == IN_DOUBT
     assert judged(regularity=0.5, away=2e-3) == judged(residual=2e-12, away=2e-3) == UNREACHED
+    assert judged(residual=2e-12, away=2e-3, determinacy=1e-8) == IN_DOUBT
     nan = float('nan')
     assert judged(residual=nan, away=nan) == judged(regularity=nan) == IN_DOUBT
     rows, lost, inside = selected((INSIDE, UNREACHED, INSIDE))
@@ -110,16 +113,38 @@ def test_samples_of_a_continuum_of_solutions():
         np.testing.assert_allclose(away, [*-steps, 0.0, *steps[::-1]], atol=3e-3)
 
 
+@needs_llvmlite
+@pytest.mark.parametrize(
+    'q',
+    [
+        [1.6, -0.4, 0.6, -2.3, 0.0, -1.4],
+        [-1.2, -0.8, 0.0, -0.2, 0.0, -2.1],
+        [0.7, -0.3, -0.4, -1.1, 0.0, -0.1],
+        [-2.4, -2.9, 0.2, -1.6, 0.0, -1.3],
+    ],
+)
+def test_a_branch_that_the_pose_does_not_determine(q):
+    """Axis 6 of a UR5e parallel to axes 2 to 4: with the q6 that rounding makes it is missed."""
+    described = arm('UR5e')
+    robot = described.robot()
+    C = robot.link_pose(q, described.tool)
+    found = robot.all_inverse_kinematics(C, described.tool, images=False)
+    assert not found.complete
+    assert np.abs(np.sin(found.q[:, 4])).min() < 1e-6
+    assert np.abs(robot.link_pose(found.q, described.tool) - C).max() < 1e-9
+    assert robot.inverse_kinematics(C, described.tool, q).iterations > 0
+
+
 @pytest.mark.parametrize('chain', ['six', 'seven'])
 def test_arms_with_a_closed_form_are_direct(chain):
     """A redundant one for given swivel angles."""
     if chain == 'six':
         solver, q, swivel = solver_of(1.0), bent(0.7), NOTHING
     else:
-        arm = SphericalShoulderElbowWrist(l1=0.36, upper=0.42, lower=0.4, l7=0.126)
-        solver = SerialSolver(arm.chain(), (), 'python')
+        srs = SphericalShoulderElbowWrist(l1=0.36, upper=0.42, lower=0.4, l7=0.126)
+        solver = SerialSolver(srs.chain(), (), 'python')
         q = np.array([0.3, 0.5, -0.4, 1.1, 0.2, -0.7, 0.9])
-        swivel = np.array([arm.swivel_of(q), 0.0])
+        swivel = np.array([srs.swivel_of(q), 0.0])
     found = solver.direct(solver.chain.pose(q), NOTHING, swivel)
     assert len(found) == found.bound == 8 * max(1, len(swivel))
     assert distances(found.q, q).min() < 1e-9
