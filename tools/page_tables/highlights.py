@@ -73,14 +73,6 @@ FASTER = (
 
 SLOWER = (
     Row(
-        'inverse kinematics of a UR5',
-        'inverse_kinematics',
-        'UR5, 6 dof, one tip',
-        'time',
-        'EAIK 1.2.2',
-        'EAIK',
-    ),
-    Row(
         'all outputs of the nodes at 1 kHz',
         'node_kilohertz',
         'Panda',
