@@ -55,6 +55,7 @@ from screw_dynamics_ros.core.arms.inverse.policy_status import PolicyStatus
 from screw_dynamics_ros.core.arms.inverse.position import (
     InverseKinematics,
     InverseKinematicsResult,
+    checked_options,
 )
 from screw_dynamics_ros.core.arms.inverse.redundancy.resolution import (
     Criterion,
@@ -680,15 +681,8 @@ class Robot(RobotFunctions):
             solver = make_solver(self.tree, links, respect_limits, self.backend)
             self._solvers[links, respect_limits] = solver
         q = solver.middle if q0 is None else vector('q0', self.tree.nq, q0)
-        return solver.solve(
-            targets,
-            q,
-            tolerance=tolerance,
-            max_iterations=max_iterations,
-            restarts=restarts,
-            damping=damping,
-            seed=seed,
-        )
+        options = checked_options(tolerance, max_iterations, restarts, damping, seed)
+        return solver.solve(targets, q, options)
 
     def all_inverse_kinematics(
         self,

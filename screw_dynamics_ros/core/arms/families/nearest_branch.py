@@ -37,7 +37,7 @@ from screw_dynamics_ros.core.arms.inverse.position import (
     MAX_DEFECT,
     InverseKinematics,
     InverseKinematicsResult,
-    check_options,
+    StepOptions,
     displaced,
     rigid_defect,
     squared_distance,
@@ -134,19 +134,8 @@ class NearestBranch:
         self._sides, self._bounds = closed.sides, closed.bounds
         self.middle = steps.middle
 
-    def solve(
-        self,
-        targets: Array,
-        q: Array,
-        *,
-        tolerance: float,
-        max_iterations: int,
-        restarts: int,
-        damping: float,
-        seed: int,
-    ) -> InverseKinematicsResult:
+    def solve(self, targets: Array, q: Array, options: StepOptions) -> InverseKinematicsResult:
         """Return the solution nearest to q; see `InverseKinematics.solve` for the other poses."""
-        check_options(tolerance, damping, max_iterations, restarts, seed)
         configurations, ranks, residuals = self._run(
             self._sides, self._bounds, q, targets.reshape(16)
         )
@@ -155,17 +144,9 @@ class NearestBranch:
         if DOUBTFUL_RANK < least < UNSOLVED_RANK:
             k = order.index(least)
             residual = residuals.item(k)
-            if residual <= tolerance:
+            if residual <= options.tolerance:
                 return InverseKinematicsResult(configurations[k], True, residual, 0, 'solved')
-        return self._steps.solve(
-            targets,
-            q,
-            tolerance=tolerance,
-            max_iterations=max_iterations,
-            restarts=restarts,
-            damping=damping,
-            seed=seed,
-        )
+        return self._steps.solve(targets, q, options)
 
 
 def make_solver(

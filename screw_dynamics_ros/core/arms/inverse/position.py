@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 import numpy as np
 
@@ -171,6 +172,16 @@ def rigid_defect(C: Array) -> Array:
     return (gram * gram).sum() + last_row @ last_row + reflection * reflection
 
 
+class StepOptions(NamedTuple):
+    """Options of Newton steps, checked; see `Robot.inverse_kinematics`."""
+
+    tolerance: float
+    max_iterations: int
+    restarts: int
+    damping: float
+    seed: int
+
+
 class InverseKinematics:
     """A solver for one robot and one set of links.
 
@@ -193,19 +204,9 @@ class InverseKinematics:
             if body.dof == 6:
                 self.middle[body.q] = (0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 1.0)
 
-    def solve(
-        self,
-        targets: Array,
-        q: Array,
-        *,
-        tolerance: float,
-        max_iterations: int,
-        restarts: int,
-        damping: float,
-        seed: int,
-    ) -> InverseKinematicsResult:
+    def solve(self, targets: Array, q: Array, options: StepOptions) -> InverseKinematicsResult:
         """Step from q, then from random configurations, until the error is within tolerance."""
-        check_options(tolerance, damping, max_iterations, restarts, seed)
+        tolerance, max_iterations, restarts, damping, seed = options
         if not np.isfinite(q).all():
             raise ArgumentError(f'q0 must hold finite numbers, got {q}')
         residuals, defects = np.empty(1), np.empty(len(self._links))
@@ -285,15 +286,16 @@ def coordinate_limits(tree: Tree) -> tuple[Array, Array]:
     )
 
 
-def check_options(
-    tolerance: float, damping: float, max_iterations: int, restarts: int, seed: int
-) -> None:
-    """Raise `ArgumentError` for an option that is not one."""
+def checked_options(
+    tolerance: float, max_iterations: int, restarts: int, damping: float, seed: int
+) -> StepOptions:
+    """Return the options; raises `ArgumentError` for one that is not valid."""
     check_number('tolerance', tolerance)
     check_number('damping', damping)
     check_count('max_iterations', max_iterations)
     check_count('restarts', restarts)
     check_count('seed', seed)
+    return StepOptions(tolerance, max_iterations, restarts, damping, seed)
 
 
 def check_positions(targets: Array, links: Sequence[str]) -> None:

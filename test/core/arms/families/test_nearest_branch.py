@@ -93,7 +93,7 @@ def test_poses_are_reached_in_closed_form(name, start):
         direct += found.iterations == 0
         if start == 'near' and found.iterations == 0:
             assert np.abs(found.q - q0).max() <= np.abs(q - q0).max() + 1e-6
-        other = steps.solve(C, q0, tolerance=1e-9, **options)
+        other = steps.solve(C, q0, position.StepOptions(tolerance=1e-9, **options))
         assert np.abs(found.q - q0).max() <= np.abs(other.q - q0).max() + 1e-6
     assert direct >= 95
 
