@@ -26,7 +26,7 @@ TRANSFORMATIONS = 'tf_transformations'  # if it is missing, a line names the rem
 ROS_MODULES = ('ament_index_python', 'builtin_interfaces', 'launch', 'launch_ros', 'rclpy')
 INTERRUPTED = 128 + signal.SIGINT  # exit status of a tool; that of a node is 0
 PROGRAM = 'screw-dynamics'  # what pip installs
-UNUSABLE = 2  # exit status for a wrong command line
+WRONG_COMMAND_LINE = 2  # exit status, as that of argparse
 
 
 def end_node_at_once() -> None:
@@ -108,7 +108,7 @@ def main() -> int | None:
     near = get_close_matches(name, EXECUTABLES, 1)
     hint = f'did you mean {near[0]}? ' if near else ''
     print(f'{PROGRAM}: there is no {name!r}; {hint}{PROGRAM} --help lists all', file=sys.stderr)
-    return UNUSABLE
+    return WRONG_COMMAND_LINE
 
 
 def help_text() -> str:

@@ -21,6 +21,7 @@ from typing import Any
 import numpy as np
 
 from screw_dynamics_ros.cli.command_line import (
+    UNUSABLE,
     UnusableError,
     add_arguments_of,
     command_parser,
@@ -33,7 +34,7 @@ from screw_dynamics_ros.core import Robot, ScrewDynamicsError
 from screw_dynamics_ros.core.compile.kernels import BACKENDS
 from screw_dynamics_ros.core.description.formats import read_robot_description
 
-MEASURED, REFUSED, BROKEN = 0, 1, 3
+MEASURED, REFUSED, BROKEN = 0, 1, UNUSABLE
 SAMPLES = 4096
 MIN_RUN_DURATION_S = 0.01  # shortest duration of a run
 RUNS = 7

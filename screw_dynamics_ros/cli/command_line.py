@@ -1,7 +1,13 @@
 # Copyright 2026 The screw_dynamics_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Command lines of the tools."""
+"""Command lines of the tools.
+
+Exit status of every command: 0 if it did its work; 1 if its result is negative, or if it refuses a
+description, recordings or measurements; 2 for a wrong command line (`argparse`), in `identify` and
+`annotate` also for a partial result; `UNUSABLE` if its input cannot be used; 128 + n if signal n
+ended it. `--help` of each command describes its own.
+"""
 
 from __future__ import annotations
 
@@ -22,12 +28,13 @@ from screw_dynamics_ros.core.errors import ArgumentError
 from screw_dynamics_ros.ros.description_file import assignments, description_text
 from screw_dynamics_ros.ros.xacro_expansion import ExpansionError
 
+UNUSABLE = 3  # exit status: a file cannot be read or written, a requirement is missing
 MAX_TIMEOUT_S = 600.0
 GRAVITY = (0.0, 0.0, -9.81)  # m/s^2
 
 
 class UnusableError(Exception):
-    """An invalid argument of the command line; the text names it and the remedy."""
+    """An invalid argument, for the status `UNUSABLE`; the text names it and the remedy."""
 
 
 def heed_interrupts() -> None:

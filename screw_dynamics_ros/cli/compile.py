@@ -29,6 +29,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from screw_dynamics_ros.cli.command_line import (
+    UNUSABLE,
     UnusableError,
     add_arguments_of,
     command_parser,
@@ -46,7 +47,7 @@ from screw_dynamics_ros.core.motion.laws.c_law import c_law
 from screw_dynamics_ros.core.motion.laws.law_source import LawSource, options_of
 from screw_dynamics_ros.core.robot.functions import FUNCTIONS, Output
 
-WRITTEN, REFUSED, BROKEN = 0, 1, 3
+WRITTEN, REFUSED, BROKEN = 0, 1, UNUSABLE
 EXIT_STATUS = (
     f'exit status: {WRITTEN} written, {REFUSED} the description or an output was '
     f'refused, {BROKEN} a file cannot be read or written'

@@ -18,6 +18,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from screw_dynamics_ros.cli.command_line import (
+    UNUSABLE,
     UnusableError,
     add_arguments_of,
     command_parser,
@@ -28,7 +29,7 @@ from screw_dynamics_ros.cli.command_line import (
 from screw_dynamics_ros.core import ScrewDynamicsError
 from screw_dynamics_ros.core.description.formats import read_robot_description
 
-WRITTEN, REFUSED, BROKEN = 0, 1, 3
+WRITTEN, REFUSED, BROKEN = 0, 1, UNUSABLE
 EXIT_STATUS = (
     f'exit status: {WRITTEN} written, {REFUSED} the description was refused, {BROKEN} a file '
     'cannot be read or written'

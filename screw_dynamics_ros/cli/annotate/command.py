@@ -28,6 +28,7 @@ from screw_dynamics_ros.cli.annotate import folders
 from screw_dynamics_ros.cli.annotate.annotation import AnnotationReport, annotate_recording
 from screw_dynamics_ros.cli.annotate.request import Request, parameter_values
 from screw_dynamics_ros.cli.command_line import (
+    UNUSABLE,
     UnusableError,
     command_parser,
     heed_interrupts,
@@ -43,7 +44,7 @@ from screw_dynamics_ros.nodes.parameters.robot_parameters import robot_parameter
 from screw_dynamics_ros.ros.recordings.coverage import record_lines
 from screw_dynamics_ros.ros.recordings.mcap_records import COMPRESSIONS
 
-WRITTEN, REFUSED, PARTLY, BROKEN = 0, 1, 2, 3
+WRITTEN, REFUSED, PARTLY, BROKEN = 0, 1, 2, UNUSABLE
 EXIT_STATUS = (
     f'exit status: {WRITTEN} written, {REFUSED} the recording or the description was refused '
     f'(nothing is written), {PARTLY} some recordings of a folder were skipped, or outputs of '

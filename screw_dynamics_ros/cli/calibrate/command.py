@@ -27,6 +27,7 @@ import numpy as np
 from screw_dynamics_ros.cli.calibrate import picture, report
 from screw_dynamics_ros.cli.calibrate.measurement_file import MeasurementFile, read_measurements
 from screw_dynamics_ros.cli.command_line import (
+    UNUSABLE,
     UnusableError,
     add_arguments_of,
     command_parser,
@@ -66,7 +67,7 @@ from screw_dynamics_ros.core.measurement.identification.validation import (
 from screw_dynamics_ros.core.types import Array
 from screw_dynamics_ros.entry import INTERRUPTED
 
-WRITTEN, REFUSED, BROKEN = 0, 1, 3
+WRITTEN, REFUSED, BROKEN = 0, 1, UNUSABLE
 REMEDY = (
     'nothing is written. Measure more poses, set a prior (--prior), estimate fewer parameters '
     '(--estimate, --fixed), or write it nevertheless (--force)'

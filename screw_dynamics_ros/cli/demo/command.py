@@ -19,7 +19,7 @@ from importlib.util import find_spec
 from pathlib import Path
 
 from screw_dynamics_ros import __version__
-from screw_dynamics_ros.cli.command_line import command_parser, own_arguments
+from screw_dynamics_ros.cli.command_line import UNUSABLE, command_parser, own_arguments
 from screw_dynamics_ros.cli.demo.node_processes import ChildError, free_domain
 from screw_dynamics_ros.cli.demo.picture import save_picture
 from screw_dynamics_ros.cli.demo.push import Push
@@ -30,7 +30,7 @@ from screw_dynamics_ros.cli.demo.session import TOOL, DemoError, Interruption, r
 FORCE = (8.0, -5.0, 12.0)  # N, in the tool frame
 MIN_DURATION_S, MAX_DURATION_S = 6.0, 300.0  # s
 
-PASSED, FAILED, BROKEN = 0, 1, 3
+PASSED, FAILED, BROKEN = 0, 1, UNUSABLE
 EXIT_STATUS = (
     f'exit status: {PASSED} all comparisons passed, {FAILED} one failed, {BROKEN} the '
     'demo could not run, 128 + n terminated by signal n'

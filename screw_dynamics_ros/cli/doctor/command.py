@@ -17,6 +17,7 @@ from pathlib import Path
 
 from screw_dynamics_ros.cli.command_line import (
     MAX_TIMEOUT_S,
+    UNUSABLE,
     UnusableError,
     add_arguments_of,
     command_parser,
@@ -37,7 +38,7 @@ from screw_dynamics_ros.entry import INTERRUPTED
 from screw_dynamics_ros.ros.recordings.sources import RecordingError
 from screw_dynamics_ros.ros.recordings.storage import is_recording
 
-HEALTHY, FAULTY, BROKEN = 0, 1, 3
+HEALTHY, FAULTY, BROKEN = 0, 1, UNUSABLE
 EXIT_STATUS = (
     f'exit status: {HEALTHY} no errors (with --strict: no warnings either), {FAULTY} some, '
     f'{BROKEN} no robot or file to check, {INTERRUPTED} it was interrupted'

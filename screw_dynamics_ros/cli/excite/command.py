@@ -20,6 +20,7 @@ from pathlib import Path
 import numpy as np
 
 from screw_dynamics_ros.cli.command_line import (
+    UNUSABLE,
     UnusableError,
     add_arguments_of,
     add_gravity,
@@ -46,7 +47,7 @@ from screw_dynamics_ros.core.types import Array
 from screw_dynamics_ros.entry import INTERRUPTED
 from screw_dynamics_ros.nodes.parameters.robot_parameters import robot_parameters
 
-WRITTEN, REFUSED, BROKEN = 0, 1, 3
+WRITTEN, REFUSED, BROKEN = 0, 1, UNUSABLE
 EXIT_STATUS = (
     f'exit status: {WRITTEN} designed, {REFUSED} refused or no motion is within the effort '
     f'limits (nothing is written), {BROKEN} a file cannot be read or written, {INTERRUPTED} it was '

@@ -22,6 +22,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from screw_dynamics_ros.cli.command_line import (
+    UNUSABLE,
     UnusableError,
     add_gravity,
     command_parser,
@@ -59,7 +60,7 @@ from screw_dynamics_ros.core.measurement.identification.dynamics.unknowns import
 from screw_dynamics_ros.entry import INTERRUPTED
 from screw_dynamics_ros.ros.recordings.recording import read_recording
 
-WRITTEN, REFUSED, UNEXPLAINED, BROKEN = 0, 1, 2, 3
+WRITTEN, REFUSED, UNEXPLAINED, BROKEN = 0, 1, 2, UNUSABLE
 EXIT_STATUS = (
     f'exit status: {WRITTEN} identified, {REFUSED} the description or the recordings were refused, '
     f'{UNEXPLAINED} with --check: efforts of a joint that moves are poorly modeled (R2 below 0.8), '

@@ -22,9 +22,10 @@ from rclpy.executors import ExternalShutdownException
 from rclpy.node import Node
 from std_msgs.msg import String
 
-from screw_dynamics_ros.cli.command_line import command_parser, own_arguments
+from screw_dynamics_ros.cli.command_line import UNUSABLE, command_parser, own_arguments
 from screw_dynamics_ros.core import DescriptionError, Robot, ScrewDynamicsError
 from screw_dynamics_ros.core.description.formats import read_robot_description
+from screw_dynamics_ros.entry import INTERRUPTED
 from screw_dynamics_ros.ros.launch_arguments import program_path
 from screw_dynamics_ros.ros.model_state import ModelStateLayout
 from screw_dynamics_ros.ros.topics import qos
@@ -34,7 +35,7 @@ try:
 except ImportError:  # not installed, or without this message
     ModelStateLayoutMessage = None
 
-ENDED, NOT_INSTALLED, INTERRUPTED = 0, 3, 128 + signal.SIGINT
+ENDED, NOT_INSTALLED = 0, UNUSABLE
 REMINDER_PERIOD_S = 10.0
 MODEL_STATE = 'bringup/model_state'
 

@@ -19,6 +19,7 @@ from pathlib import Path
 import numpy as np
 
 from screw_dynamics_ros.cli.command_line import (
+    UNUSABLE,
     UnusableError,
     add_arguments_of,
     add_gravity,
@@ -39,7 +40,7 @@ from screw_dynamics_ros.core import ScrewDynamicsError
 from screw_dynamics_ros.core.description.formats import read_robot_description
 from screw_dynamics_ros.entry import INTERRUPTED
 
-AGREE, DIFFER, UNUSABLE = 0, 1, 2
+AGREE, DIFFER = 0, 1
 EXIT_STATUS = (
     f'exit status: {AGREE} all agree, {DIFFER} some differ or a required one is missing, '
     f'{UNUSABLE} the input cannot be used, {INTERRUPTED} it was interrupted'

@@ -31,6 +31,7 @@ from typing import TYPE_CHECKING
 import yaml
 
 from screw_dynamics_ros.cli.command_line import (
+    UNUSABLE,
     UnusableError,
     command_parser,
     heed_interrupts,
@@ -68,7 +69,7 @@ if TYPE_CHECKING:
 REPLAYED = ('wrench_estimator', 'dynamics', 'kinematics', 'wrist_sensor')
 RANGE = 'ROS_AUTOMATIC_DISCOVERY_RANGE'  # applies to nodes created while it is set
 
-WRITTEN, REFUSED, BROKEN = 0, 1, 3
+WRITTEN, REFUSED, BROKEN = 0, 1, UNUSABLE
 EXIT_STATUS = (
     f'exit status: {WRITTEN} written, {REFUSED} the recording or the description was refused '
     f'(nothing is written), {BROKEN} an argument cannot be used, {INTERRUPTED} it was interrupted'

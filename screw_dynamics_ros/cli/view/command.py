@@ -24,6 +24,7 @@ from importlib.util import find_spec
 from pathlib import Path
 
 from screw_dynamics_ros.cli.command_line import (
+    UNUSABLE,
     UnusableError,
     add_arguments_of,
     command_parser,
@@ -37,7 +38,7 @@ from screw_dynamics_ros.cli.view.posture_source import PostureSource
 from screw_dynamics_ros.cli.view.state import ViewSource
 from screw_dynamics_ros.core import ScrewDynamicsError, bundled_urdf, files
 
-ENDED, UNUSABLE = 0, 2
+ENDED = 0
 EXIT_STATUS = f'exit status: {ENDED} ended by the user, {UNUSABLE} the input cannot be used'
 LOCAL_HOST, PORT = '127.0.0.1', 8080
 

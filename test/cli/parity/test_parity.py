@@ -11,8 +11,10 @@ from pathlib import Path
 
 import pytest
 
+from screw_dynamics_ros.cli.command_line import UNUSABLE
 from screw_dynamics_ros.cli.parity import command
-from screw_dynamics_ros.cli.parity.command import AGREE, DIFFER, UNUSABLE
+from screw_dynamics_ros.cli.parity.command import AGREE, DIFFER
+from screw_dynamics_ros.entry import WRONG_COMMAND_LINE
 from support.peer_programs import SOUND
 from support.robots import joint, links, robot, urdf_path
 
@@ -147,5 +149,5 @@ def test_unusable_arguments(arguments, reason, capsys):
 def test_arguments_of_the_wrong_kind(arguments, capsys):
     with pytest.raises(SystemExit) as end:
         run(urdf_path('panda'), *arguments)
-    assert end.value.code == UNUSABLE
+    assert end.value.code == WRONG_COMMAND_LINE
     assert f'argument {arguments[0]}' in capsys.readouterr().err

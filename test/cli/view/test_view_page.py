@@ -17,6 +17,7 @@ pytest.importorskip('viser')
 
 from viser import GuiApi
 
+from screw_dynamics_ros.cli.command_line import UNUSABLE
 from screw_dynamics_ros.cli.view import command
 from screw_dynamics_ros.cli.view.handle import all_solutions
 from screw_dynamics_ros.cli.view.local_server import MAX_PORTS, free_port
@@ -304,7 +305,7 @@ def test_no_port_is_free():
 
 
 def test_an_address_of_another_machine(capsys):
-    assert command.main(['panda', '--host', '192.0.2.1']) == 2
+    assert command.main(['panda', '--host', '192.0.2.1']) == UNUSABLE
     assert 'cannot listen on 192.0.2.1' in capsys.readouterr().err
 
 
@@ -317,10 +318,10 @@ def test_the_export_is_one_file(tmp_path, capsys):
 
 
 def test_errors_name_the_remedy(capsys, monkeypatch):
-    assert command.main(['no_such_robot']) == 2
+    assert command.main(['no_such_robot']) == UNUSABLE
     assert 'panda' in capsys.readouterr().err
-    assert command.main(['no_such_robot.urdf']) == 2
+    assert command.main(['no_such_robot.urdf']) == UNUSABLE
     assert 'argument ROBOT: cannot read the description' in capsys.readouterr().err
     monkeypatch.setattr(command, 'find_spec', lambda name: None)
-    assert command.main(['panda']) == 2
+    assert command.main(['panda']) == UNUSABLE
     assert 'pip install viser' in capsys.readouterr().err
