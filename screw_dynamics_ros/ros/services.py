@@ -43,9 +43,9 @@ Finish = Callable[[Any, Any], None]
 MAX_REASON_LENGTH = 3000  # characters of a reason, which may quote the request
 
 REMEDY = (
-    'put it beside this package with '
-    '"ln -s screw_dynamics_ros/screw_dynamics_msgs src/screw_dynamics_msgs", build the '
-    'workspace with "colcon build", source install/setup.bash and start the node again'
+    'build the workspace with '
+    '"colcon build --base-paths src src/screw_dynamics_ros/screw_dynamics_msgs", '
+    'source install/setup.bash and start the node again'
 )
 
 

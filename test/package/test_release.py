@@ -17,6 +17,8 @@ from screw_dynamics_ros.registry import EXECUTABLES
 from support.paths import ROOT
 from support.working_tree import copy_tracked
 
+PAGES = ROOT / 'README.md', ROOT / 'doc/start/installation.md'
+REMEDY = ROOT / 'screw_dynamics_ros/ros/services.py'  # of nodes without the messages
 MESSAGES, PACKAGE = 'screw_dynamics_msgs', 'screw_dynamics_ros'
 DISTRIBUTIONS = ('humble', 'jazzy', 'kilted', 'lyrical', 'rolling')
 
@@ -36,42 +38,54 @@ def run(*command, folder, **more):
 
 @pytest.fixture(scope='module')
 def workspace(tmp_path_factory):
-    """A workspace as `vcs import` of screw_dynamics.repos makes it."""
+    """A workspace with this clone."""
     place = tmp_path_factory.mktemp('workspace')
     source = copy_tracked(place / 'src' / PACKAGE)
     git = ('git', '-c', 'user.name=test', '-c', 'user.email=test@localhost')
     run(*git, 'init', '-q', folder=source)
     run(*git, 'add', '--all', folder=source)
     run(*git, 'commit', '-q', '-m', 'all', folder=source)
-    split = subprocess.run(
-        [*git, 'subtree', 'split', '--prefix', MESSAGES], cwd=source, capture_output=True, text=True
-    )
-    if split.returncode:  # some installations of git have no subtree; the tree is the same
-        commit = run('git', 'rev-parse', f'HEAD:{MESSAGES}', folder=source).strip()
-    else:
-        commit = split.stdout.strip()
-    (place / 'src' / MESSAGES).mkdir()
-    archive = subprocess.run(['git', 'archive', commit], cwd=source, stdout=subprocess.PIPE)
-    subprocess.run(['tar', 'x', '-C', place / 'src' / MESSAGES], input=archive.stdout, check=True)
     return place
 
 
-def colcon(*arguments, workspace):
+def tool(name):
+    """Return the path of a program beside this Python, or in PATH; skip the test without it."""
     places = f'{Path(sys.executable).parent}{os.pathsep}{os.environ["PATH"]}'
-    tool = shutil.which('colcon', path=places)
-    if tool is None:
-        pytest.skip('colcon is not installed')
-    return run(tool, *arguments, folder=workspace, COLCON_LOG_PATH=str(workspace / 'log'))
+    found = shutil.which(name, path=places)
+    if found is None:
+        pytest.skip(f'{name} is not installed')
+    return found
 
 
-def test_the_repos_file_names_both_packages():
-    repositories = yaml.safe_load((ROOT / 'screw_dynamics.repos').read_text())['repositories']
-    assert set(repositories) == {MESSAGES, PACKAGE}
-    assert all(each.keys() == {'type', 'url', 'version'} for each in repositories.values())
+def colcon(verb, *arguments, workspace):
+    """Return what colcon prints, with the options of the pages."""
+    options = ('--base-paths', *printed_paths('colcon build --base-paths'))
+    logs = {'COLCON_LOG_PATH': str(workspace / 'log')}
+    return run(tool('colcon'), verb, *options, *arguments, folder=workspace, **logs)
+
+
+def printed_paths(command):
+    """Return the paths that follow a command, which are the same wherever it is printed."""
+    (paths,) = {
+        tuple(match.split())
+        for file in (*PAGES, REMEDY)
+        for match in re.findall(rf'{command}((?: [\w/]+)+)', file.read_text(encoding='utf-8'))
+    }
+    return paths
+
+
+def test_pages_print_one_set_of_paths():
+    paths = printed_paths('colcon build --base-paths')
+    assert paths == printed_paths('rosdep install --ignore-src --from-paths')
+    for page in PAGES:
+        text = page.read_text(encoding='utf-8')
+        assert not re.search('(?m)^ *(vcs|ln) ', text)
+        for command in re.findall('(?m)^ *((?:colcon build|rosdep install).*)', text):
+            assert ' '.join(paths) in command
 
 
 def test_the_messages_are_a_package_of_their_own(workspace):
-    names = {path.name for path in (workspace / 'src' / MESSAGES).iterdir()}
+    names = {path.name for path in (workspace / 'src' / PACKAGE / MESSAGES).iterdir()}
     assert names >= {'CHANGELOG.rst', 'CMakeLists.txt', 'LICENSE', 'README.md', 'package.xml'}
     assert (ROOT / MESSAGES / 'LICENSE').read_text() == (ROOT / 'LICENSE').read_text()
 
@@ -79,6 +93,28 @@ def test_the_messages_are_a_package_of_their_own(workspace):
 def test_colcon_finds_both(workspace):
     found = colcon('list', '--names-only', workspace=workspace)
     assert found.split() == [MESSAGES, PACKAGE]
+
+
+def test_rosdep_finds_the_dependencies_of_both(workspace):
+    """With an index and rules of its own, because rosdep fetches those of ROS."""
+    (workspace / 'sources').mkdir()
+    (workspace / 'sources/own.list').write_text(f'yaml {(workspace / "own.yaml").as_uri()}\n')
+    (workspace / 'own.yaml').write_text('ament_cmake: {debian: [a]}\n')
+    (workspace / 'index.yaml').write_text('{type: index, version: 4, distributions: {}}\n')
+    environment = {
+        'ROSDEP_SOURCE_PATH': str(workspace / 'sources'),
+        'ROS_HOME': str(workspace / 'home'),
+        'ROSDISTRO_INDEX_URL': (workspace / 'index.yaml').as_uri(),
+        'ROS_DISTRO': 'jazzy',
+        'ROS_PYTHON_VERSION': '3',
+        'AMENT_PREFIX_PATH': str(workspace / 'home'),
+    }
+    run(tool('rosdep'), 'update', folder=workspace, **environment)
+    options = ('--ignore-src', '--from-paths')
+    paths = printed_paths(f'rosdep install {" ".join(options)}')
+    keys = run(tool('rosdep'), 'keys', *options, *paths, folder=workspace, **environment).split()
+    assert {'python3-numpy', 'rclpy', 'ament_cmake', 'rosidl_default_generators'} <= set(keys)
+    assert not {MESSAGES, PACKAGE} & set(keys)
 
 
 @pytest.mark.parametrize('linked', [False, True], ids=['copied', 'linked'])

@@ -539,7 +539,7 @@ def test_without_the_package_all_else_works(start, connect, q, robot, tmp_path, 
         'without/kinematics: services',
         WARN,
         '/without/kinematics/inverse_kinematics',
-        'ln -s screw_dynamics_ros/screw_dynamics_msgs src/screw_dynamics_msgs',
+        '"colcon build --base-paths src src/screw_dynamics_ros/screw_dynamics_msgs"',
     )
     topic = f'kinematics/twist/{TOOL}'
     client.subscribe(TwistStamped, topic)
