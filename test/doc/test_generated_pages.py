@@ -9,6 +9,7 @@ import shutil
 
 import pytest
 
+from screw_dynamics_ros.core.compile.kernels import WITHOUT_LLVMLITE
 from support.paths import ROOT
 from support.robots import all_example_robots
 from support.tools import load_tool
@@ -175,6 +176,23 @@ def test_what_a_peer_wins_is_said(results):
     assert which['name'] not in benchmark.SINGLE
     change(results, 'single_calls', which, ratio=0.4, worse=['median'])
     assert 'kinetic energy (median of' in benchmark.single_calls(results).splitlines()[-1]
+
+
+def test_the_overview_lists_what_a_peer_wins(results):
+    assert 'UR5' not in benchmark.overview(results)
+    which = {'robot': 'UR5, 6 dof, one tip', 'name': 'time', 'peer': 'EAIK 1.2.2'}
+    change(results, 'inverse_kinematics', which, ratio=0.5)
+    line = benchmark.overview(results).splitlines()[-1]
+    assert 'inverse kinematics, UR5, 6 dof, one tip, time (0.5 times, EAIK); ' in line
+    assert line.count(';') + 1 == sum(
+        int(n) for n in re.findall(r'\*\*(\d+) of \d+\*\*', benchmark.overview(results))
+    )
+
+
+def test_pages_and_messages_state_the_speed_without_llvmlite():
+    least, _ = benchmark.times_slower(RESULTS)
+    assert least > int(re.search(r'more than (\d+) times slower', WITHOUT_LLVMLITE)[1])
+    assert WITHOUT_LLVMLITE in text_of('doc/start/limits.md')
 
 
 def test_what_misses_a_limit_is_said(results):

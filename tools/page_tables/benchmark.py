@@ -16,6 +16,7 @@ from page_tables.results import (
     Figure,
     Results,
     first,
+    label,
     limit,
     lost,
     machine_of,
@@ -83,8 +84,8 @@ COMPARED = (
 
 
 def overview(folder: Path) -> str:
-    """Return how many times faster ours is in each kind of comparison, least and most."""
-    rows = []
+    """Return how many times faster ours is, least and most, and each comparison that it loses."""
+    rows, slower, kind = [], [], ''
     for what, page, part, peer in COMPARED:
         figures = [
             figure
@@ -93,23 +94,30 @@ def overview(folder: Path) -> str:
             and (peer != 'mj_step' or figure['peer'] == peer)
             and figure.get('ratio')
         ]
+        kind = what or kind
         of_times = part.startswith('node')  # these ratios are ours / theirs
-        ratios = sorted(1.0 / f['ratio'] if of_times else f['ratio'] for f in figures)
-        slower = sum(ratio < 1.0 for ratio in ratios)
-        least, most = number(ratios[0]), number(ratios[-1])
+        times_faster = [1.0 / f['ratio'] if of_times else f['ratio'] for f in figures]
+        lost_here = [
+            f'{kind}, {label(figure)} ({number(ratio)} times, {peer})'
+            for figure, ratio in zip(figures, times_faster)
+            if ratio < 1.0
+        ]
+        slower += lost_here
+        least, most = number(min(times_faster)), number(max(times_faster))
         rows.append(
             (
                 f'[{what}]({page})' if what else '',
                 figures[0]['peer'],
                 least if least == most else f'{least} to {most}',
-                f'**{slower} of {len(ratios)}**' if slower else f'0 of {len(ratios)}',
+                f'**{len(lost_here)} of {len(figures)}**' if lost_here else f'0 of {len(figures)}',
             )
         )
-    return table(
+    text = table(
         ('what', 'beside', 'ours is times faster', 'comparisons in which ours is slower'),
         rows,
         'ratios of medians, from the least to the most favorable comparison',
     )
+    return f'{text}Slower than the comparison, with the times that ours is faster: {"; ".join(slower) or "none"}.\n'
 
 
 def machine(folder: Path) -> str:
@@ -418,11 +426,27 @@ def start(folder: Path) -> str:
         rows.append(
             (figure['robot'], name, ours(figure, unit=True), limit(figure), lost(figure)),
         )
-    return table(
+    text = table(
         ('robot', 'what', 'ours', 'limit', 'worse'),
         rows,
         'median (99th percentile, or the longest of five starts)',
-    ) + verdict(results)
+    )
+    least, most = times_slower(folder)
+    return (
+        f'{text}Without llvmlite these calls take {least:.0f} to {most:.0f} times as long as '
+        f'[compiled ones](calls.md).\n\n{verdict(results)}'
+    )
+
+
+def times_slower(folder: Path) -> tuple[float, float]:
+    """Return the least and the most times as long that calls take without llvmlite."""
+    compiled = Results(folder, 'single_calls')
+    ratios = []
+    for figure in Results(folder, 'python_backend').figures:
+        same = first(compiled.select(robot=figure['robot'], name=figure['name'], peer=CPP))
+        assert same is not None
+        ratios.append(figure['ours'] / same['ours'])
+    return min(ratios), max(ratios)
 
 
 TABLES: dict[str, Callable[[Path], str]] = {

@@ -1,7 +1,7 @@
 # Copyright 2026 The screw_dynamics_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""The table of README.md: where we are faster, and one line on where others are."""
+"""The table of README.md: where ours is faster, and one line on where it is slower."""
 
 from __future__ import annotations
 
@@ -102,7 +102,7 @@ def faster(folder: Path) -> str:
         figure = figure_of(folder, row)
         share = number(figure['ours'] / figure['theirs'])
         slower.append(f'{row.text} ({share} times the time of {row.short})')
-    return '\n'.join(lines) + f'\n\nOthers are faster: {", ".join(slower)}.\n'
+    return '\n'.join(lines) + f'\n\nSlower than the comparison: {", ".join(slower)}.\n'
 
 
 TABLES: dict[str, Callable[[Path], str]] = {'faster': faster}

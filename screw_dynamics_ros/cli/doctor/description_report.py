@@ -15,6 +15,7 @@ from screw_dynamics_ros.cli.doctor.pinocchio_oracle import by_pinocchio
 from screw_dynamics_ros.cli.doctor.section import Section
 from screw_dynamics_ros.cli.library_messages import caught_messages
 from screw_dynamics_ros.core import Robot
+from screw_dynamics_ros.core.compile.kernels import WITHOUT_LLVMLITE
 from screw_dynamics_ros.core.description.formats import urdf_of
 from screw_dynamics_ros.core.description.robot_description import Finding, Joint
 from screw_dynamics_ros.core.types import Array
@@ -114,7 +115,7 @@ def speed_section(robot: Robot) -> Section:
             Finding(
                 'warning',
                 'llvmlite',
-                'is not used: all computations take about 50 times longer',
+                f'is not used: all computations are {WITHOUT_LLVMLITE}',
                 'apt install python3-llvmlite, or pip install llvmlite',
             )
         )

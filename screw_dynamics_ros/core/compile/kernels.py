@@ -58,6 +58,7 @@ from screw_dynamics_ros.core.types import Array
 log = logging.getLogger(__name__)
 
 BACKENDS = ('native', 'python', 'reference')
+WITHOUT_LLVMLITE = 'more than 100 times slower'  # measured: benchmarks/python_backend.py
 
 #: Kind of a program in the cache.
 PROGRAM = re.compile('[0-9a-f]{64}[.]program')
@@ -130,7 +131,7 @@ def choose_backend(backend: str) -> str:
 @cache
 def _say_once_that_it_is_slower() -> None:
     log.warning(
-        'llvmlite is not installed: everything works, some 50 times slower; '
+        f'llvmlite is not installed: everything works, {WITHOUT_LLVMLITE}; '
         'install it with "apt install python3-llvmlite" or "pip install llvmlite"'
     )
 
