@@ -21,6 +21,7 @@ from typing import Any
 import numpy as np
 
 from screw_dynamics_ros.cli.command_line import (
+    ROBOT_FILE,
     UNUSABLE,
     UnusableError,
     add_arguments_of,
@@ -86,7 +87,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def parse(arguments: Sequence[str]) -> argparse.Namespace:
     """Return the options of the command line."""
     parser = command_parser('bench', __doc__)
-    parser.add_argument('description', type=Path, metavar='FILE', help='a URDF or xacro file')
+    parser.add_argument('description', type=Path, metavar='FILE', help=ROBOT_FILE)
     add_arguments_of(parser, 'description', 'FILE')
     parser.add_argument(
         'functions',

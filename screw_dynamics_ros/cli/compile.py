@@ -29,6 +29,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from screw_dynamics_ros.cli.command_line import (
+    ROBOT_FILE,
     UNUSABLE,
     UnusableError,
     add_arguments_of,
@@ -115,7 +116,7 @@ def write(contents: dict[str, bytes], folder: Path) -> None:
 def parse(arguments: Sequence[str]) -> argparse.Namespace:
     """Return the options of the command line."""
     parser = command_parser('compile', __doc__, EXIT_STATUS)
-    parser.add_argument('description', type=Path, metavar='FILE', help='a URDF or xacro file')
+    parser.add_argument('description', type=Path, metavar='FILE', help=ROBOT_FILE)
     add_arguments_of(parser, 'description', 'FILE')
     parser.add_argument(
         'outputs', nargs='*', metavar='OUTPUT', help=f'one of {", ".join(FUNCTIONS)}'

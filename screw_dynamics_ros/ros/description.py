@@ -28,7 +28,7 @@ def urdf_text(text: str, what: str) -> str:
     """
     if not text.lstrip('\ufeff \t\r\n').startswith('<'):
         raise DescriptionError(
-            f'{what} is not XML but {shown(text)!r}; give the text of the URDF, not its name'
+            f'{what} is not XML but {shown(text)!r}; give the text of the description, not its name'
         )
     if len(text) > MAX_DESCRIPTION_LENGTH:
         raise DescriptionError(f'{what} is longer than {MAX_DESCRIPTION_LENGTH} characters')

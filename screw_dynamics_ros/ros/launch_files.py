@@ -99,7 +99,7 @@ def urdf_arguments(name: str, default: str | None, empty: str = '') -> list[Any]
 
     Without a default the file is required; `empty` describes what an empty value means.
     """
-    text = 'URDF or xacro file, by path or package://.'
+    text = 'URDF, xacro, SDFormat or MJCF file, by path or package://.'
     return [
         DeclareLaunchArgument(
             name,

@@ -27,6 +27,7 @@ import numpy as np
 from screw_dynamics_ros.cli.calibrate import picture, report
 from screw_dynamics_ros.cli.calibrate.measurement_file import MeasurementFile, read_measurements
 from screw_dynamics_ros.cli.command_line import (
+    ROBOT_FILE,
     UNUSABLE,
     UnusableError,
     add_arguments_of,
@@ -214,7 +215,7 @@ def parse(arguments: Sequence[str]) -> argparse.Namespace:
     """Return the options of the command line."""
     parser = command_parser('calibrate', __doc__, EXIT_STATUS)
     add = parser.add_argument
-    add('description', type=Path, metavar='FILE', help='a URDF or xacro file')
+    add('description', type=Path, metavar='FILE', help=ROBOT_FILE)
     add_arguments_of(parser, 'description', 'FILE')
     add('measurements', type=Path, metavar='MEASUREMENTS', help='a CSV, or a YAML (.yaml, .yml)')
     add('--link', help='link of the target, unless MEASUREMENTS names links')

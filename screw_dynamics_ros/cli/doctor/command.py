@@ -17,6 +17,7 @@ from pathlib import Path
 
 from screw_dynamics_ros.cli.command_line import (
     MAX_TIMEOUT_S,
+    ROBOT_FILE,
     UNUSABLE,
     UnusableError,
     add_arguments_of,
@@ -91,7 +92,7 @@ def parse(arguments: Sequence[str]) -> argparse.Namespace:
         nargs='?',
         type=Path,
         metavar='FILE',
-        help='a URDF or xacro file, or a recording (default: the published description)',
+        help=f'{ROBOT_FILE}, or a recording (default: the published description)',
     )
     add_arguments_of(parser, 'description', 'FILE')
     parser.add_argument(

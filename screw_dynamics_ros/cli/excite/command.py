@@ -20,6 +20,7 @@ from pathlib import Path
 import numpy as np
 
 from screw_dynamics_ros.cli.command_line import (
+    ROBOT_FILE,
     UNUSABLE,
     UnusableError,
     add_arguments_of,
@@ -166,7 +167,7 @@ def parse(arguments: Sequence[str]) -> argparse.Namespace:
     """Return the options of the command line."""
     parser = command_parser('excite', __doc__, EXIT_STATUS)
     add = parser.add_argument
-    add('description', type=Path, metavar='FILE', help='a URDF or xacro file')
+    add('description', type=Path, metavar='FILE', help=ROBOT_FILE)
     add_arguments_of(parser, 'description', 'FILE')
     add_drives(parser)
     add(

@@ -19,6 +19,7 @@ from pathlib import Path
 import numpy as np
 
 from screw_dynamics_ros.cli.command_line import (
+    ROBOT_FILE,
     UNUSABLE,
     UnusableError,
     add_arguments_of,
@@ -64,13 +65,13 @@ def parse(arguments: Sequence[str]) -> argparse.Namespace:
     """Return the options of the command line."""
     parser = command_parser('parity', __doc__, EXIT_STATUS)
     add = parser.add_argument
-    add('description', type=Path, metavar='FILE', help='a URDF or xacro file')
+    add('description', type=Path, metavar='FILE', help=ROBOT_FILE)
     add_arguments_of(parser, 'description', 'FILE')
     add(
         '--against',
         type=Path,
         metavar='FILE',
-        help='a URDF or xacro file for the other programs (default: the same)',
+        help=f'{ROBOT_FILE} for the other programs (default: the same)',
     )
     add_arguments_of(parser, 'against', 'the FILE of --against')
     add('--mjcf', type=Path, metavar='FILE', help='a model for MuJoCo instead of a URDF')

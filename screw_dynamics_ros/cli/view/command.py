@@ -24,6 +24,7 @@ from importlib.util import find_spec
 from pathlib import Path
 
 from screw_dynamics_ros.cli.command_line import (
+    ROBOT_FILE,
     UNUSABLE,
     UnusableError,
     add_arguments_of,
@@ -71,7 +72,7 @@ def parse(arguments: Sequence[str]) -> argparse.Namespace:
         'robot',
         nargs='?',
         metavar='ROBOT',
-        help='a URDF or xacro file, or the name of a bundled robot',
+        help=f'{ROBOT_FILE}, or the name of a bundled robot',
     )
     add_arguments_of(parser, 'robot', 'ROBOT')
     origin = parser.add_mutually_exclusive_group()

@@ -22,8 +22,8 @@ from screw_dynamics_ros.ros.process.executor import EXECUTORS
 ROBOT_DESCRIPTION = Specification(
     'robot_description',
     '',
-    'URDF of the robot. Empty: from the topic robot_description.',
-    rule='the text of a URDF, or empty',
+    'Text of the URDF, SDFormat or MJCF of the robot. Empty: from the topic robot_description.',
+    rule='the text of a description, or empty',
 )
 
 PROCESS = (

@@ -24,14 +24,14 @@ ROBOT = (
     Specification(
         'robot_description',
         '',
-        'URDF of the robot. Empty: the file `urdf`.',
-        rule='the text of a URDF, or empty',
+        'Text of the URDF, SDFormat or MJCF of the robot. Empty: the file `urdf`.',
+        rule='the text of a description, or empty',
         read_only=True,
     ),
     Specification(
         'urdf',
         '',
-        'Path of the URDF file. Empty: the Panda arm of this package.',
+        'Path of the URDF, SDFormat or MJCF file. Empty: the Panda arm of this package.',
         rule='a path, or empty',
         read_only=True,
     ),
