@@ -5,14 +5,17 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 import yaml
 
 from screw_dynamics_ros.core import ArgumentError
 from screw_dynamics_ros.ros.parameter_files import read_parameter_file
-from screw_dynamics_ros.ros.ros2_control.controllers import Controllers, controllers_for
+from screw_dynamics_ros.ros.ros2_control.controllers import TYPES, Controllers, controllers_for
 from screw_dynamics_ros.ros.ros2_control.generated_files import write_files
 from screw_dynamics_ros.ros.ros2_control.hardware_description import SimulatedHardware
+from support.paths import ROOT
 
 GAINS = {name: {'p': 10.0, 'i': 1e-7, 'd': 1.0} for name in 'abc'}
 
@@ -172,3 +175,25 @@ def test_parameters_of_trajectory_controllers():
     gains = section(effort, 'joint_trajectory_controller')['gains']['a']
     assert gains == {'p': 1.0, 'd': 2.0}
     assert {type(x) for x in gains.values()} == {float}
+
+
+def test_pages_name_controllers_that_every_distribution_has():
+    """Others were removed: effort_controllers, position_controllers and velocity_controllers."""
+    files = (
+        ROOT / 'README.md',
+        *(
+            path
+            for folder in ('doc', 'config', 'examples', 'launch')
+            for path in (ROOT / folder).rglob('*')
+            if path.suffix in ('.md', '.yaml', '.py')
+        ),
+    )
+    named = {
+        found: path.name
+        for path in files
+        for found in re.findall(
+            r'\b\w+_(?:controllers?|broadcaster)/[A-Z]\w+', path.read_text(encoding='utf-8')
+        )
+    }
+    assert 'gravity_compensation.md' in named.values()
+    assert set(named) <= set(TYPES.values()), named
