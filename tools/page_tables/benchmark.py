@@ -117,7 +117,8 @@ def overview(folder: Path) -> str:
         rows,
         'ratios of medians, from the least to the most favorable comparison',
     )
-    return f'{text}Slower than the comparison, with the times that ours is faster: {"; ".join(slower) or "none"}.\n'
+    listed = '; '.join(slower) or 'none'
+    return f'{text}Slower than the comparison, with the times that ours is faster: {listed}.\n'
 
 
 def machine(folder: Path) -> str:
