@@ -122,7 +122,7 @@ class Arm:
         self.robot = Robot(description)
         drives = dict.fromkeys(self.robot.joint_names, Drive(damping=VISCOUS, coulomb=DRY))
         self._real = Robot(heavier(description), drives=drives)
-        self._model = pin.buildModelFromXML(write_urdf(description, unlimited=1e6))
+        self._model = pin.buildModelFromXML(write_urdf(description))
         self._data = self._model.createData()
         self._frame = self._model.getFrameId(link, pin.BODY)
         counts = len(start) - 3, 3

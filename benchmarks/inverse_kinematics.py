@@ -189,7 +189,7 @@ def pink_solver(description: RobotDescription, robot: Robot, links: tuple[str, .
     from pink.limits import ConfigurationLimit
     from pink.tasks import FrameTask
 
-    model = pin.buildModelFromXML(write_urdf(description, unlimited=1e6))
+    model = pin.buildModelFromXML(write_urdf(description))
     moving = {
         joint
         for link in links

@@ -29,7 +29,6 @@ from support.peer_programs import (
     EACH_PEER,
     GRAVITY,
     SOUND,
-    UNLIMITED,
     compared,
     peer_of,
     tool_robot,
@@ -110,7 +109,7 @@ def inertia_of_nothing() -> Inertia:
 def test_the_changed_field_is_named(subject, field, change, module):
     ours = read_urdf(urdf_path('panda'))
     copy = change(DescriptionReading(ours)).description
-    result = compared(peer_of(module, write_urdf(copy, unlimited=UNLIMITED), ours))
+    result = compared(peer_of(module, write_urdf(copy), ours))
     assert not result.agrees
     assert result.explained
     causes = [(cause.difference.subject, cause.difference.field) for cause in result.causes]
@@ -126,7 +125,7 @@ def test_several_changed_fields_are_named(seed, module):
     first, second = (CHANGES[k] for k in rng.choice(len(CHANGES), 2, replace=False))
     ours = read_urdf(urdf_path('panda'))
     copy = second[2](first[2](DescriptionReading(ours))).description
-    result = compared(peer_of(module, write_urdf(copy, unlimited=UNLIMITED), ours))
+    result = compared(peer_of(module, write_urdf(copy), ours))
     assert result.explained
     causes = [(cause.difference.subject, cause.difference.field) for cause in result.causes]
     if first[0] == second[0] == 'link panda_hand':
@@ -147,7 +146,7 @@ def test_damping_is_a_cause_and_limits_are_not(module):
         friction=lambda _: 0.25,
         limits=lambda each: replace(each.limits, lower=-1.5),
     )(DescriptionReading(ours)).description
-    result = compared(peer_of(module, write_urdf(copy, unlimited=UNLIMITED), ours))
+    result = compared(peer_of(module, write_urdf(copy), ours))
     assert result.explained
     (cause,) = result.causes
     assert str(cause.difference) == 'joint panda_joint3: dynamics damping: here 0, there 0.5'

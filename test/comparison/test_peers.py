@@ -20,7 +20,6 @@ from support.models import random_description, without_mimic
 from support.peer_programs import (
     EACH_PEER,
     SOUND,
-    UNLIMITED,
     compared,
     peer_of,
     tool_robot,
@@ -52,7 +51,7 @@ def test_random_robots_agree(seed, mimic, module):
         for each in made.joints
     )
     description = replace(made, joints=joints)
-    text = write_urdf(description, unlimited=UNLIMITED)
+    text = write_urdf(description)
     result = compared(peer_of(module, text, description))
     assert result.agrees
     assert max(each.relative for each in result.differences.values()) < 1e-9
@@ -174,7 +173,7 @@ def test_masters_beside_the_chain_are_refused():
 
 
 def notes(module, description, text=None, **options):
-    text = write_urdf(description, unlimited=UNLIMITED) if text is None else text
+    text = write_urdf(description) if text is None else text
     return peer_of(module, text, description, **options).notes
 
 
@@ -189,7 +188,7 @@ def test_mimic_joints_are_noted(module):
     plain = without_mimic(chain)
     assert [note for note in notes(module, chain) if 'mimic' in note]
     assert not [note for note in notes(module, plain) if 'mimic' in note]
-    result = compared(peer_of(module, write_urdf(chain, unlimited=UNLIMITED), chain))
+    result = compared(peer_of(module, write_urdf(chain), chain))
     assert result.agrees
 
 
@@ -205,7 +204,7 @@ def test_friction_that_a_program_leaves_to_the_caller_is_noted(module):
 def test_drives_of_the_running_robot(module, given):
     """Armatures and friction that the file does not have: given to the program, or named."""
     made = random_description(8, 4, ('revolute', 'prismatic'))
-    text = write_urdf(made, unlimited=UNLIMITED)
+    text = write_urdf(made)
     armatures = {'joint2': 0.3, 'joint3': 0.2}
     peer = peer_of(module, text, with_friction(made), armatures=armatures, drives_are_given=given)
     result = compared(peer, armatures=armatures)

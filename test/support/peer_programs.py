@@ -23,7 +23,6 @@ from support.robots import joint, links, robot
 
 GRAVITY = np.array([0.3, -0.2, -9.0])
 SOUND = '4.0'  # MuJoCo; before, it lost rotations of inertials and fixed joints
-UNLIMITED = 1e3  # what is written for no limit
 PEERS = {'mujoco': MuJoCoPeer, 'pinocchio': PinocchioPeer, 'PyKDL': KDLPeer}
 EACH_PEER = pytest.mark.parametrize('module', PEERS)
 

@@ -114,9 +114,19 @@ def primitive(shape: Shape) -> Any:
         mesh = trimesh.creation.box(extents=shape.extents)
     elif shape.kind == 'sphere':
         mesh = trimesh.creation.icosphere(subdivisions=3, radius=0.5 * shape.extents[0])
+    elif shape.kind == 'capsule':
+        width, _, length = shape.extents
+        mesh = capsule(length - width, 0.5 * width)
     else:
         mesh = trimesh.creation.cylinder(0.5 * shape.extents[0], shape.extents[2], SECTIONS)
     mesh.apply_transform(shape.pose)
+    return mesh
+
+
+def capsule(length: float, radius: float) -> Any:
+    """Return the mesh of a capsule about the z axis, its middle at the origin."""
+    mesh = trimesh.creation.capsule(length, radius, count=[16, 16])
+    mesh.apply_translation([0.0, 0.0, -mesh.bounds[:, 2].mean()])  # it depends on the version
     return mesh
 
 
@@ -127,9 +137,8 @@ def capsules(link: str, description: RobotDescription) -> Iterator[ColoredMesh]:
         length = float(np.linalg.norm(end))
         if joint.parent != link or length < MIN_CAPSULE_LENGTH:
             continue
-        mesh = trimesh.creation.capsule(length, CAPSULE_RADIUS * length, count=[16, 16])
-        # Its middle is at the origin in some versions of trimesh only.
-        mesh.apply_translation([0.0, 0.0, 0.5 * length - mesh.bounds[:, 2].mean()])
+        mesh = capsule(length, CAPSULE_RADIUS * length)
+        mesh.apply_translation([0.0, 0.0, 0.5 * length])
         mesh.apply_transform(trimesh.geometry.align_vectors([0.0, 0.0, 1.0], end))
         yield colored(mesh, GRAY)
 

@@ -7,19 +7,23 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import get_args
 from xml.dom.minidom import Element
 
 import numpy as np
 
-from screw_dynamics_ros.core.description.shapes import Shape, ShapeKind
+from screw_dynamics_ros.core.description.shapes import Shape
+from screw_dynamics_ros.core.description.urdf_elements import (
+    origin_in,
+    primitive_of,
+    shape_in,
+    vector,
+)
 from screw_dynamics_ros.core.description.xml_document import (
     child,
     children,
     robot_element,
 )
-from screw_dynamics_ros.core.description.xml_values import rotation_from_rpy
-from screw_dynamics_ros.core.errors import ArgumentError
+from screw_dynamics_ros.core.errors import ArgumentError, DescriptionError
 from screw_dynamics_ros.core.types import Array
 
 Color = tuple[int, int, int]  # red, green, blue from 0 to 255
@@ -94,36 +98,20 @@ def part(element: Element, materials: Mapping[str, Color]) -> Visual | None:
     if material is not None:
         color = own_color(material) or materials.get(material.getAttribute('name'))
     try:
-        pose = origin(child(element, 'origin'))
-        mesh = child(geometry, 'mesh')
+        pose = origin_in(element, 'visual')
+        mesh, primitive = child(geometry, 'mesh'), primitive_of(geometry)
         if mesh is not None:
-            scale = numbers(mesh, 'scale', (1.0, 1.0, 1.0))
-            return Visual(pose, None, mesh.getAttribute('filename'), scale, color)
-        for kind in get_args(ShapeKind):
-            primitive = child(geometry, kind)
-            if primitive is not None:
-                shape = Shape(kind, extents(kind, primitive), pose)
-                return Visual(pose, shape, '', np.ones(3), color)
-    except (ArgumentError, ValueError):
+            scale = np.array(vector(mesh, 'scale', 'mesh', (1.0, 1.0, 1.0)))
+            read = Visual(pose, None, mesh.getAttribute('filename'), scale, color)
+        elif primitive is not None:
+            shape = shape_in(primitive, pose, 'visual')
+            read = Visual(pose, shape, '', np.ones(3), color)
+        else:
+            return None
+    except (ArgumentError, DescriptionError):
         return None
-    return None
-
-
-def extents(kind: ShapeKind, primitive: Element) -> Array:
-    """Return the extents (3,) of a `Shape` [m]; raises `ValueError`."""
-    if kind == 'box':
-        return numbers(primitive, 'size', None)
-    width = 2.0 * number(primitive, 'radius')
-    return np.array([width, width, width if kind == 'sphere' else number(primitive, 'length')])
-
-
-def origin(element: Element | None) -> Array:
-    """Return the pose (4, 4) of an <origin>; raises `ValueError`."""
-    pose = np.eye(4)
-    if element is not None:
-        pose[:3, 3] = numbers(element, 'xyz', (0.0, 0.0, 0.0))
-        pose[:3, :3] = rotation_from_rpy(*numbers(element, 'rpy', (0.0, 0.0, 0.0)))
-    return pose
+    sizes = read.scale if read.shape is None else read.shape.extents
+    return read if max(np.abs(pose[:3, 3]).max(), np.abs(sizes).max()) <= MAX_LENGTH else None
 
 
 def own_color(material: Element) -> Color | None:
@@ -137,21 +125,3 @@ def own_color(material: Element) -> Color | None:
         return None
     red, green, blue = (round(255.0 * min(max(value, 0.0), 1.0)) for value in values[:3])
     return red, green, blue
-
-
-def number(element: Element, key: str) -> float:
-    """Return an attribute; raises `ValueError` if it is not finite or beyond `MAX_LENGTH`."""
-    value = float(element.getAttribute(key))
-    if not abs(value) <= MAX_LENGTH:
-        raise ValueError(key)
-    return value
-
-
-def numbers(element: Element, key: str, default: tuple[float, float, float] | None) -> Array:
-    """Return an attribute of three numbers, (3,); raises `ValueError`."""
-    if default is not None and not element.hasAttribute(key):
-        return np.array(default)
-    values = np.array([float(word) for word in element.getAttribute(key).split()])
-    if values.shape != (3,) or not (np.abs(values) <= MAX_LENGTH).all():
-        raise ValueError(key)
-    return values

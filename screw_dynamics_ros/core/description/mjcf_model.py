@@ -5,7 +5,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -13,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from screw_dynamics_ros.core.description.joint_types import JOINT_TYPES
+from screw_dynamics_ros.core.description.xml_values import rotation_from_quaternion
 from screw_dynamics_ros.core.errors import DescriptionError
 from screw_dynamics_ros.core.types import Array
 
@@ -154,16 +154,7 @@ def pose_of(position: Array, quaternion: Array) -> Array:
 
 def rotation_of(quaternion: Array) -> Array:
     """Return the rotation matrix of a quaternion (w, x, y, z) of any length."""
-    w, x, y, z = (float(each) for each in quaternion)
-    length = math.sqrt(w * w + x * x + y * y + z * z)
-    w, x, y, z = w / length, x / length, y / length, z / length
-    return np.array(
-        [
-            [1 - 2 * (y * y + z * z), 2 * (x * y - w * z), 2 * (x * z + w * y)],
-            [2 * (x * y + w * z), 1 - 2 * (x * x + z * z), 2 * (y * z - w * x)],
-            [2 * (x * z - w * y), 2 * (y * z + w * x), 1 - 2 * (x * x + y * y)],
-        ]
-    )
+    return rotation_from_quaternion(np.roll(quaternion, -1))
 
 
 #: Types of joints by mjtJoint, without and with limits.

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import astuple, dataclass, field
 from typing import Literal
 
 import numpy as np
@@ -80,26 +80,29 @@ class Link:
 class Limits:
     """Bounds of one joint: position (rad or m), speed (rad/s or m/s), effort (N m or N).
 
-    Infinite if the description has no limit.
+    Acceleration and deceleration are in rad/s^2 or m/s^2, jerk in rad/s^3 or m/s^3. Infinite if the
+    description has no limit.
 
     Raises
     ------
     DescriptionError
-        No numbers, a lower limit above the upper one, or a negative speed or effort.
+        No numbers, a lower limit above the upper one, or another limit that is negative.
     """
 
     lower: float = -math.inf
     upper: float = math.inf
     velocity: float = math.inf
     effort: float = math.inf
+    acceleration: float = math.inf
+    deceleration: float = math.inf
+    jerk: float = math.inf
 
     def __post_init__(self) -> None:
-        values = self.lower, self.upper, self.velocity, self.effort
-        ordered = all(map(is_number, values)) and self.lower <= self.upper
-        if not (ordered and self.velocity >= 0.0 and self.effort >= 0.0):
+        lower, upper, *magnitudes = astuple(self)
+        ordered = all(map(is_number, (lower, upper, *magnitudes))) and lower <= upper
+        if not (ordered and min(magnitudes) >= 0.0):
             raise DescriptionError(
-                f'{self} are no limits: lower must not be above upper, nor velocity and effort '
-                'negative'
+                f'{self} are not limits: lower must not be above upper, nor another one negative'
             )
 
 

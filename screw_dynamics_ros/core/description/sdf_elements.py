@@ -15,12 +15,11 @@ from screw_dynamics_ros.core.description.xml_values import (
     MAX_NUMBER,
     number_in,
     numbers_in,
+    rotation_from_quaternion,
     rotation_from_rpy,
-    without_residue,
     xacro_hint,
 )
 from screw_dynamics_ros.core.errors import DescriptionError
-from screw_dynamics_ros.core.lie import quaternions
 from screw_dynamics_ros.core.types import Array
 
 #: Absolute value from which SDFormat before 1.9 takes a limit as infinite [rad, m].
@@ -112,7 +111,7 @@ def _rotation(quaternion: Array, element: Element, owner: str) -> Array:
             f'{owner}: the quaternion of {place_of(element)} has length {length:.4g}; '
             'a rotation has length 1, correct it'
         )
-    return without_residue(quaternions.to_matrix(quaternion))
+    return rotation_from_quaternion(quaternion)
 
 
 def _numbers(element: Element, count: int, owner: str) -> tuple[float, ...]:

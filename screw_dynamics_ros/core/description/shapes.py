@@ -1,11 +1,12 @@
 # Copyright 2026 The screw_dynamics_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Shapes of links: the boxes, cylinders and spheres of a description, for places on a link."""
+"""Shapes of links: boxes, capsules, cylinders and spheres of a description."""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal, get_args
 
@@ -15,7 +16,8 @@ from numpy.typing import NDArray
 from screw_dynamics_ros.core.arguments import float_array
 from screw_dynamics_ros.core.errors import ArgumentError
 
-ShapeKind = Literal['box', 'cylinder', 'sphere']
+ShapeKind = Literal['box', 'capsule', 'cylinder', 'sphere']
+Span = tuple[float, float]
 
 
 @dataclass(frozen=True, eq=False)
@@ -24,17 +26,18 @@ class Shape:
 
     Attributes
     ----------
-    kind : {'box', 'cylinder', 'sphere'}
+    kind : {'box', 'capsule', 'cylinder', 'sphere'}
     extents : (3,) array
-        Along its axes [m]: the edges of a box; diameter, diameter and length of a cylinder, whose
-        axis is z; three times the diameter of a sphere.
+        Along its axes [m]: the edges of a box; diameter, diameter and length of a cylinder or
+        capsule, caps included, whose axis is z; three times the diameter of a sphere.
     pose : (4, 4) array
         Of its center and axes in the frame of the link.
 
     Raises
     ------
     ArgumentError
-        An unknown kind, or extents that are not positive and finite.
+        An unknown kind, extents that are not positive and finite, or a capsule that is shorter than
+        its diameter.
     """
 
     kind: ShapeKind
@@ -58,6 +61,11 @@ class Shape:
             raise ArgumentError(
                 f'{self.kind}: extents must be positive, got {self.extents.tolist()} m'
             )
+        if self.kind == 'capsule' and self.extents[2] < self.extents[0]:
+            raise ArgumentError(
+                f'capsule: its length {self.extents[2]:g} m, caps included, must be at least its '
+                f'diameter {self.extents[0]:g} m'
+            )
 
     def axis(self) -> tuple[NDArray[np.float64], NDArray[np.float64], float]:
         """Return the ends (3,) of its axis in the frame of the link, and its mean radius [m].
@@ -71,7 +79,7 @@ class Shape:
         center, R = self.pose[:3, 3], self.pose[:3, :3]
         if self.kind == 'sphere':
             return center, center, 0.5 * float(self.extents[0])
-        along = 2 if self.kind == 'cylinder' else int(np.argmax(self.extents))
+        along = int(np.argmax(self.extents)) if self.kind == 'box' else 2
         half = 0.5 * self.extents[along] * R[:, along]
         across = np.delete(self.extents, along)
         return center - half, center + half, 0.5 * math.sqrt(across[0] * across[1])
@@ -92,23 +100,34 @@ class Shape:
         >>> ball.entry(np.zeros(3), np.array([0.0, 0.0, -3.0]))
         array([0. , 0. , 0.1])
         """
-        R, half = self.pose[:3, :3], 0.5 * self.extents
-        p = R.T @ (point - self.pose[:3, 3])
-        d = R.T @ direction
-        spans = []
-        if self.kind != 'box':  # |x(t)| = radius, in the plane of x and y for a cylinder
-            axes = slice(0, 2 if self.kind == 'cylinder' else 3)
-            spans.append(round_span(p[axes], d[axes], float(half[0])))
-        if self.kind != 'sphere':
-            flat = range(3) if self.kind == 'box' else (2,)
-            spans += [flat_span(float(p[k]), float(d[k]), float(half[k])) for k in flat]
-        first, last = max(span[0] for span in spans), min(span[1] for span in spans)
-        return point + first * direction if math.isfinite(first) and first <= last else None
+        R = self.pose[:3, :3]
+        spans = self._spans(R.T @ (point - self.pose[:3, 3]), R.T @ direction)
+        firsts = [first for first, last in spans if math.isfinite(first) and first <= last]
+        return point + min(firsts) * direction if firsts else None
+
+    def _spans(self, p: NDArray[np.float64], d: NDArray[np.float64]) -> Iterator[Span]:
+        """Yield from which t to which p + t d, in the axes of the shape, is in each convex part."""
+        half = (0.5 * self.extents).tolist()
+        if self.kind == 'box':
+            yield common([flat_span(float(p[k]), float(d[k]), half[k]) for k in range(3)])
+        elif self.kind == 'sphere':
+            yield round_span(p, d, half[0])
+        else:
+            radius, height = half[0], half[2]
+            if self.kind == 'capsule':
+                height -= radius
+                for end in (-height, height):
+                    yield round_span(p - np.array([0.0, 0.0, end]), d, radius)
+            flat = flat_span(float(p[2]), float(d[2]), height)
+            yield common([round_span(p[:2], d[:2], radius), flat])
 
 
-def round_span(
-    p: NDArray[np.float64], d: NDArray[np.float64], radius: float
-) -> tuple[float, float]:
+def common(spans: Sequence[Span]) -> Span:
+    """Return the intersection of intervals."""
+    return max(first for first, _ in spans), min(last for _, last in spans)
+
+
+def round_span(p: NDArray[np.float64], d: NDArray[np.float64], radius: float) -> Span:
     """Return from which t to which |p + t d| is at most `radius`; (inf, -inf) if it never is."""
     a, b, c = float(d @ d), float(p @ d), float(p @ p) - radius * radius
     if a == 0.0:
@@ -120,7 +139,7 @@ def round_span(
     return (-b - root) / a, (-b + root) / a
 
 
-def flat_span(p: float, d: float, half: float) -> tuple[float, float]:
+def flat_span(p: float, d: float, half: float) -> Span:
     """Return from which t to which |p + t d| is at most `half`; (inf, -inf) if it never is."""
     if d == 0.0:
         return (-math.inf, math.inf) if abs(p) <= half else (math.inf, -math.inf)

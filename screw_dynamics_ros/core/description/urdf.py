@@ -16,7 +16,6 @@ from __future__ import annotations
 import math
 import os
 from dataclasses import replace
-from typing import NoReturn, get_args
 from xml.dom.minidom import Element
 
 import numpy as np
@@ -38,26 +37,27 @@ from screw_dynamics_ros.core.description.robot_description import (
     RobotDescription,
 )
 from screw_dynamics_ros.core.description.ros2_control import unevaluated_parameters
-from screw_dynamics_ros.core.description.shapes import Shape, ShapeKind
+from screw_dynamics_ros.core.description.shapes import Shape
+from screw_dynamics_ros.core.description.urdf_elements import (
+    MOTION,
+    MOTION_LIMITS,
+    UNLIMITED,
+    number,
+    origin_in,
+    primitive_of,
+    shape_in,
+    vector,
+    version_of,
+)
 from screw_dynamics_ros.core.description.urdfdom import urdfdom_findings
 from screw_dynamics_ros.core.description.xml_document import (
     child,
     children,
     robot_element,
-    short,
     source_of,
     with_line_breaks,
 )
-from screw_dynamics_ros.core.description.xml_values import (
-    MAX_NUMBER,
-    axis_of,
-    inertia_in,
-    name_attribute,
-    number_in,
-    numbers_in,
-    rotation_from_rpy,
-    xacro_hint,
-)
+from screw_dynamics_ros.core.description.xml_values import axis_of, inertia_in, name_attribute
 from screw_dynamics_ros.core.errors import ArgumentError, DescriptionError, InertiaError
 
 #: Attributes of <dynamics>, the last three an extension.
@@ -136,24 +136,13 @@ def _link(element: Element, remarks: list[Finding]) -> Link:
 
 
 def _shape(part: Element, link: str, remarks: list[Finding]) -> Shape | None:
-    """Return the primitive of a <collision> or <visual>; None for meshes and unusable ones."""
-    geometry, owner = child(part, 'geometry'), f'link {link!r}'
-    kinds = get_args(ShapeKind)
-    found = (
-        [] if geometry is None else [each for kind in kinds for each in children(geometry, kind)]
-    )
-    if not found:
+    """Return the primitive of a <collision> or <visual>; None for meshes and invalid ones."""
+    owner = f'link {link!r}'
+    primitive = primitive_of(child(part, 'geometry'))
+    if primitive is None:
         return None
-    primitive = found[0]
-    kind: ShapeKind = primitive.tagName  # type: ignore[assignment]
     try:
-        if kind == 'box':
-            extents = _vector(primitive, 'size', owner, (0.0, 0.0, 0.0))
-        else:
-            width = 2.0 * _number(primitive, 'radius', owner)
-            length = _number(primitive, 'length', owner) if kind == 'cylinder' else width
-            extents = width, width, length
-        return Shape(kind, np.array(extents), _origin(part, owner))
+        return shape_in(primitive, origin_in(part, owner), owner)
     except (ArgumentError, DescriptionError) as error:
         remarks.append(
             Finding('warning', f'link {link}', f'its shape is left out: {error}', 'correct it')
@@ -169,10 +158,10 @@ def _inertia(inertial: Element, owner: str) -> Inertia:
             f'{owner}: <inertial> has no {missing}; add it, or remove the <inertial> altogether'
         )
     try:
-        mass = _number(mass_element, 'value', owner)
-        xx, yy, zz = (_number(tensor, key, owner) for key in ('ixx', 'iyy', 'izz'))
-        xy, xz, yz = (_number(tensor, key, owner, 0.0) for key in ('ixy', 'ixz', 'iyz'))
-        origin = _origin(inertial, owner)
+        mass = number(mass_element, 'value', owner)
+        xx, yy, zz = (number(tensor, key, owner) for key in ('ixx', 'iyy', 'izz'))
+        xy, xz, yz = (number(tensor, key, owner, 0.0) for key in ('ixy', 'ixz', 'iyz'))
+        origin = origin_in(inertial, owner)
     except DescriptionError as error:
         raise InertiaError(str(error)) from None
     moments = np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])
@@ -199,14 +188,12 @@ def _joint(element: Element, remarks: list[Finding]) -> Joint:
         type=given,
         parent=_end(element, 'parent', owner),
         child=_end(element, 'child', owner),
-        origin=_origin(element, owner),
+        origin=origin_in(element, owner),
         axis=_axis(element, owner) if kind.has_axis else np.array([1.0, 0, 0]),
         limits=_limits(element, kind, name, remarks),
         mimic=mimic,
-        **{
-            key: 0.0 if dynamics is None else _number(dynamics, key, owner, 0.0) for key in DYNAMICS
-        },
-        pitch=_number(element, 'pitch', owner, None if kind.has_pitch else 0.0),
+        **{key: 0.0 if dynamics is None else number(dynamics, key, owner, 0.0) for key in DYNAMICS},
+        pitch=number(element, 'pitch', owner, None if kind.has_pitch else 0.0),
     )
 
 
@@ -221,7 +208,7 @@ def _end(element: Element, role: str, owner: str) -> str:
 def _axis(element: Element, owner: str) -> NDArray[np.float64]:
     given = child(element, 'axis')
     axis = np.array(
-        [1.0, 0.0, 0.0] if given is None else _vector(given, 'xyz', owner, (1.0, 0.0, 0.0))
+        (1.0, 0.0, 0.0) if given is None else vector(given, 'xyz', owner, (1.0, 0.0, 0.0))
     )
     return axis_of(axis, owner)
 
@@ -231,18 +218,11 @@ def _limits(element: Element, kind: JointType, name: str, remarks: list[Finding]
         return Limits()
     owner = f'joint {name!r}'
     limit = child(element, 'limit')
-    velocity = effort = math.inf
-    if limit is not None:
-        velocity = _number(limit, 'velocity', owner, math.inf, bound=True)
-        effort = _number(limit, 'effort', owner, math.inf, bound=True)
-        for key, value in (('velocity', velocity), ('effort', effort)):
-            if value < 0.0:
-                raise DescriptionError(
-                    f'{owner}: {key} limit is {value:g}; it is a magnitude and cannot be negative'
-                )
+    magnitudes = {} if limit is None else _magnitudes(limit, owner, name, remarks)
     if not kind.has_range:
-        return Limits(velocity=velocity, effort=effort)
-    if limit is None or not (limit.hasAttribute('lower') or limit.hasAttribute('upper')):
+        return Limits(**magnitudes)
+    given = [] if limit is None else [key for key in ('lower', 'upper') if limit.hasAttribute(key)]
+    if limit is None or not given:
         remarks.append(
             Finding(
                 'warning',
@@ -251,10 +231,13 @@ def _limits(element: Element, kind: JointType, name: str, remarks: list[Finding]
                 'add <limit lower="..." upper="..." velocity="..." effort="..."/>',
             )
         )
-        return Limits(velocity=velocity, effort=effort)
+        return Limits(**magnitudes)
     # One bound alone: the other is 0, as the URDF specification says (a gripper's upper="0.04").
-    lower = _number(limit, 'lower', owner, 0.0, bound=True)
-    upper = _number(limit, 'upper', owner, 0.0, bound=True)
+    lower, upper = 0.0, 0.0
+    if len(given) == 1 and version_of(element) >= MOTION_LIMITS:
+        lower, upper = -math.inf, math.inf
+    lower = _bound(limit, 'lower', owner, lower)
+    upper = _bound(limit, 'upper', owner, upper)
     if lower > upper:
         raise DescriptionError(
             f'{owner}: lower limit {lower:g} is above upper limit {upper:g}; correct them'
@@ -263,7 +246,38 @@ def _limits(element: Element, kind: JointType, name: str, remarks: list[Finding]
         raise DescriptionError(
             f'{owner}: limits {lower:g} .. {upper:g} leave no position; correct them'
         )
-    return Limits(lower, upper, velocity, effort)
+    return Limits(lower, upper, **magnitudes)
+
+
+def _magnitudes(limit: Element, owner: str, name: str, remarks: list[Finding]) -> dict[str, float]:
+    """Return the limits other than those of position; infinite ones are omitted."""
+    found = {}
+    for key in ('velocity', 'effort', *MOTION):
+        if key in MOTION and limit.hasAttribute(key) and version_of(limit) < MOTION_LIMITS:
+            remarks.append(
+                Finding(
+                    'warning',
+                    f'joint {name}',
+                    f'its limit of {key} is ignored, as urdfdom does: it belongs to URDF 1.2',
+                    'give <robot> version="1.2", which Lyrical and newer read',
+                )
+            )
+            continue
+        value = _bound(limit, key, owner, math.inf)
+        if value < 0.0:
+            raise DescriptionError(
+                f'{owner}: {key} limit is {value:g}; it is a magnitude and cannot be negative'
+            )
+        found[key] = value
+    if 'acceleration' in found and not limit.hasAttribute('deceleration'):
+        found['deceleration'] = found['acceleration']
+    return found
+
+
+def _bound(limit: Element, key: str, owner: str, default: float) -> float:
+    """Return a limit, infinite from `UNLIMITED` on."""
+    value = number(limit, key, owner, default, bound=True)
+    return value if abs(value) < UNLIMITED else math.copysign(math.inf, value)
 
 
 def _mimic(element: Element, owner: str) -> Mimic | None:
@@ -273,53 +287,5 @@ def _mimic(element: Element, owner: str) -> Mimic | None:
     master = mimic.getAttribute('joint')
     if not master:
         raise DescriptionError(f'{owner}: <mimic> names no joint; add joint="..."')
-    multiplier = _number(mimic, 'multiplier', owner, 1.0)
-    return Mimic(master, multiplier, _number(mimic, 'offset', owner, 0.0))
-
-
-def _origin(element: Element, owner: str) -> NDArray[np.float64]:
-    """Return the pose (4, 4) of an <origin>; the identity if it is missing."""
-    pose = np.eye(4)
-    origin = child(element, 'origin')
-    if origin is not None:
-        pose[:3, 3] = _vector(origin, 'xyz', owner, (0.0, 0.0, 0.0))
-        pose[:3, :3] = rotation_from_rpy(*_vector(origin, 'rpy', owner, (0.0, 0.0, 0.0)))
-    return pose
-
-
-# --- attributes ---------------------------------------------------------------------------------
-
-
-def _number(
-    element: Element, key: str, owner: str, default: float | None = None, *, bound: bool = False
-) -> float:
-    """Return one attribute as a finite number; a `bound` may also be infinite."""
-    if not element.hasAttribute(key):
-        if default is None:
-            raise DescriptionError(f'{owner}: <{element.tagName}> has no {key}; add {key}="..."')
-        return default
-    text = element.getAttribute(key)
-    value = number_in(text, bound=bound)
-    if value is None:
-        _refuse_number(element, key, owner, text, 'a finite number')
-    return value
-
-
-def _vector(
-    element: Element, key: str, owner: str, default: tuple[float, float, float]
-) -> tuple[float, ...]:
-    """Return one attribute as three finite numbers."""
-    if not element.hasAttribute(key):
-        return default
-    text = element.getAttribute(key)
-    values = numbers_in(text, 3)
-    if values is None:
-        _refuse_number(element, key, owner, text, 'three finite numbers separated by spaces')
-    return values
-
-
-def _refuse_number(element: Element, key: str, owner: str, text: str, expected: str) -> NoReturn:
-    raise DescriptionError(
-        f'{owner}: <{element.tagName} {key}="{short(text)}"> is not {expected}, at most '
-        f'{MAX_NUMBER:g}; correct it{xacro_hint(text)}'
-    )
+    multiplier = number(mimic, 'multiplier', owner, 1.0)
+    return Mimic(master, multiplier, number(mimic, 'offset', owner, 0.0))

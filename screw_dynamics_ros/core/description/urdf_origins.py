@@ -55,6 +55,8 @@ def with_origins(text: str, origins: Mapping[str, Array]) -> str:
         if origin is None:
             origin = document.createElement('origin')
             joints[name].insertBefore(origin, joints[name].firstChild)
+        if origin.hasAttribute('quat_xyzw'):
+            origin.removeAttribute('quat_xyzw')
         for key, value in origin_attributes(pose).items():
             origin.setAttribute(key, value)
     return document_text(document)

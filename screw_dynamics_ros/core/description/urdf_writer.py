@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
+from dataclasses import asdict
 from xml.etree import ElementTree
 
 import numpy as np
@@ -19,27 +20,22 @@ from screw_dynamics_ros.core.description.robot_description import (
 )
 from screw_dynamics_ros.core.description.shapes import Shape
 from screw_dynamics_ros.core.description.urdf import DYNAMICS
-from screw_dynamics_ros.core.errors import ArgumentError
+from screw_dynamics_ros.core.description.urdf_elements import (
+    CAPSULES,
+    MOTION,
+    MOTION_LIMITS,
+    UNLIMITED,
+)
 from screw_dynamics_ros.core.types import Array
 
 
-def write_urdf(description: RobotDescription, *, unlimited: float | None = None) -> str:
+def write_urdf(description: RobotDescription) -> str:
     r"""Return URDF text, numbers to the last digit: reading it gives the same links and joints.
 
     Shapes are written as <collision>; postures are left out. Helical joints, armatures and springs
-    are extensions of URDF, see `urdf`.
-
-    Parameters
-    ----------
-    description : RobotDescription
-    unlimited : float, optional
-        What to write for an infinite limit of a revolute or prismatic joint. Left out if not given,
-        which `read_urdf` understands; other readers insist on four numbers there.
-
-    Raises
-    ------
-    ArgumentError
-        `unlimited` is not a positive number.
+    are extensions of URDF, see `urdf`; all else is read by urdfdom, of Lyrical and newer if there
+    are capsules or limits of acceleration or jerk. Infinite limits that it requires are written as
+    `UNLIMITED`.
 
     Examples
     --------
@@ -47,9 +43,7 @@ def write_urdf(description: RobotDescription, *, unlimited: float | None = None)
     >>> write_urdf(RobotDescription.from_parts('stone', [Link('base')], []))
     '<robot name="stone">\n  <link name="base" />\n</robot>\n'
     """
-    if unlimited is not None and not 0.0 < unlimited < math.inf:
-        raise ArgumentError(f'unlimited is {unlimited!r}; give a large positive number, or None')
-    robot = ElementTree.Element('robot', name=description.name)
+    robot = ElementTree.Element('robot', {'name': description.name, **_version(description)})
     for link in description.links:
         element = ElementTree.SubElement(robot, 'link', name=link.name)
         if link.inertia is not None:
@@ -57,7 +51,7 @@ def write_urdf(description: RobotDescription, *, unlimited: float | None = None)
         for shape in link.shapes:
             _collision(element, shape)
     for joint in description.joints:
-        _joint(robot, joint, unlimited)
+        _joint(robot, joint)
     ElementTree.indent(robot)
     return ElementTree.tostring(robot, encoding='unicode') + '\n'
 
@@ -76,12 +70,14 @@ def _collision(link: ElementTree.Element, shape: Shape) -> None:
     sizes = {'radius': number_text(0.5 * width), 'length': number_text(length)}
     if shape.kind == 'box':
         sizes = {'size': _numbers(shape.extents)}
+    elif shape.kind == 'capsule':  # the length of its cylinder, never zero for urdfdom
+        sizes['length'] = number_text(max(length - width, 1e-9 * width))
     elif shape.kind == 'sphere':
         del sizes['length']
     ElementTree.SubElement(geometry, shape.kind, sizes)
 
 
-def _joint(robot: ElementTree.Element, joint: Joint, unlimited: float | None) -> None:
+def _joint(robot: ElementTree.Element, joint: Joint) -> None:
     element = ElementTree.SubElement(robot, 'joint', name=joint.name, type=joint.type)
     if joint.kind.has_pitch:
         element.set('pitch', number_text(joint.pitch))
@@ -91,7 +87,7 @@ def _joint(robot: ElementTree.Element, joint: Joint, unlimited: float | None) ->
     if joint.kind.has_axis:
         ElementTree.SubElement(element, 'axis', xyz=_numbers(joint.axis))
     if joint.kind.is_scalar:
-        limit = _limit(joint.limits, joint.kind.has_range, unlimited)
+        limit = _limit(joint.limits, joint.kind.has_range)
         if limit:
             ElementTree.SubElement(element, 'limit', limit)
     if joint.mimic is not None:
@@ -109,19 +105,27 @@ def _joint(robot: ElementTree.Element, joint: Joint, unlimited: float | None) ->
         ElementTree.SubElement(element, 'dynamics', dynamics)
 
 
-def _limit(limits: Limits, has_range: bool, unlimited: float | None) -> dict[str, str]:
-    """Return the attributes of <limit>; one bound alone would make the other zero."""
-    values = {'velocity': limits.velocity, 'effort': limits.effort}
-    bounds = {'lower': limits.lower, 'upper': limits.upper}
-    if has_range and (unlimited or any(map(math.isfinite, bounds.values()))):
-        values |= bounds
-    elif not has_range:
-        unlimited = None
-    if unlimited is not None:
-        values = {
-            key: x if math.isfinite(x) else math.copysign(unlimited, x) for key, x in values.items()
-        }
-    return {key: number_text(x) for key, x in values.items() if key in bounds or math.isfinite(x)}
+def _version(description: RobotDescription) -> dict[str, str]:
+    """Return the version attribute of <robot> that a description requires."""
+    needed = (1, 0)
+    if any(shape.kind == 'capsule' for link in description.links for shape in link.shapes):
+        needed = CAPSULES
+    if any(
+        math.isfinite(getattr(each.limits, key)) for each in description.joints for key in MOTION
+    ):
+        needed = MOTION_LIMITS
+    return {'version': f'{needed[0]}.{needed[1]}'} if needed > (1, 0) else {}
+
+
+def _limit(limits: Limits, has_range: bool) -> dict[str, str]:
+    """Return the attributes of <limit>, none if nothing is limited and none is required."""
+    values = asdict(limits)
+    required = ['lower', 'upper', 'velocity', 'effort'][0 if has_range else 2 :]
+    finite = [key for key, value in values.items() if math.isfinite(value)]
+    if not (finite or has_range):
+        return {}
+    bounded = {key: min(max(values[key], -UNLIMITED), UNLIMITED) for key in (*required, *finite)}
+    return {key: number_text(value) for key, value in bounded.items()}
 
 
 def inertial_attributes(inertia: Inertia) -> dict[str, dict[str, str]]:

@@ -43,6 +43,7 @@ _LINE = 'line'
 _MARKUP = re.compile(
     r"""<!--.*?-->|<!\[CDATA\[.*?\]\]>|<\?.*?\?>|(<(?:[^"'>]|"[^"]*"|'[^']*')*>)""", re.DOTALL
 )
+_COMMENT = re.compile(r'<!--(.*?)-->', re.DOTALL)
 _VALUE = re.compile(r""""[^"]*"|'[^']*'""")
 _BREAKS = str.maketrans({'\t': '&#9;', '\n': '&#10;', '\r': '&#13;'})
 
@@ -85,7 +86,7 @@ def root_tag(source: str | bytes) -> str:
     parser.StartElementHandler = stop
     parser.StartDoctypeDeclHandler = lambda *_: stop()
     with suppress(_RootFoundError, ExpatError, ValueError, LookupError):
-        parser.Parse(source, True)
+        parser.Parse(with_plain_comments(source), True)
     return found[0]
 
 
@@ -117,6 +118,18 @@ def with_line_breaks(source: str | bytes) -> str | bytes:
         text,
     )
     return kept if isinstance(source, str) else kept.encode('latin-1')
+
+
+def with_plain_comments(source: str | bytes) -> str | bytes:
+    """Return a text without hyphens in comments: two of them are an error for Expat alone.
+
+    TinyXML, the parser of urdfdom, libsdformat and MuJoCo, accepts them.
+    """
+    text = source if isinstance(source, str) else source.decode('latin-1')
+    if '--' not in text or '\0' in text:
+        return source
+    plain = _COMMENT.sub(lambda found: f'<!--{found[1].replace("-", " ")}-->', text)
+    return plain if isinstance(source, str) else plain.encode('latin-1')
 
 
 def children(element: Element, tag: str) -> list[Element]:
@@ -194,6 +207,7 @@ def line_of(element: Element) -> int:
 
 def parsed(source: str | bytes) -> Document:
     """Return the document of an XML text; raises `DescriptionError`."""
+    source = with_plain_comments(source)
     try:
         # Namespaces off: old URDFs use prefixes they never declare, and no reader looks at them.
         document: Document = _NumberedBuilder(forbid_dtd=True).parseString(source)

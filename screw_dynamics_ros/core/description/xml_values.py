@@ -107,6 +107,20 @@ def rotation_from_rpy(roll: float, pitch: float, yaw: float) -> Array:
     )
 
 
+def rotation_from_quaternion(quaternion: Array) -> Array:
+    """Return the rotation matrix of a quaternion (x, y, z, w) of any length, right angles exact."""
+    x, y, z, w = unit(quaternion / np.abs(quaternion).max()).tolist()
+    return without_residue(
+        np.array(
+            [
+                [1 - 2 * (y * y + z * z), 2 * (x * y - w * z), 2 * (x * z + w * y)],
+                [2 * (x * y + w * z), 1 - 2 * (x * x + z * z), 2 * (y * z - w * x)],
+                [2 * (x * z - w * y), 2 * (y * z + w * x), 1 - 2 * (x * x + y * y)],
+            ]
+        )
+    )
+
+
 def without_residue(rotation: Array) -> Array:
     """Return a rotation matrix (3, 3) whose right angles are exact."""
     nearest = np.round(rotation)

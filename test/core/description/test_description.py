@@ -94,7 +94,7 @@ def test_axes_and_origins_that_do_not_matter():
 
 @pytest.mark.parametrize('limits', [(1.0, -1.0), (np.nan, 1.0), (-1, 1, -2.0), (0, 1, 1, 'much')])
 def test_what_are_no_limits(limits):
-    with pytest.raises(DescriptionError, match='no limits'):
+    with pytest.raises(DescriptionError, match='not limits'):
         Limits(*limits)
 
 

@@ -11,7 +11,12 @@ from screw_dynamics_ros.core.description import read_urdf
 from screw_dynamics_ros.core.description.shapes import Shape, flat_span, round_span
 from support.robots import urdf_path
 
-EXTENTS = {'box': (0.4, 0.1, 0.2), 'cylinder': (0.3, 0.3, 0.5), 'sphere': (0.3, 0.3, 0.3)}
+EXTENTS = {
+    'box': (0.4, 0.1, 0.2),
+    'capsule': (0.3, 0.3, 0.7),
+    'cylinder': (0.3, 0.3, 0.5),
+    'sphere': (0.3, 0.3, 0.3),
+}
 TURNED = np.array([[0.0, 0, 1, 0.3], [1, 0, 0, -0.2], [0, 1, 0, 0.7], [0, 0, 0, 1]])
 
 
@@ -26,6 +31,12 @@ def surface_point(kind, extents, rng):
         normal = rng.normal(size=3)
         normal /= np.linalg.norm(normal)
         return half * normal, normal
+    if kind == 'capsule':
+        normal = rng.normal(size=3) * [1, 1, rng.integers(2)]  # of a cap, or of the cylinder
+        normal /= np.linalg.norm(normal)
+        height = half[2] - half[0]
+        end = np.sign(normal[2]) if normal[2] else rng.uniform(-0.9, 0.9)
+        return half[0] * normal + np.array([0, 0, end * height]), normal
     k = rng.integers(3)
     side = np.eye(3)[k] * rng.choice([-1.0, 1.0])
     if kind == 'cylinder' and k != 2:
@@ -69,6 +80,9 @@ def test_lines_along_the_sides():
         ('cylinder', (0.15, 0, 5), (0, 0, 3), (0.15, 0, -0.25)),
         ('cylinder', (0.15 + 1e-9, 0, 5), (0, 0, 3), None),
         ('cylinder', (0, 1, 0.25 + 1e-9), (0, 1, 0), None),
+        ('capsule', (0.15, 1, 0.2), (0, 2, 0), (0.15, 0, 0.2)),
+        ('capsule', (0, 0, 5), (0, 0, -3), (0, 0, 0.35)),
+        ('capsule', (0, 1, 0.35 + 1e-9), (0, 1, 0), None),
         ('box', (0.2, 3, -0.1), (0, -1, 0), (0.2, 0.05, -0.1)),  # along an edge
         ('box', (0.2 + 1e-9, 3, 0), (0, -1, 0), None),
         ('box', (0.3, 0.15, 0), (1, 1, 0), (0.1, -0.05, 0)),  # from behind
@@ -172,8 +186,12 @@ def test_other_geometry_is_no_shape(content):
 @pytest.mark.parametrize(
     ('arguments', 'message'),
     [
-        (('cone', np.ones(3), np.eye(4)), "^no shape is a 'cone'; use box, cylinder, sphere$"),
+        (
+            ('cone', np.ones(3), np.eye(4)),
+            "^no shape is a 'cone'; use box, capsule, cylinder, ",
+        ),
         (('box', np.ones(2), np.eye(4)), r'^box: extents must be finite and of shape \(3,\)'),
+        (('capsule', np.array([1, 1, 0.9]), np.eye(4)), 'length 0.9 m, .* at least its diameter 1'),
         (('box', np.array([1, 0, 1.0]), np.eye(4)), r'extents must be positive, got \[1\.0, 0\.0'),
         (('box', np.array([1, np.inf, 1.0]), np.eye(4)), r'extents must be finite .*inf'),
         (('sphere', np.ones(3), np.eye(3)), r'^sphere: pose must be finite and of shape \(4, 4\)'),

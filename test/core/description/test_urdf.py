@@ -172,7 +172,7 @@ INF = math.inf
         (
             'revolute',
             'upper="1" effort="1.7976931348623157e308"',
-            (0, 1, INF, 1.7976931348623157e308),
+            (0, 1, INF, INF),
         ),
         ('revolute', 'lower="1" upper="1"', (1, 1, INF, INF)),
         ('continuous', 'lower="-1" upper="1" velocity="3" effort="4"', (-INF, INF, 3, 4)),

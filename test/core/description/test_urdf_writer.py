@@ -13,10 +13,15 @@ import numpy as np
 import pytest
 
 from screw_dynamics_ros.core.description import Limits, RobotDescription, read_urdf
+from screw_dynamics_ros.core.description.mjcf import read_mjcf
+from screw_dynamics_ros.core.description.shapes import Shape
+from screw_dynamics_ros.core.description.urdf_elements import UNLIMITED
 from screw_dynamics_ros.core.description.urdf_writer import roll_pitch_yaw, write_urdf
-from screw_dynamics_ros.core.errors import ArgumentError
 from support.models import random_description
 from support.robots import bundled_robots, example_robots, robot_id
+
+MJCF = """<mujoco><worldbody><body><joint type="slide"/><geom type="capsule" size="0.1 0.2"/>
+<body><joint type="slide" axis="0 1 0"/><geom size="0.1"/></body></body></worldbody></mujoco>"""
 
 
 def assert_same(a: RobotDescription, b: RobotDescription, atol: float) -> None:
@@ -96,26 +101,24 @@ def test_all_kinds_of_joints_round_trip(seed):
 
 
 @pytest.mark.parametrize(
-    ('kind', 'limits', 'unlimited', 'expected'),
+    ('kind', 'limits', 'expected'),
     [
-        ('revolute', (-1.0, 2.0, 3.0, 4.0), None, '-1.0 2.0 3.0 4.0'),
-        ('revolute', (-math.inf, 2.0, 3.0, math.inf), None, '-inf 2.0 3.0 -'),
-        ('prismatic', (0.0, math.inf), None, '0.0 inf - -'),
-        ('prismatic', (-math.inf, math.inf, 3.0), None, '- - 3.0 -'),
-        ('continuous', (-math.inf, math.inf, 3.0), None, '- - 3.0 -'),
-        ('continuous', (-math.inf, math.inf, 3.0), 9.0, '- - 3.0 -'),
-        ('continuous', (-math.inf, math.inf, 3e9), 9.0, '- - 3000000000.0 -'),
-        ('revolute', (-math.inf, math.inf), 9.0, '-9.0 9.0 9.0 9.0'),
-        ('revolute', (-1.0, 20.0, 30.0, 0.0), 9.0, '-1.0 20.0 30.0 0.0'),
-        ('planar', (-math.inf, math.inf), 9.0, None),
-        ('continuous', (-math.inf, math.inf), 9.0, None),
+        ('revolute', (-1.0, 2.0, 3.0, 4.0), '-1.0 2.0 3.0 4.0'),
+        ('revolute', (-math.inf, 2.0, 3.0, math.inf), '-1000000000.0 2.0 3.0 1000000000.0'),
+        ('prismatic', (0.0, math.inf), '0.0 1000000000.0 1000000000.0 1000000000.0'),
+        ('prismatic', (-math.inf, math.inf, 3.0), '-1000000000.0 1000000000.0 3.0 1000000000.0'),
+        ('continuous', (-math.inf, math.inf, 3.0), '- - 3.0 1000000000.0'),
+        ('continuous', (-math.inf, math.inf, 3e9), '- - 1000000000.0 1000000000.0'),
+        ('revolute', (-1.0, 20.0, 30.0, 0.0), '-1.0 20.0 30.0 0.0'),
+        ('planar', (-math.inf, math.inf), None),
+        ('continuous', (-math.inf, math.inf), None),
     ],
 )
-def test_attributes_of_limits(kind, limits, unlimited, expected):
+def test_attributes_of_limits(kind, limits, expected):
     """Lower, upper, velocity and effort, - for none; None without an element."""
     description = random_description(0, 1, (kind,))
     joint = replace(description.joints[0], limits=Limits(*limits))
-    text = write_urdf(replace(description, joints=(joint,)), unlimited=unlimited)
+    text = write_urdf(replace(description, joints=(joint,)))
     found = ElementTree.fromstring(text).find('joint/limit')
     if expected is None:
         assert found is None
@@ -124,20 +127,35 @@ def test_attributes_of_limits(kind, limits, unlimited, expected):
         assert [found.get(name, '-') for name in names] == expected.split()
 
 
-def test_numbers_for_infinite_limits():
-    """Readers other than ours want all four attributes."""
+@pytest.mark.parametrize(
+    ('limits', 'kind', 'version'),
+    [
+        (Limits(-1.0, 1.0, 2.0, 3.0), 'cylinder', ''),
+        (Limits(-1.0, 1.0, 2.0, 3.0), 'capsule', '1.1'),
+        (Limits(-1.0, 1.0, 2.0, 3.0, 4.0, 5.0, 6.0), 'box', '1.2'),
+        (Limits(-1.0, 1.0, jerk=6.0), 'capsule', '1.2'),
+    ],
+)
+def test_the_version_is_the_oldest_that_has_what_is_described(limits, kind, version):
+    description = random_description(0, 2, ('revolute',))
+    shape = Shape(kind, np.array([0.1, 0.1, 0.4]), np.eye(4))
+    links = [replace(link, shapes=(shape,)) for link in description.links]
+    joints = [replace(joint, limits=limits) for joint in description.joints]
+    text = write_urdf(replace(description, links=tuple(links), joints=tuple(joints)))
+    assert ElementTree.fromstring(text).get('version', '') == version
+    again = read_urdf(text)
+    assert all(joint.limits == limits for joint in again.joints)
+    for link in again.links:
+        assert link.shapes[0].kind == kind
+        np.testing.assert_allclose(link.shapes[0].extents, shape.extents, rtol=0, atol=1e-16)
+
+
+def test_infinite_limits_are_read_again():
     description = random_description(0, 4, ('prismatic', 'continuous'))
     free = replace(
         description, joints=tuple(replace(j, limits=Limits()) for j in description.joints)
     )
-    text = write_urdf(free, unlimited=1e6)
-    assert '<limit' not in write_urdf(free)
-    for joint in read_urdf(text).joints:
-        expected = Limits(-1e6, 1e6, 1e6, 1e6) if joint.type == 'prismatic' else Limits()
-        assert joint.limits == expected
-    for bad in (0.0, -1.0, math.inf, math.nan):
-        with pytest.raises(ArgumentError, match='unlimited'):
-            write_urdf(free, unlimited=bad)
+    assert all(joint.limits == Limits() for joint in read_urdf(write_urdf(free)).joints)
 
 
 @pytest.mark.parametrize(
@@ -162,3 +180,28 @@ def test_names_are_escaped():
     description = random_description(0, 1)
     odd = replace(description, name='a "quoted" <robot> & more')
     assert read_urdf(write_urdf(odd)).name == odd.name
+
+
+@pytest.mark.parametrize('is_limited', [False, True])
+@pytest.mark.parametrize('seed', range(4))
+def test_urdfdom_reads_what_is_written(seed, is_limited):
+    pin = pytest.importorskip('pinocchio')
+    kinds = ('revolute', 'continuous', 'prismatic', 'fixed', 'planar', 'floating')
+    description = random_description(seed, 12, kinds, mimic=2)
+    if not is_limited:
+        free = tuple(replace(joint, limits=Limits()) for joint in description.joints)
+        description = replace(description, joints=free)
+    text = write_urdf(description)
+    model = pin.buildModelFromXML(text)  # raises if urdfdom refuses it
+    moving = [joint for joint in description.joints if not joint.kind.is_fixed]
+    assert model.nv == sum(joint.kind.nv for joint in moving)
+    assert not [each for each in read_urdf(text).findings if 'refuses' in each.message]
+
+
+def test_urdfdom_reads_what_is_written_of_an_mjcf():
+    pin = pytest.importorskip('pinocchio')
+    pytest.importorskip('mujoco')
+    description = read_mjcf(MJCF)
+    assert [joint.limits.lower for joint in description.joints] == [-math.inf, -math.inf]
+    model = pin.buildModelFromXML(write_urdf(description))
+    assert (model.nv, model.lowerPositionLimit[-1]) == (2, -UNLIMITED)

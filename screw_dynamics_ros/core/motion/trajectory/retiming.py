@@ -105,7 +105,8 @@ def retimed(
     effort_limits : (nv,) array, optional
         Instead of those of the robot [N m, N].
     acceleration_limits : (nv,) array, optional
-        None by default [rad/s^2, m/s^2].
+        [rad/s^2, m/s^2]; by default the smaller ones of acceleration and deceleration in the
+        description, infinite if it has none.
     friction : bool
         Whether the friction of the drives counts; the dry one as in `largest_speed_factor`.
     most : float
@@ -130,14 +131,17 @@ def retimed(
         name, time = velocity_names(robot)[k], float(motion.time[sample])
         return Retiming(False, motion, np.ones(len(motion.time)), name, time)
     bounds = [efforts]
-    if acceleration_limits is not None:
+    accelerations = checked(
+        robot, 'acceleration_limits', acceleration_limits, described_accelerations(robot)
+    )
+    if np.isfinite(accelerations).any():
         bounds.append(
             PathBounds(
                 motion.v,
                 motion.a,
                 np.zeros_like(motion.v),
                 np.zeros_like(motion.v),
-                checked(robot, 'acceleration_limits', acceleration_limits, None),
+                accelerations,
             )
         )
     every = bounds[0] if len(bounds) == 1 else joined(bounds)
@@ -197,10 +201,16 @@ def joined(bounds: list[PathBounds]) -> PathBounds:
     )
 
 
-def checked(robot: Robot, name: str, given: Array | None, default: Array | None) -> Array:
+def described_accelerations(robot: Robot) -> Array:
+    """Return the limits of acceleration and deceleration of `joint_names` [rad/s^2, m/s^2]."""
+    limits = {joint.name: joint.limits for joint in robot.description.joints}
+    found = [limits[name] for name in robot.joint_names]
+    return np.array([min(each.acceleration, each.deceleration) for each in found])
+
+
+def checked(robot: Robot, name: str, given: Array | None, default: Array) -> Array:
     """Return limits (nv,); raises `ArgumentError` if those given cannot be limits."""
     if given is None:
-        assert default is not None
         return of_velocities(robot, default)
     limit = vector(name, robot.nv, given)
     if not (limit >= 0.0).all():

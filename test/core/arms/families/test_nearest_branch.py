@@ -30,7 +30,7 @@ class Peer:
     """An arm of Pinocchio, and Newton's method with its Jacobians."""
 
     def __init__(self, robot: Robot, tool: str) -> None:
-        self.model = pin.buildModelFromXML(write_urdf(robot.description, unlimited=1e6))
+        self.model = pin.buildModelFromXML(write_urdf(robot.description))
         self.data, self.frame = self.model.createData(), self.model.getFrameId(tool)
 
     def pose(self, q: np.ndarray) -> np.ndarray:

@@ -240,6 +240,25 @@ def test_velocities_and_accelerations_are_limited_too():
     assert np.abs(result.motion.a).max() > 1.99
 
 
+def test_limits_of_acceleration_in_the_description_hold_by_default():
+    description = random_description(5, 3, ('revolute',))
+    joints = [
+        replace(joint, limits=replace(joint.limits, acceleration=3.0, deceleration=2.0))
+        for joint in description.joints
+    ]
+    motion = swing(Robot(description), samples=400, seed=2)
+    found = [
+        retimed(limited(Robot(each), effort=1e6, velocity=0.7), motion, acceleration_limits=given)
+        for each, given in (
+            (description, np.full(3, 2.0)),
+            (replace(description, joints=tuple(joints)), None),
+            (description, None),
+        )
+    ]
+    np.testing.assert_array_equal(found[0].motion.time, found[1].motion.time)
+    assert found[2].motion.time[-1] < found[1].motion.time[-1]
+
+
 def test_the_new_rates_are_those_of_the_new_times():
     """Velocities by splines through the positions at the new times, inside of smooth stretches."""
     robot = limited(Robot(random_description(1, 3, KINDS)), effort=1e6, velocity=0.4)
