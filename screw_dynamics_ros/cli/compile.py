@@ -17,8 +17,8 @@ robot_model.ptx.
 writes my_law.h and my_law.c, a control law for this robot with a documented binary interface: a
 function update, and constants with its version, sizes, fields, parameters and hashes. Names of laws
 are those of the library, module:law and file.py:law; + adds laws. The C++ class ControlLaw of
-screw_dynamics_msgs/control_law.hpp loads the shared object that the C compiler makes of it. With
---target, -DMY_LAW_OBJECT and my_law.o give the bits of this package.
+screw_dynamics_msgs/control_law.hpp loads the shared object that the commands in my_law.h make of
+it. With --target, -DMY_LAW_OBJECT and my_law.o give the bits of this package.
 """
 
 from __future__ import annotations

@@ -12,7 +12,8 @@
 
 The constants `screw_dynamics_law` of the shared object contain everything that a program needs to
 call it: version, sizes, named fields, parameters with bounds, hashes, and the function `update`.
-`control_law.hpp` of screw_dynamics_msgs loads it. The version rises when the types change.
+`control_law.hpp` of screw_dynamics_msgs loads it if it ends with its digest, which the command in
+the header of the law appends. The version rises when the types change.
 """
 
 from __future__ import annotations
@@ -267,7 +268,7 @@ def comment(
     yield 'memory. SI units and radians, arrays row-major, angular parts first. Compile it with'
     yield ''
     yield '  cc -O2 -march=native -fno-math-errno -ffp-contract=fast -shared -fPIC \\'
-    yield f'    -o {name}.so {name}.c -lm'
+    yield f'    -o {name}.so {name}.c -lm && sha256sum < {name}.so >> {name}.so'
     yield ''
     yield f'robot hash {law.robot.regrouped_tree.digest}'
     yield f'law hash   {digest}'
