@@ -10,7 +10,7 @@ from xml.dom.minidom import Element
 
 import numpy as np
 
-from screw_dynamics_ros.core.description.xml_document import child, line_of, short
+from screw_dynamics_ros.core.description.xml_document import child, line_of, short, text_of
 from screw_dynamics_ros.core.description.xml_values import (
     MAX_NUMBER,
     number_in,
@@ -36,15 +36,6 @@ def place_of(element: Element) -> str:
     name = element.getAttribute('name')
     what = f'{element.tagName} {short(name)!r}' if name else f'<{element.tagName}>'
     return f'{what} (line {line_of(element)})'
-
-
-def text_of(element: Element | None) -> str:
-    """Return the text in an element without white space around it; '' if it is missing."""
-    if element is None:
-        return ''
-    return ''.join(
-        node.data for node in element.childNodes if node.nodeType in (node.TEXT_NODE, 4)
-    ).strip()
 
 
 def number_of(

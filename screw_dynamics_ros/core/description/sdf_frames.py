@@ -19,8 +19,8 @@ from xml.dom.minidom import Element
 
 import numpy as np
 
-from screw_dynamics_ros.core.description.sdf_elements import place_of, pose_of, text_of
-from screw_dynamics_ros.core.description.xml_document import child, line_of, short
+from screw_dynamics_ros.core.description.sdf_elements import place_of, pose_of
+from screw_dynamics_ros.core.description.xml_document import child, line_of, short, text_of
 from screw_dynamics_ros.core.description.xml_values import (
     MAX_NAME_LENGTH,
     name_attribute,

@@ -31,11 +31,10 @@ from screw_dynamics_ros.core.description.sdf_elements import (
     flag_of,
     number_of,
     place_of,
-    text_of,
     vector_of,
 )
 from screw_dynamics_ros.core.description.sdf_frames import WORLD, FrameGraph, FrameNode
-from screw_dynamics_ros.core.description.xml_document import child, short
+from screw_dynamics_ros.core.description.xml_document import child, short, text_of
 from screw_dynamics_ros.core.description.xml_values import axis_of
 from screw_dynamics_ros.core.errors import DescriptionError
 from screw_dynamics_ros.core.reproducible import norm, product

@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import math
 import os
+from collections.abc import Iterator
 from dataclasses import replace
 from xml.dom.minidom import Element
 
@@ -54,14 +55,31 @@ from screw_dynamics_ros.core.description.xml_document import (
     child,
     children,
     robot_element,
+    short,
     source_of,
+    text_of,
     with_line_breaks,
 )
-from screw_dynamics_ros.core.description.xml_values import axis_of, inertia_in, name_attribute
+from screw_dynamics_ros.core.description.xml_values import (
+    axis_of,
+    inertia_in,
+    name_attribute,
+    number_in,
+)
 from screw_dynamics_ros.core.errors import ArgumentError, DescriptionError, InertiaError
 
 #: Attributes of <dynamics>, the last three an extension.
 DYNAMICS = ('damping', 'friction', 'armature', 'spring_stiffness', 'spring_position')
+
+#: Elements of <gazebo> that change the motion, values that change nothing, and remedies.
+SIMULATED = {
+    'springStiffness': (0.0, 'write <dynamics spring_stiffness="..." spring_position="..."/>'),
+    'gravity': (1.0, 'here gravity acts on all links: compensate the weight'),
+    'turnGravityOff': (0.0, 'here gravity acts on all links: compensate the weight'),
+    'kinematic': (0.0, 'here forces move all links'),
+    'dampingFactor': (0.0, 'write <dynamics damping="..."/> of the joints'),
+    'velocity_decay': (0.0, 'write <dynamics damping="..."/> of the joints'),
+}
 
 
 def read_urdf(
@@ -113,11 +131,25 @@ def read_urdf(
         description,
         findings=(
             *remarks,
+            *_simulator_findings(robot),
             *urdfdom_findings(as_urdfdom, description),
             *unevaluated_parameters(robot),
             *judged_findings(description, inertia_check),
         ),
     )
+
+
+def _simulator_findings(robot: Element) -> Iterator[Finding]:
+    """Yield what <gazebo> adds to the dynamics of a link or joint in a simulator, and not here."""
+    joints = {each.getAttribute('name') for each in children(robot, 'joint')}
+    for extension in children(robot, 'gazebo'):
+        name = extension.getAttribute('reference')
+        for tag, (neutral, remedy) in SIMULATED.items():
+            text = text_of(child(extension, tag))
+            if text and {'true': 1.0, 'false': 0.0}.get(text.lower(), number_in(text)) != neutral:
+                kind = 'joint' if name in joints else 'link'
+                message = f'<{tag}> of <gazebo> ({short(text)}) is not in the model'
+                yield Finding('warning', f'{kind} {name}', message, remedy)
 
 
 # --- elements -----------------------------------------------------------------------------------
@@ -130,7 +162,7 @@ def _link(element: Element, remarks: list[Finding]) -> Link:
     shapes = (_shape(part, name, remarks) for part in parts)
     return Link(
         name,
-        None if inertial is None else _inertia(inertial, f'link {name!r}'),
+        None if inertial is None else _inertia(inertial, name, remarks),
         tuple(shape for shape in shapes if shape is not None),
     )
 
@@ -150,7 +182,8 @@ def _shape(part: Element, link: str, remarks: list[Finding]) -> Shape | None:
         return None
 
 
-def _inertia(inertial: Element, owner: str) -> Inertia:
+def _inertia(inertial: Element, name: str, remarks: list[Finding]) -> Inertia:
+    owner = f'link {name!r}'
     mass_element, tensor = child(inertial, 'mass'), child(inertial, 'inertia')
     if mass_element is None or tensor is None:
         missing = '<mass value="..."/>' if mass_element is None else '<inertia ixx="..." .../>'
@@ -160,10 +193,24 @@ def _inertia(inertial: Element, owner: str) -> Inertia:
     try:
         mass = number(mass_element, 'value', owner)
         xx, yy, zz = (number(tensor, key, owner) for key in ('ixx', 'iyy', 'izz'))
-        xy, xz, yz = (number(tensor, key, owner, 0.0) for key in ('ixy', 'ixz', 'iyz'))
+        products = {key: number(tensor, key, owner, 0.0) for key in ('ixy', 'ixz', 'iyz')}
+        xy, xz, yz = products.values()
         origin = origin_in(inertial, owner)
     except DescriptionError as error:
         raise InertiaError(str(error)) from None
+    for key, value in products.items():
+        other = f'i{key[2]}{key[1]}'
+        text = tensor.getAttribute(other)
+        if text and number_in(text) != value:
+            remarks.append(
+                Finding(
+                    'warning',
+                    f'link {name}',
+                    f'its {other} is {short(text)} and its {key} {value:g}: a tensor is symmetric, '
+                    f'and {other} is not part of URDF and ignored',
+                    f'correct {key}, and remove {other}',
+                )
+            )
     moments = np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])
     return inertia_in(origin, mass, moments, owner)
 

@@ -144,6 +144,15 @@ def child(element: Element, tag: str) -> Element | None:
     return next(iter(children(element, tag)), None)
 
 
+def text_of(element: Element | None) -> str:
+    """Return the text in an element without white space around it; '' if it is missing."""
+    if element is None:
+        return ''
+    return ''.join(
+        node.data for node in element.childNodes if node.nodeType in (node.TEXT_NODE, 4)
+    ).strip()
+
+
 def short(text: str, most: int = 80) -> str:
     """Return a text for an error message, cut if it is long."""
     return text if len(text) <= most else f'{text[:most]}...'

@@ -315,3 +315,45 @@ def test_long_chains_and_deep_nesting_need_no_recursion():
     )
     assert [link.name for link in chain.links] == [f'l{i}' for i in range(n)]
     assert read_urdf(robot(links('a'), '<gazebo>' * n, '</gazebo>' * n)).root == 'a'
+
+
+def warnings(text: str) -> list[str]:
+    return [str(each) for each in read_urdf(text).findings if each.severity == 'warning']
+
+
+@pytest.mark.parametrize(
+    ('given', 'words'),
+    [
+        ('ixy="0.001" iyx="0.4"', ['its iyx is 0.4 and its ixy 0.001: a tensor is symmetric']),
+        ('ixy="0.001" iyx="1e-3" izx="0" izy="0"', []),
+        ('ixy="0" izy="x"', ['its izy is x and its iyz 0']),
+    ],
+)
+def test_products_of_inertia_that_contradict_each_other(given, words):
+    text = inertial(f'<mass value="2"/><inertia ixx="1" {given} iyy="1" izz="1"/>')
+    found = [each for each in warnings(text) if 'symmetric' in each]
+    assert len(found) == len(words)
+    assert all(word in each for word, each in zip(words, found))
+
+
+@pytest.mark.parametrize(
+    ('content', 'words'),
+    [
+        ('<springStiffness>5</springStiffness>', '<springStiffness> of <gazebo> (5) is not in'),
+        ('<turnGravityOff>true</turnGravityOff>', '<turnGravityOff> of <gazebo> (true)'),
+        ('<gravity>false</gravity>', '<gravity> of <gazebo> (false) is not in the model'),
+        ('<gravity>0</gravity>', '<gravity> of <gazebo> (0) is not in the model'),
+        ('<velocity_decay>0.1</velocity_decay>', '<velocity_decay>'),
+        ('<kinematic> 1 </kinematic>', '<kinematic>'),
+        ('<springStiffness>0.0</springStiffness><gravity>1</gravity><mu1>2</mu1>', ''),
+        ('<kinematic>false</kinematic><turnGravityOff>0</turnGravityOff>', ''),
+    ],
+)
+@pytest.mark.parametrize(('name', 'subject'), [('j', 'joint j'), ('a', 'link a')])
+def test_what_a_simulator_adds_is_a_finding(content, words, name, subject):
+    text = one_joint('').replace(
+        '</robot>', f'<gazebo reference="{name}">{content}</gazebo></robot>'
+    )
+    found = [each for each in warnings(text) if '<gazebo>' in each]
+    assert len(found) == bool(words)
+    assert all(each.startswith(subject) and words in each for each in found)
