@@ -7,11 +7,15 @@ At most one goal is active at the controller, and one is pending. A new goal rep
 one immediately, and preempts the active one when the controller accepts it. A refused goal thus has
 no effect. An empty goal stops the robot.
 
+A controller that was started again does not know its goals and never ends them: it is recognized by
+the identity of its publisher of states, and by its answer to another request for the result.
+
 Everything runs in the thread of the node's executor.
 """
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable
 from contextlib import suppress
@@ -20,9 +24,12 @@ from enum import Enum
 from functools import partial
 from typing import Any
 
+from action_msgs.srv import CancelGoal
 from control_msgs.action import FollowJointTrajectory
 from rclpy.action import ActionClient, ActionServer, CancelResponse
+from rclpy.callback_groups import ReentrantCallbackGroup
 from rclpy.node import Node
+from rclpy.task import Future
 
 from screw_dynamics_ros.nodes.trajectory.goal_preparation import INVALID_GOAL, SUCCESSFUL
 from screw_dynamics_ros.ros.process.faults import FAULTS
@@ -36,6 +43,12 @@ RESULT_TIMEOUT_S = 10
 
 # Of action_msgs/GoalStatus.
 ACCEPTED, SUCCEEDED, CANCELED, ABORTED = 1, 4, 5, 6
+
+#: Answers to a cancellation after which the result is there, or there will never be one.
+HAS_NO_SUCH_GOAL = (
+    CancelGoal.Response.ERROR_UNKNOWN_GOAL_ID,
+    CancelGoal.Response.ERROR_GOAL_TERMINATED,
+)
 
 
 class Phase(Enum):
@@ -65,7 +78,17 @@ class Relay:
     controller : rclpy.action.client.ClientGoalHandle or None
         The goal at the controller.
     stop : str
-        Reason for its cancellation at the controller; empty without one.
+        Reason for its cancellation at the controller; empty without one, or if it was refused.
+    asked : float
+        When that began, on the monotonic clock [s].
+    canceling : rclpy.task.Future or None
+        The answer to its clients; None if the controller has not been asked, or has refused.
+    answered : rclpy.task.Future or None
+        Complete when rclpy has used this answer; None if no client waits for it.
+    requested : float
+        When its result was requested again, on the monotonic clock [s].
+    servers : frozenset of bytes
+        Publishers of the states of goals at the controller, when it accepted the goal.
     stopped_by : list of Relay
         Empty goals that wait for its end.
     """
@@ -77,6 +100,11 @@ class Relay:
     note: str = ''
     controller: Any = None
     stop: str = ''
+    asked: float = 0.0
+    canceling: Any = None
+    answered: Any = None
+    requested: float = -math.inf
+    servers: frozenset[bytes] = frozenset()
     stopped_by: list[Relay] = field(default_factory=list)
 
     def enter(self, phase: Phase) -> None:
@@ -107,6 +135,8 @@ class GoalRelay:
         The pending goal, and the one that the controller executes.
     refusal : str
         Reason why the latest goal was refused; empty if it was not.
+    fault : str
+        What the controller did wrong with the latest goal; empty if nothing.
     counts : dict
         Number of goals by result.
     """
@@ -118,7 +148,8 @@ class GoalRelay:
         self._prepare, self._timeout = prepare, timeout
         self.coming: Relay | None = None
         self.running: Relay | None = None
-        self.refusal, self.note = '', ''
+        self.refusal, self.note, self.fault = '', '', ''
+        self.last_end = 0.0  # of a goal, on the monotonic clock [s]
         self.counts = {'succeeded': 0, 'canceled': 0, 'aborted': 0}
         self._away: float | None = None  # since when the controller has been absent during a goal
         self._relays: dict[bytes, Relay] = {}
@@ -130,7 +161,9 @@ class GoalRelay:
             name,
             execute_callback=unused,
             handle_accepted_callback=self._on_goal,
-            cancel_callback=self._on_cancel,
+            cancel_callback=self._answer_cancel,
+            # A client waits for its answer while the controller is asked.
+            callback_group=ReentrantCallbackGroup(),
             result_timeout=RESULT_TIMEOUT_S,
         )
         every(node, POLL_PERIOD_S, self._watch)
@@ -139,6 +172,15 @@ class GoalRelay:
     def is_ready(self) -> bool:
         """Whether the action server of the controller is available."""
         return bool(self._client.server_is_ready())
+
+    def _servers(self) -> frozenset[bytes]:
+        """Return the publishers of the states of goals at the controller.
+
+        A killed process remains among them until the middleware has noticed.
+        """
+        topic = f'{self._controller}/_action/status'
+        found = self._node.get_publishers_info_by_topic(topic)
+        return frozenset(bytes(each.endpoint_gid) for each in found)
 
     # --- goals ------------------------------------------------------------------------------------
 
@@ -176,7 +218,7 @@ class GoalRelay:
             self.refusal = text
             self._end(relay, ABORTED, code, text)
             return
-        self.refusal, self.note = '', text
+        self.refusal, self.note, self.fault = '', text, ''
         relay.goal, relay.note = goal, text
         relay.enter(Phase.WAITING)
         self._send(relay)
@@ -200,20 +242,24 @@ class GoalRelay:
             self.refusal = f'{self._controller} has rejected the trajectory; see its log'
             self._end(relay, ABORTED, INVALID_GOAL, self.refusal)
             return
-        relay.controller = controller
+        relay.controller, relay.servers = controller, self._servers()
         relay.enter(Phase.RUNNING)
         before, self.running, self.coming, self._away = self.running, relay, None, None
         if before is not None:
             self._end(before, ABORTED, INVALID_GOAL, 'preempted by a newer goal')
-        controller.get_result_async().add_done_callback(
-            FAULTS.guarded('a result', partial(self._on_result, relay))
-        )
+        self._ask_for_result(relay)
         if relay.stop:
-            controller.cancel_goal_async()
+            self._ask_to_cancel(relay)
 
     def _on_feedback(self, relay: Relay, message: Any) -> None:
         if relay.phase is Phase.RUNNING:
             relay.handle.publish_feedback(message.feedback)
+
+    def _ask_for_result(self, relay: Relay) -> None:
+        """Request the result; a controller that does not know the goal answers immediately."""
+        relay.controller.get_result_async().add_done_callback(
+            FAULTS.guarded('a result', partial(self._on_result, relay))
+        )
 
     def _on_result(self, relay: Relay, future: Any) -> None:
         """End a goal with the result of the controller."""
@@ -221,36 +267,90 @@ class GoalRelay:
             return
         response = future.result()
         if response is None or response.status not in (SUCCEEDED, CANCELED, ABORTED):
-            text = f'{self._controller} no longer knows the goal; was it restarted?'
-            self._end(relay, ABORTED, INVALID_GOAL, text)
+            self._give_up(relay, f'{self._controller} no longer knows the goal; was it restarted?')
             return
         result = response.result
-        texts = (relay.stop, relay.note, result.error_string)
+        stop = '' if response.status == SUCCEEDED else relay.stop
+        texts = (stop, relay.note, result.error_string)
         self._end(relay, response.status, result.error_code, '; '.join(filter(None, texts)))
 
     # --- cancellation -----------------------------------------------------------------------------
 
-    def _on_cancel(self, handle: Any) -> CancelResponse:
-        """Cancel a goal in any phase; a sent goal ends when the controller ends it."""
+    async def _answer_cancel(self, handle: Any) -> CancelResponse:
+        """Answer a client that cancels its goal, as the controller answers."""
+        answer = self._on_cancel(handle)
+        if isinstance(answer, CancelResponse):
+            return answer
+        relay = self._relays[bytes(handle.goal_id.uuid)]
+        answered = relay.answered = relay.answered or Future()
+        response: CancelResponse = await answer
+        if not answered.done():
+            answered.set_result(None)
+        return response
+
+    def _on_cancel(self, handle: Any) -> CancelResponse | Future:
+        """Cancel a goal in any phase; a sent goal ends when the controller ends it.
+
+        Returns the answer, or its future if the controller decides.
+        """
         relay = self._relays.get(bytes(handle.goal_id.uuid))
         if relay is None or relay.phase is Phase.ENDED:
             return CancelResponse.REJECT
         if relay.phase in (Phase.PREPARED, Phase.WAITING):
             self._end(relay, CANCELED, SUCCESSFUL, 'canceled before it was sent')
-        else:
-            self._cancel(relay, 'canceled')
-        return CancelResponse.ACCEPT
+            return CancelResponse.ACCEPT
+        self._cancel(relay, 'canceled')
+        return relay.canceling if relay.phase is Phase.RUNNING else CancelResponse.ACCEPT
 
-    @staticmethod
-    def _cancel(relay: Relay, reason: str) -> None:
+    def _cancel(self, relay: Relay, reason: str) -> None:
         """Cancel a goal at the controller, as soon as the controller has accepted it."""
         relay.stop = relay.stop or reason
-        if relay.controller is not None:
-            relay.controller.cancel_goal_async()
+        if relay.canceling is None:
+            relay.canceling, relay.asked = Future(), time.monotonic()
+            if relay.controller is not None:
+                self._ask_to_cancel(relay)
+
+    def _ask_to_cancel(self, relay: Relay) -> None:
+        relay.asked = time.monotonic()
+        relay.controller.cancel_goal_async().add_done_callback(
+            FAULTS.guarded('a cancellation', partial(self._on_cancel_answer, relay))
+        )
+
+    def _on_cancel_answer(self, relay: Relay, future: Any) -> None:
+        """Pass on whether the controller cancels; if not, the goal continues."""
+        if relay.phase is not Phase.RUNNING:
+            return
+        response = future.result()
+        if response is not None and response.goals_canceling:
+            answer(relay, CancelResponse.ACCEPT)
+        elif response is not None and response.return_code in HAS_NO_SUCH_GOAL:
+            self._ask_for_result(relay)
+        else:
+            self._on_refused_cancel(relay)
+
+    def _on_refused_cancel(self, relay: Relay) -> None:
+        """Let a goal continue that the controller does not cancel."""
+        self.fault = f'{self._controller} refuses to cancel the goal, which continues; see its log'
+        answer(relay, CancelResponse.REJECT)
+        relay.canceling = relay.answered = None
+        stopped_by, relay.stopped_by = relay.stopped_by, []
+        for other in stopped_by:
+            if other.phase is not Phase.ENDED:
+                self._end(other, ABORTED, INVALID_GOAL, self.fault)
+        if self._is_ending:
+            self._give_up(relay, f'{relay.stop}; {self.fault}')
+        relay.stop = ''
+
+    def _give_up(self, relay: Relay, reason: str) -> None:
+        """Abort a goal of which the controller reports nothing any more."""
+        self.fault = reason
+        self._end(relay, ABORTED, INVALID_GOAL, reason)
 
     def _end(self, relay: Relay, status: int, code: int, text: str) -> None:
         """End a goal with a status, in a separate task: a cancellation must take effect first."""
         relay.enter(Phase.ENDED)
+        self.last_end = relay.since
+        answer(relay, CancelResponse.ACCEPT if status == CANCELED else CancelResponse.REJECT)
         self._relays.pop(bytes(relay.handle.goal_id.uuid), None)
         if relay is self.coming:
             self.coming = None
@@ -258,7 +358,9 @@ class GoalRelay:
             self.running = None
         result = FollowJointTrajectory.Result(error_code=code, error_string=text)
 
-        def finish(handle: Any) -> Any:
+        async def finish(handle: Any) -> Any:
+            if relay.answered is not None:
+                await relay.answered
             return self._finished(handle, status, result)
 
         if relay.handle.status == ACCEPTED:
@@ -289,13 +391,27 @@ class GoalRelay:
         now, timeout = time.monotonic(), self._timeout()
         if self.coming is not None and self.coming.phase in (Phase.WAITING, Phase.SENT):
             self._watch_coming(self.coming, now, timeout)
-        if self.running is None or self.is_ready:
-            self._away = None
-        elif self._away is None:
-            self._away = now
-        elif now - self._away > timeout:
-            text = f'{self._controller} has been unavailable for {timeout:g} s'
-            self._end(self.running, ABORTED, INVALID_GOAL, text)
+        if self.running is not None:
+            self._watch_running(self.running, now, timeout)
+
+    def _watch_running(self, relay: Relay, now: float, timeout: float) -> None:
+        """Abort a goal whose controller has ended, was restarted, or ignores a cancellation."""
+        servers = self._servers()
+        if servers and not servers & relay.servers:
+            self._give_up(relay, f'{self._controller} was restarted during the goal')
+        elif is_open(relay) and now - relay.asked > timeout:
+            text = f'{self._controller} did not respond after {timeout:g} s; it may still move'
+            self._give_up(relay, f'{relay.stop}: {text}')
+        elif not self.is_ready:
+            self._away = now if self._away is None else self._away
+            if now - self._away > timeout:
+                text = f'{self._controller} has been unavailable for {timeout:g} s'
+                self._give_up(relay, text)
+        elif self._away is not None or (
+            servers - relay.servers and now - relay.requested > timeout
+        ):
+            self._away, relay.requested = None, now
+            self._ask_for_result(relay)
 
     def _watch_coming(self, coming: Relay, now: float, timeout: float) -> None:
         """Send a goal as soon as the controller is available; abort it after the timeout."""
@@ -316,6 +432,17 @@ class GoalRelay:
             self._end(self.coming, ABORTED, INVALID_GOAL, 'the trajectory proxy is shutting down')
         if self.running is not None:
             self._cancel(self.running, 'the trajectory proxy is shutting down')
+
+
+def answer(relay: Relay, response: CancelResponse) -> None:
+    """Answer the clients that wait for the cancellation of a goal, once."""
+    if is_open(relay):
+        relay.canceling.set_result(response)
+
+
+def is_open(relay: Relay) -> bool:
+    """Whether the controller has been asked to cancel a goal, and has not answered."""
+    return relay.canceling is not None and not relay.canceling.done()
 
 
 def mark_executing(handle: Any) -> None:

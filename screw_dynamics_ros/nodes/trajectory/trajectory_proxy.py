@@ -202,11 +202,9 @@ class TrajectoryProxy:
         """Whether clients and controller have been informed."""
         if self._ends is None or self.relay is None:
             return self.relay is None
-        elapsed = time.monotonic() - self._ends
         is_idle = self.relay.coming is None and self.relay.running is None
-        return elapsed > self._parameters['controller_timeout'] or (
-            is_idle and elapsed > DELIVERY_TIMEOUT_S
-        )
+        since = time.monotonic() - max(self._ends, self.relay.last_end)
+        return is_idle and since > DELIVERY_TIMEOUT_S
 
     # --- report -----------------------------------------------------------------------------------
 
@@ -224,6 +222,8 @@ class TrajectoryProxy:
             )
         if relay.refusal:
             status.report(Level.WARN, f'the latest goal was refused: {relay.refusal}')
+        if relay.fault:
+            status.report(Level.WARN, relay.fault)
         self._worker.report(status, 'the next goal starts another one')
         goals = {'pending': relay.coming, 'active': relay.running}
         status.values['goal'] = (
