@@ -1,8 +1,18 @@
 # Copyright 2026 The screw_dynamics_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""An action server that takes trajectories as a controller does, and records what it gets."""
+"""An action server that takes trajectories as a controller does, and records what it gets.
 
+As a program it serves in a process of its own, from the first line on its standard input on:
+
+    python -m support.recording_controller NAME [--refuses] --ros-args ...
+
+It prints a line when it is ready to serve, and one for each goal and cancellation.
+"""
+
+import sys
+
+import rclpy
 from control_msgs.action import FollowJointTrajectory
 from rclpy.action import ActionServer, CancelResponse, GoalResponse
 
@@ -26,13 +36,15 @@ class RecordingController:
         Whether goals are accepted; may be set.
     cancels : int
         How often cancellation was asked for.
+    refuses : bool
+        Whether goals are not canceled; may be set.
     forgets : bool
         Whether goals that are preempted never end; may be set.
     """
 
     def __init__(self, node, name):
         self.goals, self.running, self.accepts, self.cancels = [], None, True, 0
-        self.forgets = False
+        self.forgets = self.refuses = False
         self.server = ActionServer(
             node,
             FollowJointTrajectory,
@@ -55,6 +67,8 @@ class RecordingController:
 
     def _on_cancel(self, handle):
         self.cancels += 1
+        if self.refuses:
+            return CancelResponse.REJECT
         if handle is self.running:
             self.end(CANCELED)
         return CancelResponse.ACCEPT
@@ -79,3 +93,29 @@ class RecordingController:
             return FollowJointTrajectory.Result(error_code=code, error_string=text)
 
         self.server.notify_execute(handle, finish)
+
+
+class PrintingController(RecordingController):
+    """Prints what it gets."""
+
+    def _on_goal(self, handle):
+        super()._on_goal(handle)
+        print('goal', flush=True)
+
+    def _on_cancel(self, handle):
+        print('cancellation', flush=True)
+        return super()._on_cancel(handle)
+
+
+def main():
+    rclpy.init()
+    node = rclpy.create_node('arm')
+    print('ready', flush=True)
+    sys.stdin.readline()
+    controller = PrintingController(node, sys.argv[1])
+    controller.refuses = '--refuses' in sys.argv
+    rclpy.spin(node)
+
+
+if __name__ == '__main__':
+    main()

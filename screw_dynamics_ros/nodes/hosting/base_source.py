@@ -154,10 +154,16 @@ class BaseSource:
         if self._body.take(stamp, pose, twist):
             self._reason = ''
 
-    def _look(self, model: RunningModel) -> None:
+    def keep_house(self) -> None:
+        """Follow the transforms of the root link, also without joint states."""
+        model = self._states.model
+        if self._chain is not None and model is not None:
+            self._chain.frame = self._parameters['frame_prefix'] + model.robot.description.root
+
+    def _look(self) -> None:
         """Add the pose of the transforms, if it is a new one."""
         assert self._chain is not None
-        self._chain.frame = self._parameters['frame_prefix'] + model.robot.description.root
+        self.keep_house()
         try:
             pose, stamp = self._chain.pose(self._parameters['base_frame'])
         except MissingStateError as error:
@@ -176,10 +182,19 @@ class BaseSource:
         if model is None or mapper is None or not model.robot.floating_base:
             return
         if self._parameters['base_source'] == TF:
-            self._look(model)
+            self._look()
         longest = self._parameters['base_timeout']
         is_lost = not self._body.write(model.q, model.v, mapper.stamp, longest)
         self._states.lose('base', is_lost, self._parameters['on_base_loss'] == STOP)
+
+    @property
+    def fault(self) -> str:
+        """Why the motion of the base is unknown."""
+        motion = self._body.motion
+        what = 'unknown' if motion is None else f'{motion.age:.3g} s from the joint states'
+        reason = f': {printable(self._reason)}' if self._reason else ''
+        source = self._parameters['base_source']
+        return f'the motion of the base by base_source {source} is {what}{reason}'
 
     def report(self, status: Status) -> None:
         """Report the source, and why its motion is unknown."""
@@ -192,14 +207,9 @@ class BaseSource:
             status.values['base: joint state to nearest measurement [s]'] = f'{motion.age:.4f}'
         if motion is not None and motion.age <= longest:
             return
-        what = 'unknown' if motion is None else f'{motion.age:.3g} s from the joint states'
-        reason = f': {printable(self._reason)}' if self._reason else ''
         consequence = (
             'outputs have stopped (on_base_loss)'
             if self._parameters['on_base_loss'] == STOP
             else 'the base is held at rest'
         )
-        status.report(
-            Level.ERROR,
-            f'the motion of the base by base_source {source} is {what}{reason}; {consequence}',
-        )
+        status.report(Level.ERROR, f'{self.fault}; {consequence}')

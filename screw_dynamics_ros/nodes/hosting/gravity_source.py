@@ -177,6 +177,14 @@ class GravitySource:
             if model is not None:
                 model.robot.gravity = self._turning.gravity
 
+    @property
+    def fault(self) -> str:
+        """Why the direction of gravity is unknown."""
+        what = f'no direction of gravity by gravity_source {self._parameters["gravity_source"]}'
+        if self._down is not None:
+            what += f' for {time.monotonic() - self._arrival:.1f} s'
+        return what + (f': {printable(self._reason)}' if self._reason else '')
+
     def report(self, status: Status) -> None:
         """Report gravity, its source and its faults."""
         source = self._parameters['gravity_source']
@@ -184,14 +192,10 @@ class GravitySource:
         status.values['gravity [m/s^2]'] = f'{vector} ({source})'
         if source == PARAMETER or not self.is_stale:
             return
-        what = f'no direction of gravity by gravity_source {source}'
-        if self._down is not None:
-            what += f' for {time.monotonic() - self._arrival:.1f} s'
-        reason = f': {printable(self._reason)}' if self._reason else ''
         consequence = (
             'outputs have stopped (on_gravity_loss)'
             if self._states.suspended
             else f'{"the last vector" if self._down is not None else "the parameter gravity"} '
             'stays active'
         )
-        status.report(Level.ERROR, f'{what}{reason}; {consequence}')
+        status.report(Level.ERROR, f'{self.fault}; {consequence}')

@@ -29,7 +29,7 @@ from screw_dynamics_ros.nodes.hosting.gravity_source import GravitySource
 from screw_dynamics_ros.nodes.hosting.model_builder import BuiltModel, ModelBuilder
 from screw_dynamics_ros.nodes.hosting.model_parameters import ModelParameters
 from screw_dynamics_ros.nodes.hosting.model_state import ModelStateTopic
-from screw_dynamics_ros.nodes.hosting.multi_dof_source import MultiDofSource
+from screw_dynamics_ros.nodes.hosting.multi_dof_source import TOPIC, MultiDofSource
 from screw_dynamics_ros.nodes.hosting.output_group import OutputGroup, Stage
 from screw_dynamics_ros.nodes.hosting.payload_topics import PayloadTopics
 from screw_dynamics_ros.nodes.hosting.robot_source import RobotSource
@@ -196,6 +196,17 @@ class ModelHost:
         """Which terms the measured efforts contain; see `ModelParameters`."""
         return self._model_parameters.effort_shares
 
+    @property
+    def suspension(self) -> str:
+        """Why nothing is computed for joint states, by source; empty if it is."""
+        sources: dict[str, BaseSource | MultiDofSource | GravitySource] = {
+            'base': self.base_source,
+            TOPIC: self.multi_dof_source,
+            'gravity': self.gravity_source,
+        }
+        suspending = self.states.suspending
+        return '; '.join(each.fault for name, each in sources.items() if name in suspending)
+
     # --- interface for output groups and services -----------------------------------------------
 
     def add(self, group: OutputGroup[Any], node: Node) -> None:
@@ -326,6 +337,7 @@ class ModelHost:
         with STATE_LOCK:
             self.payloads.load()
             self.link_inertias.load()
+            self.base_source.keep_house()
             self.gravity_source.keep_house()
         self._payload_topics.publish()
 

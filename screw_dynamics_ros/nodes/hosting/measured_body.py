@@ -19,8 +19,8 @@ from screw_dynamics_ros.core.lie import quaternions, se3
 from screw_dynamics_ros.core.lie.screws import swap
 from screw_dynamics_ros.core.types import Array
 from screw_dynamics_ros.core.units import NANOSECONDS
+from screw_dynamics_ros.ros.topics.frame_chain import fault_of, listed
 
-NORM_TOLERANCE = 1e-2  # deviation of the norm of a quaternion that is attributed to rounding
 JUMP = NANOSECONDS  # stamps that run back by more restart the history [ns]
 
 
@@ -89,10 +89,11 @@ def measurement(
     """
     p, o = vector(position), np.array([getattr(orientation, axis) for axis in 'xyzw'])
     V = None if twist is None else swap(vector(twist.linear, twist.angular))
-    if not all(np.isfinite(each).all() for each in (p, o, V) if each is not None):
-        raise ArgumentError('a number is not finite')
-    if abs(np.linalg.norm(o) - 1.0) > NORM_TOLERANCE:
-        raise ArgumentError('the orientation is not a unit quaternion')
+    fault = fault_of(o, p)
+    if fault:
+        raise ArgumentError(fault)
+    if V is not None and not np.isfinite(V).all():
+        raise ArgumentError(f'a number is not finite: twist ({listed(V)})')
     return se3.pose(quaternions.to_matrix(o), p), V
 
 

@@ -133,18 +133,22 @@ class MultiDofSource:
         ]
         self._states.lose(TOPIC, bool(self._lost), self._parameters['on_base_loss'] == STOP)
 
+    @property
+    def fault(self) -> str:
+        """Why the motion of joints is unknown."""
+        reason = f': {printable(self._reason)}' if self._reason else ''
+        return (
+            f'no motion on {TOPIC} within base_timeout of the joint states for '
+            f'{shorten(self._lost)}{reason}'
+        )
+
     def report(self, status: Status) -> None:
         """Report joints whose motion is unknown."""
         if not (self.is_used and self._lost):
             return
-        reason = f': {printable(self._reason)}' if self._reason else ''
         consequence = (
             'outputs have stopped (on_base_loss)'
             if self._parameters['on_base_loss'] == STOP
             else 'they rest'
         )
-        status.report(
-            Level.ERROR,
-            f'no motion on {TOPIC} within base_timeout of the joint states for '
-            f'{shorten(self._lost)}{reason}; {consequence}',
-        )
+        status.report(Level.ERROR, f'{self.fault}; {consequence}')

@@ -95,6 +95,11 @@ class StatePipeline(StateInput):
         self.suspend(name, is_lost and stops)
 
     @property
+    def suspending(self) -> frozenset[str]:
+        """The reasons of `suspend`."""
+        return frozenset(self._suspending)
+
+    @property
     def suspended(self) -> bool:
         """Whether `suspend` has a reason."""
         return bool(self._suspending)

@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
@@ -64,6 +64,7 @@ class Settings:
     compensated_terms: Collection[str]
     scale_tolerances: bool
     resolution: float
+    start_tolerance: float
 
 
 @dataclass(frozen=True)
@@ -162,7 +163,8 @@ def change(goal: Any, queried: ServiceModel, settings: Settings, now: int) -> st
     efforts = feedforward_efforts(robot, moved, queried.payloads, settings.compensated_terms)
     if not np.isfinite(efforts).all():
         raise NotFiniteError('efforts along the trajectory are not finite')
-    check_time(goal.trajectory, float(moved.time[-1]), now)
+    late = check_time(goal.trajectory, float(moved.time[-1]), now)
+    check_start(queried, given.joints, moved, late, settings.start_tolerance)
     write(goal.trajectory, queried, given, moved, settings.effort_share * efforts, first)
     if not settings.effort_share:
         for point in goal.trajectory.points:
@@ -223,15 +225,52 @@ def whole_motion(
     return sampled_motion(robot, times, q, v, a)
 
 
-def check_time(trajectory: Any, duration: float, now: int) -> None:
-    """Raise `OldGoalError` if the trajectory has ended."""
+def check_time(trajectory: Any, duration: float, now: int) -> float:
+    """Return the time since the start [s]; raise `OldGoalError` if the trajectory has ended."""
     stamp = stamp_of(trajectory)
-    late = (now - stamp) / NANOSECONDS - duration
-    if stamp and late > 0.0:
+    since = (now - stamp) / NANOSECONDS if stamp else 0.0
+    if since > duration:
         raise OldGoalError(
-            f'the trajectory ended {late:.3f} s ago; correct header.stamp, or leave it zero for an '
-            'immediate start'
+            f'the trajectory ended {since - duration:.3f} s ago; correct header.stamp, or leave it '
+            'zero for an immediate start'
         )
+    return since
+
+
+def check_start(
+    queried: ServiceModel, joints: Sequence[str], motion: Motion, since: float, tolerance: float
+) -> None:
+    """Raise `ArgumentError` if the controller would step from the measured state to the motion.
+
+    Parameters
+    ----------
+    queried : ServiceModel
+    joints : sequence of str
+        Those that the trajectory names.
+    motion : Motion
+    since : float
+        Time since its start [s]; until then, if negative, joints move there within their limits.
+    tolerance : float
+        [rad, m]; 0: not checked.
+    """
+    if not tolerance or queried.measured is None:
+        return
+    robot = queried.robot
+    places_q, places_v = coordinates(robot, joints)
+    speeds = robot.limits.velocity[places_v]
+    periodic = {each.name for each in robot.description.joints if each.kind.is_periodic}
+    for name, place, speed in zip(joints, places_q, speeds):
+        measured = queried.measured.q[queried.joints.index(name)]
+        first = np.interp(max(since, 0.0), motion.time, motion.q[:, place])
+        step = first - measured
+        if name in periodic:
+            step = np.remainder(step + np.pi, 2.0 * np.pi) - np.pi
+        if abs(step) > tolerance + (-since * speed if since < 0.0 else 0.0):
+            raise ArgumentError(
+                f'joint {name!r} would step by {step:.4g} from {measured:.4g} to {first:.4g}, more '
+                f'than start_tolerance {tolerance:g}; begin at the measured state, or give the '
+                'first point a time_from_start in which the joint can move there'
+            )
 
 
 def write(

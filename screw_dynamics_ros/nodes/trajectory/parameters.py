@@ -18,8 +18,8 @@ TABLE = (
     Specification(
         'controller_timeout',
         2.0,
-        'Timeout for the action server of the controller, for its response to a goal, and for its '
-        'absence during a motion [s].',
+        'Timeout for the action server of the controller, for its response to a goal or to a '
+        'cancellation, and for its absence during a motion [s].',
         minimum=0.1,
     ),
     Specification(
@@ -57,6 +57,14 @@ TABLE = (
         True,
         'Whether goal_time_tolerance grows and tolerances of velocity and acceleration shrink with '
         'the duration of a trajectory that is slowed down.',
+    ),
+    Specification(
+        'start_tolerance',
+        0.05,
+        'Largest distance of each joint from its measured position to that at which the controller '
+        'begins [rad, m]; beyond it, a trajectory that begins without time to move there is '
+        'refused. 0: not checked.',
+        minimum=0.0,
     ),
     Specification(
         'resolution',

@@ -33,6 +33,7 @@ from screw_dynamics_ros.ros.diagnostics import Level, Status
 from screw_dynamics_ros.ros.parameters import Parameters
 from screw_dynamics_ros.ros.process.faults import FAULTS
 from screw_dynamics_ros.ros.process.latest import Latest
+from screw_dynamics_ros.ros.process.state_lock import STATE_LOCK
 from screw_dynamics_ros.ros.process.worker import FunctionError, Worker, WorkerError
 from screw_dynamics_ros.ros.topics.channel import Channel
 
@@ -140,6 +141,7 @@ class TrajectoryProxy:
             'compensated_terms',
             'scale_tolerances',
             'resolution',
+            'start_tolerance',
         )
         return Settings(*(self._parameters[name] for name in names))
 
@@ -149,6 +151,13 @@ class TrajectoryProxy:
         if count > MAX_GIVEN_POINTS:
             text = f'the trajectory has {count} points, at most {MAX_GIVEN_POINTS} are accepted'
             done(None, INVALID_GOAL, f'{text}; send fewer, the controller interpolates')
+            return
+        with STATE_LOCK:  # no output of this node reads the motion of the base
+            self._host.base_source.prepare()
+            self._host.multi_dof_source.prepare()
+        suspension = self._host.suspension
+        if suspension:
+            done(None, INVALID_GOAL, f'no efforts can be computed: {suspension}')
             return
         try:
             situation = self._host.situation(self._host.payloads.bodies())

@@ -18,11 +18,13 @@ from screw_dynamics_ros.core.errors import MissingStateError
 from screw_dynamics_ros.core.lie import quaternions, se3
 from screw_dynamics_ros.core.types import Array
 from screw_dynamics_ros.core.units import NANOSECONDS
+from screw_dynamics_ros.ros.names import shown
 from screw_dynamics_ros.ros.process.faults import FAULTS
 
 MAX_CHAIN_LENGTH = 100  # frames
 MAX_FRAMES = 10_000
 QUEUE_DEPTH = 100
+NORM_TOLERANCE = 1e-2  # deviation of the norm of a quaternion that is attributed to rounding
 
 
 class ParentTransform(NamedTuple):
@@ -64,6 +66,7 @@ class FrameChain:
         self.frame = frame
         self._kind = kind
         self._links: dict[str, ParentTransform] = {}  # by child
+        self._faults: dict[str, str] = {}  # of the last transform, by child
         for topic, durability in (
             ('/tf', DurabilityPolicy.VOLATILE),
             ('/tf_static', DurabilityPolicy.TRANSIENT_LOCAL),
@@ -86,7 +89,7 @@ class FrameChain:
             self.receive(deserialize_message(data, self._kind), is_static)
 
     def receive(self, message: Any, is_static: bool) -> None:
-        """Store parents and rotations; ignore invalid rotations."""
+        """Store parents and poses; of an invalid one, only what is wrong with it."""
         now = math.inf if is_static else time.monotonic()
         wanted = None if is_static else set(self._wanted())
         for each in message.transforms:
@@ -96,15 +99,18 @@ class FrameChain:
                 continue
             q = np.array([r.x, r.y, r.z, r.w])
             translation = np.array([p.x, p.y, p.z])
-            if (
-                abs(np.linalg.norm(q) - 1.0) <= 1e-2
-                and np.isfinite(translation).all()
-                and len(self._links) < MAX_FRAMES
-            ):
-                parent, stamp = each.header.frame_id.lstrip('/'), each.header.stamp
-                self._links[child] = ParentTransform(
-                    parent, q, translation, now, stamp.sec * NANOSECONDS + stamp.nanosec
-                )
+            if len(self._links.keys() | self._faults.keys()) >= MAX_FRAMES:
+                continue
+            parent, stamp = each.header.frame_id.lstrip('/'), each.header.stamp
+            fault = fault_of(q, translation)
+            if fault:
+                name = f'{shown(child)!r} in {shown(parent)!r}'
+                self._faults[child] = f'the transform of {name} is invalid: {fault}'
+                continue
+            self._faults.pop(child, None)
+            self._links[child] = ParentTransform(
+                parent, q, translation, now, stamp.sec * NANOSECONDS + stamp.nanosec
+            )
 
     def _wanted(self) -> list[str]:
         """Return the frame and its known ancestors."""
@@ -116,7 +122,8 @@ class FrameChain:
     def rotation(self, world: str) -> tuple[Array, float]:
         """Return the rotation matrix of the frame in `world`, and the age of the oldest link [s].
 
-        Raises `MissingStateError` if `world` is not an ancestor of the frame.
+        Raises `MissingStateError` if `world` is not an ancestor of the frame, or the last transform
+        of a frame between them is invalid.
         """
         R, oldest = np.eye(3), math.inf
         for link in self._path(world):
@@ -140,7 +147,11 @@ class FrameChain:
         """Return the links from the frame to `world`; raises `MissingStateError`."""
         path: list[ParentTransform] = []
         name = self.frame
-        while name != world and name in self._links and len(path) < MAX_CHAIN_LENGTH:
+        while name != world and len(path) < MAX_CHAIN_LENGTH:
+            if name in self._faults:
+                raise MissingStateError(self._faults[name])
+            if name not in self._links:
+                break
             path.append(self._links[name])
             name = path[-1].parent
         if name == world and len(path) < MAX_CHAIN_LENGTH:
@@ -149,3 +160,20 @@ class FrameChain:
             f'/tf does not connect {self.frame!r} to a frame {world!r} above it: the chain ends at '
             f'{name!r}'
         )
+
+
+def fault_of(orientation: Array, position: Array) -> str:
+    """Return what is wrong with a pose; empty if nothing is."""
+    if not (np.isfinite(orientation).all() and np.isfinite(position).all()):
+        return (
+            f'a number is not finite: orientation ({listed(orientation)}), '
+            f'position ({listed(position)})'
+        )
+    if abs(np.linalg.norm(orientation) - 1.0) > NORM_TOLERANCE:
+        return f'the orientation is not a unit quaternion: ({listed(orientation)})'
+    return ''
+
+
+def listed(values: Array) -> str:
+    """Return numbers as text, zero without its sign."""
+    return ', '.join(f'{value + 0.0:g}' for value in values)

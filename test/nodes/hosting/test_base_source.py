@@ -221,6 +221,42 @@ def test_poses_on_tf(robot):
     check(made, sent, R=pose['R'], p=pose['p'] + [1.5, 0.0, 0.0])
 
 
+@pytest.mark.parametrize('w', [0.0, np.nan])
+def test_an_invalid_transform_is_the_reason_of_lost_commands(robot, w):
+    """Its frame and values are on /diagnostics, of the base and of the commands."""
+    made = robot(base_source='tf', base_frame='map', base_timeout=0.05)
+    dynamics = next(each for each in made.host.builder.groups if hasattr(each, 'commands'))
+    assert dynamics.commands._enable(True)
+    chain = made.host.base_source._chain
+    moved = TransformStamped(child_frame_id=made.root)
+    moved.header.frame_id = 'map'
+
+    def sent(w, step):
+        moved.transform.rotation.w = w
+        stamp = made.now()
+        write_stamp(moved, stamp + step)
+        chain.receive(TFMessage(transforms=[moved]), False)
+        return made.joint_state(stamp + step)
+
+    assert 'dynamics/commands' in sent(1.0, 0)
+    assert dynamics.commands.status().level == Level.OK
+    made.bench.clock.offset += 0.5
+    assert 'dynamics/commands' not in sent(w, 100 * MS)
+    dynamics.commands.watch()
+    reason = (
+        'a number is not finite: orientation (0, 0, 0, nan), position (0, 0, 0)'
+        if np.isnan(w)
+        else 'the orientation is not a unit quaternion: (0, 0, 0, 0)'
+    )
+    reason = f"the transform of '{made.root}' in 'map' is invalid: {reason}"
+    for status in (made.status(), dynamics.commands.status()):
+        assert status.level == Level.ERROR
+        assert 'the motion of the base by base_source tf is ' in status.summary
+        assert reason in status.summary
+    assert 'dynamics/commands' in sent(1.0, 200 * MS)
+    assert reason not in made.status().summary + dynamics.commands.status().summary
+
+
 def test_the_direction_of_gravity_has_one_source(robot):
     made = robot()
     result = made.bench.node.set_parameters_atomically([Parameter('gravity_source', value='imu')])

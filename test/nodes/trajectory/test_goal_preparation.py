@@ -43,6 +43,7 @@ DEFAULTS = {
     'compensated_terms': (),
     'scale_tolerances': True,
     'resolution': 0.05,
+    'start_tolerance': 0.05,
 }
 TIMES, POINTS = (0.5, 1.0, 2.0), np.array([[0.1, -0.2], [0.4, 0.1], [0.2, 0.3]])
 MEASURED = JointState(np.array([0.3, -0.1]), np.array([0.4, -0.5]), np.zeros(2), np.zeros(2), 5 * S)
@@ -61,10 +62,10 @@ def goal(times=TIMES, q=POINTS, names=JOINTS, v=None, stamp=0):
     return FollowJointTrajectory.Goal(trajectory=message)
 
 
-def prepared(message, measured=None, payloads=None, now=0, **settings):
+def prepared(message, measured=None, payloads=None, now=0, urdf=LIMITED, **settings):
     """Return the goal for the controller, the code and the text."""
-    robot = Robot.from_urdf(LIMITED, backend='reference')
-    situation = RequestContext(pickled(robot), GRAVITY, '', measured, payloads or {}, LIMITED)
+    robot = Robot.from_urdf(urdf, backend='reference')
+    situation = RequestContext(pickled(robot), GRAVITY, '', measured, payloads or {}, urdf)
     made = prepare(situation, Settings(**{**DEFAULTS, **settings}), serialize_message(message), now)
     found = deserialize_message(made.data, FollowJointTrajectory.Goal) if made.data else None
     return found, made.code, made.text
@@ -116,10 +117,50 @@ def test_a_path_from_a_measured_state_without_velocity():
 def test_a_path_from_its_first_point(measured, first):
     """Without a measured state, or with a point for the start, from rest."""
     times = (first, 1.0, 2.0)
-    t, q, *_ = arrays(prepared(goal(times), measured)[0])
+    t, q, *_ = arrays(prepared(goal(times), measured, start_tolerance=0.0)[0])
     assert t[0] == first
     spline = CubicSpline(times, POINTS, bc_type=((1, np.zeros(2)), (1, np.zeros(2))))
     np.testing.assert_allclose(q, spline(t), atol=1e-6)
+
+
+NOW, START = 1000 * S, (0.0, 1.0, 2.0)
+
+
+@pytest.mark.parametrize(
+    ('message', 'reason'),
+    [
+        (goal(START), "'joint1' would step by -0.2 from 0.3 to 0.1"),
+        (goal(START, POINTS + [0.2, 0.0]), "'joint2' would step by -0.1 from -0.1 to -0.2"),
+        (goal(START, POINTS + [0.249, 0.051]), ''),
+        (goal(START[:2], [[-0.3], [0.3]], ('joint2',)), "'joint2' would step by -0.2"),
+        (goal(stamp=NOW), ''),  # time to move there
+        (goal(START, POINTS + [0.2, 0.1], stamp=NOW - S), "'joint1' would step by 0.3"),
+        (goal(START, POINTS - [0.1, 0.2], stamp=NOW - S), ''),  # begins at its second point
+        (goal(START, stamp=NOW + S), ''),
+        (goal(START, stamp=NOW + S // 1000), "'joint1' would step by -0.2"),
+    ],
+)
+@pytest.mark.parametrize('on_excess', ['slow', 'pass'])
+def test_a_step_at_the_start_is_refused(message, reason, on_excess):
+    found, code, text = prepared(message, MEASURED, now=NOW, on_excess=on_excess)
+    assert code == (INVALID_GOAL if reason else SUCCESSFUL)
+    assert (found is None) == bool(reason)
+    assert reason in text
+    if reason:
+        assert 'more than start_tolerance 0.05; begin at the measured state, or' in text
+    assert prepared(message, MEASURED, now=NOW, start_tolerance=0.0)[1] == SUCCESSFUL
+    if list(JOINTS) == message.trajectory.joint_names:
+        assert prepared(message, None, now=NOW)[1] == SUCCESSFUL  # nobody knows
+
+
+def test_whole_turns_of_a_continuous_joint_are_no_step():
+    urdf = LIMITED.replace('type="revolute"', 'type="continuous"')
+    assert urdf != LIMITED
+    turned = POINTS - POINTS[0] + MEASURED.q + [4.0 * np.pi, -2.0 * np.pi]
+    assert prepared(goal(START, turned), MEASURED, urdf=urdf)[1] == SUCCESSFUL
+    _, code, text = prepared(goal(START, turned + [np.pi, 0.0]), MEASURED, urdf=urdf)
+    assert code == INVALID_GOAL
+    assert "joint 'joint1' would step by" in text
 
 
 def test_joints_that_are_not_named_rest_where_they_were_measured():

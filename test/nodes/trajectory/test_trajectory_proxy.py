@@ -19,6 +19,7 @@ pytest.importorskip('control_msgs.action')
 import rclpy
 from control_msgs.action import FollowJointTrajectory
 from control_msgs.msg import JointTolerance
+from geometry_msgs.msg import TransformStamped
 from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, rule
@@ -27,6 +28,7 @@ from rclpy.executors import SingleThreadedExecutor
 from rclpy.node import Node
 from rclpy.parameter import Parameter
 from rclpy.task import Future
+from tf2_msgs.msg import TFMessage
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
 from screw_dynamics_ros.core import ArgumentError, Robot
@@ -44,7 +46,7 @@ from support.host_bench import Clock
 from support.planar_2r import LIMITED
 from support.recording_controller import RecordingController
 
-DEADLINE = 300.0  # s; only a failing test waits that long
+DEADLINE = 40.0  # s; only a failing test waits that long
 JOINTS = ('joint1', 'joint2')
 OK, INVALID_GOAL, INVALID_JOINTS, OLD = 0, -1, -2, -3
 EXECUTING = 2  # of action_msgs/GoalStatus
@@ -612,6 +614,35 @@ def test_a_goal_without_a_robot(rig, monkeypatch):
     monkeypatch.setattr(rig.host, 'situation', situation)
     result = rig.send().result()
     assert result == (ABORTED, INVALID_GOAL, 'no robot description so far')
+
+
+@pytest.mark.parametrize('policy', ['stop', 'hold'])
+def test_a_goal_without_the_motion_of_the_base(clock, policy):
+    """It is refused with the reason, unless the base is held at rest."""
+    made = Rig(clock, base_source='tf', base_frame='map', on_base_loss=policy)
+    made.start_controller()
+    transform = TransformStamped(child_frame_id=made.host.model.robot.description.root)
+    transform.header.frame_id = 'map'
+    transform.transform.rotation.w = float('nan')
+    publisher = made.other.create_publisher(TFMessage, '/tf', 10)
+    made.wait(publisher.get_subscription_count)
+    publisher.publish(TFMessage(transforms=[transform]))
+    made.wait(lambda: made.host.base_source._chain._faults)
+    if policy == 'hold':
+        made.run()
+        made.arm.end()
+    else:
+        status, code, text = made.send().result()
+        assert (status, code) == (ABORTED, INVALID_GOAL)
+        reason = "of 'base' in 'map' is invalid: a number is not finite: orientation (0, 0, 0, nan)"
+        assert reason in text
+        assert reason in made.proxy.status().summary
+    assert reason_of_base(made)
+    made.close()
+
+
+def reason_of_base(rig):
+    return 'invalid: a number is not finite' in rig.host.payload_status().summary
 
 
 def test_without_the_package_of_the_action(clock, monkeypatch):

@@ -134,6 +134,32 @@ def test_invalid_rotations_are_ignored(clock, scale, is_taken):
             chain.rotation('arm')
 
 
+@pytest.mark.parametrize(
+    ('scale', 'reason'),
+    [
+        (0.0, 'the orientation is not a unit quaternion: (0, 0, 0, 0)'),
+        (np.nan, 'a number is not finite: orientation (nan, nan, nan, nan), position (0, 0, 0)'),
+    ],
+)
+@pytest.mark.parametrize('is_known', [False, True])
+def test_an_invalid_transform_of_the_chain_is_named_until_a_valid_one_comes(
+    clock, scale, reason, is_known
+):
+    """Poses with an earlier transform would be those of another time."""
+    chain, moving, fixed = made()
+    fixed(sent(transform('map', 'base', TURNS[2]), transform('x', 'y', TURNS[0], scale)))
+    if is_known:
+        moving(sent(transform('base', 'tool', TURNS[0])))
+    moving(sent(transform('base', 'tool', TURNS[0], scale)))
+    for ask in (chain.rotation, chain.pose):
+        with pytest.raises(MissingStateError) as error:
+            ask('map')
+        assert str(error.value) == f"the transform of 'tool' in 'base' is invalid: {reason}"
+    moving(sent(transform('base', 'tool', TURNS[1])))
+    expected = (TURNS[2] * TURNS[1]).as_matrix()
+    np.testing.assert_allclose(chain.rotation('map')[0], expected, atol=1e-12)
+
+
 def test_long_chains_and_loops_end(clock):
     chain, _, fixed = made('f0')
     fixed(sent(*(transform(f'f{k + 1}', f'f{k}', Rotation.identity()) for k in range(200))))

@@ -414,14 +414,10 @@ class Commands:
         if torque is None:
             return status
         report, now = torque.report(), time.monotonic()
+        reason = self._host.suspension or report.reason
         status.values.update({'mode': report.mode.value, 'losses': str(report.losses)})
-        if (
-            report.mode in LOST_MODES
-            and report.reason
-            and self._parameters['enabled']
-            and self._listened
-        ):
-            status.report(Level.ERROR, f'{report.mode.value}: {printable(report.reason)}')
+        if report.mode in LOST_MODES and reason and self._parameters['enabled'] and self._listened:
+            status.report(Level.ERROR, f'{report.mode.value}: {printable(reason)}')
         elif self._stopped:
             status.report(Level.ERROR, self._stopped)
         self._limited.update(
