@@ -89,7 +89,7 @@ class FrameChain:
             self.receive(deserialize_message(data, self._kind), is_static)
 
     def receive(self, message: Any, is_static: bool) -> None:
-        """Store parents and poses; of an invalid one, only what is wrong with it."""
+        """Store parents and poses; of an invalid pose, only its fault."""
         now = math.inf if is_static else time.monotonic()
         wanted = None if is_static else set(self._wanted())
         for each in message.transforms:
@@ -163,7 +163,7 @@ class FrameChain:
 
 
 def fault_of(orientation: Array, position: Array) -> str:
-    """Return what is wrong with a pose; empty if nothing is."""
+    """Return the fault of a pose; empty without one."""
     if not (np.isfinite(orientation).all() and np.isfinite(position).all()):
         return (
             f'a number is not finite: orientation ({listed(orientation)}), '
