@@ -342,7 +342,7 @@ class GoalRelay:
         relay.stop = ''
 
     def _give_up(self, relay: Relay, reason: str) -> None:
-        """Abort a goal of which the controller reports nothing any more."""
+        """Abort a goal that the controller no longer reports."""
         self.fault = reason
         self._end(relay, ABORTED, INVALID_GOAL, reason)
 

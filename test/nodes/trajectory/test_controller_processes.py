@@ -31,7 +31,7 @@ STATUS = 'trajectory_proxy: trajectory proxy'
 
 
 class Controller:
-    """A process with the action server of a controller, which serves when told to."""
+    """A process with the action server of a controller, which serves on request."""
 
     def __init__(self, domain, folder, *options):
         self.log = folder / f'controller_{len(list(folder.iterdir()))}.log'
