@@ -109,7 +109,7 @@ class LoopBench(Bench):
         return round((self.clock._begin[0] + self.clock.offset) * SECOND)
 
     def published(self, publisher, serialized):
-        """SharedRecord what the loop publishes."""
+        """Record what the loop publishes."""
         words = ctypes.cast(serialized, ctypes.POINTER(ctypes.c_int64))
         topics = {
             channel.publisher.handle.pointer: channel.topic for channel in self.host.states.channels
