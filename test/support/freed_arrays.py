@@ -17,6 +17,7 @@ from screw_dynamics_ros.core.compile.typed.functions import typed
 from screw_dynamics_ros.core.compile.typed.library import compiled
 
 SET_HANDLER = 304  # in the C interface of NumPy
+LARGEST = 65536  # bytes of a block that is overwritten
 FREED = 0xA5  # a byte of freed memory: a number near zero, or an address that leads nowhere
 
 c_malloc = External('malloc', ('i64',), 'i64')
@@ -44,7 +45,7 @@ def reallocate(context: int, block: int, size: int) -> int:
 @typed
 def free(context: int, block: int, size: int) -> None:
     if block != 0:
-        c_memset(block, FREED, size)
+        c_memset(block, FREED, min(size, LARGEST))
         c_free(block)
 
 
