@@ -224,15 +224,17 @@ class LoopTables:
         """Write the record of an output."""
         words = channel.words
         words[c.NEEDS] = c.VELOCITY * channel.velocity + c.EFFORT * channel.effort
-        words.point(c.PUBLISHER, HandleInUse(channel.publisher.handle) if channel.is_sent else None)
         due = channel.limit or channel.is_due
         words.point(c.DUE, due.due if isinstance(due, RateLimit) else None)
         encoder = channel.message if isinstance(channel.message, Encoder) else None
         template = getattr(channel.message, 'template', channel.message)
         words[c.IS_MODEL_STATE], words[c.IS_NATIVE] = encoder is not None, False
+        words.point(c.PUBLISHER, None)
         if not isinstance(template, Template) or channel.is_due or channel.gates is None:
             return
         words[c.IS_NATIVE] = True
+        if channel.is_sent:
+            words.point(c.PUBLISHER, HandleInUse(channel.publisher.handle))
         if self._gates.get(channel) is not channel.gates:
             self._gates[channel] = channel.gates
             self._write_message(words, channel.gates, template)

@@ -47,7 +47,7 @@ class SharedRecord(np.ndarray[Any, np.dtype[np.int64]]):
         place : int or tuple of int
             Index of the word.
         target : array, memoryview, object with `address`, or None
-            Its memory must be contiguous. An object owns what is at its address.
+            Its memory must be contiguous. An object owns the memory at its address.
 
         Raises
         ------
