@@ -83,12 +83,13 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def trace_crashes(environment: pytest.MonkeyPatch, file: Any) -> None:
-    """Write the stacks of all threads to a file if this process crashes.
+    """Write the stacks of all threads to a file if this process crashes, or is ended by SIGTERM.
 
     Each EventsExecutor of rclpy enables the trace again, to the stderr that pytest captures, and it
     would be lost.
     """
     faulthandler.enable(file)
+    faulthandler.register(signal.SIGTERM, file, chain=True)
     environment.setattr(faulthandler, 'enable', lambda *_, **__: None)
 
 

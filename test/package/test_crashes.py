@@ -72,3 +72,22 @@ def test_a_process_of_the_tests_shows_where_it_crashed(tmp_path, options):
     _, _, trace = (found.stdout if options else found.stderr).partition('Fatal Python error: ')
     assert trace.startswith('Segmentation fault')
     assert 'in test_that_crashes' in trace
+
+
+def test_a_worker_that_is_ended_from_outside_shows_where_it_was(tmp_path):
+    pytest.importorskip('xdist')
+    (tmp_path / 'test_crash.py').write_text(CRASHING_TEST.replace('SIGSEGV', 'SIGTERM'))
+    options = (
+        '-q',
+        '-n',
+        '2',
+        '--max-worker-restart',
+        '0',
+        '-p',
+        'conftest',
+        '-p',
+        'no:cacheprovider',
+    )
+    found = run('-m', 'pytest', *options, f'--rootdir={tmp_path}', str(tmp_path))
+    _, _, trace = found.stdout.partition('crash of worker gw')
+    assert 'in test_that_crashes' in trace
