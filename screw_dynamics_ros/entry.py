@@ -13,6 +13,7 @@ there is nothing to clean up, a process should end at once. Nodes do otherwise a
 
 from __future__ import annotations
 
+import faulthandler
 import os
 import signal
 import sys
@@ -46,7 +47,9 @@ def end_tool_at_once(name: str) -> None:
 
 
 def run_node(name: str) -> None:
-    """Run a node until the process is asked to end."""
+    """Run a node until the process is asked to end; a crash writes all stacks to stderr."""
+    if sys.stderr is not None:
+        faulthandler.enable()
     end_node_at_once()
     try:
         executables = import_module('screw_dynamics_ros.nodes.executables')

@@ -10,6 +10,7 @@ to come first does not stay unnoticed.
 
 from __future__ import annotations
 
+import faulthandler
 import fcntl
 import gc
 import os
@@ -32,6 +33,7 @@ LONGEST = 'test/core/robot/test_pinocchio.py'  # all real robots: a minute
 collect_ignore = ['endurance']  # programs, run by path
 
 ENVIRONMENT = pytest.StashKey[pytest.MonkeyPatch]()
+TRACES, TRACE = pytest.StashKey[Path](), '.crash'  # folder of the traces of crashes, and suffix
 
 # Nothing fails for being slow.
 settings.register_profile('tests', deadline=None, suppress_health_check=[HealthCheck.too_slow])
@@ -64,16 +66,31 @@ def pytest_configure(config: pytest.Config) -> None:
     config.stash[ENVIRONMENT] = environment = pytest.MonkeyPatch()
     if 'cache' in shared:
         environment.setenv('SCREW_DYNAMICS_CACHE', shared['cache'])
+        path = Path(shared['traces'], shared['workerid']).with_suffix(TRACE)
+        trace_crashes(environment, path.open('w'))
         return
+    trace_crashes(environment, os.dup(2))
     # a process of a node that has just ended may still be writing there
     folder = tempfile.TemporaryDirectory(prefix='screw_dynamics_tests_', ignore_cleanup_errors=True)
     config.add_cleanup(folder.cleanup)
+    config.stash[TRACES] = Path(folder.name)
     kept = os.environ.get('SCREW_DYNAMICS_TEST_CACHE')  # of runs that follow each other
     environment.setenv('SCREW_DYNAMICS_CACHE', kept or os.path.join(folder.name, 'programs'))
     if sys.dont_write_bytecode and not sys.pycache_prefix:
         # a node would compile its sources for half of the time of a start
         environment.setenv('PYTHONPYCACHEPREFIX', os.path.join(folder.name, 'bytecode'))
         environment.delenv('PYTHONDONTWRITEBYTECODE', raising=False)
+
+
+def trace_crashes(environment: pytest.MonkeyPatch, file: Any) -> None:
+    """Write the stacks of all threads to a file if this process crashes, or is ended by SIGTERM.
+
+    Each EventsExecutor of rclpy enables the trace again, to the stderr that pytest captures, and it
+    would be lost.
+    """
+    faulthandler.enable(file)
+    faulthandler.register(signal.SIGTERM, file, chain=True)
+    environment.setattr(faulthandler, 'enable', lambda *_, **__: None)
 
 
 def pytest_unconfigure(config: pytest.Config) -> None:
@@ -89,9 +106,13 @@ def pytest_report_header(config: pytest.Config) -> str:
 def pytest_terminal_summary(
     terminalreporter: pytest.TerminalReporter, exitstatus: int, config: pytest.Config
 ) -> None:
-    """Say it again beside failures: a quiet run has no header."""
+    """Say it again beside failures, a quiet run has no header; show why workers have crashed."""
     if exitstatus:
         terminalreporter.write_line(pytest_report_header(config))
+    for path in sorted(config.stash[TRACES].glob(f'*{TRACE}')):
+        if text := path.read_text(errors='replace'):
+            terminalreporter.section(f'crash of worker {path.stem}')
+            terminalreporter.write_line(text)
 
 
 @pytest.hookimpl(tryfirst=True)  # then pytest puts together what shares a fixture for one parameter
@@ -138,6 +159,7 @@ def pytest_configure_node(node: Any) -> None:
     """Give a worker the order and the cache of all."""
     node.workerinput['order_seed'] = node.config.option.order_seed
     node.workerinput['cache'] = os.environ['SCREW_DYNAMICS_CACHE']
+    node.workerinput['traces'] = str(node.config.stash[TRACES])
 
 
 @pytest.hookimpl(optionalhook=True)

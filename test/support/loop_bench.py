@@ -8,6 +8,7 @@ those of the bench, and messages are recorded as those of Python are.
 """
 
 import ctypes
+from types import SimpleNamespace
 
 import numpy as np
 
@@ -18,6 +19,7 @@ from screw_dynamics_ros.ros.process.state_lock import STATE_LOCK
 from support.host_bench import Bench
 
 SECOND = 10**9
+CLOCK = SimpleNamespace(address=1)  # never read
 OUTCOMES = {
     loop.DONE: 'done',
     loop.HAND_OVER: 'handed over',
@@ -64,7 +66,7 @@ class TestedSubscription:
 
     def __init__(self):
         self.wait_set, self.message, self.info = (np.zeros(64, dtype=np.int64) for _ in range(3))
-        self.place, self.subscription, self.has_info = np.zeros(1, dtype=np.int64), 0, True
+        self.place, self.subscription, self.has_info = np.zeros(1, dtype=np.int64), None, True
 
     def put(self, data, info):
         self._data = ctypes.create_string_buffer(data, len(data) + 8)
@@ -96,7 +98,7 @@ class LoopBench(Bench):
         self.outcomes = []
         self._taken = TestedSubscription()
         self._rcl = TestedRcl(self)
-        self.loop = CompiledLoop(self.host.states, self._rcl, self._taken, 1, lambda: None)
+        self.loop = CompiledLoop(self.host.states, self._rcl, self._taken, CLOCK, lambda: None)
         self.loop.attach()
 
     def close(self):
@@ -119,7 +121,7 @@ class LoopBench(Bench):
         with STATE_LOCK:
             self._taken.put(data, info)
         STATE_LOCK._mutex.acquire()  # as the loop does
-        outcome = self._rcl.process(self.loop.tables.words.ctypes.data)
+        outcome = self._rcl.process(self.loop.tables.words)
         self.outcomes.append(OUTCOMES[outcome])
         STATE_LOCK.adopt()
         if outcome != loop.DONE:

@@ -18,7 +18,7 @@ from screw_dynamics_ros.nodes.hosting.loop_tables import LoopTables
 from screw_dynamics_ros.ros.compatibility import hide_from_executors, show_to_executors
 from screw_dynamics_ros.ros.data_path import loop
 from screw_dynamics_ros.ros.data_path import records as r
-from screw_dynamics_ros.ros.data_path.rcl import LoopSubscription, Rcl
+from screw_dynamics_ros.ros.data_path.rcl import HandleInUse, LoopSubscription, Rcl
 from screw_dynamics_ros.ros.process.faults import FAULTS
 from screw_dynamics_ros.ros.process.state_lock import STATE_LOCK
 
@@ -36,9 +36,8 @@ def compiled_loop(node: Node, pipeline: StatePipeline, subscription: Any) -> Com
     """
     if not STATE_LOCK.address:
         raise ScrewDynamicsError('the lock of this system cannot be shared')
-    rcl, context = Rcl(), node.context.handle
-    assert context is not None
-    taken = LoopSubscription(rcl, context.pointer, subscription.handle.pointer)
+    rcl, clock = Rcl(), HandleInUse(node.get_clock().handle)
+    taken = LoopSubscription(rcl, node.context.handle, subscription.handle)
     hide_from_executors(node, subscription)
 
     def give_up() -> None:
@@ -47,7 +46,7 @@ def compiled_loop(node: Node, pipeline: StatePipeline, subscription: Any) -> Com
         )
         show_to_executors(node, subscription)
 
-    return CompiledLoop(pipeline, rcl, taken, node.get_clock().handle.pointer, give_up)
+    return CompiledLoop(pipeline, rcl, taken, clock, give_up)
 
 
 class CompiledLoop:
@@ -58,8 +57,8 @@ class CompiledLoop:
     pipeline : StatePipeline
     rcl : Rcl
     taken : LoopSubscription
-    clock : int
-        Address of the rcl_clock_t with which stamps are compared.
+    clock : HandleInUse
+        Of the rcl_clock_t with which stamps are compared.
     give_up : callable
         Called if waiting fails.
     """
@@ -69,7 +68,7 @@ class CompiledLoop:
         pipeline: StatePipeline,
         rcl: Rcl,
         taken: LoopSubscription,
-        clock: int,
+        clock: HandleInUse,
         give_up: Callable[[], None],
     ) -> None:
         self._pipeline, self._rcl, self._taken, self._give_up = pipeline, rcl, taken, give_up
@@ -83,9 +82,10 @@ class CompiledLoop:
         STATE_LOCK.after.append(self.arm)
 
     def detach(self) -> None:
-        """Ignore changes by Python."""
+        """Ignore changes by Python, and let the handles of ROS be destroyed; the loop has ended."""
         STATE_LOCK.before.remove(self.catch_up)
         STATE_LOCK.after.remove(self.arm)
+        self.tables.release()
 
     def start(self) -> None:
         """Start the thread."""
@@ -94,14 +94,18 @@ class CompiledLoop:
         self._thread.start()
 
     def stop(self) -> None:
-        """End the thread; takes up to 0.1 s if no joint state arrives."""
+        """End the thread; takes up to 0.1 s if no joint state arrives.
+
+        A thread that does not end within `END_TIMEOUT_S` keeps what it uses.
+        """
         thread, self._thread = self._thread, None
         if thread is None:
             return
         self.tables.words[r.STOP] = 1
         thread.join(END_TIMEOUT_S)
-        self.detach()
-        self._taken.close()
+        if not thread.is_alive():
+            self.detach()
+            self._taken.close()
 
     # --- between two joint states ---------------------------------------------------------------
 
@@ -125,7 +129,7 @@ class CompiledLoop:
         with STATE_LOCK:
             pass  # arms the loop
         while True:
-            outcome = self._rcl.run(self.tables.words.ctypes.data)
+            outcome = self._rcl.run(self.tables.words)
             if outcome == loop.STOPPED:
                 return
             if outcome == loop.FAILED:

@@ -11,14 +11,19 @@ from operator import is_ as is_same
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from screw_dynamics_ros.core.compile.typed.shared_numbers import SharedRecord, pointers
 from screw_dynamics_ros.core.types import Array
 from screw_dynamics_ros.nodes.hosting.model_state import Encoder
 from screw_dynamics_ros.nodes.hosting.output_group import CompiledStep
 from screw_dynamics_ros.nodes.model.running_model import RunningModel
 from screw_dynamics_ros.ros.data_path import records as r
-from screw_dynamics_ros.ros.data_path.rcl import LoopSubscription, Rcl, serialized_message
+from screw_dynamics_ros.ros.data_path.rcl import (
+    HandleInUse,
+    LoopSubscription,
+    Rcl,
+    serialized_message,
+)
 from screw_dynamics_ros.ros.joint_states.layouts import Layout
 from screw_dynamics_ros.ros.joint_states.mapper import JointStateMapper, ObservedState
 from screw_dynamics_ros.ros.messages.serialized import Template
@@ -34,60 +39,62 @@ HISTORY_SIZE = 1024  # states between two calls of Python
 
 
 class LoopTables:
-    """The record of the loop, and all arrays to which it points.
+    """The record of the loop, which owns all to which it points.
 
     Parameters
     ----------
     rcl : Rcl
     taken : LoopSubscription
-    clock : int
-        Address of the rcl_clock_t of the stamps.
+    clock : HandleInUse
+        Of the rcl_clock_t of the stamps.
     pipeline : StatePipeline
 
     Attributes
     ----------
-    words : (LOOP_WORDS,) array of int64
+    words : SharedRecord
     reals : (LOOP_REALS,) array
     """
 
     def __init__(
-        self, rcl: Rcl, taken: LoopSubscription, clock: int, pipeline: StatePipeline
+        self, rcl: Rcl, taken: LoopSubscription, clock: HandleInUse, pipeline: StatePipeline
     ) -> None:
         self._rcl, self._taken = rcl, taken
-        self.words = np.zeros(r.LOOP_WORDS, dtype=np.int64)
+        self.words = SharedRecord(r.LOOP_WORDS)
         self.reals = np.zeros(r.LOOP_REALS)
-        self._kept: dict[int, Any] = {r.STEPS: ()}  # arrays by the place of their address
         self._layout: tuple[Any, ...] = ()
         self._mapper: JointStateMapper | None = None
-        self._messages: dict[Channel, tuple[Any, ...]] = {}
+        self._gates: dict[Channel, Sequence[c.Gate]] = {}  # of the messages that are written
         self._steps: dict[int, list[CompiledStep]] = {r.PREPARATIONS: [], r.STEPS: []}
         self._records: dict[int, list[Any]] = {r.PREPARATIONS: [], r.STEPS: []}
         self._model: RunningModel | None = None
         self._listened: Sequence[Channel] = ()
         self._refreshed: Sequence[Callable[[], None]] = ()
         self._changes = -1
-        self._time = np.zeros(2, dtype=np.int64)
-        words = self.words
-        words[r.MUTEX], words[r.SUBSCRIPTION] = STATE_LOCK.address, taken.subscription
-        words[r.CLOCK] = clock
-        for place, array in (
+        for place, target in (
+            (r.MUTEX, STATE_LOCK),
+            (r.SUBSCRIPTION, taken.subscription),
+            (r.CLOCK, clock),
+            (r.STEPS, SharedRecord(0, r.STEP_WORDS)),
             (r.WAIT_SET, taken.wait_set),
             (r.MESSAGE, taken.message),
             (r.INFO, taken.info),
             (r.PLACE, taken.place),
-            (r.TIME, self._time),
+            (r.TIME, np.zeros(2, dtype=np.int64)),
             (r.REALS, self.reals),
             (r.DELAY_MEMORY, pipeline.delay.memory),
             (r.GAP_MEMORY, pipeline.gaps.memory),
             (r.LOAD_COUNTS, pipeline.load.words),
             (r.LOAD_TIMES, pipeline.load.reals),
         ):
-            self._set(place, array)
+            self.words.point(place, target)
 
-    def _set(self, place: int, array: Any) -> None:
-        """Store the address of an array, and keep the array alive."""
-        self._kept[place] = array
-        self.words[place] = array.ctypes.data if array is not None else 0
+    def release(self) -> None:
+        """Let the handles of ROS be destroyed; the loop has ended."""
+        self.words[r.ARMED] = 0
+        for place in (r.SUBSCRIPTION, r.CLOCK):
+            self.words.point(place, None)
+        for channel in self._gates:
+            channel.words.point(c.PUBLISHER, None)
 
     # --- states that have been processed --------------------------------------------------------
 
@@ -97,7 +104,7 @@ class LoopTables:
         if mapper is None:
             return
         stamps, arrivals, states = (
-            self._kept[place] for place in (r.HISTORY, r.HISTORY_ARRIVALS, r.HISTORY_STATES)
+            words.target(place) for place in (r.HISTORY, r.HISTORY_ARRIVALS, r.HISTORY_STATES)
         )
         while words[r.HISTORY_READ] < words[r.HISTORY_WRITTEN]:
             row = int(words[r.HISTORY_READ]) % HISTORY_SIZE
@@ -116,12 +123,15 @@ class LoopTables:
         """Adopt the state of another robot."""
         self._mapper, self._layout = mapper, ()
         n = len(mapper.joints)
-        self._set(r.MAPPER_WORDS, mapper.words)
-        self._set(r.MAPPER_REALS, mapper.reals)
-        self._set(r.STATE, mapper.state)
-        self._set(r.HISTORY, np.zeros(HISTORY_SIZE, dtype=np.int64))
-        self._set(r.HISTORY_ARRIVALS, np.zeros(HISTORY_SIZE))
-        self._set(r.HISTORY_STATES, np.zeros((HISTORY_SIZE, 3, n)))
+        for place, array in (
+            (r.MAPPER_WORDS, mapper.words),
+            (r.MAPPER_REALS, mapper.reals),
+            (r.STATE, mapper.state),
+            (r.HISTORY, np.zeros(HISTORY_SIZE, dtype=np.int64)),
+            (r.HISTORY_ARRIVALS, np.zeros(HISTORY_SIZE)),
+            (r.HISTORY_STATES, np.zeros((HISTORY_SIZE, 3, n))),
+        ):
+            self.words.point(place, array)
         self.words[r.JOINTS], self.words[r.HISTORY_SIZE] = n, HISTORY_SIZE
         self.words[r.HISTORY_READ] = self.words[r.HISTORY_WRITTEN] = 0
 
@@ -164,9 +174,9 @@ class LoopTables:
 
     def _use_model(self, model: RunningModel) -> None:
         assert model.table_call is not None
-        self._set(r.KERNEL_ARGUMENTS, model.addresses)
-        self._set(r.TOTAL, model.total)
-        self.words[r.KERNEL] = model.table_call.address
+        self.words.point(r.KERNEL_ARGUMENTS, model.addresses)
+        self.words.point(r.TOTAL, model.total)
+        self.words.point(r.KERNEL, model.table_call)
 
     def _use_policies(self, pipeline: StatePipeline, mapper: JointStateMapper) -> None:
         words, policies = self.words, pipeline.policies
@@ -175,8 +185,8 @@ class LoopTables:
         words[r.ONE_DRIVER], words[r.HAS_INFO] = pipeline.has_one_driver, self._taken.has_info
         words[r.HAS] = c.VELOCITY * mapper.has_velocity + c.EFFORT * mapper.has_effort
         scale, offset = mapper.calibration
-        self._set(r.SCALE, scale)
-        self._set(r.OFFSET, offset)
+        words.point(r.SCALE, scale)
+        words.point(r.OFFSET, offset)
 
     def _use_layout(self, mapper: JointStateMapper, layout: Layout) -> bool:
         """Adopt the layout of messages; return whether they set all values."""
@@ -187,10 +197,10 @@ class LoopTables:
         if names.whole is None or names.unknown or names.refusal is not None:
             return False
         numbers = layout.number_offsets
-        self._set(r.MASK, padded(layout.mask))
-        self._set(r.FIXED, padded(layout.fixed))
-        self._set(r.NUMBERS, numbers)
-        self._set(r.PLACES, numbers[names.whole])
+        self.words.point(r.MASK, padded(layout.mask))
+        self.words.point(r.FIXED, padded(layout.fixed))
+        self.words.point(r.NUMBERS, numbers)
+        self.words.point(r.PLACES, numbers[names.whole])
         self.words[r.NUMBER_COUNT], self.words[r.SIZE] = len(numbers), layout.size
         self._layout = key
         return True
@@ -199,12 +209,12 @@ class LoopTables:
 
     def _use_channels(self, pipeline: StatePipeline) -> None:
         listened = pipeline.listened
-        if self._messages.keys() - set(pipeline.channels):
-            self._messages.clear()  # of another model
+        for channel in self._gates.keys() - set(pipeline.channels):
+            del self._gates[channel]  # of another model
         for channel in listened:
             self._fill(channel)
-        self._set(r.CHANNELS, addresses([channel.words for channel in listened]))
         words = self.words
+        words.point(r.CHANNELS, pointers([channel.words for channel in listened]))
         words[r.CHANNEL_COUNT], words[r.IS_READ] = len(listened), bool(listened)
         native = [channel.refresh for channel in listened if channel.words[c.IS_NATIVE]]
         # Several outputs may share one function.
@@ -214,35 +224,37 @@ class LoopTables:
         """Write the record of an output."""
         words = channel.words
         words[c.NEEDS] = c.VELOCITY * channel.velocity + c.EFFORT * channel.effort
-        words[c.PUBLISHER] = channel.publisher.handle.pointer if channel.is_sent else 0
         due = channel.limit or channel.is_due
-        words[c.DUE] = due.due.ctypes.data if isinstance(due, RateLimit) else 0
+        words.point(c.DUE, due.due if isinstance(due, RateLimit) else None)
         encoder = channel.message if isinstance(channel.message, Encoder) else None
         template = getattr(channel.message, 'template', channel.message)
         words[c.IS_MODEL_STATE], words[c.IS_NATIVE] = encoder is not None, False
+        words.point(c.PUBLISHER, None)
         if not isinstance(template, Template) or channel.is_due or channel.gates is None:
             return
         words[c.IS_NATIVE] = True
-        if channel not in self._messages or self._messages[channel][-1] is not channel.gates:
-            self._messages[channel] = self._message_of(channel, template)
+        if channel.is_sent:
+            words.point(c.PUBLISHER, HandleInUse(channel.publisher.handle))
+        if self._gates.get(channel) is not channel.gates:
+            self._gates[channel] = channel.gates
+            self._write_message(words, channel.gates, template)
             if encoder is not None:
-                self._set_parts(encoder)
+                self._write_parts(encoder)
 
-    def _message_of(self, channel: Channel, template: Template) -> tuple[Any, ...]:
-        """Write what does not change in the record of an output; return the arrays."""
-        words = channel.words
-        serialized = serialized_message(self._rcl, template.address, template.size)
-        stamps = np.array(template.stamp_addresses, dtype=np.int64)
-        gates = np.array([self._gate(gate) for gate in channel.gates or ()], dtype=np.int64)
-        words[c.SERIALIZED], words[c.STAMPS] = serialized.ctypes.data, stamps.ctypes.data
-        words[c.STAMP_COUNT], words[c.GATE_COUNT] = len(stamps), len(channel.gates or ())
-        words[c.GATES] = gates.ctypes.data
-        return template, serialized, stamps, gates, channel.gates
-
-    def _gate(self, gate: c.Gate) -> list[int]:
-        """Return the record of a condition."""
-        function = 0 if gate.function is None else self._rcl.library.address(gate.function)
-        return [gate.kind, gate.numbers.ctypes.data, gate.numbers.size, function]
+    def _write_message(
+        self, words: SharedRecord, gates: Sequence[c.Gate], template: Template
+    ) -> None:
+        """Write what does not change in the record of an output."""
+        words.point(c.SERIALIZED, serialized_message(self._rcl, template.message))
+        words.point(c.STAMPS, pointers(template.stamps))
+        words[c.STAMP_COUNT], words[c.GATE_COUNT] = len(template.stamps), len(gates)
+        records = SharedRecord(len(gates), c.GATE_WORDS)
+        for k, gate in enumerate(gates):
+            records[k, c.GATE_KIND], records[k, c.GATE_SIZE] = gate.kind, gate.numbers.size
+            records.point((k, c.GATE_NUMBERS), gate.numbers)
+            if gate.function is not None:
+                records.point((k, c.GATE_FUNCTION), self._rcl.library.code(gate.function))
+        words.point(c.GATES, records)
 
     # --- steps ----------------------------------------------------------------------------------
 
@@ -252,11 +264,12 @@ class LoopTables:
             records = [step.record() for step in steps]
             if steps == self._steps[place] and all(map(is_same, records, self._records[place])):
                 continue
-            table = [
-                [self._rcl.library.address(step.function), record.ctypes.data, r.DECLINED]
-                for step, record in zip(steps, records)
-            ]
-            self._set(place, np.array(table, dtype=np.int64))
+            table = SharedRecord(len(steps), r.STEP_WORDS)
+            table[:, r.STEP_RESULT] = r.DECLINED
+            for k, (step, record) in enumerate(zip(steps, records)):
+                table.point((k, r.STEP_FUNCTION), self._rcl.library.code(step.function))
+                table.point((k, r.STEP_RECORD), record)
+            self.words.point(place, table)
             self.words[place + 1] = len(steps)
             self._steps[place], self._records[place] = steps, records
 
@@ -264,40 +277,34 @@ class LoopTables:
         """Return the steps after the kernel that the loop has done for the last state."""
         return [
             step
-            for step, row in zip(self._steps[r.STEPS], self._kept[r.STEPS])
+            for step, row in zip(self._steps[r.STEPS], self.words.target(r.STEPS))
             if row[r.STEP_RESULT] != r.DECLINED
         ]
 
-    def _set_parts(self, encoder: Encoder) -> None:
+    def _write_parts(self, encoder: Encoder) -> None:
         """Write the records of the parts of the model state."""
-        records = np.zeros((len(encoder.parts), r.PART_WORDS), dtype=np.int64)
-        kept = []
-        for record, part in zip(records, encoder.parts):
-            copies = np.array(
-                [
-                    [target.ctypes.data, source.ctypes.data, source.size]
-                    for target, source in part.copies
-                ],
-                dtype=np.int64,
-            )
-            kept.append(copies)
+        records = SharedRecord(len(encoder.parts), r.PART_WORDS)
+        for k, part in enumerate(encoder.parts):
+            copies = SharedRecord(len(part.copies), r.COPY_WORDS)
+            for i, (target, source) in enumerate(part.copies):
+                copies.point((i, r.COPY_TARGET), target)
+                copies.point((i, r.COPY_SOURCE), source)
+                copies[i, r.COPY_SIZE] = source.size
             if part.channel is not None:
-                record[r.PART_CHANNEL] = part.channel.words.ctypes.data
-                record[r.PART_IS_HELD] = part.channel.is_held
-            record[r.PART_NEEDS] = part.needs
-            record[r.PART_SINCE] = part.since.ctypes.data
-            record[r.PART_COPIES], record[r.PART_COPY_COUNT] = copies.ctypes.data, len(copies)
-            record[r.PART_VALID] = part.valid.ctypes.data
-            record[r.PART_AGE] = part.age.ctypes.data
-            record[r.PART_DATA], record[r.PART_SIZE] = part.data.ctypes.data, part.data.size
-        self._set(r.PARTS, records)
-        self._kept[-1] = kept
+                records.point((k, r.PART_CHANNEL), part.channel.words)
+                records[k, r.PART_IS_HELD] = part.channel.is_held
+            for place, array in (
+                (r.PART_SINCE, part.since),
+                (r.PART_COPIES, copies),
+                (r.PART_VALID, part.valid),
+                (r.PART_AGE, part.age),
+                (r.PART_DATA, part.data),
+            ):
+                records.point((k, place), array)
+            records[k, r.PART_NEEDS] = part.needs
+            records[k, r.PART_COPY_COUNT], records[k, r.PART_SIZE] = len(copies), part.data.size
+        self.words.point(r.PARTS, records)
         self.words[r.PART_COUNT] = len(records)
-
-
-def addresses(arrays: Sequence[Any]) -> NDArray[np.int64]:
-    """Return the addresses of arrays."""
-    return np.array([array.ctypes.data for array in arrays], dtype=np.int64)
 
 
 def padded(data: bytes) -> Array:

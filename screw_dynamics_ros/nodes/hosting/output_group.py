@@ -9,10 +9,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Generic, Protocol, TypeVar
 
-import numpy as np
-from numpy.typing import NDArray
-
 from screw_dynamics_ros.core import Robot
+from screw_dynamics_ros.core.compile.typed.shared_numbers import SharedRecord
 from screw_dynamics_ros.core.robot.functions import Output
 from screw_dynamics_ros.core.robot.fused_kernel import Formula
 from screw_dynamics_ros.core.types import Array
@@ -53,11 +51,11 @@ class CompiledStep:
     function : callable
         A `compiled_step`, which returns TAKEN, or DECLINED if Python is to do it.
     record : callable
-        Returns its record, an array of int64; called before states are given to the loop.
+        Returns its record; called before states are given to the loop.
     """
 
     function: Callable[..., int]
-    record: Callable[[], NDArray[np.int64]]
+    record: Callable[[], SharedRecord]
 
 
 def always() -> bool:

@@ -14,6 +14,7 @@ import numpy as np
 
 from screw_dynamics_ros.core import ArgumentError, FusedKernel, Robot
 from screw_dynamics_ros.core.compile.table_call import TableCall
+from screw_dynamics_ros.core.compile.typed.shared_numbers import SharedRecord, pointers
 from screw_dynamics_ros.core.robot.actuated_robot import elements
 from screw_dynamics_ros.core.robot.functions import Output
 from screw_dynamics_ros.core.robot.fused_kernel import INERTIA_CHANGES, Formula
@@ -56,7 +57,7 @@ class RunningModel(ScalarJoints):
     q, v : (nq,), (nv,) arrays
         The state of the whole robot; `evaluate` writes that of `joints`.
     table_call : TableCall or None
-        The kernel for the compiled loop, which passes `addresses`, (k,) int64.
+        The kernel for the compiled loop, which passes the record `addresses`.
     total : () array
         Finite if and only if all results are that must be.
     payload : (10 n_bodies,) array
@@ -88,7 +89,7 @@ class RunningModel(ScalarJoints):
         self.results: dict[Output | Formula, Array] = {}
         self._kernel: FusedKernel | None = None
         self.table_call: TableCall | None = None
-        self.addresses = np.zeros(0, dtype=np.int64)
+        self.addresses = SharedRecord(0)
         self.total = np.zeros(())
         if wanted and robot.nv:
             # Finite if and only if all outputs are.
@@ -132,7 +133,7 @@ class RunningModel(ScalarJoints):
             inputs = [self._inputs[name] for name in self._kernel.inputs]
             arrays = [*inputs, *self.results.values()]
             self._compute = partial(self._kernel.run, *arrays)
-            self.addresses = np.array([array.ctypes.data for array in arrays], dtype=np.int64)
+            self.addresses = pointers(arrays)
 
     def evaluate(self) -> bool:
         """Compute all results for the current state; return whether they are finite."""

@@ -15,9 +15,11 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from screw_dynamics_ros.core.compile.typed.external import External, address_of
 from screw_dynamics_ros.core.compile.typed.library import TypedLibrary, compiled
+from screw_dynamics_ros.core.compile.typed.shared_numbers import SharedRecord
 from screw_dynamics_ros.core.errors import ScrewDynamicsError
 from screw_dynamics_ros.ros.data_path import loop
 
@@ -81,10 +83,35 @@ class Rcl:
         if not all(self.allocator.words[:4]):
             raise IncompatibleError('the default allocator has other fields')
         self.library: TypedLibrary = compiled([loop.run, *loop.STEPS], externals)
-        self.run: Callable[[int], int] = self.library.callable(loop.run)
+        self.run: Callable[[SharedRecord], int] = self.library.callable(loop.run)
 
     def _address(self, name: str) -> int:
         return ctypes.cast(getattr(self._rcl, name), ctypes.c_void_p).value or 0
+
+
+class HandleInUse:
+    """A handle of rclpy that is not destroyed during the lifetime of this object.
+
+    Parameters
+    ----------
+    handle : rclpy handle
+        Raises `rclpy.handle.InvalidHandle` if it has been destroyed.
+
+    Attributes
+    ----------
+    address : int
+        Of the struct of rcl.
+    """
+
+    _handle: Any = None
+
+    def __init__(self, handle: Any) -> None:
+        handle.__enter__()
+        self._handle, self.address = handle, handle.pointer
+
+    def __del__(self) -> None:
+        if self._handle is not None:
+            self._handle.__exit__(None, None, None)
 
 
 class LoopSubscription:
@@ -93,8 +120,7 @@ class LoopSubscription:
     Parameters
     ----------
     rcl : Rcl
-    context, subscription : int
-        Addresses of rcl_context_t and rcl_subscription_t.
+    context, subscription : rclpy handles
 
     Attributes
     ----------
@@ -104,8 +130,9 @@ class LoopSubscription:
         Whether `info` has been verified; see `verify`.
     """
 
-    def __init__(self, rcl: Rcl, context: int, subscription: int) -> None:
-        self._rcl, self.subscription = rcl, subscription
+    def __init__(self, rcl: Rcl, context: Any, subscription: Any) -> None:
+        self._rcl, self._context = rcl, HandleInUse(context)
+        self.subscription = HandleInUse(subscription)
         self.wait_set, self.message, self.info = (
             np.zeros(STRUCT // 8, dtype=np.int64) for _ in range(3)
         )
@@ -113,7 +140,9 @@ class LoopSubscription:
         self.has_info = False
         self._before: tuple[int, int] | None = None
         self._check(
-            rcl.wait_set_init(address_of(self.wait_set), 1, 0, 0, 0, 0, 0, context, rcl.allocator)
+            rcl.wait_set_init(
+                address_of(self.wait_set), 1, 0, 0, 0, 0, 0, self._context.address, rcl.allocator
+            )
         )
         if self.wait_set[SUBSCRIPTION_COUNT] != 1 or self.wait_set[[*OTHER_COUNTS]].any():
             raise IncompatibleError('rcl_wait_set_t has other fields')
@@ -132,8 +161,9 @@ class LoopSubscription:
             raise IncompatibleError(f'rcl reports error {result}')
 
     def close(self) -> None:
-        """Release the wait set."""
+        """Release the wait set and the handles."""
         self._rcl.wait_set_fini(address_of(self.wait_set))
+        del self._context, self.subscription
 
     def data(self) -> bytes:
         """Return the message that was taken last."""
@@ -173,7 +203,9 @@ class LoopSubscription:
         return self.has_info
 
 
-def serialized_message(rcl: Rcl, template_address: int, size: int) -> Any:
-    """Return the rcl_serialized_message_t of a message in memory, (8,) array."""
-    words = [template_address, size, size, *rcl.allocator.words]
-    return np.array(words, dtype=np.uint64).view(np.int64)
+def serialized_message(rcl: Rcl, message: NDArray[np.uint8]) -> SharedRecord:
+    """Return the rcl_serialized_message_t of a message in memory."""
+    record = SharedRecord(SERIALIZED_WORDS)
+    record.point(BUFFER, message)
+    record[LENGTH:] = message.size, message.size, *rcl.allocator.words
+    return record

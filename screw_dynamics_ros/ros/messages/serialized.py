@@ -19,6 +19,7 @@ from builtin_interfaces.msg import Time
 from numpy.typing import NDArray
 from rclpy.serialization import deserialize_message, serialize_message
 
+from screw_dynamics_ros.core.compile.typed.external import address_of
 from screw_dynamics_ros.core.errors import ScrewDynamicsError
 from screw_dynamics_ros.core.types import Array
 from screw_dynamics_ros.ros.messages.cdr import (
@@ -71,10 +72,10 @@ class Template:
     contents : Contents
     arrays : list of arrays
         All numbers, as views of the message; one array for each contiguous range.
-    address, size : int
-        Where the serialized message is, and its length [bytes].
-    stamp_addresses : list of int
-        Where its stamps are.
+    message : array of uint8
+        The serialized message.
+    stamps : list of arrays of uint8
+        Its stamps, views of it.
 
     Raises
     ------
@@ -122,7 +123,7 @@ class Template:
         """Place a message in memory with aligned numbers, so that a kernel can write them."""
         self._layout = data, stamps, offsets
         storage = np.zeros(len(data) + 8, dtype=np.uint8)
-        start = -(storage.ctypes.data + (offsets[0] if offsets else 0)) % 8
+        start = -(address_of(storage) + (offsets[0] if offsets else 0)) % 8
         storage[start : start + len(data)] = np.frombuffer(data, dtype=np.uint8)
         self._storage = storage.data
         self._data = storage.data[start : start + len(data)]
@@ -132,9 +133,8 @@ class Template:
             (first, last, self.array(first, last - first)) for first, last in runs(offsets)
         ]
         self.arrays = [array for _, _, array in self._runs]
-        first = storage.ctypes.data
-        self.address, self.size = first + start, len(data)
-        self.stamp_addresses = [first + place for place in self._stamps]
+        self.message = self.bytes_at(0, len(data))
+        self.stamps = [self.bytes_at(offset, STAMP_FORMAT.size) for offset in stamps]
 
     def _check(self, build: Build, count: int) -> None:
         """Check the result of `fill` with rclpy."""

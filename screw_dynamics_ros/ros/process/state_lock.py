@@ -21,6 +21,8 @@ from typing import Any, TypeVar
 
 import numpy as np
 
+from screw_dynamics_ros.core.compile.typed.external import address_of
+
 Function = TypeVar('Function', bound=Callable[..., Any])
 
 SIZE = 256  # bytes for a pthread_mutex_t and its attributes, more than any platform needs
@@ -36,7 +38,8 @@ class _NativeMutex:
             raise OSError('not Linux')
         library, held = ctypes.CDLL(None), ctypes.PyDLL(None)
         self._memory = np.zeros(SIZE, dtype=np.uint8)
-        self.address = mutex = self._memory.ctypes.data + -self._memory.ctypes.data % 64
+        first = address_of(self._memory)
+        self.address = mutex = first + -first % 64
         attributes = ctypes.create_string_buffer(64)
         prepared = [
             library.pthread_mutexattr_init(attributes),

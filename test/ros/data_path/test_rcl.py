@@ -45,7 +45,7 @@ def functions():
 
 def taken(functions, subscription):
     made, context, _ = subscription
-    return rcl.LoopSubscription(functions, context.handle.pointer, made.handle.pointer)
+    return rcl.LoopSubscription(functions, context.handle, made.handle)
 
 
 def test_the_structs_of_this_distribution_are_verified(functions, subscription):

@@ -10,14 +10,18 @@ import ctypes
 import re
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from screw_dynamics_ros.core.compile import cache as disk
 from screw_dynamics_ros.core.compile import sources
 from screw_dynamics_ros.core.compile.llvm import native
-from screw_dynamics_ros.core.compile.typed.external import External, address_in_process
+from screw_dynamics_ros.core.compile.typed.external import (
+    External,
+    address_in_process,
+    address_of,
+)
 from screw_dynamics_ros.core.compile.typed.functions import (
     BOOL,
     FLOAT,
@@ -105,7 +109,7 @@ class TypedLibrary:
         self._library = native.Library(code)
         table = np.array([*addresses, 0], dtype=np.uint64)
         link = ctypes.CFUNCTYPE(None, ctypes.c_void_p)(self._library.address('link'))
-        link(table.ctypes.data)
+        link(address_of(table))
 
     def address(self, function: Callable[..., Any]) -> int:
         """Return the address of a function; booleans are passed as 64-bit integers 0 and 1.
@@ -121,8 +125,12 @@ class TypedLibrary:
             raise ArgumentError(f'{name} is not among the compiled functions')
         return self._library.address(self._symbols[declaration])
 
+    def code(self, function: Callable[..., Any]) -> Code:
+        """Return a function for records of compiled code; raises as `address`."""
+        return Code(self.address(function), self)
+
     def callable(self, function: Callable[..., Any]) -> Callable[..., Any]:
-        """Return a function of ctypes, which takes addresses of arrays (`x.ctypes.data`)."""
+        """Return a function of ctypes, which takes arrays, or their addresses."""
         address = self.address(function)
         declaration = declaration_of(function)
         assert declaration is not None
@@ -130,6 +138,22 @@ class TypedLibrary:
         result: Any = ctypes.CFUNCTYPE(c_type(declaration.result), *types)(address)
         result.library = self  # the code is loaded as long as the function exists
         return result
+
+
+class Code(NamedTuple):
+    """Machine code of a function, loaded during the lifetime of this object."""
+
+    address: int
+    library: TypedLibrary
+
+
+class AddressArgument:
+    """Type of ctypes for arguments of functions: an array, or the address of one."""
+
+    @staticmethod
+    def from_param(value: Any) -> Any:
+        """Return the address for the duration of a call."""
+        return ctypes.c_size_t(value if isinstance(value, int) else address_of(value))
 
 
 def compiled(
@@ -176,14 +200,13 @@ def calls(*functions: Callable[..., Any]) -> tuple[Callable[..., Any], ...]:
 
 
 def call(code: Callable[..., Any], function: Callable[..., Any], *arguments: Any) -> Any:
-    """Call compiled code with arrays instead of addresses; raises `ArgumentError`."""
-    declaration, given = declaration_of(function), list(arguments)
+    """Call compiled code with checked arrays; raises `ArgumentError`."""
+    declaration = declaration_of(function)
     assert declaration is not None
     for k, (_, type_) in enumerate(declaration.parameters):
         if type_.element is not None:
-            view(declaration, k, given[k], type_)
-            given[k] = given[k].ctypes.data
-    return code(*given)
+            view(declaration, k, arguments[k], type_)
+    return code(*arguments)
 
 
 def machine_code(text: str) -> bytes:
@@ -200,5 +223,5 @@ def machine_code(text: str) -> bytes:
 def c_type(type_: ValueType) -> Any:
     """Return the type of ctypes in which a value is passed."""
     if type_.element is not None:
-        return ctypes.c_size_t
+        return AddressArgument
     return {FLOAT: ctypes.c_double, BOOL: ctypes.c_bool, NOTHING: None}.get(type_, ctypes.c_int64)

@@ -11,11 +11,10 @@ from typing import Any
 
 import numpy as np
 from geometry_msgs.msg import WrenchStamped
-from numpy.typing import NDArray
 from rclpy.node import Node
 
 from screw_dynamics_ros.core import ArgumentError, Robot, ScrewDynamicsError
-from screw_dynamics_ros.core.compile.typed.external import address_of
+from screw_dynamics_ros.core.compile.typed.shared_numbers import SharedRecord
 from screw_dynamics_ros.core.law import JOINTS, Law, RobotLaw
 from screw_dynamics_ros.core.measurement.estimation.observers.steps import StepLengths
 from screw_dynamics_ros.core.motion.laws.law_source import LawSource, options_of
@@ -82,7 +81,7 @@ class Controller:
         self._refusal = ''
         self._changed: Law | None = None  # not recorded yet
         self._gains = Parameters(node, own.gains_of(self._law), self._check, self._apply)
-        self._words = np.zeros(step.LAW_WORDS, dtype=np.int64)
+        self._words = SharedRecord(step.LAW_WORDS)
         self._view: Any = self._words.data
         self.commands = Commands(node, host, self._fault, self._words[step.IS_VALID :])
         host.endings.append(self.commands)
@@ -208,14 +207,15 @@ class Controller:
             self._lengths.word_view,
             self._lengths.real_view,
         ]
-        words[step.STATE :] = [address_of(np.asarray(each)) for each in self._arrays]
+        for place, each in enumerate(self._arrays, step.STATE):
+            words.point(place, each)
         places = law.state.places
         words[[step.TAU, step.DT, step.WRENCH]] = [
             places.get(name, -1) for name in ('tau', 'dt', 'wrench')
         ]
         words[[step.COUNT, step.SIZE]] = len(model.joints), len(memory)
 
-    def _record(self) -> NDArray[np.int64]:
+    def _record(self) -> SharedRecord:
         """Return the record of the steps of the loop."""
         self._words[step.IS_ENABLED] = self.commands.is_enabled
         self._words[step.WRENCH_TIMEOUT] = round(1e9 * self._setup['wrench_timeout'])

@@ -10,9 +10,9 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from screw_dynamics_ros.core.compile.typed.external import address_of
 from screw_dynamics_ros.core.compile.typed.functions import Ints
 from screw_dynamics_ros.core.compile.typed.memory import floats_at, ints_at
+from screw_dynamics_ros.core.compile.typed.shared_numbers import SharedRecord
 from screw_dynamics_ros.core.motion.control import TorqueCommand
 from screw_dynamics_ros.core.motion.control.steady_command import AGE_LIMIT, follow_steadily
 from screw_dynamics_ros.core.types import Array
@@ -85,17 +85,17 @@ def command_record(
     wanted: Array,
     gravity: Array,
     messages: Sequence[CommandMessage],
-) -> NDArray[np.int64]:
-    """Return the record of `command`; its arrays must be kept alive."""
-    arrays = stamp_time, torque.reals, *torque.steady_arrays, wanted, gravity
-    words = [False, *map(address_of, (ready, valid, *arrays)), len(wanted)]
-    words.append(len(messages))
-    for each in messages:
-        size = len(each.places)
-        words += [
-            address_of(each.torques),
-            address_of(each.places),
-            size,
-            address_of(each.deadline),
-        ]
-    return np.array(words, dtype=np.int64)
+) -> SharedRecord:
+    """Return the record of `command`."""
+    arrays = ready, valid, stamp_time, torque.reals, *torque.steady_arrays, wanted, gravity
+    record = SharedRecord(MESSAGES + MESSAGE_WORDS * len(messages))
+    for place, array in enumerate(arrays, READY):
+        record.point(place, array)
+    record[SIZE], record[MESSAGE_COUNT] = len(wanted), len(messages)
+    for k, each in enumerate(messages):
+        first = MESSAGES + MESSAGE_WORDS * k
+        record.point(first + TORQUES, each.torques)
+        record.point(first + PLACES, each.places)
+        record.point(first + DEADLINE, each.deadline)
+        record[first + COUNT] = len(each.places)
+    return record

@@ -22,6 +22,7 @@ from rclpy.qos import QoSProfile
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray
 
+from screw_dynamics_ros.core.compile.typed.shared_numbers import SharedRecord
 from screw_dynamics_ros.core.errors import ArgumentError
 from screw_dynamics_ros.core.motion.control import (
     ActedLimit,
@@ -261,10 +262,11 @@ class Commands:
         """Return `consume` for the compiled loop."""
         return CompiledStep(command_step.command, self._record)
 
-    def _record(self) -> NDArray[np.int64]:
+    def _record(self) -> SharedRecord:
         """Return the record of `command_step.command`, of the current torques and topics."""
         torque, listened = self.torque, self._listened
         assert torque is not None
+        # The last record keeps the arrays of its key: no other array has the same `id`.
         key = (torque, id(self._wanted), id(self._weight), *(topic for topic, _ in listened))
         if key != self._record_key:
             self._record_key = key

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from screw_dynamics_ros.core.compile.typed.functions import Floats, Ints, typed
 from screw_dynamics_ros.core.compile.typed.memory import bytes_at, floats_at, ints_at
+from screw_dynamics_ros.core.compile.typed.shared_numbers import SharedRecord, pointers
 from screw_dynamics_ros.core.measurement.estimation.observers.steps import MAX_STEP
 from screw_dynamics_ros.core.measurement.estimation.threshold_flag import (
     IS_RAISED,
@@ -69,12 +70,11 @@ class MonitoredFlag(ThresholdFlag):
         """Number of the last joint state."""
         return self.monitor_view[SEEN]
 
-    def record(self, torques: Array, number: Array, value: NDArray[np.uint8]) -> NDArray[np.int64]:
-        """Return the record of `take_flag`; its arrays must be kept alive."""
-        before = self._monitor, self.words, self.reals, torques
-        words = [each.ctypes.data for each in before]
-        words += [len(torques), number.ctypes.data, value.ctypes.data]
-        return np.array(words, dtype=np.int64)
+    def record(self, torques: Array, number: Array, value: NDArray[np.uint8]) -> SharedRecord:
+        """Return the record of `take_flag`."""
+        record = pointers([self._monitor, self.words, self.reals, torques, None, number, value])
+        record[COUNT] = len(torques)
+        return record
 
 
 @typed

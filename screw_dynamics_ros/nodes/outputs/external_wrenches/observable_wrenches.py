@@ -105,7 +105,7 @@ class ObservableWrench(SharedNumbers):
             (o.VARIANCES, self._variances),
             (o.COVARIANCE, self._constant),
         ):
-            self.words[place] = array.ctypes.data
+            self.words.point(place, array)
         self.use_parameters()
 
     def write_into(self, validity: Array, reduced: Array, covariance: Array) -> None:
@@ -115,7 +115,7 @@ class ObservableWrench(SharedNumbers):
             (o.REDUCED_NUMBERS, reduced),
             (o.COVARIANCE_NUMBERS, covariance),
         ):
-            self.words[place] = array.ctypes.data
+            self.words.point(place, array)
 
     def use_parameters(self) -> None:
         """Apply the current values of the parameters."""
@@ -128,8 +128,8 @@ class ObservableWrench(SharedNumbers):
     def refresh(self) -> None:
         """Prepare the record for the compiled loop."""
         results = self._model.results
-        self.words[o.JACOBIAN] = results[self._contact.jacobian].ctypes.data
-        self.words[o.TORQUES] = results[self._torques].ctypes.data
+        self.words.point(o.JACOBIAN, results[self._contact.jacobian])
+        self.words.point(o.TORQUES, results[self._torques])
         self._has_plain_wrench = not self._parameters['wrench_cutoff'] and not self._has_bands
         self._has_constant_covariance = self._covariance.is_constant
         if not self._has_constant_covariance:

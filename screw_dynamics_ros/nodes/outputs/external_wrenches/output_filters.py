@@ -11,6 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from screw_dynamics_ros.core.compile.typed.shared_numbers import SharedRecord
 from screw_dynamics_ros.core.measurement.estimation.dead_band import dead_band, dead_band_of_size
 from screw_dynamics_ros.core.measurement.estimation.low_pass import LowPassSteps, low_pass_step
 from screw_dynamics_ros.core.robot.fused_kernel import Formula
@@ -134,18 +135,20 @@ class ActiveFilter:
             return np.zeros(0), step.NEVER_VALID
         return self.pivots, len(self.pivots)
 
-    @property
-    def words(self) -> list[int]:
-        """Its part of the record for the compiled loop."""
+    def write(self, record: SharedRecord, first: int) -> None:
+        """Write its part of the record for the compiled loop, which begins at `first`."""
         pivots, count = self.condition
         steps = self.steps
-        arrays = steps.words, steps.reals, steps.weights, self.state, self.result
-        return [
-            *(array.ctypes.data for array in arrays),
-            len(self.result),
-            pivots.ctypes.data,
-            count,
-        ]
+        for place, array in (
+            (step.STEP_WORDS, steps.words),
+            (step.STEP_REALS, steps.reals),
+            (step.WEIGHTS, steps.weights),
+            (step.STATE, self.state),
+            (step.RESULT, self.result),
+            (step.PIVOTS, pivots),
+        ):
+            record.point(first + place, array)
+        record[first + step.SIZE], record[first + step.PIVOT_COUNT] = len(self.result), count
 
 
 def filtered(name: str, value: Formula, size: int, before: Sequence[Signal]) -> Signal:
@@ -201,7 +204,7 @@ class OutputFilters:
         self.bands = np.zeros(3)
         self._plan: FilterPlan | None = None
         self._active: list[ActiveFilter] = []
-        self._record = np.zeros(step.FILTERS, dtype=np.int64)
+        self._record = SharedRecord(step.FILTERS)
 
     def bind(
         self,
@@ -231,9 +234,8 @@ class OutputFilters:
             for signal, steps, state, each in zip(plan.signals, plan.steps, states, pivots)
             if signal.state in model.results
         ]
-        size = step.FILTERS + step.FILTER_WORDS * len(self._filters)
-        self._record = np.zeros(size, dtype=np.int64)
-        self._record[step.SETTLED] = settled.ctypes.data
+        self._record = SharedRecord(step.FILTERS + step.FILTER_WORDS * len(self._filters))
+        self._record.point(step.SETTLED, settled)
         self.update_parameters()
 
     def update_parameters(self) -> None:
@@ -246,9 +248,9 @@ class OutputFilters:
         for number, steps in enumerate(plan.steps):
             steps.set_cutoff(value['wrench_cutoff' if number else 'torque_cutoff'])
         self._active = [each for each in self._filters if each.steps.cutoff]
-        words = [word for each in self._active for word in each.words]
         self._record[step.COUNT] = len(self._active)
-        self._record[step.FILTERS : step.FILTERS + len(words)] = words
+        for k, each in enumerate(self._active):
+            each.write(self._record, step.FILTERS + step.FILTER_WORDS * k)
 
     def stage(self) -> Stage:
         """Return the stage that processes each joint state."""

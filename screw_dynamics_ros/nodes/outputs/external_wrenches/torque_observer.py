@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from screw_dynamics_ros.core import ArgumentError, Robot, ScrewDynamicsError
+from screw_dynamics_ros.core.compile.typed.shared_numbers import SharedRecord
 from screw_dynamics_ros.core.measurement.estimation.delay_line import DelayLine
 from screw_dynamics_ros.core.measurement.estimation.noise_propagation import StageWeights
 from screw_dynamics_ros.core.measurement.estimation.observers.parameters import (
@@ -147,7 +148,7 @@ class TorqueObserver:
     def __init__(self, parameters: Parameters) -> None:
         self._parameters = parameters
         self._plan: ObserverPlan | None = None
-        self._words = np.zeros(step.OBSERVER_WORDS, dtype=np.int64)
+        self._words = SharedRecord(step.OBSERVER_WORDS)
         self._view: Any = self._words.data
         self.settled = self._words[step.IS_SETTLED : step.IS_SETTLED + 1]
         self.changes = 0
@@ -174,7 +175,8 @@ class TorqueObserver:
         steps, state = plan.steps, plan.observation.state
         self._result = model.results.get(state, NO_STATE) if state is not None else NO_STATE
         arrays = steps.words, steps.reals, steps.numbers, plan.state, self._result
-        self._words[step.STEP_WORDS :] = [array.ctypes.data for array in arrays]
+        for place, array in enumerate(arrays, step.STEP_WORDS):
+            self._words.point(place, array)
         self._words[[step.TORQUES, step.SIZE]] = steps.n, len(self._result)
         self._words[step.REQUIRES_FINITE_STATE] = plan.observation.observer.requires_finite_state
         self._words[step.IS_PENDING] = False

@@ -96,18 +96,16 @@ class LinkMeasures(SharedNumbers):
     ) -> None:
         super().__init__(step.RECORD_WORDS, 0)
         self._decomposition = WrenchObservability(joints)
-        scaled = np.zeros((6 + joints, joints))
-        self._kept = jacobian, metric, scaled, numbers
         self.words[step.FREEDOMS] = freedoms
         for place, array in (
             (step.WORDS, self._decomposition.words),
             (step.REALS, self._decomposition.reals),
             (step.JACOBIAN, jacobian),
             (step.METRIC, metric),
-            (step.SCALED, scaled),
+            (step.SCALED, np.zeros((6 + joints, joints))),
             (step.NUMBERS, numbers),
         ):
-            self.words[place] = 0 if array is None else array.ctypes.data
+            self.words.point(place, array)
         self._fill = fill_measures()
 
     def set_length(self, length: float) -> None:
