@@ -41,7 +41,8 @@ class TestedRcl(rcl.Rcl):
             return 0
 
         def gettime(clock, time):
-            now = bench.clock.time_ns() if clock == loop.REALTIME else bench.monotonic_ns()
+            is_wall = clock == loop.REALTIME
+            now = bench.clock.time_ns() if is_wall else bench.clock.monotonic_ns()
             words = ctypes.cast(time, ctypes.POINTER(ctypes.c_int64))
             words[0], words[1] = divmod(now, SECOND)
             return 0
@@ -104,9 +105,6 @@ class LoopBench(Bench):
     def close(self):
         self.loop.detach()
         super().close()
-
-    def monotonic_ns(self):
-        return round((self.clock._begin[0] + self.clock.offset) * SECOND)
 
     def published(self, publisher, serialized):
         """Record what the loop publishes."""

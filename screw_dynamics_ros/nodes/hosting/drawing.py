@@ -24,7 +24,7 @@ import numpy as np
 from screw_dynamics_ros.core.types import Array
 from screw_dynamics_ros.ros.diagnostics import Level, Status
 from screw_dynamics_ros.ros.process.latest import Latest
-from screw_dynamics_ros.ros.process.timers import RateLimit
+from screw_dynamics_ros.ros.process.rate_limit import RateLimit
 from screw_dynamics_ros.ros.process.worker import DEATH_HOLD_S, Worker, WorkerError
 from screw_dynamics_ros.ros.topics.channel import Channel
 
@@ -107,7 +107,7 @@ class DrawingProcess:
         self._era = 0  # incremented to invalidate messages being computed
         self._background: Latest[None] = Latest('drawing', in_ordinary_time=False)
         self._drawn = self._left_out = 0
-        self._fault, self._last_fault = '', 0.0
+        self._fault, self._last_fault = '', -math.inf
 
     def offer(self, topic: DrawnTopic, task: Task) -> None:
         """Compute and publish a message; it replaces a waiting one of the same topic."""

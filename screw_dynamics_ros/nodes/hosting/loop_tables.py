@@ -28,7 +28,7 @@ from screw_dynamics_ros.ros.joint_states.layouts import Layout
 from screw_dynamics_ros.ros.joint_states.mapper import JointStateMapper, ObservedState
 from screw_dynamics_ros.ros.messages.serialized import Template
 from screw_dynamics_ros.ros.process.state_lock import STATE_LOCK
-from screw_dynamics_ros.ros.process.timers import RateLimit
+from screw_dynamics_ros.ros.process.rate_limit import RateLimit
 from screw_dynamics_ros.ros.topics import channel_record as c
 from screw_dynamics_ros.ros.topics.channel import Channel
 
@@ -224,8 +224,8 @@ class LoopTables:
         """Write the record of an output."""
         words = channel.words
         words[c.NEEDS] = c.VELOCITY * channel.velocity + c.EFFORT * channel.effort
-        due = channel.limit or channel.is_due
-        words.point(c.DUE, due.due if isinstance(due, RateLimit) else None)
+        limit = channel.limit or channel.is_due
+        words.point(c.LIMIT, limit.memory if isinstance(limit, RateLimit) else None)
         encoder = channel.message if isinstance(channel.message, Encoder) else None
         template = getattr(channel.message, 'template', channel.message)
         words[c.IS_MODEL_STATE], words[c.IS_NATIVE] = encoder is not None, False

@@ -13,13 +13,11 @@ from tf2_msgs.msg import TFMessage
 
 from screw_dynamics_ros.core.mobile.followed_path import FollowedPath
 from screw_dynamics_ros.core.types import Array
-from screw_dynamics_ros.core.units import NANOSECONDS
 from screw_dynamics_ros.nodes.mobile_base import messages
 from screw_dynamics_ros.ros.messages.templates import vector
 from screw_dynamics_ros.ros.parameters import Parameters
+from screw_dynamics_ros.ros.process.rate_limit import RateLimit
 from screw_dynamics_ros.ros.topics import qos
-
-LONG_AGO = -(2**62)
 
 
 class PoseOutputs:
@@ -41,7 +39,7 @@ class PoseOutputs:
     def __init__(self, node: Node, parameters: Parameters) -> None:
         self._values, self.count = parameters, 0
         self.frames = parameters['odom_frame_id'], parameters['base_frame_id']
-        self._period, self._due = round(NANOSECONDS / parameters['publish_rate']), LONG_AGO
+        self.restart()
         self._names = parameters['odom_joint_names']
         self._poses = node.create_publisher(OdometryMessage, '~/odom', qos.OUTPUT)
         self._transforms = self._joints = None
@@ -52,14 +50,12 @@ class PoseOutputs:
 
     def restart(self) -> None:
         """Publish the next pose immediately."""
-        self._due = LONG_AGO
+        self._limit = RateLimit(self._values['publish_rate'])
 
     def publish(self, path: FollowedPath, dt: float, steering: Array, stamp: int) -> None:
         """Publish the pose after a step of dt [s], at most at publish_rate."""
-        if self._due - self._period < stamp < self._due:
+        if not self._limit.use(stamp):
             return
-        earliest = max(self._due + self._period, stamp + self._period // 2)
-        self._due = min(earliest, stamp + self._period)
         odometry, values = path.odometry, self._values
         message = messages.odometry_message(
             odometry,

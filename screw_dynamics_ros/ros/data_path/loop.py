@@ -31,6 +31,7 @@ from screw_dynamics_ros.ros.data_path import records as r
 from screw_dynamics_ros.ros.joint_states import mapper as m
 from screw_dynamics_ros.ros.joint_states.policies import NEVER_STAMP
 from screw_dynamics_ros.ros.messages.cdr import STAMP_OFFSET
+from screw_dynamics_ros.ros.process.rate_limit import is_due, use
 from screw_dynamics_ros.ros.topics import channel_record as c
 from screw_dynamics_ros.ros.topics.transport import delay_of, gap_before
 
@@ -148,7 +149,8 @@ def process(t: Ints) -> int:
     delay = count_arrival(t, arrival, time_of(t, REALTIME))
     accept(t, message, stamp, age, arrival)
     reals[r.DELAY] = delay
-    start = float(time_of(t, MONOTONIC)) / 1e9
+    now = time_of(t, MONOTONIC)
+    start = float(now) / 1e9
     reals[r.START] = start
     if start - (arrival - delay) > reals[r.MAX_DELAY]:
         return TOO_LATE
@@ -159,7 +161,7 @@ def process(t: Ints) -> int:
         if not math.isfinite(floats_at(t[r.TOTAL])[0]):
             return NOT_FINITE
         are_taken = take_steps(t, t[r.STEPS], t[r.STEP_COUNT])
-        outcome = use_channels(t, message, stamp, start)
+        outcome = use_channels(t, message, stamp, now)
         if t[r.NEEDS_PYTHON] != 0 or not are_taken:
             outcome = COMPLETE
     if outcome == DONE:
@@ -307,7 +309,7 @@ def take_steps(t: Ints, first: int, count: int) -> bool:
 
 
 @typed
-def use_channels(t: Ints, message: Bytes, stamp: int, start: float) -> int:
+def use_channels(t: Ints, message: Bytes, stamp: int, start: int) -> int:
     """Check all outputs and publish them; return `COMPLETE` if some are for Python."""
     outcome = DONE
     channels = ints_at(t[r.CHANNELS])
@@ -316,16 +318,16 @@ def use_channels(t: Ints, message: Bytes, stamp: int, start: float) -> int:
         channel[c.CURRENT] = c.NOT_VALID
         if channel[c.NEEDS] & ~t[r.HAS] != 0:
             continue
-        if channel[c.DUE] != 0 and start < floats_at(channel[c.DUE])[0]:
-            continue
+        if channel[c.LIMIT] != 0:
+            limit = ints_at(channel[c.LIMIT])
+            # Python counts the states that it uses.
+            if (channel[c.IS_NATIVE] != 0 or not is_due(limit, start)) and not use(limit, start):
+                continue
         if channel[c.IS_NATIVE] == 0:
             channel[c.CURRENT] = c.FOR_PYTHON
         elif channel[c.IS_MODEL_STATE] != 0:
             fill_model_state(t, channel, stamp)
         else:
-            if channel[c.DUE] != 0:
-                due = floats_at(channel[c.DUE])
-                due[0] = start + due[1]
             channel[c.CURRENT] = state_of(t, channel)
         if channel[c.CURRENT] == c.VALID:
             channel[c.VALID_STAMP] = stamp

@@ -5,10 +5,8 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable
 
-import numpy as np
 from rclpy.clock import Clock, ClockType
 from rclpy.node import Node
 
@@ -22,24 +20,3 @@ def every(node: Node, period: float, callback: Callable[[], None]) -> None:
     """
     guarded = FAULTS.guarded(f'timer {getattr(callback, "__qualname__", "")}', callback)
     node.create_timer(period, guarded, clock=Clock(clock_type=ClockType.STEADY_TIME))
-
-
-class RateLimit:
-    """Returns True at most at a rate of real time [Hz].
-
-    Attributes
-    ----------
-    due : (2,) array
-        When it returns True again, on the monotonic clock, and the period [s].
-    """
-
-    def __init__(self, rate: float) -> None:
-        self.due = np.array([0.0, 1.0 / rate])
-
-    def __call__(self) -> bool:
-        """Whether something is due now."""
-        now = time.monotonic()
-        if now < self.due[0]:
-            return False
-        self.due[0] = now + self.due[1]
-        return True

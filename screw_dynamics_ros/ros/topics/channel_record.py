@@ -26,7 +26,7 @@ from screw_dynamics_ros.core.types import Array
     GATE_COUNT,
     IS_NATIVE,  # whether the loop processes it, or Python
     IS_MODEL_STATE,
-    DUE,  # -> float: time before which Python has nothing to do [s]
+    LIMIT,  # -> memory of a `RateLimit`
     CURRENT,  # NOT_VALID, VALID, or FOR_PYTHON
     VALID_STAMP,  # of the last valid numbers [ns]
     PUBLISHED,  # number of messages

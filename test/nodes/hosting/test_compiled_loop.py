@@ -51,8 +51,6 @@ class Pair:
         for node in self.nodes:
             node.host.states.look_for_drivers = lambda: None
             node.host.states.has_one_driver = True
-            node.clock._begin = self.loop.clock._begin
-            node.clock.monotonic = lambda: self.loop.monotonic_ns() / 1e9  # as Python converts it
         self.describe(ARM)
 
     def close(self):

@@ -32,7 +32,7 @@ from screw_dynamics_ros.ros.messages import templates
 from screw_dynamics_ros.ros.messages.conversions import swap_linear_angular
 from screw_dynamics_ros.ros.names import shorten, topic_tokens
 from screw_dynamics_ros.ros.parameters import Parameters, Specification
-from screw_dynamics_ros.ros.process.timers import RateLimit
+from screw_dynamics_ros.ros.process.rate_limit import RateLimit
 from screw_dynamics_ros.ros.topics.channel import Channel
 from screw_dynamics_ros.ros.topics.publishers import Publishers
 

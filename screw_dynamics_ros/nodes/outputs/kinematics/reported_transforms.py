@@ -19,6 +19,7 @@ from screw_dynamics_ros.ros.joint_states.fields import measured
 from screw_dynamics_ros.ros.joint_states.name_map import NameMap
 from screw_dynamics_ros.ros.messages import templates
 from screw_dynamics_ros.ros.messages.serialized import Template
+from screw_dynamics_ros.ros.process.rate_limit import RateLimit
 
 MAX_KINDS = 16  # sets of joints with a stored template
 
@@ -34,23 +35,15 @@ class StampDecimation:
 
     def __init__(self, frequency: Callable[[], float]) -> None:
         self._frequency = frequency
-        self._last: int | None = None
-        self._due = 0
+        self._rate, self._limit = 0.0, RateLimit(1.0)
 
     def is_due(self, stamp: int) -> bool:
         """Whether a stamp [ns] is selected; call it once for each stamp."""
-        frequency = self._frequency()
-        if not frequency:
-            return True
-        last, self._last = self._last, stamp
-        period = round(1e9 / frequency)
-        if last is None or stamp < last or stamp >= self._due + period:
-            self._due = stamp + period
-            return True
-        if stamp < self._due:
-            return False
-        self._due += period
-        return True
+        rate, before = self._frequency(), self._rate
+        self._rate = rate
+        if rate and rate != before:
+            self._limit = RateLimit(rate)
+        return not rate or self._limit.use(stamp)
 
 
 class ReportedTransforms:

@@ -29,7 +29,7 @@ from screw_dynamics_ros.ros.diagnostics import Level, Status
 from screw_dynamics_ros.ros.joint_states.mapper import JointStateMapper
 from screw_dynamics_ros.ros.messages import templates
 from screw_dynamics_ros.ros.parameters import Parameters, Specification
-from screw_dynamics_ros.ros.process.timers import RateLimit
+from screw_dynamics_ros.ros.process.rate_limit import RateLimit
 from screw_dynamics_ros.ros.topics.channel import Channel
 from screw_dynamics_ros.ros.topics.channel_record import CALL, VALID, Gate
 
