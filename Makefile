@@ -4,6 +4,7 @@
 #   VIEW=1              the demo in a web browser, too
 #   BENCH_ARGS='--only stacks'   arguments of the benchmark
 #   MUTANTS='--since main'       arguments of the mutation tests
+#   CLOCKS='2 1e9'      monotonic clocks [s] of the tests at other times
 #   ROS=kilted          distribution to take wheels of, where no ROS 2 is sourced (default: jazzy)
 ROS ?=
 VENV ?= .venv$(addprefix -,$(filter-out jazzy,$(ROS)))
@@ -13,6 +14,7 @@ VIEW ?=
 PYTEST_ARGS ?=
 BENCH_ARGS ?=
 MUTANTS ?=
+CLOCKS ?=
 export VENV PYTHON ROS
 
 # Nothing that is started here talks to other machines.
@@ -24,11 +26,12 @@ endif
 IN_VENV = . '$(VENV)/bin/activate' && exec
 VISER = $(shell sed -n 's/^\(viser[^ ]*\).*/\1/p' requirements/develop.txt)
 
-.PHONY: help demo test mutants coverage bench tables docs lint setup clean
+.PHONY: help demo test clocks mutants coverage bench tables docs lint setup clean
 
 help:
 	@echo 'make demo    simulated arm, model state and wrench estimate, live in the terminal'
 	@echo 'make test    the test suite; make docs tests the tutorials and the site'
+	@echo 'make clocks  the tests that read clocks, with clocks that start at other times'
 	@echo 'make mutants which changes of the package its tests find (CONTRIBUTING.md)'
 	@echo 'make coverage which lines and branches the tests run, into build/coverage'
 	@echo 'make bench   speed against others and of the nodes, into benchmarks/results'
@@ -37,7 +40,7 @@ help:
 	@echo 'make lint    style and types'
 	@echo 'make setup   only the set-up, which the others do by themselves'
 	@echo 'make clean   remove everything that was made here'
-	@sed -n '2,8s/^# */    /p' Makefile
+	@sed -n '2,9s/^# */    /p' Makefile
 
 demo:
 	@tools/setup.sh run
@@ -47,6 +50,10 @@ demo:
 test:
 	@tools/setup.sh all
 	@$(IN_VENV) python -m pytest -n auto --maxprocesses 4 --dist loadfile --no-loadscope-reorder $(PYTEST_ARGS)
+
+clocks:
+	@tools/setup.sh all
+	@$(IN_VENV) python tools/clocks.py $(if $(CLOCKS),--clocks '$(CLOCKS)') $(PYTEST_ARGS)
 
 mutants:
 	@tools/setup.sh all

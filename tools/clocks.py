@@ -34,7 +34,7 @@ CLOCKS = {
 }
 ANY_WALL = 1_750_000_000.0
 
-WORKERS = '-n auto --maxprocesses 4 --dist loadfile --no-loadscope-reorder'.split()
+WORKERS = ['-n', 'auto', '--maxprocesses', '4', '--dist', 'loadfile', '--no-loadscope-reorder']
 CLOSING = re.compile(r'=+ .*(passed|failed|error|skipped|no tests ran).* =+')
 
 

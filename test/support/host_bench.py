@@ -70,6 +70,10 @@ class Clock:
     def time_ns(self):
         return self._wall + round(SECOND * self.offset)
 
+    def set_wall(self, step):
+        """Set the wall clock forward, or back, by a step [s]."""
+        self._wall += round(SECOND * step)
+
     def rule(self, monkeypatch):
         """Be the clock of all nodes."""
         for name, module in list(sys.modules.items()):

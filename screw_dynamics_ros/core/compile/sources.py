@@ -25,7 +25,9 @@ import numpy as np
 
 PACKAGE = Path(__file__).parents[2]
 CORE = PACKAGE / 'core'
-STARTED = time.time()  # s; files modified later may differ from the loaded modules
+#: Wall and monotonic clock [s]: files modified later may differ from the loaded modules.
+STARTED, MONOTONIC_START = time.time(), time.monotonic()
+MAX_CLOCK_STEP = 1.0  # s; after a larger step of the wall clock, times of files are not comparable
 
 
 def contents(folder: Path) -> dict[str, bytes]:
@@ -60,6 +62,16 @@ COMPILING = digest(Path(__file__).parent)
 RECORDING = f'{digest(CORE)} {sys.version} {np.__version__}'
 
 
+def may_be_newer(changed: float) -> bool:
+    """Whether a file that was changed at a wall time [s] may have changed since the start.
+
+    The wall clock of a robot without a battery starts before the times of all files.
+    """
+    now = time.time()
+    step = (now - STARTED) - (time.monotonic() - MONOTONIC_START)
+    return abs(step) > MAX_CLOCK_STEP or STARTED <= changed <= now
+
+
 @cache
 def text_hash(path: str) -> str | None:
     """Return a hash of a file outside the core.
@@ -67,7 +79,7 @@ def text_hash(path: str) -> str | None:
     None if it cannot be read, or may have changed since this process loaded it.
     """
     try:
-        if os.stat(path).st_ctime >= STARTED:
+        if may_be_newer(os.stat(path).st_ctime):
             return None
         return hashlib.sha256(Path(path).read_bytes()).hexdigest()
     except OSError:

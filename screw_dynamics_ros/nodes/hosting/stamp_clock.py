@@ -11,6 +11,8 @@ from typing import Any
 from rclpy.clock import JumpThreshold
 from rclpy.node import Node
 
+from screw_dynamics_ros.ros.messages.cdr import stamp_of_clock
+
 
 class StampClock:
     """The clock of a node; without simulated time the system clock, which is faster to read.
@@ -28,10 +30,10 @@ class StampClock:
         )
 
     def now(self) -> int:
-        """Return the time [ns]."""
+        """Return the time as a stamp [ns]."""
         if self._has_ros_time:
-            return int(self._clock.now().nanoseconds)
-        return time.time_ns()
+            return stamp_of_clock(self._clock.now().nanoseconds)
+        return stamp_of_clock(time.time_ns())
 
     def _follow(self, _: Any = None) -> None:
         self._has_ros_time = self._clock.ros_time_is_active

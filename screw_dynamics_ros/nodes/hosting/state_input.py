@@ -20,6 +20,7 @@ from screw_dynamics_ros.ros.joint_states.layouts import Layout
 from screw_dynamics_ros.ros.joint_states.mapper import JointStateMapper
 from screw_dynamics_ros.ros.joint_states.policies import Policies
 from screw_dynamics_ros.ros.joint_states.reader import JointStateReader
+from screw_dynamics_ros.ros.messages.cdr import stamp_of_clock
 from screw_dynamics_ros.ros.process.faults import FAULTS
 from screw_dynamics_ros.ros.process.state_lock import STATE_LOCK
 from screw_dynamics_ros.ros.status import Status
@@ -169,7 +170,7 @@ def state_input(node: Node, joints: Collection[str], policies: Policies) -> Stat
     """Return the joint states of some joints; the topic may contain others."""
 
     def clock() -> int:
-        return int(node.get_clock().now().nanoseconds)
+        return stamp_of_clock(node.get_clock().now().nanoseconds)
 
     made = StateInput(node, JointStateMapper(tuple(joints), known=None, clock=clock))
     made.policies = policies

@@ -31,6 +31,7 @@ from screw_dynamics_ros.nodes.parameters.state_parameters import policies
 from screw_dynamics_ros.ros.diagnostics import Diagnostics, Level, Status
 from screw_dynamics_ros.ros.joint_states.mapper import JointStateMapper
 from screw_dynamics_ros.ros.joint_states.policies import NEVER_STAMP, Policies
+from screw_dynamics_ros.ros.messages.cdr import stamp_of_clock
 from screw_dynamics_ros.ros.names import shorten
 from screw_dynamics_ros.ros.parameters import Parameters
 from screw_dynamics_ros.ros.process.faults import FAULTS
@@ -201,7 +202,7 @@ class OdometryNode:
     @property
     def _now(self) -> float:
         """Time of the node's clock [s]."""
-        return 1e-9 * self._node.get_clock().now().nanoseconds
+        return 1e-9 * stamp_of_clock(self._node.get_clock().now().nanoseconds)
 
     # --- report ---------------------------------------------------------------------------------
 

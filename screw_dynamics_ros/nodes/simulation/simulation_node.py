@@ -16,6 +16,7 @@ from screw_dynamics_ros.nodes.simulation.run_state import RunState
 from screw_dynamics_ros.nodes.simulation.simulation_time import SimulationTime, TickSchedule
 from screw_dynamics_ros.nodes.simulation.time_control import TimeControl
 from screw_dynamics_ros.ros.messages import templates
+from screw_dynamics_ros.ros.messages.cdr import stamp_of_clock
 from screw_dynamics_ros.ros.parameters import Parameters
 from screw_dynamics_ros.ros.standard_services import serve_switch, serve_trigger
 from screw_dynamics_ros.ros.status import Status
@@ -48,7 +49,7 @@ class SimulationNode:
         """Start time, at the system clock or at zero."""
 
         def now() -> int:
-            return int(self._node.get_clock().now().nanoseconds)
+            return stamp_of_clock(self._node.get_clock().now().nanoseconds)
 
         origin = now() if self.parameters['clock'] == WALL else None
         self._time = SimulationTime(self.parameters['rate'], origin)

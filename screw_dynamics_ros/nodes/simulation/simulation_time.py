@@ -65,12 +65,27 @@ class TickSchedule:
     """
 
     def __init__(self, period: float, most_lag: float) -> None:
-        self.period, self._most_lag = period, most_lag
-        self._due = -math.inf
+        self._most_lag = most_lag
+        self._begin, self._count, self._period = -math.inf, 0, period
+
+    @property
+    def period(self) -> float:
+        """Time between two ticks [s]."""
+        return self._period
+
+    @period.setter
+    def period(self, period: float) -> None:
+        self.start(self._due)
+        self._period = period
+
+    @property
+    def _due(self) -> float:
+        """Time of the next tick [s]; a sum of periods would drift where the clock is large."""
+        return self._begin + self._count * self._period
 
     def start(self, now: float) -> None:
         """Schedule the next tick now."""
-        self._due = now
+        self._begin, self._count = now, 0
 
     def is_due(self, now: float) -> bool:
         """Whether the next tick is due."""
@@ -78,12 +93,15 @@ class TickSchedule:
 
     def count(self, now: float) -> None:
         """Mark a tick as done."""
-        self._due = self._due + self.period if self.period else now
+        if self._period:
+            self._count += 1
+        else:
+            self.start(now)
 
     def lost(self, now: float) -> float:
         """Return the time to skip because the lag is too large [s], 0 if it is not."""
         late = now - self._due
         if not self._most_lag < late < math.inf:
             return 0.0
-        self._due = now
+        self.start(now)
         return late

@@ -30,6 +30,7 @@ from screw_dynamics_ros.nodes.trajectory.goal_preparation import (
 )
 from screw_dynamics_ros.nodes.trajectory.parameters import TABLE
 from screw_dynamics_ros.ros.diagnostics import Level, Status
+from screw_dynamics_ros.ros.messages.cdr import stamp_of_clock
 from screw_dynamics_ros.ros.parameters import Parameters
 from screw_dynamics_ros.ros.process.faults import FAULTS
 from screw_dynamics_ros.ros.process.latest import Latest
@@ -164,7 +165,7 @@ class TrajectoryProxy:
         except ScrewDynamicsError as error:
             done(None, INVALID_GOAL, str(error))
             return
-        now, begin = self._node.get_clock().now().nanoseconds, time.monotonic()
+        now, begin = stamp_of_clock(self._node.get_clock().now().nanoseconds), time.monotonic()
         arguments = situation, self._settings(), serialize_message(goal), now
 
         def task() -> None:

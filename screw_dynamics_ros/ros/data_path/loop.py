@@ -30,7 +30,7 @@ from screw_dynamics_ros.core.units import NANOSECONDS
 from screw_dynamics_ros.ros.data_path import records as r
 from screw_dynamics_ros.ros.joint_states import mapper as m
 from screw_dynamics_ros.ros.joint_states.policies import NEVER_STAMP
-from screw_dynamics_ros.ros.messages.cdr import STAMP_OFFSET
+from screw_dynamics_ros.ros.messages.cdr import STAMP_OFFSET, stamp_of_clock
 from screw_dynamics_ros.ros.process.rate_limit import is_due, use
 from screw_dynamics_ros.ros.topics import channel_record as c
 from screw_dynamics_ros.ros.topics.transport import delay_of, gap_before
@@ -143,7 +143,7 @@ def process(t: Ints) -> int:
     clock_now = ints_at(t[r.TIME])
     if clock_get_now(t[r.CLOCK], t[r.TIME]) != OK:
         return HAND_OVER
-    age = clock_now[0] - stamp
+    age = stamp_of_clock(clock_now[0]) - stamp
     if nanosec >= NANOSECONDS or not is_regular(t, message, stamp, age):
         return HAND_OVER
     delay = count_arrival(t, arrival, time_of(t, REALTIME))

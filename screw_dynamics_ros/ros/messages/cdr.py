@@ -12,6 +12,7 @@ from __future__ import annotations
 import struct
 from collections.abc import Sequence
 
+from screw_dynamics_ros.core.compile.typed.functions import typed
 from screw_dynamics_ros.core.errors import ScrewDynamicsError
 from screw_dynamics_ros.core.types import Array
 from screw_dynamics_ros.core.units import NANOSECONDS
@@ -21,6 +22,7 @@ STAMP_OFFSET = 4  # offset of the stamp, and origin of alignment
 
 #: First and last stamp that builtin_interfaces/Time can represent [ns].
 MIN_STAMP, MAX_STAMP = -(2**31) * NANOSECONDS, 2**31 * NANOSECONDS - 1
+STAMP_RANGE = 2**32 * NANOSECONDS
 
 #: Format of counts in plain encodings, by the kind of encapsulation (CDR and XCDR2).
 PLAIN = {
@@ -39,6 +41,15 @@ def align(offset: int, size: int) -> int:
 def packed(stamp: int) -> bytes:
     """Return a stamp [ns] as the bytes of builtin_interfaces/Time, clipped to its range."""
     return STAMP_FORMAT.pack(*divmod(min(max(stamp, MIN_STAMP), MAX_STAMP), NANOSECONDS))
+
+
+@typed
+def stamp_of_clock(time: int) -> int:
+    """Return the stamp [ns] at a time of a clock [ns].
+
+    Seconds of stamps have 32 bits: those of 2038 continue in 1901, as in rclcpp and rclpy.
+    """
+    return (time - MIN_STAMP) % STAMP_RANGE + MIN_STAMP
 
 
 def find_all(data: bytes, pattern: bytes) -> list[int]:

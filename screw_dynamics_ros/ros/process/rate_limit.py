@@ -5,9 +5,9 @@
 
 Due times have the distance of one period. Of states that arrive faster, the first one at or after
 each due time is used, so that the mean rate is met for any ratio of the two rates. If states arrive
-at no more than the rate of the limit, each is used, also if their times vary by up to half a period:
-while intervals longer than half a period occur, a state is used up to half a period before the due
-time. A delay of less than a period does not move the due times; the next one may follow at once.
+at no more than the rate of the limit, each is used, also if their times vary by half a period:
+while intervals longer than half a period occur, states up to half a period before the due time are
+used. A delay of less than a period does not move the due times; the next one may follow at once.
 After a longer gap, or if the clock was set back, one state is used at once and the next after a
 period: missed ones are not caught up.
 """
@@ -21,7 +21,7 @@ import numpy as np
 from screw_dynamics_ros.core.compile.typed.functions import Ints, typed
 from screw_dynamics_ros.core.units import NANOSECONDS
 
-LONG_AGO = -(2**62)  # [ns]
+LONG_AGO, MAX_PERIOD = -(2**62), 2**60  # [ns]
 
 # Memory of a limit: times [ns], and a number of states.
 DUE, PERIOD, LAST, TOLERANT = range(4)
@@ -45,7 +45,8 @@ class RateLimit:
     """
 
     def __init__(self, rate: float) -> None:
-        self.memory = np.array([LONG_AGO, round(NANOSECONDS / rate), LONG_AGO, 0])
+        period = round(min(NANOSECONDS / rate, MAX_PERIOD))
+        self.memory = np.array([LONG_AGO, period, LONG_AGO, 0])
 
     def __call__(self) -> bool:
         """Whether to use a state that arrives now, on the monotonic clock."""

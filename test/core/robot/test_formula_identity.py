@@ -15,7 +15,7 @@ import subprocess
 import sys
 import textwrap
 from pathlib import Path
-from types import FunctionType, ModuleType
+from types import FunctionType, ModuleType, SimpleNamespace
 
 import numpy as np
 import pytest
@@ -293,6 +293,26 @@ def test_formulas_of_a_file_that_was_replaced_meanwhile_are_recorded(monkeypatch
     sources.text_hash.cache_clear()
     monkeypatch.undo()
     assert origin(actuated.block) is not None
+
+
+@pytest.mark.parametrize(
+    ('changed', 'wall', 'elapsed', 'expected'),
+    [
+        (900.0, 1000.0, 0.0, False),
+        (1000.0, 1060.0, 60.0, True),
+        (5e8, 1060.0, 60.0, False),  # no battery: the clock starts before the files
+        (5e8, 6e8, 60.0, True),  # it was set meanwhile
+        (900.0, 100.0, 60.0, True),  # it was set back meanwhile
+    ],
+)
+def test_files_are_newer_than_the_process_by_the_wall_clock(
+    monkeypatch, changed, wall, elapsed, expected
+):
+    monkeypatch.setattr(sources, 'STARTED', 1000.0)
+    monkeypatch.setattr(sources, 'MONOTONIC_START', 20.0)
+    clock = SimpleNamespace(time=lambda: wall, monotonic=lambda: 20.0 + elapsed)
+    monkeypatch.setattr(sources, 'time', clock)
+    assert sources.may_be_newer(changed) is expected
 
 
 def test_formulas_of_the_nodes_use_functions_only_of_other_files_outside_the_core():

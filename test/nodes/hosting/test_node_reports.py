@@ -45,7 +45,7 @@ def host(clock):
         model_since=now - 60.0,
         node=SimpleNamespace(get_parameter=lambda name: parameter),
         model=SimpleNamespace(joints=('a',), robot=SimpleNamespace(backend='native')),
-        mapper=JointStateMapper(['a']),
+        mapper=JointStateMapper(['a'], clock=clock.time_ns),
     )
 
 

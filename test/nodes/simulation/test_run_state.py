@@ -151,6 +151,20 @@ def test_pace():
     assert done == pytest.approx(101, abs=1)
 
 
+def test_ticks_do_not_drift_where_the_clock_is_large():
+    pace = TickSchedule(0.001, most_lag=0.25)
+    pace.start(1e9)
+    for _ in range(100_000):
+        pace.count(1e9)
+    assert not pace.is_due(1e9 + 99.999)
+    assert pace.is_due(1e9 + 100.0001)
+    pace.period = 1.0  # from the next tick on
+    assert pace.is_due(1e9 + 100.0001)
+    pace.count(1e9 + 100.0001)
+    assert not pace.is_due(1e9 + 100.999)
+    assert pace.is_due(1e9 + 101.0001)
+
+
 def test_what_is_too_late_is_given_up():
     pace = TickSchedule(0.01, most_lag=0.25)
     pace.start(0.0)

@@ -17,6 +17,7 @@ from screw_dynamics_ros.ros.messages.cdr import (
     number_offsets,
     packed,
     runs,
+    stamp_of_clock,
 )
 
 
@@ -35,6 +36,18 @@ from screw_dynamics_ros.ros.messages.cdr import (
 )
 def test_stamps(stamp, expected):
     assert struct.unpack('<iI', packed(stamp)) == expected
+
+
+@pytest.mark.parametrize('time', [0, -1, 946_684_800 * 10**9, MAX_STAMP, MIN_STAMP])
+def test_times_that_stamps_can_represent(time):
+    assert stamp_of_clock(time) == time
+
+
+@pytest.mark.parametrize('after', [1, 10**9, 10 * 365 * 86_400 * 10**9 + 7])
+def test_times_after_2038_are_stamped_as_32_bits_of_seconds(after):
+    sec, nanosec = divmod(MAX_STAMP + after, 10**9)
+    wrapped = struct.unpack('<i', struct.pack('<I', sec))[0]
+    assert stamp_of_clock(MAX_STAMP + after) == wrapped * 10**9 + nanosec
 
 
 def test_alignment_from_the_end_of_the_encapsulation():

@@ -79,7 +79,7 @@ def test_one_state_after_a_gap():
 def test_a_delay_is_caught_up():
     """Of less than a period: the schedule stays."""
     limit = RateLimit(10.0)
-    times = [*range(0, 201), *range(330, 600)]
+    times = [*range(201), *range(330, 600)]
     used = [times[k] for k in selected(limit, [each * MS for each in times])]
     assert used == [0, 100, 200, 330, 400, 500]
     times = [0, 100, 290, 291, 292, 399, 400, 401]

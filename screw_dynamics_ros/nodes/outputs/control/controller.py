@@ -242,7 +242,7 @@ class Controller:
             mapper.stamp,
             mapper.restarted,
             mapper.has_effort,
-            round(1e9 * time.monotonic()),
+            time.monotonic_ns(),
         )
 
     def _keep_memory(self) -> None:

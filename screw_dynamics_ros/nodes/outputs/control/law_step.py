@@ -75,7 +75,7 @@ def advance_law(
     if words[DT] >= 0:
         state[words[DT]] = float(elapsed) * 1e-9
     if words[WRENCH] >= 0:
-        age = float(now) * 1e-9 - sensed[FORCE_TIME]
+        age = float(now) / 1e9 - sensed[FORCE_TIME]
         valid = valid and age <= float(words[WRENCH_TIMEOUT]) * 1e-9
         for k in range(6):
             state[words[WRENCH] + k] = sensed[k]

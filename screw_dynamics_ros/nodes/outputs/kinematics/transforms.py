@@ -26,6 +26,7 @@ from screw_dynamics_ros.ros.joint_states.contents import JointStateMessage
 from screw_dynamics_ros.ros.joint_states.mapper import JointStateMapper
 from screw_dynamics_ros.ros.joint_states.policies import Reason
 from screw_dynamics_ros.ros.messages import templates
+from screw_dynamics_ros.ros.messages.cdr import stamp_of_clock
 from screw_dynamics_ros.ros.messages.conversions import pose
 from screw_dynamics_ros.ros.names import shorten
 from screw_dynamics_ros.ros.parameters import Parameters
@@ -108,7 +109,7 @@ class TransformPublisher:
                 self._reported = ReportedTransforms(model, self._prefix, self._frequency)
             self._publishers.get(TFMessage, '/tf_static', qos.LATCHED)  # marks this node for others
         fixed = [joint for joint in joints if joint.kind.is_fixed]
-        stamp = self._node.get_clock().now().nanoseconds
+        stamp = stamp_of_clock(self._node.get_clock().now().nanoseconds)
         self._other_transforms.watch(
             [self._prefix + joint.child for joint in joints], stamp, has_fixed=bool(fixed)
         )
