@@ -24,7 +24,7 @@ from screw_dynamics_ros.core.units import NANOSECONDS
 LONG_AGO, MAX_PERIOD = -(2**62), 2**60  # [ns]
 
 # Memory of a limit: times [ns], and a number of states.
-DUE, PERIOD, LAST, TOLERANT = range(4)
+DUE, PERIOD, LAST_TIME, TOLERANT = range(4)
 
 TOLERANT_STATES = 16  # after an interval that is longer than half a period
 
@@ -63,7 +63,7 @@ def is_due(memory: Ints, now: int) -> bool:
     if restarts(memory, now):
         return True
     tolerance = memory[PERIOD] // 2 if tolerant_states(memory, now) > 0 else 0
-    return now > memory[LAST] and now >= memory[DUE] - tolerance
+    return now > memory[LAST_TIME] and now >= memory[DUE] - tolerance
 
 
 @typed
@@ -77,19 +77,19 @@ def use(memory: Ints, now: int) -> bool:
         memory[TOLERANT] = tolerant_states(memory, now)
     if is_used:
         memory[DUE] += memory[PERIOD]
-    memory[LAST] = now
+    memory[LAST_TIME] = now
     return is_used
 
 
 @typed
 def restarts(memory: Ints, now: int) -> bool:
     """Whether due times restart: after a gap, or if the clock was set back."""
-    return now < memory[LAST] or now - memory[DUE] >= memory[PERIOD]
+    return now < memory[LAST_TIME] or now - memory[DUE] >= memory[PERIOD]
 
 
 @typed
 def tolerant_states(memory: Ints, now: int) -> int:
-    """Return how many states from `now` on may be used before the due time."""
-    if 2 * (now - memory[LAST]) > memory[PERIOD]:
+    """Return the number of states from `now` on that may be used before the due time."""
+    if 2 * (now - memory[LAST_TIME]) > memory[PERIOD]:
         return TOLERANT_STATES
     return max(memory[TOLERANT] - 1, 0)
