@@ -94,6 +94,13 @@ def test_what_is_not_due_costs_no_time(states, sent):
     assert sent == ['tf at 5', 'gravity at 5', 'singularity at 5']
 
 
+def test_nothing_is_reported_of_drawing_right_after_the_start_of_the_machine(monkeypatch):
+    made = DrawingProcess()
+    monkeypatch.setattr(drawing, 'time', SimpleNamespace(monotonic=lambda: 1.0))
+    assert made.status().level == Level.OK
+    made.worker.end()
+
+
 def test_markers_come_at_their_rate(monkeypatch, ros_domain):
     """Not with each joint state."""
     offered = []

@@ -210,6 +210,20 @@ def test_singularity_measures_at_their_rate_need_no_python(pair, metric):
     assert [c.published for each in topics for c in each] == [4, 4]
 
 
+@pytest.mark.parametrize('rate', [250.0, 900.0, 1000.0])
+def test_rates_are_met_with_jitter(pair, rate):
+    both, random = pair(model_state=[''], singularity_rate=rate), np.random.default_rng(9)
+    both.listen(('/singularity/panda_hand_tcp',))
+    both.send()
+    (channel,) = [c for c in both.loop.host.states.channels if c.is_sent]
+    before, start = channel.published, both.loop.clock.offset
+    for k in range(1, 201):
+        both.wait(start + 0.001 * k + random.uniform(0.0, 2e-4) - both.loop.clock.offset)
+        both.send()
+    assert channel.published - before == pytest.approx(200 * rate / 1000, abs=1)
+    assert rate < 1000.0 or channel.published - before == 200
+
+
 def test_efforts_are_scaled(pair):
     joints = ['panda_joint2', 'panda_joint4']
     both = pair(model_state=[''], effort_joints=joints, effort_scale=[0.5, -3.0])
