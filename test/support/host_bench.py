@@ -65,7 +65,7 @@ class Clock:
         return self._monotonic + round(SECOND * self.offset)
 
     def monotonic(self):
-        return self.monotonic_ns() / SECOND
+        return self.monotonic_ns() / 1e9  # converted first, as in Python and in the loop
 
     def time_ns(self):
         return self._wall + round(SECOND * self.offset)
