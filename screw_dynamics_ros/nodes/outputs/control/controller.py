@@ -32,9 +32,16 @@ from screw_dynamics_ros.nodes.model.scalar_joints import ScalarJoints, scalar_jo
 from screw_dynamics_ros.nodes.model.torque_terms import sum_of_torques
 from screw_dynamics_ros.nodes.outputs.control import law_step as step
 from screw_dynamics_ros.nodes.outputs.control import parameters as own
-from screw_dynamics_ros.nodes.outputs.control.task_reference import TaskReference
-from screw_dynamics_ros.nodes.outputs.dynamics.commands import Commands
-from screw_dynamics_ros.nodes.outputs.dynamics.reference import FollowedReference
+from screw_dynamics_ros.nodes.outputs.control.task_reference import WHERE_ENDED, TaskReference
+from screw_dynamics_ros.nodes.outputs.dynamics.commands import (
+    FOLLOWING,
+    LIMIT_HOLD_S,
+    OFF,
+    RESTING,
+    Commands,
+)
+from screw_dynamics_ros.nodes.outputs.dynamics.reference import MEASURED, FollowedReference
+from screw_dynamics_ros.nodes.outputs.dynamics.reference_trajectory import TrajectoryReference
 from screw_dynamics_ros.ros.diagnostics import Level, Status
 from screw_dynamics_ros.ros.names import printable
 from screw_dynamics_ros.ros.parameters import Parameters
@@ -43,6 +50,9 @@ from screw_dynamics_ros.ros.process.state_lock import STATE_LOCK
 from screw_dynamics_ros.ros.topics import qos
 from screw_dynamics_ros.ros.topics.channel import Channel
 from screw_dynamics_ros.ros.topics.publishers import Publishers
+
+#: What sources of the reference are called in reports.
+SOURCES = {MEASURED: '', TrajectoryReference.name: '~/reference'}
 
 LOOK_PERIOD_S = 0.2  # between looks at the files of laws
 
@@ -80,14 +90,19 @@ class Controller:
         self._source = LawSource(self._setup['law'])
         self._law, self._options = self._source.law, options_of(self._setup['law_options'])
         self._refusal = ''
+        self._restarted = -np.inf, ''  # last restart while torques followed the law, and its reason
         self._changed: Law | None = None  # not recorded yet
         self._gains = Parameters(node, own.gains_of(self._law), self._check, self._apply)
         self._words = np.zeros(step.LAW_WORDS, dtype=np.int64)
+        self._words[step.PHASE] = step.WAITING
         self._view: Any = self._words.data
-        self.commands = Commands(node, host, self._fault, self._words[step.IS_VALID :])
+        self.commands = Commands(
+            node, host, self._fault, self._words[step.IS_VALID :], self._switched
+        )
         host.endings.append(self.commands)
-        self.reference = FollowedReference(node, host, self.commands.blend)
-        self._targets = TaskReference(node, host, self.commands.blend)
+        blend = self.commands.blend
+        self.reference = FollowedReference(node, host, blend, self._refusal_now, WHERE_ENDED)
+        self._targets = TaskReference(node, host, blend, self._refusal_now)
         self._lengths = StepLengths()
         self._sensed = np.zeros(7)  # wrench of the sensor, and its time
         self._sensed[step.FORCE_TIME] = -np.inf
@@ -135,17 +150,13 @@ class Controller:
         return self._law.on(robot, **self._options)
 
     def stages(self) -> list[Stage]:
-        """Return the stages for each joint state: reference and time, memory, command."""
+        """Return the stages for each joint state: time and reference, memory, command."""
         return [
-            Stage(prepare=self.reference.update, is_needed=lambda: self.reference.is_followed),
-            Stage(
-                prepare=lambda: self._targets.update(self.commands.is_enabled),
-                is_needed=self._reference_moves,
-            ),
             Stage(
                 prepare=self._advance,
                 compiled_prepare=CompiledStep(step.advance_in_loop, self._record),
             ),
+            Stage(prepare=self._update_reference, is_needed=self._reference_moves),
             Stage(
                 consume=lambda mapper, sent: self._keep_memory(),
                 is_needed=lambda: bool(self._view[step.SIZE]),
@@ -170,7 +181,8 @@ class Controller:
             self._lengths.restart()
         self.reference.bind(model, mapper, plan.given)
         numbers = plan.inputs.get('law_reference', np.zeros(0))
-        self._targets.bind(plan.law, model, mapper, plan.given, numbers)
+        if self._targets.bind(plan.law, model, mapper, plan.given, numbers):
+            self.reference.forget()
         self._bind_step(adopted)
         self._channels = []
         if model.results:
@@ -190,8 +202,34 @@ class Controller:
 
     def _reference_moves(self) -> bool:
         """Return whether the next joint state changes the reference."""
-        is_given = self._targets.is_moving or self.reference.is_followed
-        return is_given or not self.commands.is_enabled
+        return (
+            self._targets.is_moving
+            or self.reference.is_followed
+            or self.commands.activity != FOLLOWING
+        )
+
+    def _update_reference(self) -> None:
+        """Write the reference; commands from before the law begins are forgotten."""
+        phase = self._view[step.PHASE]
+        if phase == step.BEGINNING:
+            self._forget_commands()
+            self._view[step.PHASE] = step.WAITING
+        if self.reference.is_followed:
+            self.reference.update()
+        self._targets.update(phase != step.RUNNING)
+
+    def _switched(self) -> None:
+        """Begin again; torques may follow the law without a pause if no state was in between."""
+        self._forget_commands()
+        self._lengths.restart()
+        self.commands.blend()
+
+    def _forget_commands(self) -> None:
+        self.reference.forget()
+        self._targets.forget()
+
+    def _refusal_now(self) -> str:
+        return self.commands.refusal
 
     def _bind_step(self, adopted: Adopted[ControllerPlan]) -> None:
         """Connect the law to the arrays that it reads and writes."""
@@ -217,7 +255,7 @@ class Controller:
 
     def _record(self) -> NDArray[np.int64]:
         """Return the record of the steps of the loop."""
-        self._words[step.IS_ENABLED] = self.commands.is_enabled
+        self._words[step.ACTIVITY] = self.commands.activity
         self._words[step.WRENCH_TIMEOUT] = round(1e9 * self._setup['wrench_timeout'])
         return self._words
 
@@ -259,8 +297,15 @@ class Controller:
     def _fault(self) -> str:
         """Return why there are no torques now."""
         adopted = self._adopted
-        if adopted is None or self._view[step.IS_VALID]:
+        if adopted is None:
             return ''
+        if self._view[step.ACTIVITY] == FOLLOWING and self.commands.activity == RESTING:
+            return 'the node paused'  # since it looked: a law may have to begin again
+        if self._view[step.IS_VALID]:
+            return ''
+        if self._view[step.STEPPED]:
+            self._restarted = time.monotonic(), self._restart_reason()
+            return self._restarted[1]
         shapes = adopted.plan.law.state.shapes
         if 'tau' in shapes and not adopted.mapper.has_effort:
             return 'joint states contain no effort, which the law reads'
@@ -268,6 +313,15 @@ class Controller:
         if 'wrench' in shapes and age > self._setup['wrench_timeout']:
             return 'no wrench on ~/wrench within wrench_timeout, which the law reads'
         return 'the memory of the law is not finite'
+
+    def _restart_reason(self) -> str:
+        """Return why the time since the last state is unknown, so that the law begins again."""
+        seconds = self._view[step.STEP] * 1e-9
+        if 0.0 < seconds <= self._lengths.longest:
+            what = 'an input of the joint states was lost or has returned'
+        else:
+            what = f'the stamps of the joint states stepped by {seconds:.3f} s'
+        return f'{what}: the law begins again, its memory from zero'
 
     # --- laws -------------------------------------------------------------------------------------
 
@@ -329,6 +383,10 @@ class Controller:
         if self._refusal:
             status.report(Level.ERROR, printable(self._refusal))
         self.reference.report(status)
-        self._targets.report(status)
+        source = self.reference.source
+        is_off = self.commands.activity == OFF
+        self._targets.report(status, SOURCES.get(source, source), is_off)
+        if time.monotonic() - self._restarted[0] < LIMIT_HOLD_S:
+            status.report(Level.WARN, self._restarted[1])
         statuses.report_channels(status, self._channels, self._host.mapper)
         return status

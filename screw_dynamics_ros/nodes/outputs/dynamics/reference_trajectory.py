@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 
 import numpy as np
 from trajectory_msgs.msg import JointTrajectory
@@ -38,12 +39,21 @@ class TrajectoryReference:
     ----------
     parameters : Parameters
         With `reference_timeout`.
+    refusal : callable
+        Returns why references are refused now, '' if they are not.
+    afterwards : str
+        What happens after the end of a reference.
     """
 
     name = 'reference'
 
-    def __init__(self, parameters: Parameters) -> None:
-        self._parameters = parameters
+    def __init__(
+        self,
+        parameters: Parameters,
+        refusal: Callable[[], str] = lambda: '',
+        afterwards: str = 'feedforward follows the measured state',
+    ) -> None:
+        self._parameters, self._refusal, self._afterwards = parameters, refusal, afterwards
         self._joints: ReferenceJoints | None = None
         self._mapper: JointStateMapper | None = None
         self._accepted: tuple[JointTrajectory, float] | None = None  # with its arrival time
@@ -67,7 +77,9 @@ class TrajectoryReference:
     def receive(self, message: JointTrajectory) -> None:
         """Follow a message, or refuse it and keep the previous reference."""
         arrival = time.monotonic()
-        self._refused = ''
+        self._refused = self._refusal()
+        if self._refused:
+            return
         if self._joints is not None:  # otherwise it is followed as soon as a robot is adopted
             try:
                 self._follow(self._made(message, arrival), arrival)
@@ -97,6 +109,12 @@ class TrajectoryReference:
             self._paths.clear()
             self._point = None
             self._follow(made, arrival)
+
+    def forget(self) -> None:
+        """Follow nothing that has been received."""
+        self._accepted = self._point = None
+        self._is_late, self._refused = False, ''
+        self._paths.clear()
 
     def _made(self, message: JointTrajectory, arrival: float) -> Reference | TimedPath:
         """Return a message as a point or a path; raises `ScrewDynamicsError`."""
@@ -186,8 +204,7 @@ class TrajectoryReference:
         if self._is_late:
             status.report(
                 Level.WARN,
-                'the reference is older than reference_timeout: feedforward '
-                'follows the measured state',
+                f'the reference is older than reference_timeout: {self._afterwards}',
             )
         for path, text in ((self._paths.current, 'followed'), (self._paths.waiting, 'waits')):
             if path is not None:
