@@ -39,12 +39,12 @@ from screw_dynamics_ros.core.law import JOINTS, LAWS, control_law
 STIFFNESS = np.array([300.0, 300.0, 150.0, 15.0, 15.0, 15.0])
 DAMPING = np.array([80.0, 80.0, 40.0, 3.0, 3.0, 3.0])
 GAINS = {'joint_impedance': {'stiffness': STIFFNESS, 'damping': DAMPING},
-         'admittance': {'return_stiffness': 200.0}}
+         'cartesian_impedance': {'linear_damping': 300.0},
+         'admittance': {'linear_damping': 300.0, 'return_stiffness': 200.0}}
 
 def gains(name):
     values = {key: each.default for key, each in LAWS[name].parameters.items()}
-    return SimpleNamespace(**values, **{}) if name not in GAINS else SimpleNamespace(
-        **{**values, **GAINS[name]})
+    return SimpleNamespace(**{**values, **GAINS.get(name, {})})
 """
 LIBRARY = """
 @control_law({}, LAWS['NAME'].memory)

@@ -17,6 +17,7 @@ from rclpy.node import Node
 from screw_dynamics_ros.core import ArgumentError, Robot, ScrewDynamicsError
 from screw_dynamics_ros.core.compile.typed.external import address_of
 from screw_dynamics_ros.core.law import JOINTS, Law, RobotLaw
+from screw_dynamics_ros.core.lie.screws import transform_wrench
 from screw_dynamics_ros.core.measurement.estimation.observers.steps import StepLengths
 from screw_dynamics_ros.core.motion.laws.law_source import LawSource, options_of
 from screw_dynamics_ros.core.robot.actuated_robot import REST
@@ -42,8 +43,9 @@ from screw_dynamics_ros.nodes.outputs.dynamics.commands import (
 )
 from screw_dynamics_ros.nodes.outputs.dynamics.reference import MEASURED, FollowedReference
 from screw_dynamics_ros.nodes.outputs.dynamics.reference_trajectory import TrajectoryReference
+from screw_dynamics_ros.nodes.services.payload_services import link_of, relative_pose
 from screw_dynamics_ros.ros.diagnostics import Level, Status
-from screw_dynamics_ros.ros.names import printable
+from screw_dynamics_ros.ros.names import printable, shown
 from screw_dynamics_ros.ros.parameters import Parameters
 from screw_dynamics_ros.ros.process.faults import FAULTS
 from screw_dynamics_ros.ros.process.state_lock import STATE_LOCK
@@ -90,6 +92,7 @@ class Controller:
         self._source = LawSource(self._setup['law'])
         self._law, self._options = self._source.law, options_of(self._setup['law_options'])
         self._refusal = ''
+        self._wrench_refusal = ''
         self._restarted = -np.inf, ''  # last restart while torques followed the law, and its reason
         self._changed: Law | None = None  # not recorded yet
         self._gains = Parameters(node, own.gains_of(self._law), self._check, self._apply)
@@ -289,10 +292,38 @@ class Controller:
             step.keep_memory(self._view, self._arrays[1], self._arrays[2])
 
     def receive_wrench(self, message: WrenchStamped) -> None:
-        """Keep a wrench of the sensor; numbers that are not finite are ignored."""
+        """Keep a wrench of the sensor as one at the link of the law, or refuse it."""
         wrench = vector(message.wrench.torque, message.wrench.force)
-        if np.isfinite(wrench).all():
-            self._sensed[:] = *wrench, time.monotonic()
+        try:
+            if not np.isfinite(wrench).all():
+                raise ArgumentError('a number is not finite')
+            self._sensed[:] = *self._at_link(message.header.frame_id, wrench), time.monotonic()
+        except ScrewDynamicsError as error:
+            self._wrench_refusal = f'~/wrench refused: {error}'
+        else:
+            self._wrench_refusal = ''
+
+    def _at_link(self, frame: str, wrench: Array) -> Array:
+        """Return a wrench (6,) at a frame of the robot as one at the link of the law.
+
+        Without a name the frame is that of the link. Raises `ScrewDynamicsError`.
+        """
+        if not frame:
+            return wrench
+        adopted = self._adopted
+        if adopted is None:
+            raise ArgumentError('no robot description yet')
+        law, model = adopted.plan.law, adopted.model
+        if 'link' not in law.options:
+            raise ArgumentError(
+                f'the law {law.law.name} has no option link, so that frame_id must be empty, '
+                f'not {shown(frame)!r}'
+            )
+        prefix = self._host.parameters['frame_prefix']
+        link, other = law.options['link'], link_of(model.robot, prefix, frame, 'frame_id')
+        if link == other:
+            return wrench
+        return transform_wrench(relative_pose(model, adopted.mapper, link, other), wrench)
 
     def _fault(self) -> str:
         """Return why there are no torques now."""
@@ -386,6 +417,8 @@ class Controller:
         source = self.reference.source
         is_off = self.commands.activity == OFF
         self._targets.report(status, SOURCES.get(source, source), is_off)
+        if self._wrench_refusal:
+            status.report(Level.WARN, printable(self._wrench_refusal))
         if time.monotonic() - self._restarted[0] < LIMIT_HOLD_S:
             status.report(Level.WARN, self._restarted[1])
         statuses.report_channels(status, self._channels, self._host.mapper)

@@ -28,7 +28,7 @@ EVENT_COUNT = 12  # of a sequence
 MAX_DISPLACEMENT = 1e-3  # rad
 MAX_DISTANCE = 3e-3  # rad, of the joints from where the reference ended, at rest
 REST_VELOCITY = 1e-6  # rad/s
-REST_TIME, MAX_REST_TIME = 0.2, 20.0  # s
+REST_TIME, MAX_REST_TIME = 0.2, 60.0  # s
 TIMEOUT = 0.5  # s, of references
 
 START = np.array([0.3, -1.2, 1.1, -0.4, 0.8, 0.2])
