@@ -38,7 +38,8 @@ from screw_dynamics_ros.core.law import JOINTS, LAWS, control_law
 
 STIFFNESS = np.array([300.0, 300.0, 150.0, 15.0, 15.0, 15.0])
 DAMPING = np.array([80.0, 80.0, 40.0, 3.0, 3.0, 3.0])
-GAINS = {'joint_impedance': {'stiffness': STIFFNESS, 'damping': DAMPING},
+GAINS = {'gravity_compensation': {'damping': 0.5 * DAMPING},
+         'joint_impedance': {'stiffness': STIFFNESS, 'damping': DAMPING},
          'cartesian_impedance': {'linear_damping': 300.0},
          'admittance': {'linear_damping': 300.0, 'return_stiffness': 200.0}}
 

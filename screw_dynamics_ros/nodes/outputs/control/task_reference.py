@@ -8,6 +8,7 @@ Enabling never moves the robot; the end of a command holds where it ended.
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
 
 import numpy as np
@@ -25,13 +26,14 @@ from screw_dynamics_ros.nodes.services.payload_services import link_of, relative
 from screw_dynamics_ros.ros.diagnostics import Level, Status
 from screw_dynamics_ros.ros.joint_states.mapper import JointStateMapper
 from screw_dynamics_ros.ros.names import printable
-from screw_dynamics_ros.ros.process.faults import FAULTS
-from screw_dynamics_ros.ros.process.state_lock import STATE_LOCK
-from screw_dynamics_ros.ros.topics import qos
+from screw_dynamics_ros.ros.topics.command_topic import CommandTopic
 
 WHERE_BEGUN = 'holds where it was enabled'
 WHERE_CHANGED = 'holds where the law was changed'
 WHERE_ENDED = 'holds where the reference ended'
+
+SILENCE_S = 0.5  # after which targets of another publisher are followed
+STREAM_PERIOD_S = 0.1  # longest period of targets that are read with each joint state
 
 
 class TaskReference:
@@ -59,13 +61,15 @@ class TaskReference:
     ) -> None:
         self._host, self._blend, self._refusal = host, blend, refusal
         self._law: RobotLaw | None = None
+        self._topics: list[CommandTopic] = []
         self.forget()
-        for kind, topic, receive in (
-            (PoseStamped, 'target_pose', self.receive_pose),
-            (WrenchStamped, 'target_wrench', self.receive_wrench),
-        ):
-            callback = FAULTS.guarded(f'a message on ~/{topic}', STATE_LOCK.exclusive(receive))
-            node.create_subscription(kind, f'~/{topic}', callback, qos.COMMAND)
+        self._topics = [
+            CommandTopic(node, kind, f'~/{topic}', receive, self._refuse, lambda: SILENCE_S)
+            for kind, topic, receive in (
+                (PoseStamped, 'target_pose', self.receive_pose),
+                (WrenchStamped, 'target_wrench', self.receive_wrench),
+            )
+        ]
 
     def bind(
         self,
@@ -94,8 +98,13 @@ class TaskReference:
         """Forget all targets; the next state is held, which `held` reports."""
         self._pose: Array | None = None
         self._wrench, self._wrench_link = np.zeros(6), ''
-        self._reason, self._held = '', held
+        self._reason, self._held, self._heard = '', held, -np.inf
+        for topic in self._topics:
+            topic.release()
         self._is_measured, self._is_new = False, True
+
+    def _refuse(self, reason: str) -> None:
+        self._reason = f'a target: {reason}'
 
     # --- messages -------------------------------------------------------------------------------
 
@@ -110,8 +119,8 @@ class TaskReference:
         except ScrewDynamicsError as error:
             self._reason = f'~/target_pose: {error}'
             return
-        self._pose, self._reason, self._is_new = pose, '', True
-        self._blend()
+        self._pose = pose
+        self._follow()
 
     def receive_wrench(self, message: WrenchStamped) -> None:
         """Follow a wrench at the link in the axes of a frame of the robot, or refuse it."""
@@ -125,7 +134,11 @@ class TaskReference:
         except ScrewDynamicsError as error:
             self._reason = f'~/target_wrench: {error}'
             return
-        self._wrench, self._wrench_link, self._reason, self._is_new = wrench, link, '', True
+        self._wrench, self._wrench_link = wrench, link
+        self._follow()
+
+    def _follow(self) -> None:
+        self._reason, self._is_new, self._heard = '', True, time.monotonic()
         self._blend()
 
     def _model_for(self, field: str) -> RunningModel:
@@ -148,7 +161,7 @@ class TaskReference:
     @property
     def is_moving(self) -> bool:
         """Whether the next joint state changes the reference."""
-        return self._is_new or self._turns
+        return self._is_new or self._turns or time.monotonic() - self._heard < STREAM_PERIOD_S
 
     @property
     def _turns(self) -> bool:
@@ -160,6 +173,8 @@ class TaskReference:
         law, model = self._law, self._model
         if law is None:
             return
+        for topic in self._topics:
+            topic.look()
         self._is_new = False
         if begins or not self._is_measured:
             self._hold(model.whole_q(self._mapper.q))
@@ -205,6 +220,8 @@ class TaskReference:
             followed.insert(0, source)
         text = 'follows ' + ', '.join(followed) if followed else self._held
         status.values['reference'] = 'measured state: torques are off' if is_off else text
+        for topic in self._topics:
+            topic.report(status)
         if self._reason:
             status.report(Level.WARN, printable(self._reason))
 

@@ -32,9 +32,7 @@ from screw_dynamics_ros.ros.diagnostics import Status
 from screw_dynamics_ros.ros.joint_states.mapper import JointStateMapper
 from screw_dynamics_ros.ros.messages.reference import Reference
 from screw_dynamics_ros.ros.parameters import Parameters
-from screw_dynamics_ros.ros.process.faults import FAULTS
-from screw_dynamics_ros.ros.process.state_lock import STATE_LOCK
-from screw_dynamics_ros.ros.topics import qos
+from screw_dynamics_ros.ros.topics.command_topic import CommandTopic
 
 MEASURED = 'measured state'
 
@@ -76,11 +74,14 @@ class FollowedReference:
         self._rows = np.zeros((4, 0))
         self._latest: Reference | None = None
         self.source, self._paths_begun = MEASURED, 0
-        node.create_subscription(
+        self._topic = CommandTopic(
+            node,
             JointTrajectory,
             '~/reference',
-            FAULTS.guarded('a reference', STATE_LOCK.exclusive(self.receive)),
-            qos.COMMAND,
+            self.receive,
+            self._trajectory.refuse,
+            lambda: self._trajectory.timeout,
+            lambda: self._trajectory.is_followed,
         )
 
     def receive(self, message: JointTrajectory) -> None:
@@ -103,6 +104,7 @@ class FollowedReference:
 
     def forget(self) -> None:
         """Follow nothing that has been received."""
+        self._topic.release()
         self._trajectory.forget()
         self._controller.forget()
 
@@ -110,6 +112,7 @@ class FollowedReference:
         """Write the reference at the stamp of the current joint state."""
         mapper = self._mapper
         assert mapper is not None
+        self._topic.look()
         source, reference = self._wanted(mapper)
         names_others = (reference is None) != (self.source == MEASURED) or (
             reference is not None and not np.array_equal(self._rows[GIVEN], reference.given)
@@ -137,6 +140,7 @@ class FollowedReference:
     def report(self, status: Status) -> None:
         """Report why sources are not used; `source` is active then."""
         self.update()
+        self._topic.report(status)
         self._trajectory.report(status)
         self._controller.report(status)
 

@@ -4,19 +4,24 @@
 """Enabling never moves the robot; the end of a command holds where it ended."""
 
 import os
+import time as real_time
 
 import numpy as np
 import pytest
 
 pytest.importorskip('rclpy')
 
+import rclpy
 from geometry_msgs.msg import PoseStamped, WrenchStamped
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
 from screw_dynamics_ros.core.law import LAWS
+from screw_dynamics_ros.nodes.outputs.control import task_reference
+from screw_dynamics_ros.nodes.outputs.dynamics.reference_trajectory import MAX_POINTS
 from screw_dynamics_ros.ros.messages.trajectories import set_duration
 from screw_dynamics_ros.ros.status import Level
 from support.controlled import MS, TOOL
+from support.host_bench import DEADLINE
 from support.loop_bench import LoopBench
 
 STIFF = """
@@ -308,3 +313,43 @@ def test_the_memory_rests_while_torques_do_not_follow_the_law(control, tmp_path)
     for _ in range(60):  # longer than state_timeout
         made.torque(effort=[])
     assert memory[0] < 0.06
+
+
+def test_a_long_reference_is_refused_before_it_is_read(control):
+    made = control('joint_impedance')
+    made.torque()
+    message = trajectory(made, made.q)
+    message.points = message.points * (MAX_POINTS + 1)
+    made.part.reference.receive(message)
+    assert f'{MAX_POINTS + 1} points, at most {MAX_POINTS} are read' in made.summary()[1]
+    assert reference(made) == 'holds where it was enabled'
+
+
+def test_of_many_target_poses_one_is_converted_for_each_state(control, monkeypatch):
+    """As they come over DDS, from a node that sends them as fast as it can."""
+    made = control('cartesian_impedance', law_options=[f'link={TOOL}'], enabled=True)
+    made.torque()
+    converted = []
+    convert = task_reference.measurement
+    monkeypatch.setattr(
+        task_reference, 'measurement', lambda *parts: converted.append(1) or convert(*parts)
+    )
+    sender = rclpy.create_node('sender', enable_rosout=False)
+    publisher = sender.create_publisher(PoseStamped, '/life/controller/target_pose', 10)
+    end = real_time.monotonic() + DEADLINE
+    while not publisher.get_subscription_count():
+        assert real_time.monotonic() < end
+        real_time.sleep(0.001)
+    message = PoseStamped()
+    message.pose.orientation.w = 1.0
+    for k in range(200):
+        message.pose.position.x = k * 1e-3
+        publisher.publish(message)
+    states = 0
+    while made.part._targets._pose is None or made.part._targets._pose[0, 3] < 0.199:
+        assert real_time.monotonic() < end
+        made.part._targets._is_new = True
+        assert made.torque() is not None
+        states += 1
+    sender.destroy_node()
+    assert 1 <= len(converted) <= states
