@@ -8,9 +8,22 @@ from __future__ import annotations
 import ctypes
 
 from screw_dynamics_ros.core.errors import ScrewDynamicsError
-from screw_dynamics_ros.ros.data_path.rcl import OK, STRUCT, Allocator
 
+OK = 0
+STRUCT = 512  # bytes for a struct of unknown size, several times the expected one
 INITIAL_CAPACITY = 4096  # bytes
+
+
+class Allocator(ctypes.Structure):
+    """rcl_allocator_t."""
+
+    NAMES = ('allocate', 'deallocate', 'reallocate', 'zero_allocate', 'state')
+    _fields_ = [(name, ctypes.c_void_p) for name in NAMES]
+
+    @property
+    def words(self) -> list[int]:
+        """The addresses of functions and state."""
+        return [getattr(self, name) or 0 for name in self.NAMES]
 
 
 class SerializedMessage(ctypes.Structure):

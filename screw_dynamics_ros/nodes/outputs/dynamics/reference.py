@@ -139,7 +139,8 @@ class FollowedReference:
 
     def report(self, status: Status) -> None:
         """Report why sources are not used; `source` is active then."""
-        self.update()
+        if self._mapper is not None:
+            self.update()
         self._topic.report(status)
         self._trajectory.report(status)
         self._controller.report(status)

@@ -27,7 +27,7 @@ from screw_dynamics_ros.ros.messages.trajectories import (
 from screw_dynamics_ros.ros.names import printable
 from screw_dynamics_ros.ros.parameters import Parameters
 
-MAX_POINTS = 2000  # of a message; to read so many takes up to 20 ms
+MAX_POINTS = 2000  # of a message, which take up to 20 ms
 
 
 class TrajectoryReference:
@@ -88,7 +88,7 @@ class TrajectoryReference:
         if not reason and len(message.points) > MAX_POINTS:
             reason = (
                 f'{len(message.points)} points, at most {MAX_POINTS} are read; omit points, which '
-                'velocities and accelerations interpolate, or send parts one after the other'
+                'velocities and accelerations interpolate, or send several messages'
             )
         self.refuse(reason)
         if reason:

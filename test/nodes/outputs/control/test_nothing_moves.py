@@ -139,7 +139,7 @@ class Motion:
         start = simulated.q.copy()
         for k in range(count):
             self.move()
-            simulated.q = start + offset * (k + 1) / count
+            simulated.q = start + (START + offset - start) * (k + 1) / count
             simulated.v = np.zeros(6)
             self.go_on(PERIOD)
         self.move()
@@ -147,7 +147,7 @@ class Motion:
         self.come_to_rest()
 
     def offset(self):
-        return self.rng.choice([-0.2, -0.05, 0.0, 0.1], size=6)
+        return self.rng.choice([-0.3, -0.05, 0.0, 0.2], size=6)
 
     def change(self):
         """Replace the law."""
@@ -166,7 +166,7 @@ class Motion:
         q = made.simulated.q
         message = JointTrajectory(joint_names=[made.joints[k] for k in places])
         points = [(q[places], 0.01)] * bool(duration)
-        points.append((q[places] + offset[places], duration))
+        points.append(((START + offset)[places], duration))
         for positions, time in points:
             point = JointTrajectoryPoint(positions=positions.tolist())
             set_duration(point.time_from_start, time)
@@ -183,7 +183,7 @@ class Motion:
     def pose(self):
         """Send a pose of the link."""
         made = self.made
-        target = made.robot.link_pose(made.simulated.q, TOOL)
+        target = made.robot.link_pose(START, TOOL)
         target[:3, 3] += self.rng.choice([-0.03, 0.0, 0.04], size=3)
         message = PoseStamped()
         for axis, value in zip('xyz', target[:3, 3]):
