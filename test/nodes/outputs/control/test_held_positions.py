@@ -32,6 +32,14 @@ def mine(robot, state, reference, parameters, memory):
     integral = memory.integral + 5.0 * state.dt
     return TORQUES, {'integral': integral}
 """
+FLOATING = """
+from screw_dynamics_ros.core.law import control_law
+
+@control_law({}, {'integral': 12})
+def mine(robot, state, reference, parameters, memory):
+    integral = memory.integral + 5.0 * state.dt
+    return integral + 0.0 * state.v, {'integral': integral}
+"""
 SPRINGS = '50.0 * (reference.q - state.q)'
 PRESSING = """
 from screw_dynamics_ros.core.law import control_law
@@ -353,3 +361,40 @@ def test_of_many_target_poses_one_is_converted_for_each_state(control, monkeypat
         states += 1
     sender.destroy_node()
     assert 1 <= len(converted) <= states
+
+
+def test_a_base_that_is_lost_and_returns_is_a_loss_for_a_law_with_a_memory(control, tmp_path):
+    """Odometry that is late, and held (on_base_loss)."""
+    odometry = pytest.importorskip('nav_msgs.msg').Odometry
+    path = tmp_path / 'laws.py'
+    write(path, FLOATING, 1)
+    made = control(
+        f'{path}:mine',
+        base_source='odometry',
+        on_base_loss='hold',
+        on_loss='hold',
+        blend_time=0.2,
+        max_delay=0.0,
+    )
+    made.v = np.zeros(6)
+
+    def torque(is_late):
+        if not is_late:
+            message = odometry(child_frame_id=made.root)
+            message.header.stamp.sec, message.header.stamp.nanosec = divmod(
+                made.stamp + 10 * MS, 10**9
+            )
+            message.pose.pose.orientation.w = 1.0
+            made.host.base_source.receive_odometry(message)
+        return made.torque()
+
+    for _ in range(60):
+        before = torque(False)
+    assert before.min() > 2.0
+    losses = made.part.commands.torque.report().losses
+    commands = [torque(k < 25) for k in range(60)]
+    assert made.part.commands.torque.report().losses == losses + 2  # lost, and returned
+    level, summary = made.summary()
+    assert level == Level.WARN
+    assert 'an input of the joint states was lost or has returned: the law begins' in summary
+    assert np.abs(np.diff([before, *commands], axis=0)).max() < 0.5

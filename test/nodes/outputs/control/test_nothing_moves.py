@@ -55,7 +55,8 @@ class Motion:
     def __init__(self, made, seed):
         self.made, self.rng, self.events = made, np.random.default_rng(seed), []
         made.sensed = 0.0
-        made.set(enabled=False, on_loss=self.one_of(['hold', 'gravity', 'ramp_to_zero', 'stop']))
+        self.on_loss = self.one_of(['hold', 'gravity', 'ramp_to_zero', 'stop'])
+        made.set(enabled=False, on_loss=self.on_loss)
         made.change_law(self.one_of(LAW_NAMES))
         made.place(START)
         self.now = self.moves_until = self.still_for = 0.0
@@ -222,7 +223,8 @@ class Motion:
         self.come_to_rest()
         if self.is_pressed:
             self.move()
-            self.is_pressed = self.is_pressed and seconds < 0.08
+            is_short = seconds < 0.08 or (self.on_loss in ('hold', 'gravity') and seconds < 0.5)
+            self.is_pressed = self.is_pressed and is_short
         self.go_on(seconds, is_silent=True)
         self.go_on(0.2)
 
