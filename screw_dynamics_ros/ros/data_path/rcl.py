@@ -22,9 +22,8 @@ from screw_dynamics_ros.core.compile.typed.library import TypedLibrary, compiled
 from screw_dynamics_ros.core.compile.typed.shared_numbers import SharedRecord
 from screw_dynamics_ros.core.errors import ScrewDynamicsError
 from screw_dynamics_ros.ros.data_path import loop
+from screw_dynamics_ros.ros.topics.taken_message import OK, STRUCT, Allocator
 
-OK = 0
-STRUCT = 512  # bytes for a struct of unknown size, several times the expected one
 MAX_CLOCK_STEP = 10_000_000_000  # ns between the arrival of a message and now
 INITIAL_CAPACITY = 65536  # bytes of the message buffer
 
@@ -39,18 +38,6 @@ SOURCE_TIME, RECEIVED_TIME, SEQUENCE_NUMBER = range(3)
 
 class IncompatibleError(ScrewDynamicsError):
     """The C interface of ROS differs from what the compiled loop requires."""
-
-
-class Allocator(ctypes.Structure):
-    """rcl_allocator_t."""
-
-    NAMES = ('allocate', 'deallocate', 'reallocate', 'zero_allocate', 'state')
-    _fields_ = [(name, ctypes.c_void_p) for name in NAMES]
-
-    @property
-    def words(self) -> list[int]:
-        """The addresses of functions and state."""
-        return [getattr(self, name) or 0 for name in self.NAMES]
 
 
 class Rcl:

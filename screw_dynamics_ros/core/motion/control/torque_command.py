@@ -175,6 +175,16 @@ class TorqueCommand(SharedNumbers):
         return self._is_enabled
 
     @property
+    def is_off(self) -> bool:
+        """Whether the next torques, if there are any, start from zero: a ramp begins with them."""
+        return not self._is_enabled or self._phase in (SILENT, ENDED, TO_ZERO)
+
+    def is_following(self, now: float) -> bool:
+        """Whether wanted torques are being commanded, the last ones no pause [s] before `now`."""
+        is_recent = now - self._sent <= self._age_limit
+        return self._is_enabled and self._phase == FOLLOWING and is_recent
+
+    @property
     def has_ended(self) -> bool:
         """Whether the action begun by `end` is over."""
         return self._phase == ENDED

@@ -16,6 +16,7 @@ from rclpy.node import Node
 from screw_dynamics_ros.core import ArgumentError, Robot, ScrewDynamicsError
 from screw_dynamics_ros.core.compile.typed.shared_numbers import SharedRecord
 from screw_dynamics_ros.core.law import JOINTS, Law, RobotLaw
+from screw_dynamics_ros.core.lie.screws import transform_wrench
 from screw_dynamics_ros.core.measurement.estimation.observers.steps import StepLengths
 from screw_dynamics_ros.core.motion.laws.law_source import LawSource, options_of
 from screw_dynamics_ros.core.robot.actuated_robot import REST
@@ -31,17 +32,28 @@ from screw_dynamics_ros.nodes.model.scalar_joints import ScalarJoints, scalar_jo
 from screw_dynamics_ros.nodes.model.torque_terms import sum_of_torques
 from screw_dynamics_ros.nodes.outputs.control import law_step as step
 from screw_dynamics_ros.nodes.outputs.control import parameters as own
-from screw_dynamics_ros.nodes.outputs.control.task_reference import TaskReference
-from screw_dynamics_ros.nodes.outputs.dynamics.commands import Commands
-from screw_dynamics_ros.nodes.outputs.dynamics.reference import FollowedReference
+from screw_dynamics_ros.nodes.outputs.control.task_reference import WHERE_ENDED, TaskReference
+from screw_dynamics_ros.nodes.outputs.dynamics.commands import (
+    FOLLOWING,
+    LIMIT_HOLD_S,
+    OFF,
+    RESTING,
+    Commands,
+)
+from screw_dynamics_ros.nodes.outputs.dynamics.reference import MEASURED, FollowedReference
+from screw_dynamics_ros.nodes.outputs.dynamics.reference_trajectory import TrajectoryReference
+from screw_dynamics_ros.nodes.services.payload_services import link_of, relative_pose
 from screw_dynamics_ros.ros.diagnostics import Level, Status
-from screw_dynamics_ros.ros.names import printable
+from screw_dynamics_ros.ros.names import printable, shown
 from screw_dynamics_ros.ros.parameters import Parameters
 from screw_dynamics_ros.ros.process.faults import FAULTS
 from screw_dynamics_ros.ros.process.state_lock import STATE_LOCK
 from screw_dynamics_ros.ros.topics import qos
 from screw_dynamics_ros.ros.topics.channel import Channel
 from screw_dynamics_ros.ros.topics.publishers import Publishers
+
+#: What sources of the reference are called in reports.
+SOURCES = {MEASURED: '', TrajectoryReference.name: '~/reference'}
 
 LOOK_PERIOD_S = 0.2  # between looks at the files of laws
 
@@ -79,14 +91,20 @@ class Controller:
         self._source = LawSource(self._setup['law'])
         self._law, self._options = self._source.law, options_of(self._setup['law_options'])
         self._refusal = ''
+        self._wrench_refusal = ''
+        self._restarted = -np.inf, ''  # last restart while torques followed the law, and its reason
         self._changed: Law | None = None  # not recorded yet
         self._gains = Parameters(node, own.gains_of(self._law), self._check, self._apply)
         self._words = SharedRecord(step.LAW_WORDS)
+        self._words[step.PHASE] = step.WAITING
         self._view: Any = self._words.data
-        self.commands = Commands(node, host, self._fault, self._words[step.IS_VALID :])
+        self.commands = Commands(
+            node, host, self._fault, self._words[step.IS_VALID :], self._switched
+        )
         host.endings.append(self.commands)
-        self.reference = FollowedReference(node, host, self.commands.blend)
-        self._targets = TaskReference(node, host, self.commands.blend)
+        blend = self.commands.blend
+        self.reference = FollowedReference(node, host, blend, self._refusal_now, WHERE_ENDED)
+        self._targets = TaskReference(node, host, blend, self._refusal_now)
         self._lengths = StepLengths()
         self._sensed = np.zeros(7)  # wrench of the sensor, and its time
         self._sensed[step.FORCE_TIME] = -np.inf
@@ -134,17 +152,13 @@ class Controller:
         return self._law.on(robot, **self._options)
 
     def stages(self) -> list[Stage]:
-        """Return the stages for each joint state: reference and time, memory, command."""
+        """Return the stages for each joint state: time and reference, memory, command."""
         return [
-            Stage(prepare=self.reference.update, is_needed=lambda: self.reference.is_followed),
-            Stage(
-                prepare=lambda: self._targets.update(self.commands.is_enabled),
-                is_needed=self._reference_moves,
-            ),
             Stage(
                 prepare=self._advance,
                 compiled_prepare=CompiledStep(step.advance_in_loop, self._record),
             ),
+            Stage(prepare=self._update_reference, is_needed=self._reference_moves),
             Stage(
                 consume=lambda mapper, sent: self._keep_memory(),
                 is_needed=lambda: bool(self._view[step.SIZE]),
@@ -169,7 +183,8 @@ class Controller:
             self._lengths.restart()
         self.reference.bind(model, mapper, plan.given)
         numbers = plan.inputs.get('law_reference', np.zeros(0))
-        self._targets.bind(plan.law, model, mapper, plan.given, numbers)
+        if self._targets.bind(plan.law, model, mapper, plan.given, numbers):
+            self.reference.forget()
         self._bind_step(adopted)
         self._channels = []
         if model.results:
@@ -189,8 +204,34 @@ class Controller:
 
     def _reference_moves(self) -> bool:
         """Return whether the next joint state changes the reference."""
-        is_given = self._targets.is_moving or self.reference.is_followed
-        return is_given or not self.commands.is_enabled
+        return (
+            self._targets.is_moving
+            or self.reference.is_followed
+            or self.commands.activity != FOLLOWING
+        )
+
+    def _update_reference(self) -> None:
+        """Write the reference; commands from before the law begins are forgotten."""
+        phase = self._view[step.PHASE]
+        if phase == step.BEGINNING:
+            self._forget_commands()
+            self._view[step.PHASE] = step.WAITING
+        if self.reference.is_followed:
+            self.reference.update()
+        self._targets.update(phase != step.RUNNING)
+
+    def _switched(self) -> None:
+        """Begin again; torques may follow the law without a pause if no state was in between."""
+        self._forget_commands()
+        self._lengths.restart()
+        self.commands.blend()
+
+    def _forget_commands(self) -> None:
+        self.reference.forget()
+        self._targets.forget()
+
+    def _refusal_now(self) -> str:
+        return self.commands.refusal
 
     def _bind_step(self, adopted: Adopted[ControllerPlan]) -> None:
         """Connect the law to the arrays that it reads and writes."""
@@ -217,7 +258,7 @@ class Controller:
 
     def _record(self) -> SharedRecord:
         """Return the record of the steps of the loop."""
-        self._words[step.IS_ENABLED] = self.commands.is_enabled
+        self._words[step.ACTIVITY] = self.commands.activity
         self._words[step.WRENCH_TIMEOUT] = round(1e9 * self._setup['wrench_timeout'])
         return self._words
 
@@ -251,16 +292,51 @@ class Controller:
             step.keep_memory(self._view, self._arrays[1], self._arrays[2])
 
     def receive_wrench(self, message: WrenchStamped) -> None:
-        """Keep a wrench of the sensor; numbers that are not finite are ignored."""
+        """Keep a wrench of the sensor as one at the link of the law, or refuse it."""
         wrench = vector(message.wrench.torque, message.wrench.force)
-        if np.isfinite(wrench).all():
-            self._sensed[:] = *wrench, time.monotonic()
+        try:
+            if not np.isfinite(wrench).all():
+                raise ArgumentError('a number is not finite')
+            self._sensed[:] = *self._at_link(message.header.frame_id, wrench), time.monotonic()
+        except ScrewDynamicsError as error:
+            self._wrench_refusal = f'~/wrench refused: {error}'
+        else:
+            self._wrench_refusal = ''
+
+    def _at_link(self, frame: str, wrench: Array) -> Array:
+        """Return a wrench (6,) at a frame of the robot as one at the link of the law.
+
+        Without a name the frame is that of the link. Raises `ScrewDynamicsError`.
+        """
+        if not frame:
+            return wrench
+        adopted = self._adopted
+        if adopted is None:
+            raise ArgumentError('no robot description yet')
+        law, model = adopted.plan.law, adopted.model
+        if 'link' not in law.options:
+            raise ArgumentError(
+                f'the law {law.law.name} has no option link, so that frame_id must be empty, '
+                f'not {shown(frame)!r}'
+            )
+        prefix = self._host.parameters['frame_prefix']
+        link, other = law.options['link'], link_of(model.robot, prefix, frame, 'frame_id')
+        if link == other:
+            return wrench
+        return transform_wrench(relative_pose(model, adopted.mapper, link, other), wrench)
 
     def _fault(self) -> str:
         """Return why there are no torques now."""
         adopted = self._adopted
-        if adopted is None or self._view[step.IS_VALID]:
+        if adopted is None:
             return ''
+        if self._view[step.ACTIVITY] == FOLLOWING and self.commands.activity == RESTING:
+            return 'the node paused'  # since it looked: a law may have to begin again
+        if self._view[step.IS_VALID]:
+            return ''
+        if self._view[step.STEPPED]:
+            self._restarted = time.monotonic(), self._restart_reason()
+            return self._restarted[1]
         shapes = adopted.plan.law.state.shapes
         if 'tau' in shapes and not adopted.mapper.has_effort:
             return 'joint states contain no effort, which the law reads'
@@ -268,6 +344,15 @@ class Controller:
         if 'wrench' in shapes and age > self._setup['wrench_timeout']:
             return 'no wrench on ~/wrench within wrench_timeout, which the law reads'
         return 'the memory of the law is not finite'
+
+    def _restart_reason(self) -> str:
+        """Return why the time since the last state is unknown, so that the law begins again."""
+        seconds = self._view[step.STEP] * 1e-9
+        if 0.0 < seconds <= self._lengths.longest:
+            what = 'an input of the joint states was lost or has returned'
+        else:
+            what = f'the stamps of the joint states stepped by {seconds:.3f} s'
+        return f'{what}: the law begins again, its memory from zero'
 
     # --- laws -------------------------------------------------------------------------------------
 
@@ -329,6 +414,12 @@ class Controller:
         if self._refusal:
             status.report(Level.ERROR, printable(self._refusal))
         self.reference.report(status)
-        self._targets.report(status)
+        source = self.reference.source
+        is_off = self.commands.activity == OFF
+        self._targets.report(status, SOURCES.get(source, source), is_off)
+        if self._wrench_refusal:
+            status.report(Level.WARN, printable(self._wrench_refusal))
+        if time.monotonic() - self._restarted[0] < LIMIT_HOLD_S:
+            status.report(Level.WARN, self._restarted[1])
         statuses.report_channels(status, self._channels, self._host.mapper)
         return status

@@ -1,13 +1,25 @@
 # Copyright 2026 The screw_dynamics_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""The inputs and the memory of a control law for one joint state, in Python and in the loop."""
+"""The inputs and the memory of a control law for one joint state, in Python and in the loop.
+
+A law begins, from a memory of zero, when torques begin: until they are enabled, while they are off,
+and after they rested for longer than the longest step. Its memory is kept while they rest, as in a
+short pause of the joint states. It also begins again where stamps or inputs step, because the time
+since the last state is unknown then; if torques follow the law, that is a loss.
+"""
 
 from __future__ import annotations
 
 from screw_dynamics_ros.core.compile.typed.functions import Floats, Ints, typed
 from screw_dynamics_ros.core.compile.typed.memory import copy_bytes, floats_at, ints_at
-from screw_dynamics_ros.core.measurement.estimation.observers.steps import MAX_STEP, step_length
+from screw_dynamics_ros.core.measurement.estimation.observers.steps import (
+    HAS_STAMP,
+    MAX_STEP,
+    STAMP,
+    step_length,
+)
+from screw_dynamics_ros.nodes.outputs.dynamics.commands import FOLLOWING, OFF, RESTING
 from screw_dynamics_ros.nodes.outputs.external_wrenches.observer_step import are_finite
 from screw_dynamics_ros.ros.data_path import records as r
 from screw_dynamics_ros.ros.data_path.loop import MONOTONIC, compiled_step, time_of
@@ -17,7 +29,11 @@ from screw_dynamics_ros.ros.topics.channel_record import EFFORT
 # Places of the words of a controller, its record; those marked `->` are addresses.
 (
     IS_VALID,  # whether the law has all that it reads, and its memory is finite
-    IS_ENABLED,  # whether torques are enabled; otherwise the memory is zero
+    ACTIVITY,  # of the torques, see `Commands.activity`
+    FOLLOWED,  # monotonic time at which they last followed the law [ns]
+    PHASE,  # RUNNING, BEGINNING; WAITING after Python has seen that it begins
+    STEPPED,  # whether the memory was lost although torques follow the law
+    STEP,  # difference of the stamps of this state and the one before [ns]
     TAU,  # index of the measured torques in the state of the law, -1 if it does not read them
     DT,  # the same of the time step
     WRENCH,  # the same of the wrench of the sensor
@@ -32,7 +48,10 @@ from screw_dynamics_ros.ros.topics.channel_record import EFFORT
     SENSED,  # -> wrench of the sensor, and the time at which it came [s]
     LENGTH_WORDS,  # -> of `StepLengths`
     LENGTH_REALS,  # ->
-) = range(LAW_WORDS := 16)
+) = range(LAW_WORDS := 20)
+
+#: The law has begun with an earlier state, it begins, it has followed no state since it began.
+RUNNING, BEGINNING, WAITING = range(3)
 
 FORCE_TIME = 6  # index of the time of the wrench
 
@@ -54,6 +73,8 @@ def advance_law(
 ) -> None:
     """Write the state of a law for a joint state, before the kernel is evaluated.
 
+    `words` also receives whether the law begins, and whether its memory was lost.
+
     Parameters
     ----------
     words, lengths, length_reals, state, memory, efforts, places, sensed : arrays
@@ -63,13 +84,25 @@ def advance_law(
     restarted, has_effort : bool
         Whether the joint state is the first after a pause, and whether it has efforts.
     """
+    is_first = lengths[HAS_STAMP] == 0
+    words[STEP] = stamp - lengths[STAMP]
     elapsed = step_length(lengths, length_reals, stamp, restarted)
-    if elapsed == 0 or words[IS_ENABLED] == 0:
+    words[STEPPED] = int(elapsed == 0 and not is_first and words[SIZE] > 0)
+    if words[ACTIVITY] == FOLLOWING:
+        words[FOLLOWED] = now
+        words[PHASE] = BEGINNING if words[STEPPED] != 0 else RUNNING
+    else:
+        rest = float(now - words[FOLLOWED]) * 1e-9
+        is_long = words[ACTIVITY] == OFF or elapsed == 0 or rest > length_reals[MAX_STEP]
+        if is_long and words[PHASE] == RUNNING:
+            words[PHASE] = BEGINNING
+        words[STEPPED] = 0
+    if words[PHASE] != RUNNING or is_first:
         for k in range(words[SIZE]):
             memory[k] = 0.0
-    valid = True
+    valid = words[STEPPED] == 0
     if words[TAU] >= 0:
-        valid = has_effort
+        valid = valid and has_effort
         for k in range(words[COUNT]):
             state[words[TAU] + places[k]] = efforts[k]
     if words[DT] >= 0:
@@ -84,11 +117,11 @@ def advance_law(
 
 @typed
 def keep_memory(words: Ints, memory: Floats, new: Floats) -> None:
-    """Adopt the next memory, if it is finite."""
-    if are_finite(new, words[SIZE]):
-        copy_bytes(memory, new, 8 * words[SIZE])
-    else:
+    """Adopt the next memory, if it is finite, of a state that torques can follow."""
+    if not are_finite(new, words[SIZE]):
         words[IS_VALID] = 0
+    elif words[IS_VALID] != 0 and (words[ACTIVITY] != RESTING or words[PHASE] != RUNNING):
+        copy_bytes(memory, new, 8 * words[SIZE])
 
 
 # --- in the compiled loop -------------------------------------------------------------------------

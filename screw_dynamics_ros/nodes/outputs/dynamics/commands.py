@@ -67,6 +67,10 @@ DELIVERY_TIMEOUT_S = 0.2  # for subscribers to acknowledge the last command of a
 LIMIT_HOLD_S = 3.0  # an active limit stays on /diagnostics for this time
 
 REFUSED = 'the robot description is refused (on_refused_description)'
+NOT_ENABLED = 'torques are not enabled; call ~/enable first'
+
+#: Activities; RESTING: an action of on_loss that keeps torques, or a pause.
+OFF, RESTING, FOLLOWING = range(3)
 ALWAYS = np.ones(1, dtype=np.int64)
 
 LOST_MODES = (Mode.SILENT, Mode.HOLDING, Mode.GRAVITY, Mode.RAMPING_TO_ZERO)
@@ -83,6 +87,8 @@ class Commands:
         Returns why the wanted torques cannot be used now, '' if they can.
     valid : (1,) array of int64, optional
         Not 0 if they can, for the compiled loop.
+    switched : callable, optional
+        Called when the torques are enabled or disabled.
     """
 
     def __init__(
@@ -91,8 +97,10 @@ class Commands:
         host: ModelHost,
         fault: Callable[[], str] = lambda: '',
         valid: NDArray[np.int64] = ALWAYS,
+        switched: Callable[[], None] = lambda: None,
     ) -> None:
         self._node, self._host, self._fault, self._valid = node, host, fault, valid
+        self._switched = switched
         self.torque: TorqueCommand | None = None
         self._joints: tuple[str, ...] = ()
         self._motors: tuple[str, ...] = ()
@@ -237,6 +245,8 @@ class Commands:
         LIMITED.check({**self._parameters.values, **changed}, self._joints if is_named else None)
 
     def _apply(self, values: dict[str, Any]) -> None:
+        if 'enabled' in values:
+            self._switched()
         if values.get('enabled'):
             self._stopped = self._action = ''
         if self.torque is not None:
@@ -250,9 +260,16 @@ class Commands:
     # --- commands -------------------------------------------------------------------------------
 
     @property
-    def is_enabled(self) -> bool:
-        """Whether torques are enabled."""
-        return bool(self._parameters['enabled'])
+    def refusal(self) -> str:
+        """Why the robot is not to be commanded now, '' if it may be."""
+        return '' if self._parameters['enabled'] else NOT_ENABLED
+
+    @property
+    def activity(self) -> int:
+        """Activity of the torques: `OFF`, `RESTING` or `FOLLOWING` the wanted ones."""
+        if self.torque is None or self.torque.is_off:
+            return OFF
+        return FOLLOWING if self.torque.is_following(time.monotonic()) else RESTING
 
     @property
     def _listened(self) -> list[tuple[Channel, CommandMessage]]:
@@ -405,7 +422,7 @@ class Commands:
         result = self._node.set_parameters_atomically([Parameter('enabled', value=wanted)])
         if not result.successful:
             raise ArgumentError(result.reason)
-        if wanted:  # also clears a stop while enabled
+        if wanted and self._stopped:  # also clears a stop while enabled
             self._apply({'enabled': True})
         return result.reason or ('enabled' if wanted else 'disabled')
 

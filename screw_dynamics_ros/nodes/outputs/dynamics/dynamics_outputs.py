@@ -235,6 +235,7 @@ class Dynamics:
                 f'{shorten(outputs.absent)}; correct the parameter joints',
             )
         self.reference.report(status)
+        status.values['feedforward follows'] = self.reference.source
         status.values['compensated by the robot'] = (
             ', '.join(self._parameters['compensated_terms']) or 'nothing'
         )

@@ -32,9 +32,7 @@ from screw_dynamics_ros.ros.diagnostics import Status
 from screw_dynamics_ros.ros.joint_states.mapper import JointStateMapper
 from screw_dynamics_ros.ros.messages.reference import Reference
 from screw_dynamics_ros.ros.parameters import Parameters
-from screw_dynamics_ros.ros.process.faults import FAULTS
-from screw_dynamics_ros.ros.process.state_lock import STATE_LOCK
-from screw_dynamics_ros.ros.topics import qos
+from screw_dynamics_ros.ros.topics.command_topic import CommandTopic
 
 MEASURED = 'measured state'
 
@@ -48,23 +46,42 @@ class FollowedReference:
     host : ModelHost
     blend : callable
         Called when torques may make a step because the source of the reference changes.
+    refusal : callable, optional
+        Returns why references are refused now, '' if they are not.
+    afterwards : str
+        What happens after the end of a reference.
+
+    Attributes
+    ----------
+    source : str
+        Name of the active source, `MEASURED` without a reference.
     """
 
-    def __init__(self, node: Node, host: ModelHost, blend: Callable[[], None]) -> None:
+    def __init__(
+        self,
+        node: Node,
+        host: ModelHost,
+        blend: Callable[[], None],
+        refusal: Callable[[], str] = lambda: '',
+        afterwards: str = 'feedforward follows the measured state',
+    ) -> None:
         self._node, self._blend = node, blend
         self._parameters = Parameters(node, TABLE, self._check, self._apply)
         self._check(self._parameters.values)
-        self._trajectory = TrajectoryReference(self._parameters)
+        self._trajectory = TrajectoryReference(self._parameters, refusal, afterwards)
         self._controller = ControllerReference(node, self._parameters)
         self._mapper: JointStateMapper | None = None
         self._rows = np.zeros((4, 0))
         self._latest: Reference | None = None
-        self._source, self._paths_begun = MEASURED, 0
-        node.create_subscription(
+        self.source, self._paths_begun = MEASURED, 0
+        self._topic = CommandTopic(
+            node,
             JointTrajectory,
             '~/reference',
-            FAULTS.guarded('a reference', STATE_LOCK.exclusive(self.receive)),
-            qos.COMMAND,
+            self.receive,
+            self._trajectory.refuse,
+            lambda: self._trajectory.timeout,
+            lambda: self._trajectory.is_followed,
         )
 
     def receive(self, message: JointTrajectory) -> None:
@@ -75,7 +92,7 @@ class FollowedReference:
         """Adopt a new model, whose kernel reads the vector `reference`, (4 n,)."""
         joints = ReferenceJoints.of(model)
         self._mapper, self._rows = mapper, rows(reference)
-        self._source, self._latest = MEASURED, None
+        self.source, self._latest = MEASURED, None
         self._trajectory.bind(joints, mapper)
         self._controller.bind(joints)
         self.update()
@@ -83,20 +100,27 @@ class FollowedReference:
     @property
     def is_followed(self) -> bool:
         """Whether there is, or was, a reference."""
-        return self._source != MEASURED or self._trajectory.is_given or self._controller.is_given
+        return self.source != MEASURED or self._trajectory.is_given or self._controller.is_given
+
+    def forget(self) -> None:
+        """Follow nothing that has been received."""
+        self._topic.release()
+        self._trajectory.forget()
+        self._controller.forget()
 
     def update(self) -> None:
         """Write the reference at the stamp of the current joint state."""
         mapper = self._mapper
         assert mapper is not None
+        self._topic.look()
         source, reference = self._wanted(mapper)
-        names_others = (reference is None) != (self._source == MEASURED) or (
+        names_others = (reference is None) != (self.source == MEASURED) or (
             reference is not None and not np.array_equal(self._rows[GIVEN], reference.given)
         )
         begun = self._trajectory.paths_begun
-        if names_others or source != self._source or begun != self._paths_begun:
+        if names_others or source != self.source or begun != self._paths_begun:
             self._blend()
-        self._source, self._paths_begun = source, begun
+        self.source, self._paths_begun = source, begun
         if reference is self._latest:
             return
         self._latest = reference
@@ -114,11 +138,12 @@ class FollowedReference:
         return (MEASURED if reference is None else self._controller.name), reference
 
     def report(self, status: Status) -> None:
-        """Report the active source, and why other sources are not used."""
-        self.update()
+        """Report why sources are not used; `source` is active then."""
+        if self._mapper is not None:
+            self.update()
+        self._topic.report(status)
         self._trajectory.report(status)
         self._controller.report(status)
-        status.values['feedforward follows'] = self._source
 
     def _check(self, values: dict[str, Any]) -> None:
         topic = values.get('controller_state_topic')

@@ -78,7 +78,12 @@ class ControllerReference:
 
     def bind(self, joints: ReferenceJoints) -> None:
         """Adopt a new robot."""
-        self._joints, self._latest, self._refused = joints, None, ''
+        self._joints = joints
+        self.forget()
+
+    def forget(self) -> None:
+        """Forget the latest state of the controller."""
+        self._latest, self._refused = None, ''
 
     def receive(self, message: Any) -> None:
         """Adopt a state of the controller, or refuse it and keep the previous one."""

@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 
 import numpy as np
 from trajectory_msgs.msg import JointTrajectory
@@ -26,6 +27,8 @@ from screw_dynamics_ros.ros.messages.trajectories import (
 from screw_dynamics_ros.ros.names import printable
 from screw_dynamics_ros.ros.parameters import Parameters
 
+MAX_POINTS = 2000  # of a message, which take up to 20 ms
+
 
 class TrajectoryReference:
     """Reference from the messages on `~/reference`.
@@ -38,12 +41,26 @@ class TrajectoryReference:
     ----------
     parameters : Parameters
         With `reference_timeout`.
+    refusal : callable
+        Returns why references are refused now, '' if they are not.
+    afterwards : str
+        What happens after the end of a reference.
+
+    Attributes
+    ----------
+    is_followed : bool
+        Whether a reference is followed, or waits for its start.
     """
 
     name = 'reference'
 
-    def __init__(self, parameters: Parameters) -> None:
-        self._parameters = parameters
+    def __init__(
+        self,
+        parameters: Parameters,
+        refusal: Callable[[], str] = lambda: '',
+        afterwards: str = 'feedforward follows the measured state',
+    ) -> None:
+        self._parameters, self._refusal, self._afterwards = parameters, refusal, afterwards
         self._joints: ReferenceJoints | None = None
         self._mapper: JointStateMapper | None = None
         self._accepted: tuple[JointTrajectory, float] | None = None  # with its arrival time
@@ -51,11 +68,12 @@ class TrajectoryReference:
         self._paths = PathSequence()
         self._given = np.zeros(0, dtype=bool)  # joints of the current path
         self._is_late, self._refused = False, ''
+        self.is_followed = False
         self._stamp = 0  # of the latest joint state [ns]
         self.paths_begun = 0  # each may start with a step
 
     @property
-    def _timeout(self) -> float:
+    def timeout(self) -> float:
         """Timeout of references [s]."""
         return self._parameters['reference_timeout'] or np.inf
 
@@ -66,8 +84,15 @@ class TrajectoryReference:
 
     def receive(self, message: JointTrajectory) -> None:
         """Follow a message, or refuse it and keep the previous reference."""
-        arrival = time.monotonic()
-        self._refused = ''
+        arrival, reason = time.monotonic(), self._refusal()
+        if not reason and len(message.points) > MAX_POINTS:
+            reason = (
+                f'{len(message.points)} points, at most {MAX_POINTS} are read; omit points, which '
+                'velocities and accelerations interpolate, or send several messages'
+            )
+        self.refuse(reason)
+        if reason:
+            return
         if self._joints is not None:  # otherwise it is followed as soon as a robot is adopted
             try:
                 self._follow(self._made(message, arrival), arrival)
@@ -83,7 +108,7 @@ class TrajectoryReference:
         if self._accepted is None:
             return
         message, arrival = self._accepted
-        if len(message.points) == 1 and time.monotonic() - arrival > self._timeout:
+        if len(message.points) == 1 and time.monotonic() - arrival > self.timeout:
             self._accepted, self._is_late = None, True
             return
         try:
@@ -97,6 +122,16 @@ class TrajectoryReference:
             self._paths.clear()
             self._point = None
             self._follow(made, arrival)
+
+    def refuse(self, reason: str) -> None:
+        """Report why the last message is refused, '' if it is not."""
+        self._refused = reason
+
+    def forget(self) -> None:
+        """Follow nothing that has been received."""
+        self._accepted = self._point = None
+        self._is_late, self._refused = False, ''
+        self._paths.clear()
 
     def _made(self, message: JointTrajectory, arrival: float) -> Reference | TimedPath:
         """Return a message as a point or a path; raises `ScrewDynamicsError`."""
@@ -154,6 +189,11 @@ class TrajectoryReference:
 
         `q` and `v`, (n,) each, are the measured state.
         """
+        reference = self._at(stamp, q, v)
+        self.is_followed = reference is not None or self._paths.waiting is not None
+        return reference
+
+    def _at(self, stamp: int, q: Array, v: Array) -> Reference | None:
         self._stamp = stamp
         if self._paths.advance(stamp, q, v):
             assert self._paths.current is not None
@@ -164,7 +204,7 @@ class TrajectoryReference:
         if self._point is not None:
             return self._recent_point()
         current = self._paths.current
-        if current is None or (stamp - current.end) / NANOSECONDS > self._timeout:
+        if current is None or (stamp - current.end) / NANOSECONDS > self.timeout:
             return None
         rows = np.zeros((3, len(q)))
         rows[:, current.joints] = current.state(stamp)
@@ -174,7 +214,7 @@ class TrajectoryReference:
         """Return the latest point, unless it has timed out."""
         assert self._point is not None
         point, arrival = self._point
-        if time.monotonic() - arrival <= self._timeout:
+        if time.monotonic() - arrival <= self.timeout:
             return point
         self._point, self._is_late = None, True
         return None
@@ -186,8 +226,7 @@ class TrajectoryReference:
         if self._is_late:
             status.report(
                 Level.WARN,
-                'the reference is older than reference_timeout: feedforward '
-                'follows the measured state',
+                f'the reference is older than reference_timeout: {self._afterwards}',
             )
         for path, text in ((self._paths.current, 'followed'), (self._paths.waiting, 'waits')):
             if path is not None:

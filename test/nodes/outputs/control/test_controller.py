@@ -10,27 +10,21 @@ import pytest
 
 pytest.importorskip('rclpy')
 
-import rclpy
 from geometry_msgs.msg import PoseStamped, WrenchStamped
-from rclpy.parameter import Parameter
-from rclpy.serialization import deserialize_message
 from scipy.spatial.transform import Rotation
-from std_msgs.msg import Float64MultiArray, String
+from std_msgs.msg import String
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
-from screw_dynamics_ros.core import ArgumentError, Robot, UnknownNameError
+from screw_dynamics_ros.core import ArgumentError, UnknownNameError
 from screw_dynamics_ros.core.description.rigid_body import RigidBody
 from screw_dynamics_ros.core.law import LAWS
 from screw_dynamics_ros.core.motion.laws.law_source import LawSource
-from screw_dynamics_ros.nodes.outputs.control.controller import Controller
 from screw_dynamics_ros.ros.status import Level
-from support.host_bench import Bench, serialized
+from support.controlled import MS, TOOL
+from support.host_bench import Bench
 from support.loop_bench import LoopBench
 from support.robots import urdf_path
 
-MS = 10**6
-URDF = urdf_path('ur5_robot').read_text()
-TOOL = 'tool0'
 FILE = """
 from screw_dynamics_ros.core.law import JOINTS, Parameter, control_law
 
@@ -38,69 +32,6 @@ from screw_dynamics_ros.core.law import JOINTS, Parameter, control_law
 def mine(robot, state, reference, parameters, memory):
     return FACTOR * parameters.gain * (reference.q - state.q), {'count': memory.count + 1.0}
 """
-
-
-class Controlled:
-    """A node with a UR5 in a configuration."""
-
-    def __init__(self, monkeypatch, law, kind=Bench, **parameters):
-        values = {
-            'law': law,
-            'blend_time': 0.0,
-            'ramp_time': 0.0,
-            'effort_rate_factor': 1e6,
-            'effort_limit_factor': 1.0,
-            'enabled': True,
-            **parameters,
-        }
-        self.bench = kind(monkeypatch, Controller, 'controller', **values)
-        self.host, self.node, self.part = self.bench.host, self.bench.node, self.bench.part
-        self.describe(URDF)
-        self.robot = Robot.from_urdf(URDF)
-        self.joints = self.host.mapper.joints
-        self.q = np.array([0.3, -1.2, 1.1, -0.4, 0.8, 0.2])
-        self.v = np.array([0.1, -0.2, 0.15, 0.05, -0.1, 0.2])
-        self.stamp = self.bench.clock.time_ns()
-        self.root = self.robot.description.root
-
-    def describe(self, text):
-        self.host.source.receive(String(data=text))
-        self.bench.finish()
-        assert self.host.model is not None, self.host.source.descriptions.reason
-
-    def torque(self, q=None, v=None, effort=None):
-        """Send a joint state 10 ms after the last one; return the commands, None without any."""
-        self.stamp += 10 * MS
-        self.bench.clock.offset += 0.01
-        self.bench.sent.clear()
-        q, v = self.q if q is None else q, self.v if v is None else v
-        receive = getattr(self.bench, 'receive', self.host.states.receive)
-        receive(serialized(self.joints, q, self.stamp, v, effort), {})
-        found = [data for topic, data in self.bench.sent if topic.endswith('/commands')]
-        return np.array(deserialize_message(found[0], Float64MultiArray).data) if found else None
-
-    def set(self, **values):
-        parameters = [Parameter(name.replace('__', '.'), value=x) for name, x in values.items()]
-        return self.node.set_parameters_atomically(parameters)
-
-    def summary(self):
-        status = self.part.status()
-        return status.level, status.summary
-
-
-@pytest.fixture
-def control(monkeypatch, ros_domain):
-    rclpy.init(domain_id=ros_domain)
-    made = []
-
-    def make(law, **parameters):
-        made.append(Controlled(monkeypatch, law, **parameters))
-        return made[-1]
-
-    yield make
-    for each in made:
-        each.bench.close()
-    rclpy.shutdown()
 
 
 def expected(made, law, link=None, **reference):
@@ -316,7 +247,7 @@ def test_the_loop_commands_what_python_commands(control, tmp_path, law):
     options = tool if law == 'admittance' else {}
     name = f'{path}:mine' if law == 'remembering' else law
     pair = [
-        control(name, kind=kind, data_path=how, backend='native', on_loss='stop', **options)
+        control(name, bench=kind, data_path=how, backend='native', on_loss='stop', **options)
         for kind, how in ((LoopBench, 'compiled'), (Bench, 'python'))
     ]
     loop, plain = pair
