@@ -81,7 +81,9 @@ def test_handles_of_ros_are_used_by_one_class():
         for folder in ('ros', 'nodes')
         for file in (PACKAGE / folder).rglob('*.py')
     }
-    assert {name: count for name, count in found.items() if count} == {'ros/data_path/rcl.py': 1}
+    assert {name: count for name, count in found.items() if count} == {
+        'ros/topics/taken_message.py': 1
+    }
 
 
 @pytest.mark.parametrize(

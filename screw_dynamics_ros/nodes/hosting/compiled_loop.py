@@ -18,9 +18,10 @@ from screw_dynamics_ros.nodes.hosting.loop_tables import LoopTables
 from screw_dynamics_ros.ros.compatibility import hide_from_executors, show_to_executors
 from screw_dynamics_ros.ros.data_path import loop
 from screw_dynamics_ros.ros.data_path import records as r
-from screw_dynamics_ros.ros.data_path.rcl import HandleInUse, LoopSubscription, Rcl
+from screw_dynamics_ros.ros.data_path.rcl import LoopSubscription, Rcl
 from screw_dynamics_ros.ros.process.faults import FAULTS
 from screw_dynamics_ros.ros.process.state_lock import STATE_LOCK
+from screw_dynamics_ros.ros.topics.taken_message import HandleInUse
 
 if TYPE_CHECKING:
     from screw_dynamics_ros.nodes.hosting.state_pipeline import StatePipeline

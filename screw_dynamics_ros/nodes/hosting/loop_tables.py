@@ -19,7 +19,6 @@ from screw_dynamics_ros.nodes.hosting.output_group import CompiledStep
 from screw_dynamics_ros.nodes.model.running_model import RunningModel
 from screw_dynamics_ros.ros.data_path import records as r
 from screw_dynamics_ros.ros.data_path.rcl import (
-    HandleInUse,
     LoopSubscription,
     Rcl,
     serialized_message,
@@ -31,6 +30,7 @@ from screw_dynamics_ros.ros.process.rate_limit import RateLimit
 from screw_dynamics_ros.ros.process.state_lock import STATE_LOCK
 from screw_dynamics_ros.ros.topics import channel_record as c
 from screw_dynamics_ros.ros.topics.channel import Channel
+from screw_dynamics_ros.ros.topics.taken_message import HandleInUse
 
 if TYPE_CHECKING:
     from screw_dynamics_ros.nodes.hosting.state_pipeline import StatePipeline

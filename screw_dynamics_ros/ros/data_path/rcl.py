@@ -22,7 +22,7 @@ from screw_dynamics_ros.core.compile.typed.library import TypedLibrary, compiled
 from screw_dynamics_ros.core.compile.typed.shared_numbers import SharedRecord
 from screw_dynamics_ros.core.errors import ScrewDynamicsError
 from screw_dynamics_ros.ros.data_path import loop
-from screw_dynamics_ros.ros.topics.taken_message import OK, STRUCT, Allocator
+from screw_dynamics_ros.ros.topics.taken_message import OK, STRUCT, Allocator, HandleInUse
 
 MAX_CLOCK_STEP = 10_000_000_000  # ns between the arrival of a message and now
 INITIAL_CAPACITY = 65536  # bytes of the message buffer
@@ -74,31 +74,6 @@ class Rcl:
 
     def _address(self, name: str) -> int:
         return ctypes.cast(getattr(self._rcl, name), ctypes.c_void_p).value or 0
-
-
-class HandleInUse:
-    """A handle of rclpy that is not destroyed during the lifetime of this object.
-
-    Parameters
-    ----------
-    handle : rclpy handle
-        Raises `rclpy.handle.InvalidHandle` if it has been destroyed.
-
-    Attributes
-    ----------
-    address : int
-        Of the struct of rcl.
-    """
-
-    _handle: Any = None
-
-    def __init__(self, handle: Any) -> None:
-        handle.__enter__()
-        self._handle, self.address = handle, handle.pointer
-
-    def __del__(self) -> None:
-        if self._handle is not None:
-            self._handle.__exit__(None, None, None)
 
 
 class LoopSubscription:

@@ -26,7 +26,7 @@ from screw_dynamics_ros.ros.process.faults import FAULTS
 from screw_dynamics_ros.ros.process.state_lock import STATE_LOCK
 from screw_dynamics_ros.ros.process.timers import every
 from screw_dynamics_ros.ros.status import Level, Status
-from screw_dynamics_ros.ros.topics.taken_message import TakenMessage
+from screw_dynamics_ros.ros.topics.taken_message import HandleInUse, TakenMessage
 
 DEPTH = 10  # messages
 MAX_BYTES = 2**19  # of a message that is read
@@ -116,9 +116,10 @@ class CommandTopic:
         taken, newest = self._taken, None
         if taken is None:
             return None
-        with self._lock, self._subscription.handle:
+        with self._lock:
+            subscription = HandleInUse(self._subscription.handle)
             for _ in range(DEPTH):
-                if not taken.take(self._subscription.handle.pointer):
+                if not taken.take(subscription.address):
                     break
                 if self._follows(taken.publisher):
                     newest = taken.data(MAX_BYTES + 1)

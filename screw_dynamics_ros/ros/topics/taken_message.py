@@ -1,11 +1,12 @@
 # Copyright 2026 The screw_dynamics_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""A serialized message with its publisher, which rclpy does not report."""
+"""Structs and handles of rcl; a serialized message with its publisher, not reported by rclpy."""
 
 from __future__ import annotations
 
 import ctypes
+from typing import Any
 
 from screw_dynamics_ros.core.errors import ScrewDynamicsError
 
@@ -36,6 +37,31 @@ class SerializedMessage(ctypes.Structure):
         ('allocator', Allocator),
         ('others', ctypes.c_uint8 * STRUCT),
     ]
+
+
+class HandleInUse:
+    """A handle of rclpy that is not destroyed during the lifetime of this object.
+
+    Parameters
+    ----------
+    handle : rclpy handle
+        Raises `rclpy.handle.InvalidHandle` if it has been destroyed.
+
+    Attributes
+    ----------
+    address : int
+        Of the struct of rcl.
+    """
+
+    _handle: Any = None
+
+    def __init__(self, handle: Any) -> None:
+        handle.__enter__()
+        self._handle, self.address = handle, handle.pointer
+
+    def __del__(self) -> None:
+        if self._handle is not None:
+            self._handle.__exit__(None, None, None)
 
 
 class TakenMessage:
