@@ -16,9 +16,9 @@ from rclpy.node import Node
 
 from screw_dynamics_ros.core import ArgumentError, Robot, ScrewDynamicsError
 from screw_dynamics_ros.core.compile.typed.external import address_of
-from screw_dynamics_ros.core.law import JOINTS, Law, RobotLaw
+from screw_dynamics_ros.core.law import JOINTS, RobotLaw
 from screw_dynamics_ros.core.measurement.estimation.observers.steps import StepLengths
-from screw_dynamics_ros.core.motion.laws.law_source import LawSource, options_of
+from screw_dynamics_ros.core.motion.laws.law_source import options_of
 from screw_dynamics_ros.core.robot.actuated_robot import REST
 from screw_dynamics_ros.core.robot.fused_kernel import Formula
 from screw_dynamics_ros.core.types import Array
@@ -32,6 +32,7 @@ from screw_dynamics_ros.nodes.model.scalar_joints import ScalarJoints, scalar_jo
 from screw_dynamics_ros.nodes.model.torque_terms import sum_of_torques
 from screw_dynamics_ros.nodes.outputs.control import law_step as step
 from screw_dynamics_ros.nodes.outputs.control import parameters as own
+from screw_dynamics_ros.nodes.outputs.control.law_process import LawProcess, LawVersion
 from screw_dynamics_ros.nodes.outputs.control.task_reference import TaskReference
 from screw_dynamics_ros.nodes.outputs.dynamics.commands import Commands
 from screw_dynamics_ros.nodes.outputs.dynamics.reference import FollowedReference
@@ -77,11 +78,15 @@ class Controller:
         self._channels: list[Channel] = []
         self._adopted: Adopted[ControllerPlan] | None = None
         self._setup = Parameters(node, own.TABLE)
-        self._source = LawSource(self._setup['law'])
-        self._law, self._options = self._source.law, options_of(self._setup['law_options'])
+        self._laws = LawProcess(
+            self._setup['law'],
+            options_of(self._setup['law_options']),
+            lambda: float(self._setup['law_timeout']),
+        )
+        self._law = self._laws.first
         self._refusal = ''
-        self._changed: Law | None = None  # not recorded yet
-        self._gains = Parameters(node, own.gains_of(self._law), self._check, self._apply)
+        self._changed: LawVersion | None = None  # not in use yet
+        self._gains = Parameters(node, own.gains_of(self._law.law), self._check, self._apply)
         self._words = np.zeros(step.LAW_WORDS, dtype=np.int64)
         self._view: Any = self._words.data
         self.commands = Commands(node, host, self._fault, self._words[step.IS_VALID :])
@@ -124,15 +129,14 @@ class Controller:
 
     def _on(self, robot: Robot) -> RobotLaw:
         """Return the law for a robot; the previous one if a law that has changed is faulty."""
-        if self._changed is not None:
+        changed = self._changed
+        if changed is not None:
             try:
-                law = self._changed.on(robot, **self._options)
+                return changed.on(robot)
             except ScrewDynamicsError as error:
-                self._refuse(error)
-            else:
-                self._law, self._changed = self._changed, None
-                return law
-        return self._law.on(robot, **self._options)
+                if self._changed is changed:
+                    self._refuse(error)
+        return self._law.on(robot)
 
     def stages(self) -> list[Stage]:
         """Return the stages for each joint state: reference and time, memory, command."""
@@ -161,6 +165,8 @@ class Controller:
     def bind(self, adopted: Adopted[ControllerPlan]) -> list[Channel]:
         """Adopt a new model or law; the memory of another law or robot starts at zero."""
         model, mapper, plan = adopted.model, adopted.mapper, adopted.plan
+        if self._changed is not None and self._changed.law is plan.law.law:
+            self._law, self._changed = self._changed, None
         before, self._adopted = self._adopted, adopted
         is_new = before is None or mapper is not before.mapper
         if before is not None and not is_new and before.plan.law.law is plan.law.law:
@@ -272,17 +278,22 @@ class Controller:
     # --- laws -------------------------------------------------------------------------------------
 
     def _look_at_files(self) -> None:
-        """Load a law again whose file has changed; it is recorded with the next model."""
+        """Use a law whose files have changed, once it is loaded and checked."""
+        model = self._host.model
+        self._laws.look(None if model is None else model.robot)
         try:
-            law = self._source.changed()
-            if law is None:
+            version = self._laws.poll()
+            if version is None:
                 return
-            if law.parameters != self._law.parameters:
-                raise ArgumentError('it has other parameters; start the node again to declare them')
+            if version.law.parameters != self._law.law.parameters:
+                raise ArgumentError(
+                    f'{version.place}: it has other parameters; start the node again to declare '
+                    'them'
+                )
         except ScrewDynamicsError as error:
             self._refuse(error)
             return
-        self._refusal, self._changed = '', law
+        self._refusal, self._changed = '', version
         self._host.reload()
 
     def _refuse(self, error: ScrewDynamicsError) -> None:
@@ -293,7 +304,7 @@ class Controller:
     def _check(self, values: dict[str, Any]) -> None:
         joints = self._host.model.joints if self._host.model is not None else None
         for name, value in values.items():
-            size = self._law.parameters[name.removeprefix(own.PREFIX)].size
+            size = self._law.law.parameters[name.removeprefix(own.PREFIX)].size
             expected = len(joints) if size == JOINTS and joints is not None else size
             if isinstance(value, list) and len(value) != 1 and expected not in (JOINTS, len(value)):
                 raise ArgumentError(f'{name} must have one number or {expected}, got {len(value)}')
@@ -325,10 +336,11 @@ class Controller:
     def status(self) -> Status:
         """Report the law, its reference, and why a changed one is not used."""
         status = Status('outputs')
-        status.values['law'] = printable(self._law.name)
+        status.values['law'] = printable(self._law.law.name)
         if self._refusal:
             status.report(Level.ERROR, printable(self._refusal))
-        self.reference.report(status)
+        if self._adopted is not None:
+            self.reference.report(status)
         self._targets.report(status)
         statuses.report_channels(status, self._channels, self._host.mapper)
         return status

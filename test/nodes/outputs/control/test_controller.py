@@ -23,6 +23,7 @@ from screw_dynamics_ros.core.description.rigid_body import RigidBody
 from screw_dynamics_ros.core.law import LAWS
 from screw_dynamics_ros.core.motion.laws.law_source import LawSource
 from screw_dynamics_ros.nodes.outputs.control.controller import Controller
+from screw_dynamics_ros.ros.process.worker import Worker
 from screw_dynamics_ros.ros.status import Level
 from support.host_bench import Bench, serialized
 from support.loop_bench import LoopBench
@@ -83,6 +84,13 @@ class Controlled:
         parameters = [Parameter(name.replace('__', '.'), value=x) for name, x in values.items()]
         return self.node.set_parameters_atomically(parameters)
 
+    def load(self):
+        """Load the files of the law that have changed, and use the law."""
+        self.part._look_at_files()
+        self.bench.wait(lambda: not self.part._laws.is_loading)
+        self.part._look_at_files()
+        self.bench.finish()
+
     def summary(self):
         status = self.part.status()
         return status.level, status.summary
@@ -100,6 +108,7 @@ def control(monkeypatch, ros_domain):
     yield make
     for each in made:
         each.bench.close()
+    Worker.end_all()
     rclpy.shutdown()
 
 
@@ -249,8 +258,7 @@ def test_a_law_that_changes_on_disk(control, tmp_path):
     made.q = made.q - 0.1
     np.testing.assert_allclose(made.torque(), 2.0 * (start - made.q), atol=1e-12)
     write(path, 5.0)
-    made.part._look_at_files()
-    made.bench.finish()
+    made.load()
     made.torque(start)
     np.testing.assert_allclose(made.torque(), 10.0 * (start - made.q), atol=1e-12)
 
@@ -271,8 +279,7 @@ def test_a_faulty_change_is_refused_and_the_law_stays(control, tmp_path, change,
     made.torque()
     path.write_text(change(path.read_text()))
     os.utime(path, ns=(0, 10**9))
-    made.part._look_at_files()
-    made.bench.finish()
+    made.load()
     level, summary = made.summary()
     assert level == Level.ERROR
     assert reason in summary
@@ -281,7 +288,7 @@ def test_a_faulty_change_is_refused_and_the_law_stays(control, tmp_path, change,
     assert made.torque() is not None
     np.testing.assert_allclose(made.torque(), 2.0 * (start - made.q), atol=1e-12)
     write(path, 3.0)
-    made.part._look_at_files()
+    made.load()
     assert made.summary()[0] == Level.OK
 
 
