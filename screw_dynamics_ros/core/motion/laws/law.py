@@ -346,4 +346,5 @@ def line_of(error: BaseException, files: Collection[str]) -> str | None:
 
 def place_of(file: str, line: int) -> str:
     """Return name, number and text of a line."""
+    linecache.checkcache(file)
     return f'{Path(file).name}:{line}: {linecache.getline(file, line).strip()}'

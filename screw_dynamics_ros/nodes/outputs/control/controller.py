@@ -30,6 +30,7 @@ from screw_dynamics_ros.nodes.model.actuated import actuated
 from screw_dynamics_ros.nodes.model.running_model import of_joints
 from screw_dynamics_ros.nodes.model.scalar_joints import ScalarJoints, scalar_joints
 from screw_dynamics_ros.nodes.model.torque_terms import sum_of_torques
+from screw_dynamics_ros.nodes.outputs.control import finite_torques as finite
 from screw_dynamics_ros.nodes.outputs.control import law_step as step
 from screw_dynamics_ros.nodes.outputs.control import parameters as own
 from screw_dynamics_ros.nodes.outputs.control.law_process import LawProcess, LawVersion
@@ -37,7 +38,7 @@ from screw_dynamics_ros.nodes.outputs.control.task_reference import TaskReferenc
 from screw_dynamics_ros.nodes.outputs.dynamics.commands import Commands
 from screw_dynamics_ros.nodes.outputs.dynamics.reference import FollowedReference
 from screw_dynamics_ros.ros.diagnostics import Level, Status
-from screw_dynamics_ros.ros.names import printable
+from screw_dynamics_ros.ros.names import printable, shorten
 from screw_dynamics_ros.ros.parameters import Parameters
 from screw_dynamics_ros.ros.process.faults import FAULTS
 from screw_dynamics_ros.ros.process.state_lock import STATE_LOCK
@@ -97,6 +98,7 @@ class Controller:
         self._sensed = np.zeros(7)  # wrench of the sensor, and its time
         self._sensed[step.FORCE_TIME] = -np.inf
         self._arrays: list[Any] = []
+        self._torques, self._check_record = np.zeros(0), np.zeros(finite.RECORD_WORDS, np.int64)
         callback = FAULTS.guarded('a wrench', STATE_LOCK.exclusive(self.receive_wrench))
         node.create_subscription(WrenchStamped, '~/wrench', callback, qos.COMMAND)
         host.states.deferred_work.every(LOOK_PERIOD_S, self._look_at_files)
@@ -117,8 +119,8 @@ class Controller:
         weight = of_joints(robot, Formula('weight', ('gravity_torques', at_rest), sum_of_torques))
         assert isinstance(weight, Formula)
         return ControllerPlan(
-            [torque, weight],
-            [law.next_memory] if law.memory.size else [],
+            [weight],
+            [torque, *([law.next_memory] if law.memory.size else [])],  # checked apart
             inputs,
             law=law,
             torque=torque,
@@ -149,6 +151,10 @@ class Controller:
             Stage(
                 prepare=self._advance,
                 compiled_prepare=CompiledStep(step.advance_in_loop, self._record),
+            ),
+            Stage(
+                consume=lambda mapper, sent: self._check_torques(),
+                compiled_consume=CompiledStep(finite.check_in_loop, lambda: self._check_record),
             ),
             Stage(
                 consume=lambda mapper, sent: self._keep_memory(),
@@ -220,6 +226,9 @@ class Controller:
             places.get(name, -1) for name in ('tau', 'dt', 'wrench')
         ]
         words[[step.COUNT, step.SIZE]] = len(model.joints), len(memory)
+        self._torques = model.results.get(plan.torque, nothing)
+        valid = words[step.IS_VALID :]
+        self._check_record[:] = address_of(valid), address_of(self._torques), self._torques.size
 
     def _record(self) -> NDArray[np.int64]:
         """Return the record of the steps of the loop."""
@@ -251,6 +260,10 @@ class Controller:
             round(1e9 * time.monotonic()),
         )
 
+    def _check_torques(self) -> None:
+        """Use no torques that are not finite."""
+        finite.check_torques(self._view[step.IS_VALID :], self._torques, self._torques.size)
+
     def _keep_memory(self) -> None:
         """Adopt the next memory, if it is finite."""
         if self._view[step.SIZE]:
@@ -273,7 +286,21 @@ class Controller:
         age = time.monotonic() - self._sensed[step.FORCE_TIME]
         if 'wrench' in shapes and age > self._setup['wrench_timeout']:
             return 'no wrench on ~/wrench within wrench_timeout, which the law reads'
-        return 'the memory of the law is not finite'
+        return self._not_finite(adopted)
+
+    def _not_finite(self, adopted: Adopted[ControllerPlan]) -> str:
+        """Return which result of the law is not finite."""
+        law, model = adopted.plan.law, adopted.model
+        wrong = np.flatnonzero(~np.isfinite(self._torques))
+        if wrong.size:
+            joints = shorten([model.joints[k] for k in wrong])
+            return f'law {law.law.name}: the torques of {joints} are not finite'
+        memory = model.results[law.next_memory] if law.memory.size else np.zeros(0)
+        parts = law.memory.unpacked(memory).items()
+        names = [name for name, values in parts if not np.isfinite(values).all()]
+        return f'law {law.law.name}: ' + (
+            f'the memory {shorten(names)} is not finite' if names else 'its results are too large'
+        )
 
     # --- laws -------------------------------------------------------------------------------------
 

@@ -4,6 +4,7 @@
 """The node `controller`: torques of laws, references, gains, and laws that change on disk."""
 
 import os
+import re
 
 import numpy as np
 import pytest
@@ -450,3 +451,85 @@ def test_a_payload_is_carried(control):
     made.torque()
     np.testing.assert_allclose(made.torque() - without, carried, atol=1e-9)
     assert np.abs(carried).max() > 1.0
+
+
+@pytest.mark.parametrize('kind', [Bench, LoopBench])
+@pytest.mark.parametrize(
+    ('tau', 'count', 'reason'),
+    [
+        (
+            'state.q * np.nan',
+            '1.0',
+            'the torques of shoulder_pan_joint, shoulder_lift_joint, elbow',
+        ),
+        (
+            'np.where(np.arange(6.0) == 2.0, np.inf, state.v)',
+            '1.0',
+            'the torques of elbow_joint are',
+        ),
+        ('state.v', 'np.where(memory.count > 2.0, np.nan, 1.0)', 'the memory count is not finite'),
+        ('1e308 + 0.0 * state.v', '1.0', 'its results are too large'),
+    ],
+)
+def test_results_of_a_law_that_are_not_finite(control, tmp_path, kind, tau, count, reason):
+    """The state is not blamed, and the reaction does not wait until the last torques are old."""
+    path = tmp_path / 'laws.py'
+    write(path, 1.0)
+    first = path.read_text()
+    made = control(f'{path}:mine', kind=kind, on_loss='stop', backend='native')
+    made.torque()
+    assert made.torque() is not None
+    text = first.replace('1.0 * parameters.gain * (reference.q - state.q)', tau)
+    path.write_text(
+        'import numpy as np\n' + text.replace('memory.count + 1.0', f'{count} + memory.count')
+    )
+    made.load()
+    assert made.summary()[0] == Level.OK
+    found = [made.torque() for _ in range(5)]
+    assert found[-1] is None
+    assert f'law mine: {reason}' in made.part.commands.status().summary
+    assert made.host.joint_state_status().level == Level.OK
+    path.write_text(first)
+    made.load()
+    assert made.torque() is not None
+
+
+@pytest.mark.usefixtures('control')
+def test_before_the_first_description(monkeypatch):
+    bench = Bench(monkeypatch, Controller, 'controller', law='joint_impedance')
+    status = bench.part.status()
+    assert (status.level, status.values['law']) == (Level.OK, 'joint_impedance')
+    bench.close()
+
+
+def test_a_bad_law_does_not_refuse_descriptions(control, tmp_path):
+    """Neither this one, for which torques end, nor the next one, for which the old law is built."""
+    path = tmp_path / 'laws.py'
+    write(path, 1.0)
+    text = path.read_text()
+    made = control(f'{path}:mine', on_refused_description='ramp_to_zero')
+    start = made.q.copy()
+    made.torque()
+    made.q = made.q - 0.1
+    for k, result in enumerate(('"text"', 'None', '1j * state.q', '["text"] * 6', '[1j] * 6')):
+        path.write_text(text.replace('1.0 * parameters.gain * (reference.q - state.q)', result))
+        os.utime(path, ns=(0, k))
+        made.load()
+        level, summary = made.summary()
+        assert level == Level.ERROR
+        assert re.search(r'laws.py:[46]', summary), summary
+        assert made.host.source.descriptions.reason == ''
+        np.testing.assert_allclose(made.torque(), 2.0 * (start - made.q), atol=1e-12)
+    other = URDF.replace('name="ur5"', 'name="other"')
+    assert other != URDF
+    made.describe(other)
+    assert made.host.source.descriptions.reason == ''
+    assert made.host.model.robot.description.name == 'other'
+    held = made.q.copy()
+    made.torque()
+    made.q = made.q - 0.1
+    np.testing.assert_allclose(made.torque(), 2.0 * (held - made.q), atol=1e-12)
+    path.write_text(text.replace('1.0 * parameters', '4.0 * parameters'))
+    made.load()
+    np.testing.assert_allclose(made.torque(), 8.0 * (held - made.q), atol=1e-12)
+    assert made.summary()[0] == Level.OK
