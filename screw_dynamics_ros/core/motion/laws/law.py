@@ -33,7 +33,7 @@ A law is a function of what it reads: no global variables that change, no random
 from __future__ import annotations
 
 import linecache
-import os
+import sys
 from collections.abc import Callable, Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -318,8 +318,12 @@ def check_options(law: Law, options: Mapping[str, Any]) -> None:
 
 
 def files_of(law: Law) -> set[str]:
-    """Return the files that define a law."""
-    return {each.function.__code__.co_filename for each in law._parts}
+    """Return the files that define a law, with those that `law_source` has loaded for them."""
+    files: set[str] = set()
+    for each in law._parts:
+        module = sys.modules.get(each.function.__module__)
+        files |= {each.function.__code__.co_filename, *getattr(module, '__law_files__', ())}
+    return files
 
 
 def described(law: Law) -> str:
@@ -330,15 +334,11 @@ def described(law: Law) -> str:
 
 
 def line_of(error: BaseException, files: Collection[str]) -> str | None:
-    """Return file, number and text of the last line of some files that an error comes from.
-
-    Files beside them are included, except those of this package.
-    """
-    folders = {os.path.dirname(file) for file in files} - {os.path.dirname(__file__)}
+    """Return file, number and text of the last line of some files that an error comes from."""
     place, trace = None, error.__traceback__
     while trace is not None:
         name = trace.tb_frame.f_code.co_filename
-        if (name in files and name != __file__) or os.path.dirname(name) in folders:
+        if name in files and name != __file__:
             place = place_of(name, trace.tb_lineno)
         trace = trace.tb_next
     return place

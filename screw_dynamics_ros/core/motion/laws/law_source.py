@@ -91,6 +91,11 @@ class LawLoader(SourceLoader):
         """Return the path of the module."""
         return str(self._path)
 
+    def exec_module(self, module: types.ModuleType) -> None:
+        """Execute a module, which then knows all files of the law."""
+        vars(module)['__law_files__'] = self.sources.contents
+        super().exec_module(module)
+
     def get_data(self, path: bytes | str) -> bytes:
         """Return the content of a file."""
         return self.sources.read(Path(os.fsdecode(path)))

@@ -72,13 +72,15 @@ class LawRecording:
 
         Raises `ArgumentError` if they do not fit to the law and the robot.
         """
-        recording = LawRecording(
-            {
-                group: [str(name) for name in data['read'][group] if name in known]
+        try:
+            given = data['read']
+            read = {
+                group: [str(name) for name in given[group] if name in known]
                 for group, known in (('state', STATE), ('reference', REFERENCE))
-            },
-            program_of(data['program']),
-        )
+            }
+            recording = LawRecording(read, program_of(data['program']))
+        except (KeyError, TypeError) as error:
+            raise ArgumentError(f'this is not the recording of a law: {error}') from None
         fields = layouts(law, robot, recording.read)
         sizes = tuple(shape for shape, _ in recording.program.outputs)
         if recording.program.inputs != inputs_of(robot, fields) or sizes != (
