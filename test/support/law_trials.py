@@ -203,7 +203,7 @@ class LawTrial:
         self._next = max(self._next + self._period, time.monotonic() - self._period)
         stamp = time.time_ns()
         message = JointState(name=list(self.robot.joint_names), position=self.q.tolist())
-        message.velocity = [0.0] * self.robot.nv
+        message.velocity, message.effort = np.zeros((2, self.robot.nv)).tolist()
         message.header.stamp.sec, message.header.stamp.nanosec = divmod(stamp, 10**9)
         self._states.publish(message)
         self._sent.append(stamp)
