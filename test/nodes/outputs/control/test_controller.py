@@ -533,3 +533,25 @@ def test_a_bad_law_does_not_refuse_descriptions(control, tmp_path):
     made.load()
     np.testing.assert_allclose(made.torque(), 8.0 * (held - made.q), atol=1e-12)
     assert made.summary()[0] == Level.OK
+
+
+def test_a_robot_beyond_a_limit_is_led_back(control):
+    """But not further out."""
+    made = control('joint_impedance')
+    upper = float(made.robot.limits.upper[2])
+    made.q[2] = upper + 0.01
+    made.torque()
+    for last in (upper - 0.1, upper + 0.02):
+        message = JointTrajectory(joint_names=[made.joints[2]])
+        for k, position in enumerate((upper + 0.01, last)):
+            message.points.append(JointTrajectoryPoint(positions=[position]))
+            message.points[-1].time_from_start.sec = k
+        made.part.reference.receive(message)
+        refused = 'reference refused: positions of joint ' in made.summary()[1]
+        assert refused == (last > upper)
+    for _ in range(120):
+        torque = made.torque()
+    wanted = expected(made, 'joint_impedance', q=[*made.q[:2], upper - 0.1, *made.q[3:]])
+    np.testing.assert_allclose(torque, wanted, atol=1e-9)
+    held = expected(made, 'joint_impedance', q=made.q)
+    assert torque[2] < held[2] - 5.0  # toward the inside
