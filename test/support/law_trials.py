@@ -160,7 +160,7 @@ class Counts:
 
     @property
     def late(self) -> tuple[int, int]:
-        """Numbers of late commands while laws were loaded, and otherwise."""
+        """Number of delayed commands while laws were loaded, and otherwise."""
         late = [is_loading for delay, is_loading in self.delays if delay > LATE_S]
         return sum(late), len(late) - sum(late)
 

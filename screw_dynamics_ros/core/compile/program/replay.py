@@ -116,7 +116,7 @@ def data_of(program: Program) -> list[Any]:
 
 
 def program_of(data: Any) -> Program:
-    """Return a program from the data of another process; raises `ArgumentError` if it is none."""
+    """Return a program from the data of another process; raises `ArgumentError` for others."""
     try:
         inputs, operations, outputs = data
         sizes = {str(name): checked_count(size) for name, size in inputs}
