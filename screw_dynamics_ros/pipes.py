@@ -1,13 +1,14 @@
 # Copyright 2026 The screw_dynamics_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Messages through pipes between this process and those it starts.
+"""Messages through pipes between this process and those it starts, and how these end.
 
 Beside `core`, as the process that compiles imports nothing else of the package.
 """
 
 from __future__ import annotations
 
+import signal
 from contextlib import suppress
 from typing import IO, TYPE_CHECKING
 
@@ -41,3 +42,19 @@ def close_pipes(process: subprocess.Popen[bytes]) -> None:
         if pipe is not None:
             with suppress(OSError):
                 pipe.close()
+
+
+def cause_of_end(status: int) -> str:
+    """Return how a process ended, as text.
+
+    >>> cause_of_end(-9)
+    'was ended by signal 9 (SIGKILL)'
+    >>> cause_of_end(1)
+    'ended with exit status 1'
+    """
+    if status >= 0:
+        return f'ended with exit status {status}'
+    try:
+        return f'was ended by signal {-status} ({signal.Signals(-status).name})'
+    except ValueError:  # a real-time signal
+        return f'was ended by signal {-status}'

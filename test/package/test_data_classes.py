@@ -23,8 +23,8 @@ COLLECT = {
 }  # fmt: skip
 #: Two with the same values are not the same: one of several objects of a kind.
 SINGLE = {
-    'Design', 'FunctionDeclaration', 'HeldArm', 'HeldEnds', 'Law', 'Pack', 'Relay',
-    'RobotDescription', 'Transition', 'Wheel',
+    'Design', 'FunctionDeclaration', 'HeldArm', 'HeldEnds', 'Law', 'LawDeclaration', 'Pack',
+    'Relay', 'RobotDescription', 'Transition', 'Wheel',
 }  # fmt: skip
 
 

@@ -65,6 +65,13 @@ class Controlled:
         parameters = [Parameter(name.replace('__', '.'), value=x) for name, x in values.items()]
         return self.node.set_parameters_atomically(parameters)
 
+    def load(self):
+        """Load the files of the law that have changed, and use the law."""
+        self.part._look_at_files()
+        self.bench.wait(lambda: not self.part._laws.is_loading)
+        self.part._look_at_files()
+        self.bench.finish()
+
     def summary(self):
         status = self.part.status()
         return status.level, status.summary

@@ -22,6 +22,7 @@ from screw_dynamics_ros.core.compile.kernels import (
 )
 from screw_dynamics_ros.core.compile.sources import origin
 from screw_dynamics_ros.core.compile.table_call import TableCall, table_call
+from screw_dynamics_ros.core.description.rigid_body import PARAMETERS
 from screw_dynamics_ros.core.dynamics.payload import with_inertia_changes
 from screw_dynamics_ros.core.errors import ArgumentError, UnknownNameError
 from screw_dynamics_ros.core.robot.functions import INPUTS, Output, as_tuple, find, input_size
@@ -29,7 +30,8 @@ from screw_dynamics_ros.core.tree.multibody_tree import Tree
 from screw_dynamics_ros.core.types import Array
 
 #: A parameter of this name is added to the inertial parameters of the bodies, (10 n_bodies,), as
-#: `Robot.payload_parameters` has them: the robot itself changes, in all outputs.
+#: `Robot.payload_parameters` has them: the robot itself changes, in all outputs. As a source of
+#: formulas it is zero without such a parameter.
 INERTIA_CHANGES = 'inertia_changes'
 
 #: What equals only itself; see `is_constant`.
@@ -91,8 +93,19 @@ def is_constant(value: object) -> bool:
     return type(value) in (int, str)
 
 
+class DescribedFunction:
+    """A function of a formula that states what it computes."""
+
+    def described(self) -> tuple[object, ...]:
+        """Return all that decides what is recorded, besides the sources of this package.
+
+        The second element is None if that is not known: then it is recorded each time.
+        """
+        raise NotImplementedError
+
+
 @dataclass(frozen=True)
-class Evaluation:
+class Evaluation(DescribedFunction):
     """A function of a robot as the function of a formula; those of equal robots are equal."""
 
     tree: Tree = field(compare=False)
@@ -109,7 +122,7 @@ class Evaluation:
         return function.evaluate(tree, *inputs, *options)
 
     def described(self) -> tuple[object, ...]:
-        """Return which function it is; the second element is None for others than this package."""
+        """Return which function it is, and of which robot."""
         found, options = find(self.tree, self.output)
         return 'evaluation', origin(found.evaluate), found.inputs, options, self.digest
 
@@ -201,6 +214,7 @@ def fused_specification(
         known: dict[Output | Formula, Array | tuple[Array, ...]] = dict(zip(names, vectors))
         changes = dict(zip(names, vectors)).get(INERTIA_CHANGES)
         moved = tree if changes is None else with_inertia_changes(tree, changes)
+        known.setdefault(INERTIA_CHANGES, np.zeros(len(PARAMETERS) * len(tree.bodies)))
 
         def evaluated_formula(formula: Formula) -> Array | tuple[Array, ...]:
             inputs: Iterator[Any] = map(value, formula.sources)
@@ -246,7 +260,7 @@ def identity(
             if isinstance(output, Formula):
                 before = [place(source) for source in output.sources]
                 step = (*described(output.function), before, output.constants)
-            elif output in inputs:
+            elif output in inputs or output == INERTIA_CHANGES:
                 step = 'input', output
             else:
                 step = described(Evaluation(tree, '', output))
@@ -262,7 +276,7 @@ def identity(
 
 def described(function: Callable[..., Any]) -> tuple[object, ...]:
     """Return which function of this package it is; the second element is None for others."""
-    if isinstance(function, Evaluation):
+    if isinstance(function, DescribedFunction):
         return function.described()
     return 'function', origin(function)
 
@@ -288,6 +302,6 @@ def needed_inputs(
             needed |= needed_inputs(tree, output.sources, parameters)
         elif output in INPUTS:
             needed.add(str(output))
-        elif output not in parameters:
+        elif output not in parameters and output != INERTIA_CHANGES:
             needed |= set(find(tree, output)[0].inputs)
     return needed

@@ -24,7 +24,7 @@ from typing import Any, ClassVar, TypeVar
 from weakref import WeakSet
 
 from screw_dynamics_ros.core.errors import ErrorCode, ScrewDynamicsError
-from screw_dynamics_ros.pipes import close_pipes, receive, send
+from screw_dynamics_ros.pipes import cause_of_end, close_pipes, receive, send
 from screw_dynamics_ros.ros.process.scheduling import use_least_real_time
 from screw_dynamics_ros.ros.status import Level, Status
 
@@ -226,19 +226,3 @@ def started(purpose: str) -> subprocess.Popen[bytes]:
     if isinstance(process, Exception):
         raise WorkerError(f'another process could not be started: {process}')
     return process
-
-
-def cause_of_end(status: int) -> str:
-    """Return how a process ended, as text.
-
-    >>> cause_of_end(-9)
-    'was ended by signal 9 (SIGKILL)'
-    >>> cause_of_end(1)
-    'ended with exit status 1'
-    """
-    if status >= 0:
-        return f'ended with exit status {status}'
-    try:
-        return f'was ended by signal {-status} ({signal.Signals(-status).name})'
-    except ValueError:  # a real-time signal
-        return f'was ended by signal {-status}'

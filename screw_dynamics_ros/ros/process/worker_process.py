@@ -53,13 +53,13 @@ def read(stream: IO[bytes], tasks: SimpleQueue[bytes]) -> None:
     os._exit(0)
 
 
-def limit_memory() -> None:
-    """Limit the process to `MAX_MEMORY_BYTES` above its current size; larger tasks fail alone."""
+def limit_memory(added: int = MAX_MEMORY_BYTES) -> None:
+    """Limit the process to some bytes above its current size; larger tasks fail alone."""
     with suppress(ImportError, OSError, ValueError):  # not on Windows; no /proc on macOS
         import resource
 
         pages = int(Path('/proc/self/statm').read_text().split()[0])
-        most = pages * resource.getpagesize() + MAX_MEMORY_BYTES
+        most = pages * resource.getpagesize() + added
         resource.setrlimit(resource.RLIMIT_AS, (most, resource.getrlimit(resource.RLIMIT_AS)[1]))
 
 

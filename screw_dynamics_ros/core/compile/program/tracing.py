@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import hashlib
 import marshal
+import math
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
@@ -20,6 +21,8 @@ from itertools import chain
 from typing import Any
 
 import numpy as np
+
+from screw_dynamics_ros.core.errors import NotRecordableError
 
 # An element is the index of an earlier operation (int) or a constant (float).
 Element = int | float
@@ -39,11 +42,15 @@ TWO_TERMS = frozenset({'add', 'sub'})
 
 
 class Recorder:
-    """The list of recorded operations `(name, *operands)`, and their index for sharing."""
+    """The list of recorded operations `(name, *operands)`, and their index for sharing.
 
-    def __init__(self) -> None:
+    More than `max_operations` raise `NotRecordableError`.
+    """
+
+    def __init__(self, max_operations: float = math.inf) -> None:
         self.operations: list[Operation] = []
         self._known: dict[Operation, int] = {}
+        self._max_operations = max_operations
 
     def inputs(self, name: str, size: int) -> np.ndarray:
         """Return an object array of `size` scalars, the elements of the input called `name`."""
@@ -56,6 +63,8 @@ class Recorder:
         """Record an operation unchanged, or return the same earlier one."""
         index = self._known.setdefault(operation, len(self.operations))
         if index == len(self.operations):
+            if index >= self._max_operations:
+                raise NotRecordableError(f'more than {self._max_operations} operations')
             self.operations.append(operation)
         return Scalar(self, index)
 

@@ -33,49 +33,46 @@ A law is a function of what it reads: no global variables that change, no random
 from __future__ import annotations
 
 import linecache
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
-from functools import cached_property
+import sys
+from collections.abc import Callable, Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
 
-from screw_dynamics_ros.core.arguments import vector
 from screw_dynamics_ros.core.compile.program.recorded_arrays import plain, recorded
-from screw_dynamics_ros.core.compile.program.tracing import Recorder
+from screw_dynamics_ros.core.compile.program.tracing import Recorder, Scalar, program
+from screw_dynamics_ros.core.dynamics.payload import with_inertia_changes
 from screw_dynamics_ros.core.errors import ArgumentError, NotRecordableError
 from screw_dynamics_ros.core.motion.laws.law_fields import (
-    JOINTS,
-    POSITIONS,
-    REFERENCE,
-    STATE,
     FieldLayout,
+    LawDeclaration,
     LawInputs,
     Parameter,
-    check_fields,
     check_names,
     names_read,
     values_in,
 )
 from screw_dynamics_ros.core.motion.laws.recorded_robot import RecordedRobot
-from screw_dynamics_ros.core.robot.fused_kernel import Evaluation, Formula
+from screw_dynamics_ros.core.motion.laws.robot_law import (
+    LawRecording,
+    RobotLaw,
+    inputs_of,
+    layouts,
+)
+from screw_dynamics_ros.core.reproducible import reproducible
+from screw_dynamics_ros.core.robot.fused_kernel import INERTIA_CHANGES
 from screw_dynamics_ros.core.robot.robot import Robot
 from screw_dynamics_ros.core.tree.multibody_tree import Tree
 from screw_dynamics_ros.core.types import Array
 
-#: Inputs of the program besides q, v and gravity.
-PACKED = ('law_state', 'law_reference', 'law_parameters', 'law_memory')
-
-#: Fields of the reference without a default: zero would be a motion.
-REQUIRED = ('q', 'pose')
+MAX_OPERATIONS = 100_000  # while a law is recorded
+MAX_SIZE = 4096  # numbers of the memory, and of the parameters
 
 LawFunction = Callable[..., tuple[Any, Mapping[str, Any]] | Any]
 
 
-@dataclass(frozen=True, eq=False)
-class Law:
+class Law(LawDeclaration):
     """A control law.
 
     Attributes
@@ -86,30 +83,28 @@ class Law:
         `Robot`; `state` has q, v, the measured torques tau, the time dt since the last state [s]
         (0 at the first one) and the wrench of a wrist sensor; `reference` has `REFERENCE`. Options
         are constants of the recording, such as the name of a link.
-    parameters : {name: Parameter}
-    memory : {name: int or 'joints'}
-        Sizes of what the law remembers; zero at the start.
-    name : str
+    parameters, memory, name
+        See `LawDeclaration`; the name is by default that of the function.
     """
 
     function: LawFunction
-    parameters: Mapping[str, Parameter] = field(default_factory=dict)
-    memory: Mapping[str, int | str] = field(default_factory=dict)
-    name: str = ''
 
-    def __post_init__(self) -> None:
-        object.__setattr__(self, 'parameters', dict(self.parameters))
-        object.__setattr__(self, 'memory', dict(self.memory))
-        sizes = *(each.size for each in self.parameters.values()), *self.memory.values()
-        check_fields((*self.parameters, *self.memory), sizes)
-        object.__setattr__(self, 'name', self.name or self.function.__name__)
+    def __init__(
+        self,
+        function: LawFunction,
+        parameters: Mapping[str, Parameter] | None = None,
+        memory: Mapping[str, int | str] | None = None,
+        name: str = '',
+    ) -> None:
+        super().__init__(parameters or {}, memory or {}, name or function.__name__)
+        object.__setattr__(self, 'function', function)
 
     def on(self, robot: Robot, **options: str | float | Sequence[float]) -> RobotLaw:
         """Return the law for one robot.
 
         Raises `NotRecordableError`, with the line at fault, if it cannot be recorded.
         """
-        return RobotLaw(self, robot, options)
+        return RobotLaw(self, robot, options, record(self, robot, options))
 
     def __add__(self, other: Law) -> Law:
         """Return the sum of two laws; parameters and memory are called '<law>.<name>'."""
@@ -125,7 +120,7 @@ def control_law(
     memory: Mapping[str, int | str] | None = None,
 ) -> Callable[[LawFunction], Law]:
     """Return a decorator that makes a `Law` of a function."""
-    return lambda function: Law(function, parameters or {}, memory or {})
+    return lambda function: Law(function, parameters, memory)
 
 
 def sum_of_laws(*laws: Law) -> Law:
@@ -179,234 +174,120 @@ def options_of(function: LawFunction) -> tuple[str, ...]:
     return code.co_varnames[code.co_argcount :][: code.co_kwonlyargcount]
 
 
-@dataclass(frozen=True)
-class LawEvaluation(Evaluation):
-    """A law as the function of a formula: torques and next memory from the inputs of the program.
+def record(law: Law, robot: Robot, options: Mapping[str, Any]) -> LawRecording:
+    """Return the program of a law for a robot; raises as `Law.on`."""
+    check_options(law, options)
+    fields = layouts(law, robot)
+    for group in ('memory', 'parameters'):
+        size = fields[group].size
+        if size > MAX_SIZE:
+            raise NotRecordableError(
+                f'{described(law)}: {group} of {size} numbers, at most {MAX_SIZE} are possible'
+            )
+    recorder = Recorder(MAX_OPERATIONS)
+    arrays = {name: recorder.inputs(name, size) for name, size in inputs_of(robot, fields)}
+    groups = {
+        group: LawInputs(
+            group,
+            {
+                **({name: read_only(arrays[name]) for name in 'qv'} if group == 'state' else {}),
+                **layout.unpacked(packed(arrays, group, layout)),
+            },
+        )
+        for group, layout in fields.items()
+    }
+    tree = with_inertia_changes(reproducible(robot.regrouped_tree), arrays[INERTIA_CHANGES])
+    outputs = evaluate(law, tree, robot, arrays['gravity'], groups, options)
+    read = {
+        group: [name for name in fields[group].shapes if name in names_read(groups[group])]
+        for group in ('state', 'reference')
+    }
+    inputs = inputs_of(robot, layouts(law, robot, read))
+    return LawRecording(read, program(recorder, inputs, outputs))
 
-    Attributes
-    ----------
-    law : RobotLaw
-        Compared by identity.
-    """
 
-    law: Any = None
-
-    def on(self, tree: Tree, *inputs: Array) -> tuple[Array, Array]:
-        """Return torques (nv,) and memory (m,) on a tree."""
-        result: tuple[Array, Array] = self.law.evaluate(tree, *inputs)
-        return result
-
-    def described(self) -> tuple[object, ...]:
-        """Return that it is not a function of this package, so that it is always recorded."""
-        return 'law', None
+def packed(arrays: Mapping[str, Array], group: str, layout: FieldLayout) -> Any:
+    """Return the inputs of a group of fields as one vector."""
+    return read_only(
+        np.concatenate(
+            [np.zeros(0, object), *(arrays[f'{group}.{name}'] for name in layout.shapes)]
+        )
+    )
 
 
-class RobotLaw:
-    """A law for one robot, in one program.
+def evaluate(
+    law: Law,
+    tree: Tree,
+    robot: Robot,
+    gravity: Array,
+    groups: Mapping[str, LawInputs],
+    options: Mapping[str, Any],
+) -> tuple[Array, Array]:
+    """Run the function of a law on numbers or recorded scalars.
 
-    Attributes
+    Parameters
     ----------
     law : Law
+    tree : Tree
+        Of the robot, whose bodies may have recorded inertias.
     robot : Robot
+    gravity : (3,) array
+        [m/s^2].
+    groups : {'state', 'reference', 'parameters', 'memory': LawInputs}
     options : dict
-    state, reference : FieldLayout
-        The fields that the law reads, besides q and v.
-    parameters, memory : FieldLayout
-    defaults : (p,) array
-        Values of the parameters.
-    torques, next_memory : Formula
-        Outputs of a program of the robot, (nv,) and (m,), for `Robot.fuse` with the parameters of
-        `sizes`.
+
+    Returns
+    -------
+    tau : (nv,) array
+        [N m, N].
+    memory : (m,) array
+
+    Raises
+    ------
+    NotRecordableError
+        With file and line.
     """
-
-    def __init__(self, law: Law, robot: Robot, options: Mapping[str, Any]) -> None:
-        self.law, self.robot, self.options = law, robot, dict(options)
-        check_options(law, options)
-        shape = self._shape
-        self.parameters = FieldLayout(
-            {
-                name: () if each.size == 1 else shape((each.size,))
-                for name, each in law.parameters.items()
-            }
+    arguments = RecordedRobot(tree, robot, read_only(gravity)), *groups.values()
+    tau, new = _called(law, arguments, options)
+    tau = _checked(law, 'torques', tau, (robot.nv,))
+    shapes = layouts(law, robot)['memory'].shapes
+    if set(new) != set(shapes):
+        raise NotRecordableError(
+            f'{described(law)} returns the memory {sorted(map(str, new))}; it has {sorted(shapes)}'
         )
-        self.memory = FieldLayout({name: shape((size,)) for name, size in law.memory.items()})
-        self.state = FieldLayout({name: shape(each) for name, each in STATE.items()})
-        self.reference = FieldLayout({name: shape(each) for name, each in REFERENCE.items()})
-        read = self._fields_read()
-        self.state, self.reference = (
-            FieldLayout({name: each.shapes[name] for name in each.shapes if name in names})
-            for each, names in zip((self.state, self.reference), read)
+    kept = [_checked(law, name, new[name], shape).ravel() for name, shape in shapes.items()]
+    return tau, np.concatenate(kept) if kept else np.zeros(0)
+
+
+def _checked(law: Law, what: str, value: Any, shape: tuple[int, ...]) -> Array:
+    """Return a result of a law as an array of recorded scalars and numbers."""
+    array = np.asarray(plain(value), dtype=None if isinstance(value, np.ndarray) else object)
+    if array.shape != shape:
+        raise NotRecordableError(
+            f'{described(law)} returns {what} of shape {array.shape}; it must be {shape}'
         )
-        self.defaults = self.values_of({})
-        sources = ('q', 'v', 'gravity', *self.sizes)
-        tree = robot.regrouped_tree
-        both = Formula(law.name, sources, LawEvaluation(tree, tree.digest, law.name, self))
-        self.torques = Formula(f'torques of {law.name}', (both,), part, (0,))
-        self.next_memory = Formula(f'memory of {law.name}', (both,), part, (1,))
-
-    def _shape(self, sizes: Sequence[int | str]) -> tuple[int, ...]:
-        known = {JOINTS: self.robot.nv, POSITIONS: self.robot.nq}
-        return tuple(known[size] if isinstance(size, str) else size for size in sizes)
-
-    @property
-    def sizes(self) -> dict[str, int]:
-        """Sizes of the inputs of the program besides q, v and gravity, without empty ones."""
-        layouts = self.state, self.reference, self.parameters, self.memory
-        return {name: each.size for name, each in zip(PACKED, layouts) if each.size}
-
-    def values_of(self, given: Mapping[str, ArrayLike]) -> Array:
-        """Return the parameters (p,); those that are not given have their defaults.
-
-        Raises `UnknownNameError`, and `ArgumentError` for wrong shapes and values beyond bounds.
-        """
-        check_names(f'parameters of {self.law.name}', given, self.parameters.shapes)
-        values = {}
-        for name, parameter in self.law.parameters.items():
-            shape = self.parameters.shapes[name]
-            value = np.asarray(given.get(name, parameter.default), dtype=float)
-            if value.ndim == 0:
-                value = np.full(shape, value)
-            if not ((value >= parameter.minimum) & (value <= parameter.maximum)).all():
-                raise ArgumentError(
-                    f'{name} must be in [{parameter.minimum}, {parameter.maximum}], got {value}'
-                )
-            values[name] = value
-        return self.parameters.packed(f'parameters of {self.law.name}', values)
-
-    def _fields_read(self) -> tuple[set[str], set[str]]:
-        """Record the law once; return the fields of state and reference that it reads."""
-        recorder, robot = Recorder(), self.robot
-        layouts = self.state, self.reference, self.parameters, self.memory
-        read: list[set[str]] = []
-        self.evaluate(
-            robot.regrouped_tree,
-            recorder.inputs('q', robot.nq),
-            recorder.inputs('v', robot.nv),
-            recorder.inputs('gravity', 3),
-            *(recorder.inputs(name, each.size) for name, each in zip(PACKED, layouts) if each.size),
-            read=read,
-        )
-        return read[0], read[1]
-
-    def evaluate(
-        self,
-        tree: Tree,
-        q: Array,
-        v: Array,
-        gravity: Array,
-        *packed: Array,
-        read: list[set[str]] | None = None,
-    ) -> tuple[Array, Array]:
-        """Run the function on numbers or recorded scalars; return torques (nv,), memory (m,)."""
-        inputs = dict(zip(self.sizes, map(read_only, packed)))
-        nothing = read_only(q[:0])
-        state, reference, parameters, memory = (
-            layout.unpacked(inputs.get(name, nothing))
-            for layout, name in zip(
-                (self.state, self.reference, self.parameters, self.memory), PACKED
-            )
-        )
-        states = LawInputs('state', {'q': read_only(q), 'v': read_only(v), **state})
-        references = LawInputs('reference', reference)
-        tau, new = self._call(
-            RecordedRobot(tree, self.robot, read_only(gravity)),
-            states,
-            references,
-            LawInputs('parameters', parameters),
-            LawInputs('memory', memory),
-        )
-        if read is not None:
-            read += [names_read(states), names_read(references)]
-        tau = self._checked('torques', tau, (self.robot.nv,))
-        if set(new) != set(self.memory.shapes):
+    for element in array.ravel():
+        if not isinstance(element, Scalar | float | int | np.floating | np.integer):
             raise NotRecordableError(
-                f'{described(self.law)} returns the memory {sorted(new)}; it has '
-                f'{sorted(self.memory.shapes)}'
+                f'{described(law)} returns {what} with {str(element)[:40]!r}, a '
+                f'{type(element).__name__}; it must be real numbers'
             )
-        kept = [
-            self._checked(name, new[name], shape).ravel()
-            for name, shape in self.memory.shapes.items()
-        ]
-        return tau, np.concatenate(kept) if kept else np.zeros(0)
+    return array
 
-    def _checked(self, what: str, value: Any, shape: tuple[int, ...]) -> Array:
-        array = np.asarray(plain(value), dtype=None if isinstance(value, np.ndarray) else object)
-        if array.shape != shape:
-            raise NotRecordableError(
-                f'{described(self.law)} returns {what} of shape {array.shape}; it must be {shape}'
+
+def _called(law: Law, arguments: Sequence[Any], options: Mapping[str, Any]) -> tuple[Any, Any]:
+    """Call the function of a law; errors name its line."""
+    try:
+        return torques_and_memory(law.function(*arguments, **options))
+    except Exception as error:
+        place = line_of(error, files_of(law)) or described(law)
+        reason = str(error) or type(error).__name__
+        if isinstance(error, TypeError) and 'recorded scalar' in reason:
+            reason = (
+                'a decision about values: use np.where, np.minimum or np.clip on arrays of the '
+                'state, made with np.stack or np.concatenate rather than np.array'
             )
-        return array
-
-    def _call(self, *arguments: Any) -> tuple[Any, Any]:
-        """Call the function; errors name its line."""
-        try:
-            return torques_and_memory(self.law.function(*arguments, **self.options))
-        except Exception as error:
-            place = line_of(error, self.law) or described(self.law)
-            reason = str(error)
-            if isinstance(error, TypeError) and 'recorded scalar' in reason:
-                reason = (
-                    'a decision about values: use np.where, np.minimum or np.clip on arrays of the '
-                    'state, made with np.stack or np.concatenate rather than np.array'
-                )
-            raise NotRecordableError(f'{place}: {reason}') from error
-
-    # --- one state --------------------------------------------------------------------------------
-
-    @cached_property
-    def _kernel(self) -> Any:
-        outputs = [self.torques, *([self.next_memory] if self.memory.size else [])]
-        return self.robot.fuse(*outputs, parameters=self.sizes)
-
-    def step(
-        self,
-        q: ArrayLike,
-        v: ArrayLike,
-        *,
-        state: Mapping[str, ArrayLike] | None = None,
-        dt: float = 0.0,
-        reference: Mapping[str, ArrayLike] | None = None,
-        parameters: Array | None = None,
-        memory: Array | None = None,
-    ) -> tuple[Array, Array]:
-        """Return the torques (nv,) [N m, N], and the next memory (m,).
-
-        Parameters
-        ----------
-        q, v : (nq,), (nv,) arrays
-        state, reference : mapping
-            Fields that the law reads; zero by default, but q and pose of the reference are required
-            if they are read. Fields that it does not read are refused.
-        dt : float
-            Time since the last state [s].
-        parameters : (p,) array
-            From `values_of`; the defaults if not given.
-        memory : (m,) array
-            Zero if not given.
-        """
-        given, wanted = {**(state or {})}, {**(reference or {})}
-        if 'dt' in self.state.shapes:
-            given['dt'] = dt
-        for name in REQUIRED:
-            if name in self.reference.shapes and name not in wanted:
-                raise ArgumentError(f'{self.law.name} reads reference.{name}, which is not given')
-        packed = {
-            'law_state': self.state.packed('state', given),
-            'law_reference': self.reference.packed('reference', wanted),
-            'law_parameters': self._vector('parameters', parameters, self.defaults),
-            'law_memory': self._vector('memory', memory, np.zeros(self.memory.size)),
-        }
-        vectors = {
-            'q': vector('q', self.robot.nq, q),
-            'v': vector('v', self.robot.nv, v),
-            'gravity': self.robot.gravity,
-            **packed,
-        }
-        results = self._kernel(*(vectors[name] for name in self._kernel.inputs))
-        return results[0], results[1] if self.memory.size else np.zeros(0)
-
-    def _vector(self, name: str, given: ArrayLike | None, default: Array) -> Array:
-        return default if given is None else vector(name, default.size, given)
+        raise NotRecordableError(f'{place}: {reason}') from error
 
 
 def read_only(values: Array) -> Any:
@@ -436,9 +317,13 @@ def check_options(law: Law, options: Mapping[str, Any]) -> None:
                 raise ArgumentError(f'{law.name} needs the option {name}')
 
 
-def part(values: tuple[Array, ...], place: int) -> Array:
-    """Return one of several arrays."""
-    return values[place]
+def files_of(law: Law) -> set[str]:
+    """Return the files that define a law, with those that `law_source` has loaded for them."""
+    files: set[str] = set()
+    for each in law._parts:
+        module = sys.modules.get(each.function.__module__)
+        files |= {each.function.__code__.co_filename, *getattr(module, '__law_files__', ())}
+    return files
 
 
 def described(law: Law) -> str:
@@ -448,14 +333,18 @@ def described(law: Law) -> str:
     return f'{law.name} ({", ".join(places)})'
 
 
-def line_of(error: BaseException, law: Law) -> str | None:
-    """Return file, number and text of the line of a law that raised an error."""
-    files = {each.function.__code__.co_filename for each in law._parts}
+def line_of(error: BaseException, files: Collection[str]) -> str | None:
+    """Return file, number and text of the last line of some files that an error comes from."""
     place, trace = None, error.__traceback__
     while trace is not None:
         name = trace.tb_frame.f_code.co_filename
         if name in files and name != __file__:
-            text = linecache.getline(name, trace.tb_lineno).strip()
-            place = f'{Path(name).name}:{trace.tb_lineno}: {text}'
+            place = place_of(name, trace.tb_lineno)
         trace = trace.tb_next
     return place
+
+
+def place_of(file: str, line: int) -> str:
+    """Return name, number and text of a line."""
+    linecache.checkcache(file)
+    return f'{Path(file).name}:{line}: {linecache.getline(file, line).strip()}'

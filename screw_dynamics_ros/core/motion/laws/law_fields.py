@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import accumulate
 from types import MappingProxyType
 from typing import Any
@@ -76,6 +76,63 @@ class Parameter:
             )
 
 
+@dataclass(frozen=True, eq=False)
+class LawDeclaration:
+    """The parameters and the memory of a law.
+
+    Attributes
+    ----------
+    parameters : {name: Parameter}
+    memory : {name: int or 'joints'}
+        Sizes of what the law remembers; zero at the start.
+    name : str
+
+    Raises
+    ------
+    ArgumentError
+        For names that are not attributes, and unknown sizes.
+    """
+
+    parameters: Mapping[str, Parameter] = field(default_factory=dict)
+    memory: Mapping[str, int | str] = field(default_factory=dict)
+    name: str = ''
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, 'parameters', dict(self.parameters))
+        object.__setattr__(self, 'memory', dict(self.memory))
+        sizes = *(each.size for each in self.parameters.values()), *self.memory.values()
+        check_fields((*self.parameters, *self.memory), sizes)
+
+    def data(self) -> dict[str, Any]:
+        """Return numbers and text, for JSON."""
+        parameters = {
+            name: {
+                **{key: str(getattr(each, key)) for key in ('unit', 'text')},
+                **{key: float(getattr(each, key)) for key in ('default', 'minimum', 'maximum')},
+                'size': each.size,
+            }
+            for name, each in self.parameters.items()
+        }
+        return {'parameters': parameters, 'memory': self.memory, 'name': self.name}
+
+    @staticmethod
+    def of(data: Mapping[str, Any]) -> LawDeclaration:
+        """Return the declaration from the data of another process; raises `ArgumentError`."""
+        try:
+            parameters = {
+                str(name): Parameter(
+                    *(float(each['default']), str(each['unit']), str(each['text'])),
+                    *(float(each['minimum']), float(each['maximum']), each['size']),
+                )
+                for name, each in data['parameters'].items()
+            }
+            return LawDeclaration(parameters, dict(data['memory']), str(data['name']))
+        except (AttributeError, KeyError, TypeError, ValueError) as error:
+            raise ArgumentError(
+                f'this is not the declaration of a law: {type(error).__name__}: {error}'
+            ) from None
+
+
 class LawInputs:
     """Named arrays, read as attributes."""
 
@@ -109,13 +166,17 @@ class FieldLayout:
     @property
     def size(self) -> int:
         """Number of elements of all arrays."""
-        return sum(map(math.prod, self.shapes.values()))
+        return sum(size for _, size in self.sizes)
+
+    @property
+    def sizes(self) -> list[tuple[str, int]]:
+        """Name and number of elements of each array."""
+        return [(name, math.prod(shape)) for name, shape in self.shapes.items()]
 
     @property
     def places(self) -> dict[str, int]:
         """Index of the first element of each array."""
-        sizes = map(math.prod, self.shapes.values())
-        return dict(zip(self.shapes, accumulate(sizes, initial=0)))
+        return dict(zip(self.shapes, accumulate((size for _, size in self.sizes), initial=0)))
 
     def unpacked(self, values: Array) -> dict[str, Any]:
         """Return the arrays in a vector (size,); numbers where the shape is ()."""

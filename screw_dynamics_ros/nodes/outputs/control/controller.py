@@ -15,10 +15,10 @@ from rclpy.node import Node
 
 from screw_dynamics_ros.core import ArgumentError, Robot, ScrewDynamicsError
 from screw_dynamics_ros.core.compile.typed.shared_numbers import SharedRecord
-from screw_dynamics_ros.core.law import JOINTS, Law, RobotLaw
+from screw_dynamics_ros.core.law import JOINTS, RobotLaw
 from screw_dynamics_ros.core.lie.screws import transform_wrench
 from screw_dynamics_ros.core.measurement.estimation.observers.steps import StepLengths
-from screw_dynamics_ros.core.motion.laws.law_source import LawSource, options_of
+from screw_dynamics_ros.core.motion.laws.law_source import options_of
 from screw_dynamics_ros.core.robot.actuated_robot import REST
 from screw_dynamics_ros.core.robot.fused_kernel import Formula
 from screw_dynamics_ros.core.types import Array
@@ -30,8 +30,10 @@ from screw_dynamics_ros.nodes.model.actuated import actuated
 from screw_dynamics_ros.nodes.model.running_model import of_joints
 from screw_dynamics_ros.nodes.model.scalar_joints import ScalarJoints, scalar_joints
 from screw_dynamics_ros.nodes.model.torque_terms import sum_of_torques
+from screw_dynamics_ros.nodes.outputs.control import finite_torques as finite
 from screw_dynamics_ros.nodes.outputs.control import law_step as step
 from screw_dynamics_ros.nodes.outputs.control import parameters as own
+from screw_dynamics_ros.nodes.outputs.control.law_process import LawProcess, LawVersion
 from screw_dynamics_ros.nodes.outputs.control.task_reference import WHERE_ENDED, TaskReference
 from screw_dynamics_ros.nodes.outputs.dynamics.commands import (
     FOLLOWING,
@@ -44,7 +46,7 @@ from screw_dynamics_ros.nodes.outputs.dynamics.reference import MEASURED, Follow
 from screw_dynamics_ros.nodes.outputs.dynamics.reference_trajectory import TrajectoryReference
 from screw_dynamics_ros.nodes.services.payload_services import link_of, relative_pose
 from screw_dynamics_ros.ros.diagnostics import Level, Status
-from screw_dynamics_ros.ros.names import printable, shown
+from screw_dynamics_ros.ros.names import printable, shorten, shown
 from screw_dynamics_ros.ros.parameters import Parameters
 from screw_dynamics_ros.ros.process.faults import FAULTS
 from screw_dynamics_ros.ros.process.state_lock import STATE_LOCK
@@ -88,13 +90,17 @@ class Controller:
         self._channels: list[Channel] = []
         self._adopted: Adopted[ControllerPlan] | None = None
         self._setup = Parameters(node, own.TABLE)
-        self._source = LawSource(self._setup['law'])
-        self._law, self._options = self._source.law, options_of(self._setup['law_options'])
+        self._laws = LawProcess(
+            self._setup['law'],
+            options_of(self._setup['law_options']),
+            lambda: float(self._setup['law_timeout']),
+        )
+        self._law = self._laws.first
         self._refusal = ''
         self._wrench_refusal = ''
         self._restarted = -np.inf, ''  # last restart while torques followed the law, and its reason
-        self._changed: Law | None = None  # not recorded yet
-        self._gains = Parameters(node, own.gains_of(self._law), self._check, self._apply)
+        self._changed: LawVersion | None = None  # not in use yet
+        self._gains = Parameters(node, own.gains_of(self._law.law), self._check, self._apply)
         self._words = SharedRecord(step.LAW_WORDS)
         self._words[step.PHASE] = step.WAITING
         self._view: Any = self._words.data
@@ -109,6 +115,7 @@ class Controller:
         self._sensed = np.zeros(7)  # wrench of the sensor, and its time
         self._sensed[step.FORCE_TIME] = -np.inf
         self._arrays: list[Any] = []
+        self._torques, self._check_record = np.zeros(0), SharedRecord(finite.RECORD_WORDS)
         callback = FAULTS.guarded('a wrench', STATE_LOCK.exclusive(self.receive_wrench))
         node.create_subscription(WrenchStamped, '~/wrench', callback, qos.COMMAND)
         host.states.deferred_work.every(LOOK_PERIOD_S, self._look_at_files)
@@ -129,8 +136,8 @@ class Controller:
         weight = of_joints(robot, Formula('weight', ('gravity_torques', at_rest), sum_of_torques))
         assert isinstance(weight, Formula)
         return ControllerPlan(
-            [torque, weight],
-            [law.next_memory] if law.memory.size else [],
+            [weight],
+            [torque, *([law.next_memory] if law.memory.size else [])],  # checked apart
             inputs,
             law=law,
             torque=torque,
@@ -141,15 +148,14 @@ class Controller:
 
     def _on(self, robot: Robot) -> RobotLaw:
         """Return the law for a robot; the previous one if a law that has changed is faulty."""
-        if self._changed is not None:
+        changed = self._changed
+        if changed is not None:
             try:
-                law = self._changed.on(robot, **self._options)
+                return changed.on(robot)
             except ScrewDynamicsError as error:
-                self._refuse(error)
-            else:
-                self._law, self._changed = self._changed, None
-                return law
-        return self._law.on(robot, **self._options)
+                if self._changed is changed:
+                    self._refuse(error)
+        return self._law.on(robot)
 
     def stages(self) -> list[Stage]:
         """Return the stages for each joint state: time and reference, memory, command."""
@@ -159,6 +165,10 @@ class Controller:
                 compiled_prepare=CompiledStep(step.advance_in_loop, self._record),
             ),
             Stage(prepare=self._update_reference, is_needed=self._reference_moves),
+            Stage(
+                consume=lambda mapper, sent: self._check_torques(),
+                compiled_consume=CompiledStep(finite.check_in_loop, lambda: self._check_record),
+            ),
             Stage(
                 consume=lambda mapper, sent: self._keep_memory(),
                 is_needed=lambda: bool(self._view[step.SIZE]),
@@ -174,6 +184,8 @@ class Controller:
     def bind(self, adopted: Adopted[ControllerPlan]) -> list[Channel]:
         """Adopt a new model or law; the memory of another law or robot starts at zero."""
         model, mapper, plan = adopted.model, adopted.mapper, adopted.plan
+        if self._changed is not None and self._changed.law is plan.law.law:
+            self._law, self._changed = self._changed, None
         before, self._adopted = self._adopted, adopted
         is_new = before is None or mapper is not before.mapper
         if before is not None and not is_new and before.plan.law.law is plan.law.law:
@@ -255,6 +267,11 @@ class Controller:
             places.get(name, -1) for name in ('tau', 'dt', 'wrench')
         ]
         words[[step.COUNT, step.SIZE]] = len(model.joints), len(memory)
+        self._torques = model.results.get(plan.torque, nothing)
+        valid = words[step.IS_VALID :]
+        self._check_record.point(finite.VALID, valid)
+        self._check_record.point(finite.TORQUES, self._torques)
+        self._check_record[finite.COUNT] = self._torques.size
 
     def _record(self) -> SharedRecord:
         """Return the record of the steps of the loop."""
@@ -285,6 +302,10 @@ class Controller:
             mapper.has_effort,
             time.monotonic_ns(),
         )
+
+    def _check_torques(self) -> None:
+        """Use no torques that are not finite."""
+        finite.check_torques(self._view[step.IS_VALID :], self._torques, self._torques.size)
 
     def _keep_memory(self) -> None:
         """Adopt the next memory, if it is finite."""
@@ -343,7 +364,21 @@ class Controller:
         age = time.monotonic() - self._sensed[step.FORCE_TIME]
         if 'wrench' in shapes and age > self._setup['wrench_timeout']:
             return 'no wrench on ~/wrench within wrench_timeout, which the law reads'
-        return 'the memory of the law is not finite'
+        return self._not_finite(adopted)
+
+    def _not_finite(self, adopted: Adopted[ControllerPlan]) -> str:
+        """Return which result of the law is not finite."""
+        law, model = adopted.plan.law, adopted.model
+        wrong = np.flatnonzero(~np.isfinite(self._torques))
+        if wrong.size:
+            joints = shorten([model.joints[k] for k in wrong])
+            return f'law {law.law.name}: the torques of {joints} are not finite'
+        memory = model.results[law.next_memory] if law.memory.size else np.zeros(0)
+        parts = law.memory.unpacked(memory).items()
+        names = [name for name, values in parts if not np.isfinite(values).all()]
+        return f'law {law.law.name}: ' + (
+            f'the memory {shorten(names)} is not finite' if names else 'its results are too large'
+        )
 
     def _restart_reason(self) -> str:
         """Return why the time since the last state is unknown, so that the law begins again."""
@@ -357,17 +392,22 @@ class Controller:
     # --- laws -------------------------------------------------------------------------------------
 
     def _look_at_files(self) -> None:
-        """Load a law again whose file has changed; it is recorded with the next model."""
+        """Use a law whose files have changed, once it is loaded and checked."""
+        model = self._host.model
+        self._laws.look(None if model is None else model.robot)
         try:
-            law = self._source.changed()
-            if law is None:
+            version = self._laws.poll()
+            if version is None:
                 return
-            if law.parameters != self._law.parameters:
-                raise ArgumentError('it has other parameters; start the node again to declare them')
+            if version.law.parameters != self._law.law.parameters:
+                raise ArgumentError(
+                    f'{version.place}: it has other parameters; start the node again to declare '
+                    'them'
+                )
         except ScrewDynamicsError as error:
             self._refuse(error)
             return
-        self._refusal, self._changed = '', law
+        self._refusal, self._changed = '', version
         self._host.reload()
 
     def _refuse(self, error: ScrewDynamicsError) -> None:
@@ -378,7 +418,7 @@ class Controller:
     def _check(self, values: dict[str, Any]) -> None:
         joints = self._host.model.joints if self._host.model is not None else None
         for name, value in values.items():
-            size = self._law.parameters[name.removeprefix(own.PREFIX)].size
+            size = self._law.law.parameters[name.removeprefix(own.PREFIX)].size
             expected = len(joints) if size == JOINTS and joints is not None else size
             if isinstance(value, list) and len(value) != 1 and expected not in (JOINTS, len(value)):
                 raise ArgumentError(f'{name} must have one number or {expected}, got {len(value)}')
@@ -410,10 +450,11 @@ class Controller:
     def status(self) -> Status:
         """Report the law, its reference, and why a changed one is not used."""
         status = Status('outputs')
-        status.values['law'] = printable(self._law.name)
+        status.values['law'] = printable(self._law.law.name)
         if self._refusal:
             status.report(Level.ERROR, printable(self._refusal))
-        self.reference.report(status)
+        if self._adopted is not None:
+            self.reference.report(status)
         source = self.reference.source
         is_off = self.commands.activity == OFF
         self._targets.report(status, SOURCES.get(source, source), is_off)

@@ -5,7 +5,8 @@
 
 from __future__ import annotations
 
-from screw_dynamics_ros.core.law import JOINTS, Law
+from screw_dynamics_ros.core.law import JOINTS
+from screw_dynamics_ros.core.motion.laws.law_fields import LawDeclaration
 from screw_dynamics_ros.ros.parameters import Specification
 
 PREFIX = 'gains.'
@@ -27,6 +28,14 @@ TABLE = (
         read_only=True,
     ),
     Specification(
+        'law_timeout',
+        10.0,
+        'Longest time to load a law from files and to record it, in another process [s]; a law '
+        'that takes longer is refused.',
+        minimum=0.1,
+        maximum=600.0,
+    ),
+    Specification(
         'wrench_timeout',
         0.1,
         'Longest age of the wrench of the sensor (topic ~/wrench), for laws that read it [s]. '
@@ -37,7 +46,7 @@ TABLE = (
 )
 
 
-def gains_of(law: Law) -> tuple[Specification, ...]:
+def gains_of(law: LawDeclaration) -> tuple[Specification, ...]:
     """Return the parameters of a law as parameters of the node."""
     return tuple(
         Specification(

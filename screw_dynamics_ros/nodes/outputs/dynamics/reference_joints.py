@@ -52,13 +52,24 @@ class ReferenceJoints:
         )
 
     def check(
-        self, what: str, names: Sequence[str], rows: tuple[Array, Array | None, Array | None]
+        self,
+        what: str,
+        names: Sequence[str],
+        rows: tuple[Array, Array | None, Array | None],
+        measured: Array | None = None,
     ) -> None:
         """Refuse points beyond the limits; raises `ScrewDynamicsError` with the joint.
 
-        Parameters as for `check_limits`.
+        Parameters as for `check_limits`. The limits include the `measured` positions (n,): a robot
+        that is beyond a limit may move back, but not further.
         """
-        check_limits(what, names, rows, self.limits)
+        limits = self.limits
+        if measured is not None:
+            limits = {
+                name: (min(limits[name][0], q), max(limits[name][1], q), limits[name][2])
+                for name, q in zip(self.names, measured.tolist())
+            }
+        check_limits(what, names, rows, limits)
         for name in names:
             if name not in self.motors:
                 raise UnknownNameError(
@@ -66,9 +77,11 @@ class ReferenceJoints:
                     f'motors: {shorten(self.motors, 30)}'
                 )
 
-    def check_reference(self, what: str, reference: Reference) -> None:
+    def check_reference(
+        self, what: str, reference: Reference, measured: Array | None = None
+    ) -> None:
         """Refuse a single point; see `check`."""
         places = np.flatnonzero(reference.given)
         named = [self.names[k] for k in places]
         q, v, a = (row[None, places] for row in (reference.q, reference.v, reference.a))
-        self.check(what, named, (q, v, a))
+        self.check(what, named, (q, v, a), measured)

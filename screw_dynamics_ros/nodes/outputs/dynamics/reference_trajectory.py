@@ -150,7 +150,7 @@ class TrajectoryReference:
         """Return the reference of a message with one point."""
         assert self._joints is not None
         point = read_reference(message, self._joints.names, self._joints.known)
-        self._joints.check_reference(REFERENCE, point)
+        self._joints.check_reference(REFERENCE, point, self._measured)
         return point
 
     def _path(self, message: JointTrajectory, arrival: float) -> TimedPath:
@@ -158,7 +158,7 @@ class TrajectoryReference:
         joints = self._joints
         assert joints is not None
         read = read_trajectory(message, joints.names, joints.known)
-        joints.check(REFERENCE, read.joints, (read.q, read.v, read.a))
+        joints.check(REFERENCE, read.joints, (read.q, read.v, read.a), self._measured)
         a = None if read.v is None else read.a
         path = JointPath(read.stamps / NANOSECONDS, read.q, read.v, a)
         if path.start < 0.0:
@@ -172,6 +172,12 @@ class TrajectoryReference:
                 'correct its header.stamp (0: now)'
             )
         return timed
+
+    @property
+    def _measured(self) -> Array | None:
+        """Measured positions of the joints (n,), None before the first joint state."""
+        mapper = self._mapper
+        return mapper.q if mapper is not None and mapper.accepted else None
 
     def _stamp_at(self, moment: float) -> int:
         """Return the stamp [ns] for a time on the monotonic clock [s]."""

@@ -16,8 +16,10 @@ import pytest
 
 from screw_dynamics_ros.cli import compile as command
 from screw_dynamics_ros.core import Robot
+from screw_dynamics_ros.core.law import Law, RobotLaw
 from screw_dynamics_ros.core.motion.laws.c_law import TYPES, vectors_of
-from screw_dynamics_ros.core.motion.laws.law import RobotLaw
+from screw_dynamics_ros.core.motion.laws.law import evaluate
+from screw_dynamics_ros.core.motion.laws.law_fields import LawInputs
 from screw_dynamics_ros.core.motion.laws.law_source import LawSource
 from support.compilation import needs_llvmlite
 from support.cpp_programs import (
@@ -174,10 +176,22 @@ def test_a_floating_base_comes_first():
         assert ([row.name for row in rows], [row.offset for row in rows]) == (names, starts)
 
 
-def test_torques_and_memory_are_those_of_the_recursion(law, folder):
+def evaluated(own: Law, law: RobotLaw, q, v, gravity, *packed):
+    """Return what the function of a law returns for numbers."""
+    names = 'state', 'reference', 'parameters', 'memory'
+    groups = {
+        name: LawInputs(name, getattr(law, name).unpacked(numbers))
+        for name, numbers in zip(names, packed)
+    }
+    groups['state'] = LawInputs('state', {'q': q, 'v': v, **law.state.unpacked(packed[0])})
+    return evaluate(own, law.robot.regrouped_tree, law.robot, gravity, groups, law.options)
+
+
+def test_torques_and_memory_are_those_of_the_recursion(law, source, folder):
+    own = LawSource(source).law
     constants, _library = constants_of(folder / 'law.so')
     for inputs in samples(law, 20):
-        expected = law.evaluate(law.robot.regrouped_tree, *inputs)
+        expected = evaluated(own, law, *inputs)
         for result, value in zip(updated(constants, inputs), expected):
             np.testing.assert_allclose(result, value.astype(float), rtol=1e-12, atol=1e-11)
 

@@ -10,6 +10,7 @@ import pytest
 def control(monkeypatch, ros_domain):
     """Return a function that makes a `Controlled` with a law and parameters."""
     rclpy = pytest.importorskip('rclpy')
+    from screw_dynamics_ros.ros.process.worker import Worker
     from support.controlled import Controlled
 
     rclpy.init(domain_id=ros_domain)
@@ -22,4 +23,5 @@ def control(monkeypatch, ros_domain):
     yield make
     for each in made:
         each.bench.close()
+    Worker.end_all()
     rclpy.shutdown()

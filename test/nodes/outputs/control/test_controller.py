@@ -4,6 +4,7 @@
 """The node `controller`: torques of laws, references, gains, and laws that change on disk."""
 
 import os
+import re
 
 import numpy as np
 import pytest
@@ -20,7 +21,7 @@ from screw_dynamics_ros.core.description.rigid_body import RigidBody
 from screw_dynamics_ros.core.law import LAWS
 from screw_dynamics_ros.core.motion.laws.law_source import LawSource
 from screw_dynamics_ros.ros.status import Level
-from support.controlled import MS, TOOL
+from support.controlled import MS, TOOL, URDF
 from support.host_bench import Bench
 from support.loop_bench import LoopBench
 from support.robots import urdf_path
@@ -180,8 +181,7 @@ def test_a_law_that_changes_on_disk(control, tmp_path):
     made.q = made.q - 0.1
     np.testing.assert_allclose(made.torque(), 2.0 * (start - made.q), atol=1e-12)
     write(path, 5.0)
-    made.part._look_at_files()
-    made.bench.finish()
+    made.load()
     made.torque(start)
     np.testing.assert_allclose(made.torque(), 10.0 * (start - made.q), atol=1e-12)
 
@@ -202,8 +202,7 @@ def test_a_faulty_change_is_refused_and_the_law_stays(control, tmp_path, change,
     made.torque()
     path.write_text(change(path.read_text()))
     os.utime(path, ns=(0, 10**9))
-    made.part._look_at_files()
-    made.bench.finish()
+    made.load()
     level, summary = made.summary()
     assert level == Level.ERROR
     assert reason in summary
@@ -212,7 +211,7 @@ def test_a_faulty_change_is_refused_and_the_law_stays(control, tmp_path, change,
     assert made.torque() is not None
     np.testing.assert_allclose(made.torque(), 2.0 * (start - made.q), atol=1e-12)
     write(path, 3.0)
-    made.part._look_at_files()
+    made.load()
     assert made.summary()[0] == Level.OK
 
 
@@ -372,3 +371,107 @@ def test_a_payload_is_carried(control):
     made.torque()
     np.testing.assert_allclose(made.torque() - without, carried, atol=1e-9)
     assert np.abs(carried).max() > 1.0
+
+
+@pytest.mark.parametrize('kind', [Bench, LoopBench])
+@pytest.mark.parametrize(
+    ('tau', 'count', 'reason'),
+    [
+        (
+            'state.q * np.nan',
+            '1.0',
+            'the torques of shoulder_pan_joint, shoulder_lift_joint, elbow',
+        ),
+        (
+            'np.where(np.arange(6.0) == 2.0, np.inf, state.v)',
+            '1.0',
+            'the torques of elbow_joint are',
+        ),
+        ('state.v', 'np.where(memory.count > 2.0, np.nan, 1.0)', 'the memory count is not finite'),
+        ('1e308 + 0.0 * state.v', '1.0', 'its results are too large'),
+    ],
+)
+def test_results_of_a_law_that_are_not_finite(control, tmp_path, kind, tau, count, reason):
+    """The state is not blamed, and the reaction does not wait until the last torques are old."""
+    path = tmp_path / 'laws.py'
+    write(path, 1.0)
+    first = path.read_text()
+    made = control(f'{path}:mine', bench=kind, on_loss='stop', backend='native')
+    made.torque()
+    assert made.torque() is not None
+    text = first.replace('1.0 * parameters.gain * (reference.q - state.q)', tau)
+    path.write_text(
+        'import numpy as np\n' + text.replace('memory.count + 1.0', f'{count} + memory.count')
+    )
+    made.load()
+    assert made.summary()[0] == Level.OK
+    found = [made.torque() for _ in range(5)]
+    assert found[-1] is None
+    assert f'law mine: {reason}' in made.part.commands.status().summary
+    assert made.host.joint_state_status().level == Level.OK
+    path.write_text(first)
+    made.load()
+    assert made.torque() is not None
+
+
+@pytest.mark.usefixtures('control')
+def test_before_the_first_description(monkeypatch):
+    bench = Bench(monkeypatch, Controller, 'controller', law='joint_impedance')
+    status = bench.part.status()
+    assert (status.level, status.values['law']) == (Level.OK, 'joint_impedance')
+    bench.close()
+
+
+def test_a_bad_law_does_not_refuse_descriptions(control, tmp_path):
+    """Neither this one, for which torques end, nor the next one, for which the old law is built."""
+    path = tmp_path / 'laws.py'
+    write(path, 1.0)
+    text = path.read_text()
+    made = control(f'{path}:mine', on_refused_description='ramp_to_zero')
+    start = made.q.copy()
+    made.torque()
+    made.q = made.q - 0.1
+    for k, result in enumerate(('"text"', 'None', '1j * state.q', '["text"] * 6', '[1j] * 6')):
+        path.write_text(text.replace('1.0 * parameters.gain * (reference.q - state.q)', result))
+        os.utime(path, ns=(0, k))
+        made.load()
+        level, summary = made.summary()
+        assert level == Level.ERROR
+        assert re.search(r'laws.py:[46]', summary), summary
+        assert made.host.source.descriptions.reason == ''
+        np.testing.assert_allclose(made.torque(), 2.0 * (start - made.q), atol=1e-12)
+    other = URDF.replace('name="ur5"', 'name="other"')
+    assert other != URDF
+    made.describe(other)
+    assert made.host.source.descriptions.reason == ''
+    assert made.host.model.robot.description.name == 'other'
+    held = made.q.copy()
+    made.torque()
+    made.q = made.q - 0.1
+    np.testing.assert_allclose(made.torque(), 2.0 * (held - made.q), atol=1e-12)
+    path.write_text(text.replace('1.0 * parameters', '4.0 * parameters'))
+    made.load()
+    np.testing.assert_allclose(made.torque(), 8.0 * (held - made.q), atol=1e-12)
+    assert made.summary()[0] == Level.OK
+
+
+def test_a_robot_beyond_a_limit_is_led_back(control):
+    """But not further out."""
+    made = control('joint_impedance')
+    upper = float(made.robot.limits.upper[2])
+    made.q[2] = upper + 0.01
+    made.torque()
+    for last in (upper - 0.1, upper + 0.02):
+        message = JointTrajectory(joint_names=[made.joints[2]])
+        for k, position in enumerate((upper + 0.01, last)):
+            message.points.append(JointTrajectoryPoint(positions=[position]))
+            message.points[-1].time_from_start.sec = k
+        made.part.reference.receive(message)
+        refused = 'reference refused: positions of joint ' in made.summary()[1]
+        assert refused == (last > upper)
+    for _ in range(120):
+        torque = made.torque()
+    wanted = expected(made, 'joint_impedance', q=[*made.q[:2], upper - 0.1, *made.q[3:]])
+    np.testing.assert_allclose(torque, wanted, atol=1e-9)
+    held = expected(made, 'joint_impedance', q=made.q)
+    assert torque[2] < held[2] - 5.0  # toward the inside
