@@ -16,6 +16,7 @@ from sensor_msgs.msg import Imu
 from std_msgs.msg import String
 from tf2_msgs.msg import TFMessage
 
+from screw_dynamics_ros.core.errors import MissingStateError
 from screw_dynamics_ros.core.lie import quaternions, so3
 from screw_dynamics_ros.core.measurement.estimation.gravity_direction import MAX_STEP
 from screw_dynamics_ros.ros.status import Level
@@ -180,6 +181,9 @@ def test_transforms_in_any_order_and_bad_ones(bench):
     bad = TFMessage(transforms=[transform('odom', 'base', TILT)])
     bad.transforms[0].transform.rotation.w = float('nan')
     chain.receive(bad, False)
+    with pytest.raises(MissingStateError, match="the transform of 'base' in 'odom' is invalid"):
+        chain.rotation('map')
+    move(bench, ('odom', 'base', TILT))
     np.testing.assert_allclose(chain.rotation('map')[0], TILT, atol=1e-12)
     move(bench, ('base', 'odom', np.eye(3)))  # a circle ends somewhere
     bench.host.gravity_source.look()

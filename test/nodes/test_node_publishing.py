@@ -115,7 +115,7 @@ def test_markers_come_at_their_rate(monkeypatch, ros_domain):
         bench.host.states.receive(state, {})
     assert [topic.channel.topic for topic in offered] == ['/life/kinematics/markers'] * 8
     sent = [topic for topic, _ in bench.sent]
-    assert sent.count('/life/kinematics/singularity/tip') == 25
+    assert sent.count('/life/kinematics/singularity/tip') == 30
     bench.close()
     rclpy.shutdown()
 
