@@ -406,8 +406,8 @@ def test_results_of_a_law_that_are_not_finite(control, tmp_path, kind, tau, coun
     )
     made.load()
     assert made.summary()[0] == Level.OK
-    found = [made.torque() for _ in range(5)]
-    assert found[-1] is None
+    lost = next((k for k in range(5) if made.torque() is None), None)
+    assert lost is not None
     assert f'law mine: {reason}' in made.part.commands.status().summary
     assert made.host.joint_state_status().level == Level.OK
     path.write_text(first)
