@@ -141,6 +141,8 @@ class TrajectoryReference:
         """Follow a point immediately, a path from its start."""
         self._is_late = False
         if isinstance(made, TimedPath):
+            assert self._mapper is not None
+            self._stamp = self._mapper.stamp
             self._paths.add(made)
         else:
             self._point = made, arrival

@@ -322,6 +322,10 @@ def test_a_trajectory_does_not_jump_when_the_clock_steps(control, step, is_ended
         found = made.torque()
     np.testing.assert_allclose(found, springs(made, made.q), atol=1e-9)
     assert 'follows' not in reference(made)
+    made.part.reference.receive(trajectory(made, goal, 0.2))  # a new one is followed
+    for _ in range(40):
+        found = made.torque()
+    np.testing.assert_allclose(found, springs(made, goal), atol=1e-9)
 
 
 def test_the_memory_rests_while_torques_do_not_follow_the_law(control, tmp_path):
