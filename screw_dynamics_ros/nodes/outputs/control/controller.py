@@ -216,9 +216,10 @@ class Controller:
 
     def _reference_moves(self) -> bool:
         """Return whether the next joint state changes the reference."""
-        return (
+        return bool(
             self._targets.is_moving
             or self.reference.is_followed
+            or self._view[step.PHASE] == step.BEGINNING
             or self.commands.activity != FOLLOWING
         )
 
@@ -227,6 +228,7 @@ class Controller:
         phase = self._view[step.PHASE]
         if phase == step.BEGINNING:
             self._forget_commands()
+            self.commands.blend()
             self._view[step.PHASE] = step.WAITING
         if self.reference.is_followed:
             self.reference.update()

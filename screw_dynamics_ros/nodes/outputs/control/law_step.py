@@ -6,7 +6,7 @@
 A law begins, from a memory of zero, when torques begin: until they are enabled, while they are off,
 and after they rested for longer than the longest step. Its memory is kept while they rest, as in a
 short pause of the joint states. It also begins again where stamps or inputs step, because the time
-since the last state is unknown then; if torques follow the law, that is a loss.
+since the last state is unknown then; if torques follow a law with a memory, that is a loss.
 """
 
 from __future__ import annotations
@@ -87,10 +87,14 @@ def advance_law(
     is_first = lengths[HAS_STAMP] == 0
     words[STEP] = stamp - lengths[STAMP]
     elapsed = step_length(lengths, length_reals, stamp, restarted)
-    words[STEPPED] = int(elapsed == 0 and not is_first and words[SIZE] > 0)
+    is_step = elapsed == 0 and not is_first
+    words[STEPPED] = int(is_step and words[SIZE] > 0)
     if words[ACTIVITY] == FOLLOWING:
         words[FOLLOWED] = now
-        words[PHASE] = BEGINNING if words[STEPPED] != 0 else RUNNING
+        if is_step:
+            words[PHASE] = BEGINNING
+        elif words[PHASE] == WAITING:
+            words[PHASE] = RUNNING
     else:
         rest = float(now - words[FOLLOWED]) * 1e-9
         is_long = words[ACTIVITY] == OFF or elapsed == 0 or rest > length_reals[MAX_STEP]

@@ -10,7 +10,8 @@ TABLE = (
         'reference_timeout',
         0.5,
         'Timeout of a reference [s], after its arrival, or after the end of a trajectory; '
-        'feedforward then follows the measured state. 0: never.',
+        'feedforward then follows the measured state, a control law holds the last positions. '
+        '0: never.',
         minimum=0.0,
     ),
     Specification(

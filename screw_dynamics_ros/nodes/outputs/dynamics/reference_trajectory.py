@@ -141,6 +141,8 @@ class TrajectoryReference:
         """Follow a point immediately, a path from its start."""
         self._is_late = False
         if isinstance(made, TimedPath):
+            assert self._mapper is not None
+            self._stamp = self._mapper.stamp
             self._paths.add(made)
         else:
             self._point = made, arrival
@@ -200,6 +202,8 @@ class TrajectoryReference:
         return reference
 
     def _at(self, stamp: int, q: Array, v: Array) -> Reference | None:
+        if stamp < self._stamp:  # a trajectory would begin again
+            self._paths.clear()
         self._stamp = stamp
         if self._paths.advance(stamp, q, v):
             assert self._paths.current is not None
@@ -211,6 +215,7 @@ class TrajectoryReference:
             return self._recent_point()
         current = self._paths.current
         if current is None or (stamp - current.end) / NANOSECONDS > self.timeout:
+            self._paths.current = None
             return None
         rows = np.zeros((3, len(q)))
         rows[:, current.joints] = current.state(stamp)

@@ -303,6 +303,31 @@ def test_a_law_without_memory_goes_on_when_the_clock_steps(control):
     assert made.summary()[0] == Level.OK
 
 
+@pytest.mark.parametrize('is_ended', [False, True])
+@pytest.mark.parametrize('step', [-100.0, -0.7, 0.6, 50.0])
+def test_a_trajectory_does_not_jump_when_the_clock_steps(control, step, is_ended):
+    """It ends; the arm holds where it is."""
+    made = control('joint_impedance', max_delay=0.0, blend_time=0.1)
+    made.v = np.zeros(6)
+    made.torque()
+    goal = made.q + 0.3
+    made.part.reference.receive(trajectory(made, goal, 1.0))
+    for _ in range(200 if is_ended else 50):
+        made.torque()
+    made.q = made.part._targets._held_q.copy()
+    for _ in range(2):
+        made.torque()
+    step_of_stamps(made, step)
+    for _ in range(30):
+        found = made.torque()
+    np.testing.assert_allclose(found, springs(made, made.q), atol=1e-9)
+    assert 'follows' not in reference(made)
+    made.part.reference.receive(trajectory(made, goal, 0.2))  # a new one is followed
+    for _ in range(40):
+        found = made.torque()
+    np.testing.assert_allclose(found, springs(made, goal), atol=1e-9)
+
+
 def test_the_memory_rests_while_torques_do_not_follow_the_law(control, tmp_path):
     """It does not wind up."""
     path = tmp_path / 'laws.py'

@@ -33,6 +33,9 @@ TIMEOUT = 0.5  # s, of references
 
 START = np.array([0.3, -1.2, 1.1, -0.4, 0.8, 0.2])
 
+#: Each law, those of joints more often: they follow references.
+WEIGHTED_LAWS = LAW_NAMES + LAWS_OF_JOINTS
+
 #: What happens, and how often relative to one another.
 EVENTS = {
     'time': 1,
@@ -57,7 +60,7 @@ class Motion:
         made.sensed = 0.0
         self.on_loss = self.one_of(['hold', 'gravity', 'ramp_to_zero', 'stop'])
         made.set(enabled=False, on_loss=self.on_loss)
-        made.change_law(self.one_of(LAW_NAMES))
+        made.change_law(self.one_of(WEIGHTED_LAWS))
         made.place(START)
         self.now = self.moves_until = self.still_for = 0.0
         self.rest, self.goal, self.is_pressed = None, None, False
@@ -71,6 +74,8 @@ class Motion:
         weights = np.array([*EVENTS.values()]) / sum(EVENTS.values())
         for _ in range(EVENT_COUNT):
             event = str(self.rng.choice([*EVENTS], p=weights))
+            if not self.is_enabled and self.rng.random() < 0.5:
+                event = 'switch'
             self.events.append(f'{event} {self.made.law}')
             getattr(self, event)()
         self.made.sensed = 0.0
@@ -153,7 +158,7 @@ class Motion:
     def change(self):
         """Replace the law."""
         self.come_to_rest()
-        law = self.one_of(LAW_NAMES)
+        law = self.one_of(WEIGHTED_LAWS)
         if self.is_pressed and law != self.made.law:
             self.move()
             self.is_pressed = False
