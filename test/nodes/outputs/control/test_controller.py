@@ -496,7 +496,9 @@ def test_results_of_a_law_that_are_not_finite(control, tmp_path, kind, tau, coun
 
 @pytest.mark.usefixtures('control')
 def test_before_the_first_description(monkeypatch):
-    bench = Bench(monkeypatch, Controller, 'controller', law='joint_impedance')
+    from screw_dynamics_ros.nodes.outputs.control import controller
+
+    bench = Bench(monkeypatch, controller.Controller, 'controller', law='joint_impedance')
     status = bench.part.status()
     assert (status.level, status.values['law']) == (Level.OK, 'joint_impedance')
     bench.close()
