@@ -221,10 +221,11 @@ class LawTrial:
             self.counts.delays.append(((sent - stamp) * 1e-9, self.is_loading))
         self.counts.beyond_limits += bool((np.abs(tau) > self.limits * (1.0 + 1e-9)).any())
         if self._last is not None:
+            # Each was computed between its joint state and its publication, whatever the load.
             elapsed = (sent - self._last[0]) * 1e-9 + 1e-3
             change = np.abs(tau - self._last[1])
             self.counts.too_fast += bool((change > RATE_FACTOR * self.limits * elapsed).any())
-        self._last, self.latest = (sent, tau), tau
+        self._last, self.latest = (stamp, tau), tau
 
     def drive(self, condition, what: str) -> None:
         """Publish joint states until something holds."""
