@@ -45,7 +45,7 @@ def own(robot, state, reference, parameters, memory):
     q, v = state.q, state.v
     x = {expression}
     {inside}
-    x = np.clip(x, -5.0, 5.0)
+    x = np.clip(50.0 * x, -1e3, 1e3)  # beyond the limits
     tau = np.concatenate([{torque} + 0.0 * q[:1], x[1:]])
     return tau, {{'sum': 0.5 * memory.sum + state.dt * v}}
 """
@@ -221,10 +221,11 @@ class LawTrial:
             self.counts.delays.append(((sent - stamp) * 1e-9, self.is_loading))
         self.counts.beyond_limits += bool((np.abs(tau) > self.limits * (1.0 + 1e-9)).any())
         if self._last is not None:
+            # Each was computed between its joint state and its publication, whatever the load.
             elapsed = (sent - self._last[0]) * 1e-9 + 1e-3
             change = np.abs(tau - self._last[1])
             self.counts.too_fast += bool((change > RATE_FACTOR * self.limits * elapsed).any())
-        self._last, self.latest = (sent, tau), tau
+        self._last, self.latest = (stamp, tau), tau
 
     def drive(self, condition, what: str) -> None:
         """Publish joint states until something holds."""
@@ -244,7 +245,7 @@ class LawTrial:
 
     def torque(self, k: int) -> float:
         """Return a torque within the limits, another one for each law [N m]."""
-        return round(0.9 * float(self.limits[0]) * (k % 97 - 48) / 48.0 + 1e-3 * (k % 7), 6)
+        return round(0.9 * float(self.limits[0]) * (37 * k % 97 - 48) / 48.0 + 1e-3 * (k % 7), 6)
 
     @property
     def _first_line(self) -> int:

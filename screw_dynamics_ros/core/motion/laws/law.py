@@ -66,7 +66,7 @@ from screw_dynamics_ros.core.robot.robot import Robot
 from screw_dynamics_ros.core.tree.multibody_tree import Tree
 from screw_dynamics_ros.core.types import Array
 
-MAX_OPERATIONS = 100_000  # while a law is recorded
+MAX_OPERATIONS = 50_000  # while a law is recorded
 MAX_SIZE = 4096  # numbers of the memory, and of the parameters
 
 LawFunction = Callable[..., tuple[Any, Mapping[str, Any]] | Any]
