@@ -128,8 +128,7 @@ class MovingArm(Controlled):
 
     def step_clocks(self, seconds):
         """Let the clock of the machine step: of the driver and of the node."""
-        monotonic, system = self.bench.clock._begin
-        self.bench.clock._begin = monotonic, system + round(1e9 * seconds)
+        self.bench.clock.set_wall(seconds)
 
     def tick(self, is_silent=False):
         """Let one period pass; `is_silent`: without a joint state."""

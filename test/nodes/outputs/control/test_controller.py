@@ -20,7 +20,6 @@ from screw_dynamics_ros.core import ArgumentError, UnknownNameError
 from screw_dynamics_ros.core.description.rigid_body import RigidBody
 from screw_dynamics_ros.core.law import LAWS
 from screw_dynamics_ros.core.motion.laws.law_source import LawSource
-from screw_dynamics_ros.nodes.outputs.control.controller import Controller
 from screw_dynamics_ros.ros.status import Level
 from support.controlled import MS, TOOL, URDF
 from support.host_bench import Bench

@@ -256,10 +256,7 @@ def test_after_a_long_loss_the_robot_is_held_where_it_is(control, on_loss, pause
 
 def step_of_stamps(made, seconds):
     made.stamp += round(seconds * 1e9)
-    made.bench.clock._begin = (
-        made.bench.clock._begin[0],
-        made.bench.clock._begin[1] + round(seconds * 1e9),
-    )
+    made.bench.clock.set_wall(seconds)
 
 
 @pytest.mark.parametrize('kind', ['python', 'compiled'])
