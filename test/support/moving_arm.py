@@ -117,8 +117,7 @@ class MovingArm(Controlled):
         """Replace the law, between two states."""
         self.law = law
         self._write()
-        self.part._look_at_files()
-        self.bench.finish()
+        self.load()
         assert self.part.status().values['law'] == 'mine'
         assert 'refused' not in self.part.status().summary, self.part.status().summary
 

@@ -132,8 +132,7 @@ def test_a_law_that_begins_to_follow_a_reference_holds_where_the_robot_is(
         made.set(enabled=True)
     made.torque()
     write(path, STIFF.replace('TORQUES', SPRINGS), 2)
-    made.part._look_at_files()
-    made.bench.finish()
+    made.load()
     for _ in range(3):
         np.testing.assert_allclose(made.torque(), 0.0, atol=1e-12)
     assert 'holds where' in reference(made)
@@ -152,8 +151,7 @@ def test_targets_of_another_law_have_no_effect(control, tmp_path):
     assert 'the law mine does not read reference.wrench' in made.summary()[1]
     made.torque()
     write(path, STIFF.replace('TORQUES', SPRINGS), 2)
-    made.part._look_at_files()
-    made.bench.finish()
+    made.load()
     for _ in range(3):
         np.testing.assert_allclose(made.torque(), 0.0, atol=1e-12)
 
