@@ -1,19 +1,18 @@
 # Copyright 2026 The screw_dynamics_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""SDFormat 1.7 and newer to `RobotDescription`.
+"""SDFormat 1.4 and newer to `RobotDescription`.
 
 A file has one model that moves, alone or in a world. Poses may be relative to any frame, models
 may be nested: their links and joints are named as in SDFormat, 'gripper::finger'. Frames are links
 without mass. Sensors, plugins, materials and contact properties are ignored.
 
-Source: SDFormat 1.7 to 1.12, sdformat.org/spec.
+Source: SDFormat 1.4 to 1.12, sdformat.org/spec.
 """
 
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Iterator
 from dataclasses import replace
 from typing import get_args
@@ -41,6 +40,7 @@ from screw_dynamics_ros.core.description.sdf_elements import (
 )
 from screw_dynamics_ros.core.description.sdf_frames import WORLD, FrameGraph, FrameNode
 from screw_dynamics_ros.core.description.sdf_joints import Parts, frame_parts, joint_parts
+from screw_dynamics_ros.core.description.sdf_versions import converted
 from screw_dynamics_ros.core.description.shapes import Shape, ShapeKind
 from screw_dynamics_ros.core.description.xml_document import (
     child,
@@ -54,7 +54,6 @@ from screw_dynamics_ros.core.errors import ArgumentError, DescriptionError, Iner
 from screw_dynamics_ros.core.reproducible import product
 from screw_dynamics_ros.core.types import Array
 
-_OLDEST_VERSION = (1, 7)
 _CONVERT = 'convert it with `gz sdf -p robot.sdf > converted.sdf`'
 
 #: Deviation of the vertical in a root link from its z axis from which it is reported.
@@ -85,7 +84,7 @@ def read_sdf(
     Raises
     ------
     DescriptionError
-        The text is not SDFormat of version 1.7 or newer with one model that moves, its joints do
+        The text is not SDFormat of version 1.4 or newer with one model that moves, its joints do
         not form one tree, or it has what does not exist here: ball joints and gearboxes, other
         files. Names element and line.
     InertiaError
@@ -100,7 +99,9 @@ def read_sdf(
     'a'
     """
     check_inertia_check(inertia_check)
-    model, remarks = _model(_sdf_element(source_of(text_or_path)))
+    sdf = _sdf_element(source_of(text_or_path))
+    remarks = converted(sdf)
+    model = _model(sdf, remarks)
     frames = FrameGraph(model)
     remarks.extend(_extensions(frames))
     links = [_link(name, frame, frames, remarks) for name, frame in frames.of_kind('link').items()]
@@ -132,18 +133,11 @@ def _sdf_element(source: str | bytes) -> Element:
     if root is None or root.tagName != 'sdf':
         tag = root.tagName if root is not None else 'none'
         raise DescriptionError(f'the root element is <{tag}>, not <sdf>; give an SDFormat file')
-    version = root.getAttribute('version')
-    numbers = re.fullmatch(r'(\d{1,3})\.(\d{1,3})(\.\d{1,3})?', version)
-    if numbers is None or (int(numbers[1]), int(numbers[2])) < _OLDEST_VERSION:
-        what = f'version is {short(version)!r}' if version else 'it has no version'
-        raise DescriptionError(
-            f'{place_of(root)}: {what}; SDFormat 1.7 and newer are read, {_CONVERT}'
-        )
     return root
 
 
-def _model(sdf: Element) -> tuple[Element, list[Finding]]:
-    """Return the model of a file, and a remark about others in its world."""
+def _model(sdf: Element, remarks: list[Finding]) -> Element:
+    """Return the model of a file; remarks tell about others in its world."""
     worlds = children(sdf, 'world')
     scope = worlds[0] if worlds else sdf
     models = children(scope, 'model')
@@ -156,7 +150,7 @@ def _model(sdf: Element) -> tuple[Element, list[Finding]]:
             'give a file with one <model>, with all that it includes written out: '
             f'{_CONVERT}'
         )
-    model, remarks = moving[0], []
+    model = moving[0]
     pose = child(model, 'pose')
     given = '' if pose is None else pose.getAttribute('relative_to')
     if given not in ('', WORLD):
@@ -178,7 +172,7 @@ def _model(sdf: Element) -> tuple[Element, list[Finding]]:
         remarks.append(
             Finding('info', subject, 'the model is <static>, where no joint moves; here they do')
         )
-    return model, remarks
+    return model
 
 
 def _world(parts: list[Parts]) -> Iterator[Link]:

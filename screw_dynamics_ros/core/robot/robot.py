@@ -248,7 +248,7 @@ class Robot(RobotFunctions):
         drives: Mapping[str, Drive] | None = None,
         friction: bool | None = None,
     ) -> Robot:
-        """Return the robot that an SDFormat file describes, version 1.7 or newer.
+        """Return the robot that an SDFormat file describes, version 1.4 or newer.
 
         Its base is fixed unless `floating_base` is True, as that of a URDF: also that of a model
         without a joint to the world, which falls in Gazebo.

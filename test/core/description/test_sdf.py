@@ -69,7 +69,7 @@ def pose(element: ElementTree.Element | None) -> np.ndarray:
     return C
 
 
-def pose_text(C: np.ndarray, relative_to: str, form: int) -> str:
+def pose_text(C: np.ndarray, relative_to: str, form: int, attribute: str = 'relative_to') -> str:
     """Return a <pose> in one of three forms of rotation."""
     R, r = Rotation.from_matrix(C[:3, :3]), C[:3, 3]
     with warnings.catch_warnings():
@@ -77,7 +77,7 @@ def pose_text(C: np.ndarray, relative_to: str, form: int) -> str:
         turned = (R.as_quat(), R.as_euler('xyz'), R.as_euler('xyz', degrees=True))[form]
     numbers = ' '.join(repr(float(x)) for x in (*r, *turned))
     how = ('rotation_format="quat_xyzw"', '', 'degrees="true"')[form]
-    to = f'relative_to="{relative_to}"' if relative_to else ''
+    to = f'{attribute}="{relative_to}"' if relative_to else ''
     return f'<pose {how} {to}>{numbers}</pose>'
 
 
@@ -88,8 +88,12 @@ def random_pose(rng: np.random.Generator) -> np.ndarray:
     return C
 
 
-def as_sdf(urdf: str, rng: np.random.Generator) -> str:
-    """Return a URDF as SDFormat, its poses relative to various frames, its axes in various ones."""
+def as_sdf(urdf: str, rng: np.random.Generator, version: str = '1.9') -> str:
+    """Return a URDF as SDFormat, its poses relative to various frames, its axes in various ones.
+
+    1.4 has poses of links in the model only, 1.5 and 1.6 call `relative_to` `frame`.
+    """
+    attribute = 'relative_to' if version == '1.9' else 'frame'
     robot = ElementTree.fromstring(urdf)
     above = {
         each.find('child').get('link'): each for each in robot.iter('joint') if each.get('type')
@@ -105,20 +109,20 @@ def as_sdf(urdf: str, rng: np.random.Generator) -> str:
 
     for number, each in enumerate(robot.findall('link')):
         name, C, form = each.get('name'), place(each.get('name')), int(rng.integers(3))
-        where = int(rng.integers(3))
+        where = int(rng.integers(3)) if version != '1.4' else 0
         if where == 1 and name in above:
             up = above[name].find('parent').get('link')
-            text = pose_text(pose(above[name]), up, form)
+            text = pose_text(pose(above[name]), up, form, attribute)
         elif where == 2:
             D = random_pose(rng)
-            parts.append(f'<frame name="f{number}">{pose_text(D, "__model__", form)}</frame>')
-            text = pose_text(np.linalg.inv(D) @ C, f'f{number}', form)
+            parts.append(f'<frame name="f{number}">{pose_text(D, "", form)}</frame>')
+            text = pose_text(np.linalg.inv(D) @ C, f'f{number}', form, attribute)
         else:
             text = pose_text(C, '', form)
         parts.append(f'<link name="{name}">{text}{inertial(each, form)}</link>')
     for each in robot.findall('joint'):
-        parts.append(joint_text(each, placed, rng))
-    return sdf(*parts)
+        parts.append(joint_text(each, placed, rng, version))
+    return sdf(*parts, version=version)
 
 
 def inertial(each: ElementTree.Element, form: int) -> str:
@@ -135,7 +139,9 @@ def inertial(each: ElementTree.Element, form: int) -> str:
     )
 
 
-def joint_text(each: ElementTree.Element, placed: dict, rng: np.random.Generator) -> str:
+def joint_text(
+    each: ElementTree.Element, placed: dict, rng: np.random.Generator, version: str
+) -> str:
     """Return a joint of a URDF whose frame is moved along its axis and turned."""
     parent, child = (each.find(end).get('link') for end in ('parent', 'child'))
     inner = f'<parent>{parent}</parent><child>{child}</child>'
@@ -164,7 +170,14 @@ def joint_text(each: ElementTree.Element, placed: dict, rng: np.random.Generator
             '</offset></mimic>'
         )
     )
-    if where == 0:
+    flag = ''
+    if version != '1.9':  # the axis is in the model by default in 1.4, in the joint later
+        frame, in_model = '', where == 0 or (where == 1 and version == '1.4')
+        if where == 0 or (where == 2 and version == '1.4'):
+            flag = f'<use_parent_model_frame>{"true" if in_model else 0}</use_parent_model_frame>'
+        components = placed[child][:3, :3] @ e if in_model else moved[:3, :3].T @ e
+        inner += pose_text(moved, '', 1)
+    elif where == 0:
         frame, components = f' expressed_in="{child}"', e
         inner += pose_text(moved, '', 0)
     elif where == 1:
@@ -175,17 +188,18 @@ def joint_text(each: ElementTree.Element, placed: dict, rng: np.random.Generator
         inner += pose_text(moved, child, 2)
     xyz = ' '.join(repr(float(x)) for x in components)
     if each.get('type') != 'fixed':
-        inner += f'<axis><xyz{frame}>{xyz}</xyz><limit>{bounds}</limit>{follows}</axis>'
+        inner += f'<axis><xyz{frame}>{xyz}</xyz>{flag}<limit>{bounds}</limit>{follows}</axis>'
     return f'<joint name="{each.get("name")}" type="{each.get("type")}">{inner}</joint>'
 
 
+@pytest.mark.parametrize('version', ['1.4', '1.5', '1.6', '1.9'])
 @pytest.mark.parametrize('name', ['panda', 'gripper_tree', 'planar_2r'])
-def test_models_are_those_of_urdfs(name):
+def test_models_are_those_of_urdfs(name, version):
     """Poses, axes, inertias, limits and mimic joints, converted by SciPy with frames moved."""
     rng = np.random.default_rng(5)
     text = urdf_path(name).read_text(encoding='utf-8')
     expected = Robot.from_urdf(text, backend='reference')
-    found = Robot.from_sdf(as_sdf(text, rng), backend='reference')
+    found = Robot.from_sdf(as_sdf(text, rng, version), backend='reference')
     assert found.joint_names == expected.joint_names
     assert set(expected.link_names) <= set(found.link_names)
     q, v = rng.uniform(-1, 1, (2, expected.nv))
@@ -205,6 +219,66 @@ def test_models_are_those_of_urdfs(name):
             assert found_mimic.joint == joint.mimic.joint
             assert found_mimic.multiplier == joint.mimic.multiplier
             assert found_mimic.offset == pytest.approx(joint.mimic.offset, abs=1e-15)
+
+
+# --- versions -------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ('version', 'flag', 'in_model'),
+    [
+        ('1.4', '', True),
+        ('1.4', 'false', False),  # as libsdformat reads it
+        ('1.5', '', False),
+        ('1.5', 'True', True),
+        ('1.6', '', False),
+        ('1.6', '1', True),
+        ('1.9', '', False),
+    ],
+)
+def test_the_frame_of_an_axis_depends_on_the_version(version, flag, in_model):
+    """In the model in 1.4, in the frame of the joint since, unless the file says the other."""
+    flag = flag and f'<use_parent_model_frame>{flag}</use_parent_model_frame>'
+    (found,) = read_sdf(
+        sdf(
+            link('a', '<pose>1 2 3 0.1 0.2 0.3</pose>'),
+            link('b', '<pose>3 2 1 0.3 -0.2 0.1</pose>'),
+            joint('<pose>0 0 0 0.5 0.6 0.7</pose>' + axis('0 0.6 0.8', flag)),
+            version=version,
+        )
+    ).joints
+    e = np.array([0.0, 0.6, 0.8])
+    R_joint, R_link = (
+        Rotation.from_euler('xyz', angles) for angles in ((0.5, 0.6, 0.7), (0.3, -0.2, 0.1))
+    )
+    expected = R_link.inv().apply(e) if in_model else R_joint.apply(e)
+    np.testing.assert_allclose(found.axis, expected, atol=1e-15)
+
+
+def test_a_joint_with_the_name_of_a_link_is_renamed_in_old_files():
+    """Gazebo's files have such joints; the file before 1.7 may, and libsdformat renames them."""
+    text = sdf(
+        joint(axis()).replace('"j"', '"b"'), link('a'), link('b'), link('b_joint'),
+        joint('', 'fixed', 'b', 'b_joint'), version='1.6',
+    )  # fmt: skip
+    description = read_sdf(text)
+    assert [each.name for each in description.joints] == ['b_joint0', 'j']
+    (finding,) = [each for each in description.findings if each.subject == 'joint b_joint0']
+    assert "joint 'b' (line 3)" in finding.message
+    with pytest.raises(DescriptionError, match='have different names'):
+        read_sdf(text.replace('1.6', '1.7'))
+
+
+@pytest.mark.parametrize(
+    ('version', 'used'), [('1.13', '1.12'), ('2.0', '1.12'), ('1.61', '1.12'), ('1.05', '1.5')]
+)
+def test_versions_that_do_not_exist_are_reported(version, used):
+    """Such files are refused by libsdformat."""
+    findings = read_sdf(sdf(link('a'), version=version)).findings
+    (found,) = [each for each in findings if each.subject == f'file of version {version}']
+    assert f'read as {used}' in found.message
+    known = read_sdf(sdf(link('a'), version=used)).findings
+    assert not any('file of version' in each.subject for each in known)
 
 
 # --- mechanisms with known motion -----------------------------------------------------------------
@@ -379,7 +453,17 @@ def test_the_robot_of_a_world_is_its_model_that_moves():
 
 REFUSED = {
     'URDF': ('<robot name="r"/>', ['<robot>', '<sdf>']),
-    'old version': (sdf(link('a'), version='1.6'), ['line 1', "'1.6'", 'gz sdf -p']),
+    'old version': (sdf(link('a'), version='1.3'), ['line 1', "'1.3'", 'gz sdf -p']),
+    'flag of an axis': (
+        two(joint(axis(inner='<use_parent_model_frame>2</use_parent_model_frame>'))).replace(
+            '1.9', '1.5'
+        ),
+        ["'2'", 'use_parent_model_frame', 'neither true nor false'],
+    ),
+    'two joints of one name': (
+        two(joint(axis()), joint(axis())).replace('1.9', '1.4'),
+        ["joint 'j' (line 6)", 'has the name of', "joint 'j' (line 5)"],
+    ),
     'no version': ('<sdf><model name="m"/></sdf>', ['no version', 'gz sdf -p']),
     'two models': (
         f'<sdf version="1.9"><model name="m">{link("a")}</model>\n<model name="n"/></sdf>',
