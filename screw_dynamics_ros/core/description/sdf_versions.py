@@ -20,7 +20,7 @@ from screw_dynamics_ros.core.errors import DescriptionError
 
 Version = tuple[int, int]
 
-_OLDEST, _NEWEST = (1, 4), (1, 12)
+_OLDEST_VERSION, _NEWEST_VERSION = (1, 4), (1, 12)
 
 #: The first version with <gravity> in <world>, not in its <physics>.
 _GRAVITY_IN_WORLD = (1, 6)
@@ -45,13 +45,13 @@ def converted(sdf: Element) -> list[Finding]:
     given = sdf.getAttribute('version')
     numbers = re.fullmatch(r'(\d{1,3})\.(\d{1,3})(\.\d{1,3})?', given)
     version = (0, 0) if numbers is None else (int(numbers[1]), int(numbers[2]))
-    if version < _OLDEST:
+    if version < _OLDEST_VERSION:
         what = f'version is {short(given)!r}' if given else 'it has no version'
         raise DescriptionError(
             f'{place_of(sdf)}: {what}; SDFormat 1.4 and newer are read, give its version, or '
             'convert it with `gz sdf -p robot.sdf > converted.sdf`'
         )
-    used = min(version, _NEWEST)
+    used = min(version, _NEWEST_VERSION)
     findings = []
     if given != f'{used[0]}.{used[1]}':
         findings.append(
