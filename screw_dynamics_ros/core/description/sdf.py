@@ -196,7 +196,8 @@ def _tree(
     """Return links and joints with joints from the root to the leaves: children may be nearer."""
     children_of_joints = {joint.child for joint in joints}
     roots = [link.name for link in links if link.name not in children_of_joints]
-    if not roots or len(joints) + 1 != len(links):  # a loop, or several trees
+    if not roots or len(joints) + 1 != len(links):
+        _check_parents(joints)  # a loop, or several trees
         return links, joints
     hung = hung_on(WORLD if WORLD in roots else roots[0], links, joints)
     children_of = {joint.name: joint.child for joint in hung[1]}
@@ -207,6 +208,18 @@ def _tree(
         if children_of[joint.name] != joint.child and joint.name not in fixings
     )
     return hung
+
+
+def _check_parents(joints: list[Joint]) -> None:
+    """Refuse a link with two parents, naming joints of the file, not those of their frames."""
+    above: dict[str, str] = {}
+    for joint in joints:
+        name = joint.parent if joint.name == joint.child else joint.name
+        if above.setdefault(joint.child, name) != name:
+            raise DescriptionError(
+                f'link {joint.child!r} has two parents, through joints {above[joint.child]!r} and '
+                f'{name!r}; a robot is a tree here, so cut the closed loop at one of them'
+            )
 
 
 def _gravity(

@@ -115,8 +115,8 @@ def _extensions(robot: str, scopes: list[Element]) -> Iterator[Finding]:
     found = [
         place_of(each)
         for scope in scopes
-        for each in (scope, *children(scope, 'axis'), *children(scope, 'axis2'))
-        for each in each.childNodes
+        for holder in (scope, *children(scope, 'axis'), *children(scope, 'axis2'))
+        for each in holder.childNodes
         if isinstance(each, Element)
         and ':' in each.tagName
         and not (each.tagName in ROTOR and has_rotor(scope))

@@ -310,6 +310,10 @@ REFUSED = {
         ),
         ["'b' has two parents", "'j' and 'k'", 'cut the closed loop'],
     ),
+    'loop of joints beside the origin of their child': (
+        two(*(joint('<pose>0 1 0 0 0 0</pose>' + axis()).replace('"j"', f'"{x}"') for x in 'jk')),
+        ["'b' has two parents", "'j' and 'k'", 'cut the closed loop'],
+    ),
     'unknown frame': (
         sdf('<link name="a">\n<pose relative_to="c">0 0 0 0 0 0</pose></link>', link('b')),
         ["link 'a' (line 3)", "relative_to 'c'", 'there are a, b'],
