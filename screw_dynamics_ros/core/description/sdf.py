@@ -199,7 +199,7 @@ def _tree(
     if not roots or len(joints) + 1 != len(links):
         _check_parents(joints)  # a loop, or several trees
         return links, joints
-    hung = hung_on(WORLD if WORLD in roots else roots[0], links, joints)
+    hung = hung_on(roots[0], links, joints)  # the world is the first link
     children_of = {joint.name: joint.child for joint in hung[1]}
     fixings = {*frames.of_kind('link'), *frames.of_kind('frame')}  # names of joints of their frames
     remarks.extend(

@@ -80,6 +80,7 @@ def test_what_changes_nothing_is_not_reported():
         '<enable_wind>false</enable_wind><plugin filename="libgazebo_ros_control.so" name="c"/>',
         '<joint name="w" type="fixed"><parent>world</parent><child>a</child></joint>',
         link('a', '<gravity>1</gravity><kinematic>0</kinematic><velocity_decay/>'),
+        '<plugin filename="window.so" name="w"/>',
         link('b'),
         joint(axis() + '<drake:rotor_inertia>1</drake:rotor_inertia><physics><ode/></physics>'),
     )
@@ -105,7 +106,7 @@ GRAVITY = {
 @pytest.mark.parametrize(('version', 'inner', 'gravity'), GRAVITY.values(), ids=GRAVITY)
 def test_gravity_is_that_of_the_world(version, inner, gravity):
     """Where the file has a world; an argument comes first."""
-    parts = ('<pose>0 0 0 0.3 0 0</pose>', link('a'), link('b'), joint(axis('0 1 0')))
+    parts = ('<pose>0 0 0 0.3 0 0</pose>', link('a'), link('b'), joint(axis('0 1 1')))
     fixed = '<joint name="w" type="fixed"><parent>world</parent><child>a</child></joint>'
     free = sdf(*parts, version=version)
     assert read_sdf(sdf(*parts, fixed)).gravity is None
