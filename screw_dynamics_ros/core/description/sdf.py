@@ -199,13 +199,19 @@ def _tree(
     if not roots or len(joints) + 1 != len(links):
         _check_parents(joints)  # a loop, or several trees
         return links, joints
+    names: set[str] = set()
+    for k, joint in enumerate(joints):  # a link below several joints is fixed to several frames
+        if joint.name in names:
+            joints[k] = replace(joint, name=f'{joint.parent}_to_{joint.child}')
+        names.add(joint.name)
     hung = hung_on(roots[0], links, joints)  # the world is the first link
     children_of = {joint.name: joint.child for joint in hung[1]}
-    fixings = {*frames.of_kind('link'), *frames.of_kind('frame')}  # names of joints of their frames
+    of_file = frames.of_kind('joint')
     remarks.extend(
         Finding('info', f'joint {joint.name}', f'turned round: {joint.child!r} is nearer the root')
         for joint in joints
-        if children_of[joint.name] != joint.child and joint.name not in fixings
+        if children_of[joint.name] != joint.child
+        and (joint.name in of_file or not joint.kind.is_fixed)
     )
     return hung
 

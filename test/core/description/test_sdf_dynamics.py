@@ -5,6 +5,8 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 import pytest
 
@@ -123,7 +125,7 @@ def test_gravity_is_that_of_the_world(version, inner, gravity):
     np.testing.assert_array_equal(robot.gravity_torques([0.4]), expected)
     # Without the joint to the world the root is tilted by 0.3 rad; a floating base turns itself.
     fallen = Robot.from_sdf(free, backend='reference')
-    np.testing.assert_allclose(fallen.gravity_torques([0.4]), expected, rtol=1e-14)
+    np.testing.assert_allclose(fallen.gravity_torques([0.4]), expected, rtol=1e-12)
     assert read_sdf(free, floating_base=True).gravity == gravity
 
 
@@ -211,3 +213,26 @@ def test_without_the_world_the_first_link_without_a_parent_is_the_root():
         ('k', 'b', 'a_at_k'),
         ('k_offset', 'a_at_k', 'a'),
     ]
+
+
+def test_a_link_below_several_joints_is_fixed_to_the_frame_of_each():
+    """Three joints to b, none with its axis through the origin of b; a at y = 1, c and d turn."""
+    inner = '<pose>0 1 0 0 0 0</pose>' + axis()
+    joints = (
+        joint(inner, parent=parent).replace('"j"', f'"{name}"')
+        for name, parent in (('j', 'a'), ('k', 'c'), ('l', 'd'))
+    )
+    robot = Robot.from_sdf(
+        sdf(
+            *map(link, 'abcd'),
+            '<joint name="w" type="fixed"><parent>world</parent><child>a</child></joint>',
+            *joints,
+        ),
+        backend='reference',
+    )
+    assert robot.joint_names == ('j', 'k', 'l')
+    quarter = math.pi / 2.0
+    # About (0, 1): b turns by 90 degrees, c turns back with -k, d stays at the angle of b.
+    for name, place in {'b': [1, 1, 0], 'c': [0, 0, 0], 'd': [1, 1, 0]}.items():
+        there = robot.link_pose([quarter, quarter, 0.0], name)[:3, 3]
+        np.testing.assert_allclose(there, place, atol=1e-15)
