@@ -23,6 +23,8 @@ from screw_dynamics_ros.core.description.joint_types import JOINT_TYPES
 from screw_dynamics_ros.core.description.robot_description import Finding, Joint, RobotDescription
 from screw_dynamics_ros.core.errors import ArgumentError, InertiaError
 
+STANDARD_GRAVITY = (0.0, 0.0, -9.81)  # of the nodes and of `Robot` [m/s^2]
+
 #: Treatment of physically impossible inertias by the readers of descriptions, see `read_urdf`.
 InertiaCheck = Literal['error', 'warn', 'ignore']
 
@@ -71,6 +73,17 @@ def judged_findings(
         raise InertiaError('; '.join(map(str, errors)))
     warnings = [replace(each, severity='warning') for each in errors if inertia_check == 'warn']
     return (*warnings, *(each for each in findings if each.severity != 'error'))
+
+
+def gravity_findings(robot: str, gravity: tuple[float, float, float]) -> Iterator[Finding]:
+    """Report the gravity of a file that is not that of nodes and of `Robot`."""
+    if gravity != STANDARD_GRAVITY:
+        yield Finding(
+            'warning',
+            robot,
+            f'gravity is {" ".join(f"{x:g}" for x in gravity)} m/s^2 in the file',
+            'set the parameter or argument gravity if you do not use Robot.from_mjcf or from_sdf',
+        )
 
 
 def _impossible_inertias(description: RobotDescription) -> Iterator[Finding]:

@@ -1,19 +1,18 @@
 # Copyright 2026 The screw_dynamics_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""SDFormat 1.7 and newer to `RobotDescription`.
+"""SDFormat 1.4 and newer to `RobotDescription`.
 
 A file has one model that moves, alone or in a world. Poses may be relative to any frame, models
 may be nested: their links and joints are named as in SDFormat, 'gripper::finger'. Frames are links
-without mass. Sensors, plugins, materials and contact properties are ignored.
+without mass. Sensors, materials and contact properties are ignored.
 
-Source: SDFormat 1.7 to 1.12, sdformat.org/spec.
+Source: SDFormat 1.4 to 1.12, sdformat.org/spec.
 """
 
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Iterator
 from dataclasses import replace
 from typing import get_args
@@ -23,12 +22,16 @@ import numpy as np
 
 from screw_dynamics_ros.core.description.body_inertia import Inertia
 from screw_dynamics_ros.core.description.checks import (
+    STANDARD_GRAVITY,
     InertiaCheck,
     check_inertia_check,
+    gravity_findings,
     judged_findings,
 )
+from screw_dynamics_ros.core.description.rerooting import hung_on
 from screw_dynamics_ros.core.description.robot_description import (
     Finding,
+    Joint,
     Link,
     RobotDescription,
 )
@@ -39,8 +42,10 @@ from screw_dynamics_ros.core.description.sdf_elements import (
     pose_of,
     vector_of,
 )
+from screw_dynamics_ros.core.description.sdf_findings import left_out
 from screw_dynamics_ros.core.description.sdf_frames import WORLD, FrameGraph, FrameNode
 from screw_dynamics_ros.core.description.sdf_joints import Parts, frame_parts, joint_parts
+from screw_dynamics_ros.core.description.sdf_versions import converted
 from screw_dynamics_ros.core.description.shapes import Shape, ShapeKind
 from screw_dynamics_ros.core.description.xml_document import (
     child,
@@ -54,21 +59,27 @@ from screw_dynamics_ros.core.errors import ArgumentError, DescriptionError, Iner
 from screw_dynamics_ros.core.reproducible import product
 from screw_dynamics_ros.core.types import Array
 
-_OLDEST_VERSION = (1, 7)
 _CONVERT = 'convert it with `gz sdf -p robot.sdf > converted.sdf`'
 
-#: Deviation of the vertical in a root link from its z axis from which it is reported.
+#: Relative difference of gravity in the root link and in the world from which it is reported.
 _TILT_TOLERANCE = 1e-9
+
+#: Gravity of a <world> without <gravity> [m/s^2].
+_DEFAULT_GRAVITY = (0.0, 0.0, -9.8)
 
 
 def read_sdf(
-    text_or_path: str | bytes | os.PathLike[str], *, inertia_check: InertiaCheck = 'warn'
+    text_or_path: str | bytes | os.PathLike[str],
+    *,
+    inertia_check: InertiaCheck = 'warn',
+    floating_base: bool = False,
 ) -> RobotDescription:
     """Read a model in SDFormat.
 
     A joint whose parent is the world makes 'world' the root link. Without one, the root is the link
     that has no parent, and it is the base as in a URDF: fixed, unless the robot is made with a
-    floating base. A link without <inertial> has 1 kg and 1 kg m^2, as SDFormat defines it.
+    floating base. A link without <inertial> has 1 kg and 1 kg m^2, as SDFormat defines it. Joints
+    whose child is nearer to the root turn round, see `hung_on`.
 
     Parameters
     ----------
@@ -76,16 +87,20 @@ def read_sdf(
         XML text (any text that contains ``<``), or the path of a file.
     inertia_check : {'warn', 'error', 'ignore'}
         As in `read_urdf`.
+    floating_base : bool
+        Whether the root link will move freely.
 
     Returns
     -------
     RobotDescription
-        `findings` lists doubtful values, and what has been left out.
+        `findings` lists doubtful values, and what has been left out. `gravity` is that of the world
+        (without <gravity> 9.8 m/s^2); in the frame of the root link if that is tilted and does not
+        move freely.
 
     Raises
     ------
     DescriptionError
-        The text is not SDFormat of version 1.7 or newer with one model that moves, its joints do
+        The text is not SDFormat of version 1.4 or newer with one model that moves, its joints do
         not form one tree, or it has what does not exist here: ball joints and gearboxes, other
         files. Names element and line.
     InertiaError
@@ -100,9 +115,11 @@ def read_sdf(
     'a'
     """
     check_inertia_check(inertia_check)
-    model, remarks = _model(_sdf_element(source_of(text_or_path)))
+    sdf = _sdf_element(source_of(text_or_path))
+    remarks = converted(sdf)
+    model = _model(sdf, remarks)
     frames = FrameGraph(model)
-    remarks.extend(_extensions(frames))
+    remarks.extend(left_out(sdf, frames))
     links = [_link(name, frame, frames, remarks) for name, frame in frames.of_kind('link').items()]
     parts = [
         *(joint_parts(name, frame, frames) for name, frame in frames.of_kind('joint').items()),
@@ -110,18 +127,17 @@ def read_sdf(
     ]
     description = RobotDescription.from_parts(
         name_attribute(model),
-        [*_world(parts), *links, *(link for part in parts for link in part.links)],
-        [joint for part in parts for joint in part.joints],
+        *_tree(
+            [*_world(parts), *links, *(link for part in parts for link in part.links)],
+            [joint for part in parts for joint in part.joints],
+            frames,
+            remarks,
+        ),
         check_inertias=False,
     )
-    return replace(
-        description,
-        findings=(
-            *remarks,
-            *_tilt(description.root, frames),
-            *judged_findings(description, inertia_check),
-        ),
-    )
+    gravity = _gravity(sdf, description, frames, remarks, floating_base)
+    findings = (*remarks, *judged_findings(description, inertia_check))
+    return replace(description, gravity=gravity, findings=findings)
 
 
 # --- the model ----------------------------------------------------------------------------------
@@ -132,18 +148,11 @@ def _sdf_element(source: str | bytes) -> Element:
     if root is None or root.tagName != 'sdf':
         tag = root.tagName if root is not None else 'none'
         raise DescriptionError(f'the root element is <{tag}>, not <sdf>; give an SDFormat file')
-    version = root.getAttribute('version')
-    numbers = re.fullmatch(r'(\d{1,3})\.(\d{1,3})(\.\d{1,3})?', version)
-    if numbers is None or (int(numbers[1]), int(numbers[2])) < _OLDEST_VERSION:
-        what = f'version is {short(version)!r}' if version else 'it has no version'
-        raise DescriptionError(
-            f'{place_of(root)}: {what}; SDFormat 1.7 and newer are read, {_CONVERT}'
-        )
     return root
 
 
-def _model(sdf: Element) -> tuple[Element, list[Finding]]:
-    """Return the model of a file, and a remark about others in its world."""
+def _model(sdf: Element, remarks: list[Finding]) -> Element:
+    """Return the model of a file; remarks tell about others in its world."""
     worlds = children(sdf, 'world')
     scope = worlds[0] if worlds else sdf
     models = children(scope, 'model')
@@ -156,7 +165,7 @@ def _model(sdf: Element) -> tuple[Element, list[Finding]]:
             'give a file with one <model>, with all that it includes written out: '
             f'{_CONVERT}'
         )
-    model, remarks = moving[0], []
+    model = moving[0]
     pose = child(model, 'pose')
     given = '' if pose is None else pose.getAttribute('relative_to')
     if given not in ('', WORLD):
@@ -170,15 +179,10 @@ def _model(sdf: Element) -> tuple[Element, list[Finding]]:
         for each in (children(scope, tag) if worlds else ())
         if each is not model
     ]
-    subject = f'robot {name_attribute(model)}'
     if others:
-        named = ', '.join(map(place_of, others[:8]))
+        subject, named = f'robot {name_attribute(model)}', ', '.join(map(place_of, others[:8]))
         remarks.append(Finding('info', subject, f'of its world is left out: {named}'))
-    if flag_of(model, 'static'):
-        remarks.append(
-            Finding('info', subject, 'the model is <static>, where no joint moves; here they do')
-        )
-    return model, remarks
+    return model
 
 
 def _world(parts: list[Parts]) -> Iterator[Link]:
@@ -186,31 +190,77 @@ def _world(parts: list[Parts]) -> Iterator[Link]:
         yield Link(WORLD)
 
 
-def _extensions(frames: FrameGraph) -> Iterator[Finding]:
-    """Report elements of other namespaces, as <drake:joint>: what they mean is not known."""
-    found = [
-        place_of(each)
-        for model in frames.of_kind('model').values()
-        for each in model.element.childNodes
-        if isinstance(each, Element) and ':' in each.tagName
-    ]
-    if found:
-        subject = f'robot {name_attribute(frames.model)}'
-        message = f'extensions of SDFormat are left out: {", ".join(found[:8])}'
-        yield Finding('warning', subject, message, 'write joints and links without extensions')
+def _tree(
+    links: list[Link], joints: list[Joint], frames: FrameGraph, remarks: list[Finding]
+) -> tuple[list[Link], list[Joint]]:
+    """Return links and joints with joints from the root to the leaves: children may be nearer."""
+    children_of_joints = {joint.child for joint in joints}
+    roots = [link.name for link in links if link.name not in children_of_joints]
+    if not roots or len(joints) + 1 != len(links):
+        _check_parents(joints)  # a loop, or several trees
+        return links, joints
+    names: set[str] = set()
+    for k, joint in enumerate(joints):  # a link below several joints is fixed to several frames
+        if joint.name in names:
+            joints[k] = replace(joint, name=f'{joint.parent}_to_{joint.child}')
+        names.add(joint.name)
+    hung = hung_on(roots[0], links, joints)  # the world is the first link
+    children_of = {joint.name: joint.child for joint in hung[1]}
+    of_file = frames.of_kind('joint')
+    remarks.extend(
+        Finding('info', f'joint {joint.name}', f'turned round: {joint.child!r} is nearer the root')
+        for joint in joints
+        if children_of[joint.name] != joint.child
+        and (joint.name in of_file or not joint.kind.is_fixed)
+    )
+    return hung
 
 
-def _tilt(root: str, frames: FrameGraph) -> Iterator[Finding]:
-    """Report a root link whose z axis is not vertical: gravity is given in its frame."""
-    up = frames.relative(WORLD, root)[2, :3]
-    if np.abs(up - np.array([0.0, 0.0, 1.0])).max() > _TILT_TOLERANCE:
-        gravity = ', '.join(f'{-9.81 * x:.6g}' for x in up)
-        yield Finding(
-            'warning',
-            f'link {root}',
-            'the root link is tilted in the world, and gravity is given in its frame',
-            f'use gravity ({gravity}), or fix it to the world by a joint whose parent is world',
+def _check_parents(joints: list[Joint]) -> None:
+    """Refuse a link with two parents, naming joints of the file, not those of their frames."""
+    above: dict[str, str] = {}
+    for joint in joints:
+        name = joint.parent if joint.name == joint.child else joint.name
+        if above.setdefault(joint.child, name) != name:
+            raise DescriptionError(
+                f'link {joint.child!r} has two parents, through joints {above[joint.child]!r} and '
+                f'{name!r}; a robot is a tree here, so cut the closed loop at one of them'
+            )
+
+
+def _gravity(
+    sdf: Element,
+    description: RobotDescription,
+    frames: FrameGraph,
+    remarks: list[Finding],
+    floating_base: bool,
+) -> tuple[float, float, float] | None:
+    """Return gravity as `Robot` needs it, None if the file does not say."""
+    world, root = child(sdf, 'world'), description.root
+    given = None if world is None else child(world, 'gravity')
+    if given is not None:
+        x, y, z = vector_of(given, place_of(given)).tolist()
+    else:
+        x, y, z = STANDARD_GRAVITY if world is None else _DEFAULT_GRAVITY
+    gravity = (x, y, z)
+    remarks.extend(gravity_findings(f'robot {description.name}', gravity))
+    R = frames.relative(WORLD, root)[:3, :3]
+    turned = product(R.T, np.array(gravity)[:, None])[:, 0]
+    if np.abs(turned - gravity).max() > _TILT_TOLERANCE * np.abs(gravity).max():
+        listed = ', '.join(f'{component:.6g}' for component in turned)
+        remarks.append(
+            Finding(
+                'warning',
+                f'link {root}',
+                'the root link is tilted in the world, and gravity is given in its frame',
+                f'without a floating base use gravity ({listed}), as Robot.from_sdf does, or fix '
+                'it to the world by a joint whose parent is world',
+            )
         )
+        if not floating_base:
+            x, y, z = turned.tolist()
+            return (x, y, z)
+    return None if world is None else gravity
 
 
 # --- links --------------------------------------------------------------------------------------
@@ -218,16 +268,6 @@ def _tilt(root: str, frames: FrameGraph) -> Iterator[Finding]:
 
 def _link(name: str, frame: FrameNode, frames: FrameGraph, remarks: list[Finding]) -> Link:
     element = frame.element
-    gravity = child(element, 'gravity')
-    if gravity is not None and not flag_of(element, 'gravity'):
-        remarks.append(
-            Finding(
-                'warning',
-                f'link {name}',
-                'gravity is switched off for it; here it acts on all links',
-                'compensate its weight, or remove <gravity>',
-            )
-        )
     parts = children(element, 'collision') or children(element, 'visual')
     shapes = (_shape(part, name, frame, frames, remarks) for part in parts)
     return Link(

@@ -7,7 +7,7 @@ A joint of SDFormat has a frame of its own, fixed to its child link. Where the a
 through the origin of that link, a link without mass takes the name of the joint and the place of
 its frame, and the child is fixed to it.
 
-Source: SDFormat 1.11, joint.sdf and mimic.sdf.
+Source: SDFormat 1.11, joint.sdf and mimic.sdf; rotors: Drake, parsing documentation.
 """
 
 from __future__ import annotations
@@ -75,9 +75,18 @@ _UNSUPPORTED = {
     'gearbox': 'write a revolute joint with <mimic>',
 }
 
+#: Extensions of Drake: moment of inertia of a rotor, and its speed relative to the joint's.
+ROTOR = ('drake:rotor_inertia', 'drake:gear_ratio')
+
 #: Distance of an axis from the origin of the child link, relative to that of the joint, below which
 #: the axis passes through it.
 _OFFSET_TOLERANCE = 1e-12
+
+
+def has_rotor(joint: Element) -> bool:
+    """Return whether the `ROTOR` of a joint is read: as in Drake, if it has one axis."""
+    given = _TYPES.get(joint.getAttribute('type'))
+    return joint.tagName == 'joint' and given is not None and len(given.axes) == 1
 
 
 @dataclass(frozen=True)
@@ -209,6 +218,7 @@ class _Axis:
             mimic=self._mimic(),
             damping=self._dynamics('damping'),
             friction=self._dynamics('friction'),
+            armature=self._armature(),
             spring_stiffness=stiffness,
             spring_position=self._dynamics('spring_reference') if stiffness else 0.0,
             pitch=self._pitch() if kind.has_pitch else 0.0,
@@ -217,6 +227,19 @@ class _Axis:
     def _dynamics(self, tag: str) -> float:
         """Return an element of <dynamics>, 0 without it."""
         return number_of(self.dynamics, tag, 0.0, self.owner)
+
+    def _armature(self) -> float:
+        """Return the inertia of a rotor behind its gear; as in Drake, 0 if there is no effort."""
+        joint = self.frame.element
+        inertia, ratio = (
+            number_of(joint, tag, default, self.owner)
+            for tag, default in zip(ROTOR, (0.0, 1.0), strict=True)
+        )
+        if inertia < 0.0:
+            raise DescriptionError(
+                f'{self.owner}: <{ROTOR[0]}> {inertia:g} is negative; correct it'
+            )
+        return inertia * ratio**2 if has_rotor(joint) and self._limits().effort > 0.0 else 0.0
 
     def _limits(self) -> Limits:
         limit = child(self.element, 'limit')

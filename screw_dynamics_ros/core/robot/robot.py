@@ -243,12 +243,12 @@ class Robot(RobotFunctions):
         text_or_path: str | Path,
         *,
         floating_base: bool = False,
-        gravity: ArrayLike = (0.0, 0.0, -9.81),
+        gravity: ArrayLike | None = None,
         backend: str = 'auto',
         drives: Mapping[str, Drive] | None = None,
         friction: bool | None = None,
     ) -> Robot:
-        """Return the robot that an SDFormat file describes, version 1.7 or newer.
+        """Return the robot that an SDFormat file describes, version 1.4 or newer.
 
         Its base is fixed unless `floating_base` is True, as that of a URDF: also that of a model
         without a joint to the world, which falls in Gazebo.
@@ -257,13 +257,17 @@ class Robot(RobotFunctions):
         ----------
         text_or_path : str or Path
             XML text, or the path of a file.
-        floating_base, gravity, backend, drives, friction
+        gravity : (3,), optional
+            Acceleration of free fall in the root frame [m/s^2]; by default that of the file.
+        floating_base, backend, drives, friction
             As in `from_urdf`.
         """
+        description = read_sdf(text_or_path, floating_base=floating_base)
+        described = description.gravity or STANDARD_GRAVITY
         return cls(
-            read_sdf(text_or_path),
+            description,
             floating_base=floating_base,
-            gravity=gravity,
+            gravity=described if gravity is None else gravity,
             backend=backend,
             drives=drives,
             friction=friction,

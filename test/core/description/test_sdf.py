@@ -6,8 +6,6 @@
 from __future__ import annotations
 
 import math
-import warnings
-from xml.etree import ElementTree
 
 import numpy as np
 import pytest
@@ -20,172 +18,19 @@ from screw_dynamics_ros.core.description.urdf_writer import write_urdf
 from screw_dynamics_ros.core.errors import DescriptionError
 from screw_dynamics_ros.core.robot.robot import Robot
 from support.robots import urdf_path
-
-BODY = (
-    '<inertial><pose>0.1 0.2 0.3 0 0 0</pose><mass>2</mass>'
-    '<inertia><ixx>0.1</ixx><iyy>0.2</iyy><izz>0.25</izz></inertia></inertial>'
-)
-
-
-def sdf(*parts: str, version: str = '1.9') -> str:
-    """Return a file with a model 'm' of these elements."""
-    return f'<sdf version="{version}">\n<model name="m">\n' + '\n'.join(parts) + '\n</model></sdf>'
-
-
-def link(name: str, inner: str = '') -> str:
-    """Return a <link> with mass."""
-    return f'<link name="{name}">{inner}{BODY}</link>'
-
-
-def joint(inner: str, kind: str = 'revolute', parent: str = 'a', child: str = 'b') -> str:
-    """Return joint 'j'; `inner` is put inside."""
-    return (
-        f'<joint name="j" type="{kind}"><parent>{parent}</parent><child>{child}</child>'
-        f'{inner}</joint>'
-    )
-
-
-def axis(xyz: str = '0 0 1', inner: str = '', tag: str = 'axis') -> str:
-    """Return an axis."""
-    return f'<{tag}><xyz>{xyz}</xyz>{inner}</{tag}>'
-
-
-def two(*parts: str) -> str:
-    """Return a model of links a and b, and these elements."""
-    return sdf(link('a'), link('b', '<pose>1 0 0 0 0 0</pose>'), *parts)
-
+from support.sdf import as_sdf, axis, joint, link, sdf, two
 
 # --- the same robots as URDF and as SDFormat ------------------------------------------------------
 
 
-def pose(element: ElementTree.Element | None) -> np.ndarray:
-    """Return the pose of the <origin> of a URDF, by SciPy."""
-    origin = None if element is None else element.find('origin')
-    C = np.eye(4)
-    if origin is not None:
-        C[:3, 3] = [float(x) for x in origin.get('xyz', '0 0 0').split()]
-        rpy = [float(x) for x in origin.get('rpy', '0 0 0').split()]
-        C[:3, :3] = Rotation.from_euler('xyz', rpy).as_matrix()
-    return C
-
-
-def pose_text(C: np.ndarray, relative_to: str, form: int) -> str:
-    """Return a <pose> in one of three forms of rotation."""
-    R, r = Rotation.from_matrix(C[:3, :3]), C[:3, 3]
-    with warnings.catch_warnings():
-        warnings.simplefilter('ignore')  # a pitch of pi/2: one of the other angles is 0
-        turned = (R.as_quat(), R.as_euler('xyz'), R.as_euler('xyz', degrees=True))[form]
-    numbers = ' '.join(repr(float(x)) for x in (*r, *turned))
-    how = ('rotation_format="quat_xyzw"', '', 'degrees="true"')[form]
-    to = f'relative_to="{relative_to}"' if relative_to else ''
-    return f'<pose {how} {to}>{numbers}</pose>'
-
-
-def random_pose(rng: np.random.Generator) -> np.ndarray:
-    """Return a pose within 1 m."""
-    C = np.eye(4)
-    C[:3, :3], C[:3, 3] = Rotation.random(random_state=rng).as_matrix(), rng.uniform(-1, 1, 3)
-    return C
-
-
-def as_sdf(urdf: str, rng: np.random.Generator) -> str:
-    """Return a URDF as SDFormat, its poses relative to various frames, its axes in various ones."""
-    robot = ElementTree.fromstring(urdf)
-    above = {
-        each.find('child').get('link'): each for each in robot.iter('joint') if each.get('type')
-    }
-    placed, parts = {}, []
-
-    def place(name: str) -> np.ndarray:
-        if name not in placed:
-            joint = above.get(name)
-            up = np.eye(4) if joint is None else place(joint.find('parent').get('link'))
-            placed[name] = up @ pose(joint)
-        return placed[name]
-
-    for number, each in enumerate(robot.findall('link')):
-        name, C, form = each.get('name'), place(each.get('name')), int(rng.integers(3))
-        where = int(rng.integers(3))
-        if where == 1 and name in above:
-            up = above[name].find('parent').get('link')
-            text = pose_text(pose(above[name]), up, form)
-        elif where == 2:
-            D = random_pose(rng)
-            parts.append(f'<frame name="f{number}">{pose_text(D, "__model__", form)}</frame>')
-            text = pose_text(np.linalg.inv(D) @ C, f'f{number}', form)
-        else:
-            text = pose_text(C, '', form)
-        parts.append(f'<link name="{name}">{text}{inertial(each, form)}</link>')
-    for each in robot.findall('joint'):
-        parts.append(joint_text(each, placed, rng))
-    return sdf(*parts)
-
-
-def inertial(each: ElementTree.Element, form: int) -> str:
-    """Return the <inertial> of a link of a URDF; one without mass for none."""
-    given = each.find('inertial')
-    if given is None:
-        tensor, mass = dict.fromkeys(('ixx', 'iyy', 'izz'), '0'), '0'
-    else:
-        tensor, mass = given.find('inertia').attrib, given.find('mass').get('value')
-    entries = ''.join(f'<{key}>{value}</{key}>' for key, value in tensor.items())
-    return (
-        f'<inertial>{pose_text(pose(given), "", form)}<mass>{mass}</mass>'
-        f'<inertia>{entries}</inertia></inertial>'
-    )
-
-
-def joint_text(each: ElementTree.Element, placed: dict, rng: np.random.Generator) -> str:
-    """Return a joint of a URDF whose frame is moved along its axis and turned."""
-    parent, child = (each.find(end).get('link') for end in ('parent', 'child'))
-    inner = f'<parent>{parent}</parent><child>{child}</child>'
-    e = (
-        np.array([float(x) for x in each.find('axis').get('xyz').split()])
-        if (each.find('axis') is not None)
-        else np.array([1.0, 0.0, 0.0])
-    )
-    moved = random_pose(rng)
-    moved[:3, 3] = rng.uniform() * e
-    where = int(rng.integers(3))
-    limit = each.find('limit')
-    bounds = (
-        ''
-        if limit is None
-        else ''.join(f'<{key}>{value}</{key}>' for key, value in limit.attrib.items())
-    )
-    mimic = each.find('mimic')
-    follows = (
-        ''
-        if mimic is None
-        else (
-            f'<mimic joint="{mimic.get("joint")}"><reference>0.5</reference>'
-            f'<multiplier>{mimic.get("multiplier", "1")}</multiplier><offset>'
-            f'{float(mimic.get("offset", "0")) + 0.5 * float(mimic.get("multiplier", "1"))!r}'
-            '</offset></mimic>'
-        )
-    )
-    if where == 0:
-        frame, components = f' expressed_in="{child}"', e
-        inner += pose_text(moved, '', 0)
-    elif where == 1:
-        frame, components = ' expressed_in="__model__"', placed[child][:3, :3] @ e
-        inner += pose_text(placed[child] @ moved, '__model__', 1)
-    else:
-        frame, components = '', moved[:3, :3].T @ e
-        inner += pose_text(moved, child, 2)
-    xyz = ' '.join(repr(float(x)) for x in components)
-    if each.get('type') != 'fixed':
-        inner += f'<axis><xyz{frame}>{xyz}</xyz><limit>{bounds}</limit>{follows}</axis>'
-    return f'<joint name="{each.get("name")}" type="{each.get("type")}">{inner}</joint>'
-
-
+@pytest.mark.parametrize('version', ['1.4', '1.5', '1.6', '1.9'])
 @pytest.mark.parametrize('name', ['panda', 'gripper_tree', 'planar_2r'])
-def test_models_are_those_of_urdfs(name):
+def test_models_are_those_of_urdfs(name, version):
     """Poses, axes, inertias, limits and mimic joints, converted by SciPy with frames moved."""
     rng = np.random.default_rng(5)
     text = urdf_path(name).read_text(encoding='utf-8')
     expected = Robot.from_urdf(text, backend='reference')
-    found = Robot.from_sdf(as_sdf(text, rng), backend='reference')
+    found = Robot.from_sdf(as_sdf(text, rng, version), backend='reference')
     assert found.joint_names == expected.joint_names
     assert set(expected.link_names) <= set(found.link_names)
     q, v = rng.uniform(-1, 1, (2, expected.nv))
@@ -196,15 +41,75 @@ def test_models_are_those_of_urdfs(name):
     ):
         numbers = (getattr(each, function)(*arguments) for each in (found, expected))
         np.testing.assert_allclose(*numbers, atol=1e-12)
-    by_name = {joint.name: joint for joint in found.description.joints}
-    for joint in expected.description.joints:
-        assert by_name[joint.name].limits == joint.limits
-        found_mimic = by_name[joint.name].mimic
-        assert (found_mimic is None) == (joint.mimic is None)
-        if joint.mimic is not None:
-            assert found_mimic.joint == joint.mimic.joint
-            assert found_mimic.multiplier == joint.mimic.multiplier
-            assert found_mimic.offset == pytest.approx(joint.mimic.offset, abs=1e-15)
+    by_name = {each.name: each for each in found.description.joints}
+    for each in expected.description.joints:
+        assert by_name[each.name].limits == each.limits
+        found_mimic = by_name[each.name].mimic
+        assert (found_mimic is None) == (each.mimic is None)
+        if each.mimic is not None:
+            assert found_mimic.joint == each.mimic.joint
+            assert found_mimic.multiplier == each.mimic.multiplier
+            assert found_mimic.offset == pytest.approx(each.mimic.offset, abs=1e-15)
+
+
+# --- versions -------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ('version', 'flag', 'in_model'),
+    [
+        ('1.4', '', True),
+        ('1.4', 'false', False),  # as libsdformat reads it
+        ('1.5', '', False),
+        ('1.5', 'True', True),
+        ('1.6', '', False),
+        ('1.6', '1', True),
+        ('1.9', '', False),
+    ],
+)
+def test_the_frame_of_an_axis_depends_on_the_version(version, flag, in_model):
+    """In the model in 1.4, in the frame of the joint since, unless the file says the other."""
+    flag = flag and f'<use_parent_model_frame>{flag}</use_parent_model_frame>'
+    (found,) = read_sdf(
+        sdf(
+            link('a', '<pose>1 2 3 0.1 0.2 0.3</pose>'),
+            link('b', '<pose>3 2 1 0.3 -0.2 0.1</pose>'),
+            joint('<pose>0 0 0 0.5 0.6 0.7</pose>' + axis('0 0.6 0.8', flag)),
+            version=version,
+        )
+    ).joints
+    e = np.array([0.0, 0.6, 0.8])
+    R_joint, R_link = (
+        Rotation.from_euler('xyz', angles) for angles in ((0.5, 0.6, 0.7), (0.3, -0.2, 0.1))
+    )
+    expected = R_link.inv().apply(e) if in_model else R_joint.apply(e)
+    np.testing.assert_allclose(found.axis, expected, atol=1e-15)
+
+
+def test_a_joint_with_the_name_of_a_link_is_renamed_in_old_files():
+    """Gazebo's files have such joints; the file before 1.7 may, and libsdformat renames them."""
+    text = sdf(
+        joint(axis()).replace('"j"', '"b"'), link('a'), link('b'), link('b_joint'),
+        joint('', 'fixed', 'b', 'b_joint'), version='1.6',
+    )  # fmt: skip
+    description = read_sdf(text)
+    assert [each.name for each in description.joints] == ['b_joint0', 'j']
+    (finding,) = [each for each in description.findings if each.subject == 'joint b_joint0']
+    assert "joint 'b' (line 3)" in finding.message
+    with pytest.raises(DescriptionError, match='have different names'):
+        read_sdf(text.replace('1.6', '1.7'))
+
+
+@pytest.mark.parametrize(
+    ('version', 'used'), [('1.13', '1.12'), ('2.0', '1.12'), ('1.61', '1.12'), ('1.05', '1.5')]
+)
+def test_versions_that_do_not_exist_are_reported(version, used):
+    """Such files are refused by libsdformat."""
+    findings = read_sdf(sdf(link('a'), version=version)).findings
+    (found,) = [each for each in findings if each.subject == f'file of version {version}']
+    assert f'read as {used}' in found.message
+    known = read_sdf(sdf(link('a'), version=used)).findings
+    assert not any('file of version' in each.subject for each in known)
 
 
 # --- mechanisms with known motion -----------------------------------------------------------------
@@ -335,26 +240,6 @@ def test_limits_friction_and_what_means_infinite():
     assert read_sdf(two(joint(axis()))).joints[0].type == 'continuous'
 
 
-@pytest.mark.parametrize(
-    ('text', 'subject', 'words'),
-    [
-        (sdf('<link name="a"/>'), 'link a', 'no <inertial>'),
-        (sdf(link('a', '<gravity>false</gravity>')), 'link a', 'gravity is switched off'),
-        (
-            sdf('<pose>0 0 0 1.57079632679489656 0 0</pose>', link('a')),
-            'link a',
-            'gravity (-0, -9.81, -0)',
-        ),
-        (sdf('<static>true</static>', link('a')), 'robot m', '<static>'),
-        (sdf(link('a'), '<drake:joint name="x"/>'), 'robot m', "drake:joint 'x' (line 4)"),
-    ],
-)
-def test_what_differs_from_the_simulator_is_reported(text, subject, words):
-    """Nothing that acts in a simulator is dropped silently."""
-    findings = [each for each in read_sdf(text).findings if each.subject == subject]
-    assert any(words in str(each) for each in findings), findings
-
-
 def test_shapes_are_placed_in_any_frame():
     """Diameter twice, then the length."""
     geometry = '<geometry><cylinder><radius>0.1</radius><length>2</length></cylinder></geometry>'
@@ -379,7 +264,17 @@ def test_the_robot_of_a_world_is_its_model_that_moves():
 
 REFUSED = {
     'URDF': ('<robot name="r"/>', ['<robot>', '<sdf>']),
-    'old version': (sdf(link('a'), version='1.6'), ['line 1', "'1.6'", 'gz sdf -p']),
+    'old version': (sdf(link('a'), version='1.3'), ['line 1', "'1.3'", 'gz sdf -p']),
+    'flag of an axis': (
+        two(joint(axis(inner='<use_parent_model_frame>2</use_parent_model_frame>'))).replace(
+            '1.9', '1.5'
+        ),
+        ["'2'", 'use_parent_model_frame', 'neither true nor false'],
+    ),
+    'two joints of one name': (
+        two(joint(axis()), joint(axis())).replace('1.9', '1.4'),
+        ["joint 'j' (line 6)", 'has the name of', "joint 'j' (line 5)"],
+    ),
     'no version': ('<sdf><model name="m"/></sdf>', ['no version', 'gz sdf -p']),
     'two models': (
         f'<sdf version="1.9"><model name="m">{link("a")}</model>\n<model name="n"/></sdf>',
@@ -397,6 +292,27 @@ REFUSED = {
     'loop': (
         two(joint(axis()), joint(axis()).replace('"j"', '"k"')),
         ['two parents', 'cut the closed loop'],
+    ),
+    'rotor': (
+        two(joint(axis() + '<drake:rotor_inertia>-1</drake:rotor_inertia>')),
+        ["joint 'j' (line 5)", 'rotor_inertia', 'negative'],
+    ),
+    'gravity': (
+        f'<sdf version="1.9"><world name="w"><gravity>9.8</gravity><model name="m">{link("a")}'
+        '</model></world></sdf>',
+        ['<gravity> (line 1)', "'9.8'", '3 finite numbers'],
+    ),
+    'turned loop': (
+        two(
+            joint(axis()),
+            '<joint name="k" type="fixed"><parent>world</parent><child>b</child></joint>',
+            '<joint name="l" type="fixed"><parent>world</parent><child>a</child></joint>',
+        ),
+        ["'b' has two parents", "'j' and 'k'", 'cut the closed loop'],
+    ),
+    'loop of joints beside the origin of their child': (
+        two(*(joint('<pose>0 1 0 0 0 0</pose>' + axis()).replace('"j"', f'"{x}"') for x in 'jk')),
+        ["'b' has two parents", "'j' and 'k'", 'cut the closed loop'],
     ),
     'unknown frame': (
         sdf('<link name="a">\n<pose relative_to="c">0 0 0 0 0 0</pose></link>', link('b')),
