@@ -90,6 +90,7 @@ from screw_dynamics_ros.core.constraints.motion_constraint import (
     checked,
 )
 from screw_dynamics_ros.core.description.body_inertia import Inertia
+from screw_dynamics_ros.core.description.checks import STANDARD_GRAVITY
 from screw_dynamics_ros.core.description.drives import Drive, drives_of
 from screw_dynamics_ros.core.description.mjcf import read_mjcf
 from screw_dynamics_ros.core.description.rigid_body import RigidBody
@@ -121,7 +122,6 @@ from screw_dynamics_ros.core.types import Array
 
 Outputs = tuple[Array, ...]
 
-STANDARD_GRAVITY = (0.0, 0.0, -9.81)  # acceleration of free fall [m/s^2]
 
 NOT_GIVEN = np.empty(0)
 NOTHING_LOCKED: Mapping[str, float] = {}
