@@ -86,8 +86,9 @@ def without_files(source: str | bytes) -> str:
                 f'the MJCF has more than {MAX_XML_DEPTH} nested elements; remove some'
             )
         _check_element(element)
-        if element.hasAttribute('material'):
-            element.removeAttribute('material')
+        for key in ('material', 'texture'):
+            if element.hasAttribute(key):
+                element.removeAttribute(key)
         for node in [each for each in element.childNodes if isinstance(each, Element)]:
             if node.tagName in DECORATION:
                 element.removeChild(node)
