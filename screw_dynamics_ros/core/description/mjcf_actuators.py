@@ -52,7 +52,8 @@ def lever_arms(compiled: CompiledModel, k: int) -> dict[int, float]:
     kind, gear = int(model.actuator_trntype[k]), np.abs(model.actuator_gear[k])
     target, second = map(int, model.actuator_trnid[k])
     arms: dict[int, float] = {}
-    if int(model.opt.disableactuator) >> int(model.actuator_group[k]) & 1:
+    group = int(model.actuator_group[k])
+    if group >= 0 and int(model.opt.disableactuator) >> group & 1:
         return arms
     if kind in ON_JOINT:
         arms = {target: float(gear[0])}
@@ -161,7 +162,9 @@ def actuator_findings(compiled: CompiledModel) -> Iterator[Finding]:
         if arms and (is_servo(compiled, k) or model.actuator_dyntype[k] != NO_DYNAMICS):
             controlled.append(name)
     if controlled:
-        what = f'control laws and dynamics of actuators are omitted: {", ".join(controlled)}'
+        more = f' and {len(controlled) - 8} more' if len(controlled) > 8 else ''
+        named = ', '.join(controlled[:8]) + more
+        what = f'control laws and dynamics of actuators are omitted: {named}'
         yield Finding('info', f'robot {compiled.robot_name}', what)
 
 

@@ -177,7 +177,7 @@ class CompiledModel:
         if kind == 'joint':
             return self.joints[k].name
         number = int(getattr(mujoco.mjtObj, f'mjOBJ_{kind.upper()}'))
-        return mujoco.mj_id2name(self.model, number, k) or f'{kind} {k}'
+        return checked_name(mujoco.mj_id2name(self.model, number, k) or f'{kind} {k}')
 
 
 def checked_name(name: str) -> str:

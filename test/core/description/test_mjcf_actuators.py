@@ -86,6 +86,12 @@ CASES = {
         '',
         (ANY, ANY),
     ),
+    'a group without a number of its own': (
+        MOTOR.replace('ctrl', 'group="-1" ctrl'),
+        '<option actuatorgroupdisable="2"/>',
+        '',
+        (1.0, ANY),
+    ),
     'a group that is switched off': (
         MOTOR + MOTOR.replace('ctrl', 'group="2" ctrl'),
         '<option actuatorgroupdisable="2"/>',
@@ -142,6 +148,8 @@ def test_what_actuators_do_besides_is_a_finding() -> None:
     assert 'actuator idle: moves no hinge or slide: no effort limit follows from it' in found
     assert not any('plain' in each for each in found)
     assert not any('control laws' in each for each in findings(MOTOR))
+    many = findings('<position joint="a"/>' * 10)
+    assert any(each.endswith('actuator 7 and 2 more') for each in many)
 
 
 @pytest.mark.skipif(

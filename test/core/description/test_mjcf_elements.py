@@ -218,3 +218,21 @@ def test_a_tilted_base_is_reported():
         for each in found(text)
     )
     assert not any('tilted in' in each for each in found(text.replace('1 1 0 0', '1 0 0 1')))
+
+
+def test_names_of_all_elements_are_checked():
+    """Findings are printed in logs and on terminals."""
+    tendon = '<tendon><fixed name="{}"><joint joint="a" coef="1"/></fixed></tendon>'
+    for name in ('a&#10;b', 'x' * 300):
+        with pytest.raises(DescriptionError, match='a name has control characters, or more than'):
+            read_mjcf(pair(rest=tendon.format(name)))
+
+
+def test_a_urdf_is_no_mjcf(tmp_path: Path):
+    """MuJoCo would fuse the links of its fixed joints, and know no friction or mimic joints."""
+    text = '<robot name="r"><link name="a"/></robot>'
+    path = tmp_path / 'arm.urdf'
+    path.write_text(text, encoding='utf-8')
+    for each in (text, path):
+        with pytest.raises(DescriptionError, match=r'^the root element is <robot>.*from_urdf'):
+            read_mjcf(each)
