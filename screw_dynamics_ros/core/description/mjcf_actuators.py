@@ -12,9 +12,10 @@ import numpy as np
 
 from screw_dynamics_ros.core.description.mjcf_model import NONE_ID, WORLD, CompiledModel
 from screw_dynamics_ros.core.description.robot_description import Finding
+from screw_dynamics_ros.core.types import Array
 
-#: Values of mjtTrn: of a joint; with lever arms from sites; of a tendon.
-ON_JOINT, CRANK, TENDON, ON_SITE = (0, 1), 2, 3, 4
+#: Values of mjtTrn: on a joint; on a tendon; between two sites, or a site and the world.
+ON_JOINT, TENDON, CRANK, ON_SITE, ORIENTATION = (0, 1), 3, 2, 4, 6
 
 #: Values of mjtGain, mjtBias and mjtDyn.
 FIXED_GAIN, NO_BIAS = 0, 0
@@ -49,7 +50,7 @@ def lever_arms(compiled: CompiledModel, k: int) -> dict[int, float]:
     pose: on spatial tendons, sites and cranks. No others, and none if the file switches it off.
     """
     model = compiled.model
-    kind, gear = int(model.actuator_trntype[k]), np.abs(model.actuator_gear[k])
+    kind, gear = int(model.actuator_trntype[k]), np.abs(gear_of(compiled, k))
     target, second = map(int, model.actuator_trnid[k])
     arms: dict[int, float] = {}
     group = int(model.actuator_group[k])
@@ -59,7 +60,7 @@ def lever_arms(compiled: CompiledModel, k: int) -> dict[int, float]:
         arms = {target: float(gear[0])}
     elif kind == TENDON:
         arms = {j: arm * float(gear[0]) for j, arm in _tendon_arms(compiled, target).items()}
-    elif kind in (CRANK, ON_SITE) and gear.any():
+    elif kind in (CRANK, ON_SITE, ORIENTATION) and gear.any():
         sites = [target, second]
         bodies = [WORLD if site == NONE_ID else int(model.site_bodyid[site]) for site in sites]
         arms = dict.fromkeys(compiled.joints_between(bodies), math.inf)
@@ -84,8 +85,8 @@ def _tendon_arms(compiled: CompiledModel, tendon: int) -> dict[int, float]:
 def _largest_force(compiled: CompiledModel, k: int) -> float:
     """Return the largest force of an actuator; infinite if no range bounds it."""
     model, bounds = compiled.model, [math.inf]
-    if np.ravel(model.actuator_forcelimited[k]).all():
-        bounds.append(_largest(model.actuator_forcerange[_address(compiled, 'out', k)]))
+    if model.actuator_forcelimited[k]:
+        bounds.append(_largest(model.actuator_forcerange[k]))
     elif not is_servo(compiled, k):
         gain = abs(float(model.actuator_gainprm[k, 0]))
         bounds.append(gain * _largest_signal(compiled, k) if gain else 0.0)
@@ -121,8 +122,13 @@ def is_servo(compiled: CompiledModel, k: int) -> bool:
     return not is_plain or bool(np.any(plugins[k : k + 1] >= 0.0))
 
 
+def gear_of(compiled: CompiledModel, k: int) -> Array:
+    """Return the gear (6,) of an actuator."""
+    return np.array(compiled.model.actuator_gear[_address(compiled, 'out', k)])
+
+
 def _address(compiled: CompiledModel, what: str, k: int) -> int:
-    """Return the row of an actuator's control or force: the actuator's own before MuJoCo 4."""
+    """Return the first row of an actuator's controls or forces: its number before MuJoCo 4."""
     addresses = getattr(compiled.model, f'actuator_{what}adr', None)
     return k if addresses is None else int(addresses[k])
 
@@ -133,7 +139,7 @@ def reflected(compiled: CompiledModel, field: str) -> list[float]:
     for k in map(int, np.flatnonzero(values)):
         joint = acted_joint(compiled, k)
         if joint is not None:
-            gear = float(compiled.model.actuator_gear[k, 0])
+            gear = float(gear_of(compiled, k)[0])
             sums[joint] = sums.get(joint, 0.0) + gear * gear * float(values[k])
     return [sums.get(joint.id, 0.0) for joint in compiled.joints]
 
@@ -141,7 +147,7 @@ def reflected(compiled: CompiledModel, field: str) -> list[float]:
 def acted_joint(compiled: CompiledModel, k: int) -> int | None:
     """Return the hinge or slide on which an actuator acts, None if it acts on something else."""
     model = compiled.model
-    if model.actuator_trntype[k] not in ON_JOINT or not model.actuator_gear[k, 0]:
+    if model.actuator_trntype[k] not in ON_JOINT or not gear_of(compiled, k)[0]:
         return None
     joint = int(model.actuator_trnid[k, 0])
     return joint if compiled.joints[joint].is_scalar else None

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from screw_dynamics_ros.core.description.mjcf_actuators import acted_joint
+from screw_dynamics_ros.core.description.mjcf_actuators import acted_joint, gear_of
 from screw_dynamics_ros.core.description.mjcf_model import (
     BALL,
     WORLD,
@@ -62,7 +62,7 @@ def check_model(compiled: CompiledModel) -> None:
             _refuse(f'the {kind} {name!r}', f'has {what}', f'set it to 0{remedy}')
     for what, flag in (('armature', ''), ('damping', 'DAMPER')):
         for k in map(int, np.flatnonzero(compiled.numbers(f'actuator_{what}'))):
-            acts = model.actuator_gear[k].any() and not compiled.is_disabled(flag)
+            acts = gear_of(compiled, k).any() and not compiled.is_disabled(flag)
             if acts and acted_joint(compiled, k) is None:
                 subject = f'the actuator {compiled.name("actuator", k)!r}'
                 _refuse(subject, f'has {what}', 'set it to 0, or let it act on a hinge or slide')

@@ -163,3 +163,27 @@ def test_armature_of_an_actuator_without_gear_is_nothing() -> None:
         assert read_mjcf(text).joints[1].armature == expected
     with pytest.raises(DescriptionError, match="actuator 'm' has armature"):
         findings(motor.format('tendon="belt"'))
+
+
+ORIENTATION = '<orientation name="turn" site="tip" refsite="mid" kp="5"/>'
+
+
+@pytest.mark.skipif(
+    not hasattr(mujoco.MjModel, 'actuator_outadr'), reason='actuators of this MuJoCo have one force'
+)
+def test_actuators_after_one_with_three_forces() -> None:
+    """Gears have a row for each force, ranges of forces one for each actuator."""
+    motors = (
+        '<motor joint="a" gear="3" ctrlrange="-2 1" armature="2"/>'
+        '<position joint="a" gear="4" forcerange="-1 5"/>'
+    )
+    text = ARM.format(head='', belt='', actuators=ORIENTATION + motors)
+    first, second = (joint for joint in read_mjcf(text).joints if joint.name in 'ab')
+    assert (first.limits.effort, first.armature) == (26.0, 18.0)
+    assert second.limits.effort == ANY
+    assert any(each.startswith('actuator turn: its lever arms') for each in findings(ORIENTATION))
+    model = mujoco.MjModel.from_xml_string(text)
+    data = mujoco.MjData(model)
+    data.ctrl[model.actuator_ctrladr[1:]] = 1e3
+    mujoco.mj_forward(model, data)
+    assert data.qfrc_actuator[0] == 3.0 + 4.0 * 5.0
