@@ -68,36 +68,34 @@ def closures(compiled: CompiledModel) -> Iterator[Closure]:
     """
     model = compiled.model
     for k in compiled.equalities:
-        kind, ids = int(model.eq_type[k]), (int(model.eq_obj1id[k]), int(model.eq_obj2id[k]))
-        if kind not in LOOPS or min(_bodies(compiled, k)) < compiled.root:
+        kind, bodies = int(model.eq_type[k]), _bodies(compiled, k)
+        if kind not in LOOPS or min(bodies) < compiled.root:
             continue
         data, one = np.array(model.eq_data[k]), np.array([1.0, 0.0, 0.0, 0.0])
         if int(model.eq_objtype[k]) == SITE:
-            poses = [pose_of(model.site_pos[site], model.site_quat[site]) for site in ids]
+            sites = int(model.eq_obj1id[k]), int(model.eq_obj2id[k])
+            poses = [pose_of(model.site_pos[site], model.site_quat[site]) for site in sites]
         elif kind == CONNECT:
             poses = [pose_of(data[:3], one), pose_of(data[3:6], one)]
         else:
             poses = [pose_of(data[3:6], data[6:10]), pose_of(data[:3], one)]
-        first, second = map(compiled.body_name, _bodies(compiled, k))
+        links = compiled.body_name(bodies[0]), compiled.body_name(bodies[1])
         pair = 'weld' if kind == WELD and data[10] else 'spherical'
-        name = compiled.name('equality', k)
-        yield Closure(name, pair, (first, second), (poses[0], poses[1]))
+        yield Closure(compiled.name('equality', k), pair, links, (poses[0], poses[1]))
 
 
 def _bodies(compiled: CompiledModel, k: int) -> tuple[int, int]:
     """Return the two bodies of a connect or weld."""
-    model, ids = (
-        compiled.model,
-        (int(compiled.model.eq_obj1id[k]), int(compiled.model.eq_obj2id[k])),
-    )
-    if int(model.eq_objtype[k]) != SITE:
-        return ids
-    return int(model.site_bodyid[ids[0]]), int(model.site_bodyid[ids[1]])
+    model = compiled.model
+    first, second = int(model.eq_obj1id[k]), int(model.eq_obj2id[k])
+    if int(model.eq_objtype[k]) == SITE:
+        return int(model.site_bodyid[first]), int(model.site_bodyid[second])
+    return first, second
 
 
 def equality_findings(compiled: CompiledModel) -> Iterator[Finding]:
     """Yield the equalities that the tree does not contain."""
-    model, acting = compiled.model, compiled.equalities
+    model, acting = compiled.model, set(compiled.equalities)
     for k in range(model.neq):
         name = f'equality {compiled.name("equality", k)}'
         if not model.eq_active0[k]:
