@@ -175,7 +175,7 @@ def actuator_findings(compiled: CompiledModel) -> Iterator[Finding]:
 
 
 def actuated_joints(compiled: CompiledModel) -> tuple[str, ...]:
-    """Return the hinges and slides on which actuators act."""
+    """Return the hinges and slides on which actuators act that the file does not switch off."""
     count = compiled.model.actuator_trntype.shape[0]
-    acted = (acted_joint(compiled, k) for k in range(count))
+    acted = (acted_joint(compiled, k) for k in range(count) if lever_arms(compiled, k))
     return tuple(dict.fromkeys(compiled.joints[k].name for k in acted if k is not None))

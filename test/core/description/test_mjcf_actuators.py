@@ -129,6 +129,14 @@ def test_effort_limits(case: str) -> None:
             assert 0.999 * limit < effort < (1.0 + 1e-9) * limit
 
 
+def test_actuators_that_are_switched_off_move_no_joint() -> None:
+    """Closures of loops ask which joints have motors."""
+    motors = '<motor joint="b" group="2"/><motor joint="a" group="1"/><motor joint="b" gear="0"/>'
+    for option, expected in (('', ('b', 'a')), ('<option actuatorgroupdisable="2"/>', ('a',))):
+        text = ARM.format(head=option, belt='', actuators=motors)
+        assert read_mjcf(text).actuated == expected
+
+
 def findings(actuators: str) -> list[str]:
     """Return the findings of an arm."""
     return list(map(str, read_mjcf(ARM.format(head='', belt='', actuators=actuators)).findings))
