@@ -26,16 +26,14 @@ from screw_dynamics_ros.core.description.checks import (
     check_inertia_check,
     judged_findings,
 )
-from screw_dynamics_ros.core.description.mjcf_compiler import compiled_model
-from screw_dynamics_ros.core.description.mjcf_joints import (
+from screw_dynamics_ros.core.description.mjcf_actuators import (
     actuated_joints,
     actuator_findings,
-    closures,
     effort_limits,
-    equality_findings,
-    mimics,
     reflected,
 )
+from screw_dynamics_ros.core.description.mjcf_compiler import compiled_model
+from screw_dynamics_ros.core.description.mjcf_joints import closures, equality_findings, mimics
 from screw_dynamics_ros.core.description.mjcf_model import (
     FREE,
     HINGE,
@@ -64,7 +62,10 @@ SHAPES: dict[int, ShapeKind] = {2: 'sphere', 5: 'cylinder', 6: 'box'}
 
 
 def read_mjcf(
-    text_or_path: str | bytes | os.PathLike[str], *, inertia_check: InertiaCheck = 'warn'
+    text_or_path: str | bytes | os.PathLike[str],
+    *,
+    inertia_check: InertiaCheck = 'warn',
+    floating_base: bool | None = None,
 ) -> RobotDescription:
     """Read an MJCF; requires the package `mujoco`.
 
@@ -83,6 +84,9 @@ def read_mjcf(
         files.
     inertia_check : {'warn', 'error', 'ignore'}
         As in `read_urdf`.
+    floating_base : bool, optional
+        Whether the root link moves freely; by default if it has a free joint in the file. A root
+        link that does not is held in its pose of the file, and `gravity` is given in its frame.
 
     Returns
     -------
@@ -111,13 +115,14 @@ def read_mjcf(
     compiled = CompiledModel(compiled_model(text_or_path))
     check_model(compiled)
     parts = _Parts(compiled)
+    floats = compiled.root != WORLD if floating_base is None else floating_base
     description = RobotDescription.from_parts(
         compiled.robot_name, parts.links, parts.joints, check_inertias=False
     )
     return replace(
         description,
-        floating_base=compiled.root != WORLD,
-        gravity=compiled.gravity,
+        floating_base=floats,
+        gravity=compiled.gravity if floats else compiled.gravity_in_root,
         postures=postures(compiled),
         closures=tuple(closures(compiled)),
         actuated=actuated_joints(compiled),
@@ -211,7 +216,7 @@ class _Parts:
             replace(Limits(*bounds), effort=self._efforts[k]),
             self._mimics.get(k),
             damping=self._unless('DAMPER', model.dof_damping[joint.dof] + self._dampings[k]),
-            friction=float(model.dof_frictionloss[joint.dof]),
+            friction=self._unless('FRICTIONLOSS', model.dof_frictionloss[joint.dof]),
             armature=float(model.dof_armature[joint.dof]) + self._armatures[k],
             spring_stiffness=stiffness,
             spring_position=float(model.qpos_spring[joint.qpos]) if stiffness else 0.0,
@@ -263,5 +268,5 @@ def postures(compiled: CompiledModel) -> dict[str, dict[str, tuple[float, ...]]]
             x, y, z, qw, *vector = q[first : first + 7] if joint.type == FREE else [0.0] * 4
             free = (x, y, z, *vector, qw)
             positions[joint.name] = free if joint.type == FREE else (q[first],)
-        found[checked_name(model.key(k).name) or f'key{k}'] = positions
+        found[model.key(k).name or compiled.unique('keyframe', f'key{k}')] = positions
     return found

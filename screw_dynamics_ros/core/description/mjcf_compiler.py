@@ -12,6 +12,7 @@ from xml.dom.minidom import Element
 
 from screw_dynamics_ros.core.description.xml_document import (
     parsed_root,
+    root_tag,
     short,
     source_of,
 )
@@ -51,12 +52,18 @@ def compiled_model(text_or_path: str | bytes | os.PathLike[str]) -> Any:
             'mujoco; install it with `pip install mujoco`, or convert the description to URDF'
         ) from None
     source = source_of(text_or_path)
+    if root_tag(source) == 'robot':  # MuJoCo reads URDF by rules of its own
+        raise DescriptionError(
+            'the root element is <robot>, not <mujoco>: this is a URDF; read it by Robot.from_urdf '
+            'or read_robot_description'
+        )
+    text = without_files(source) if is_text(text_or_path) else ''
     warnings: list[str] = []
     before = mujoco.get_mju_user_warning()
     mujoco.set_mju_user_warning(warnings.append)  # otherwise it writes MUJOCO_LOG.TXT
     try:
-        if is_text(text_or_path):
-            return mujoco.MjModel.from_xml_string(without_files(source), {})
+        if text:
+            return mujoco.MjModel.from_xml_string(text, {})
         return mujoco.MjModel.from_xml_path(str(pathlib.Path(os.fsdecode(text_or_path))))
     except (ValueError, MemoryError, mujoco.FatalError) as error:
         reason = ' '.join(str(error).split())
@@ -86,8 +93,9 @@ def without_files(source: str | bytes) -> str:
                 f'the MJCF has more than {MAX_XML_DEPTH} nested elements; remove some'
             )
         _check_element(element)
-        if element.hasAttribute('material'):
-            element.removeAttribute('material')
+        for key in ('material', 'texture'):
+            if element.hasAttribute(key):
+                element.removeAttribute(key)
         for node in [each for each in element.childNodes if isinstance(each, Element)]:
             if node.tagName in DECORATION:
                 element.removeChild(node)

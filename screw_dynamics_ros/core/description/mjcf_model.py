@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,6 +14,7 @@ import numpy as np
 from screw_dynamics_ros.core.description.joint_types import JOINT_TYPES
 from screw_dynamics_ros.core.description.xml_values import rotation_from_quaternion
 from screw_dynamics_ros.core.errors import DescriptionError
+from screw_dynamics_ros.core.reproducible import product
 from screw_dynamics_ros.core.types import Array
 
 #: The body of the world, and no object.
@@ -23,6 +24,15 @@ WORLD, NONE_ID = 0, -1
 FREE, BALL, SLIDE, HINGE = range(4)
 
 MAX_NAME_LENGTH = 255  # characters
+
+#: Flags of mjtDisableBit that disable others as well; PASSIVE until MuJoCo 3.3.
+WIDER_FLAGS = {
+    'SPRING': 'PASSIVE',
+    'DAMPER': 'PASSIVE',
+    'EQUALITY': 'CONSTRAINT',
+    'FRICTIONLOSS': 'CONSTRAINT',
+    'LIMIT': 'CONSTRAINT',
+}
 
 
 @dataclass(frozen=True)
@@ -55,7 +65,7 @@ class CompiledModel:
 
     def __init__(self, model: Any) -> None:
         self.model = model
-        self._used: dict[str, set[str]] = {'link': set(), 'joint': set()}
+        self._used: dict[str, set[str]] = {'link': set(), 'joint': set(), 'keyframe': set()}
         given = {checked_name(model.body(k).name) for k in range(model.nbody)}
         self._used['link'] |= given - {''}
         self._bodies = [
@@ -64,6 +74,8 @@ class CompiledModel:
         given = {checked_name(model.joint(k).name) for k in range(model.njnt)}
         self._used['joint'] |= given - {''}
         self.joints = tuple(self._joint(k) for k in range(model.njnt))
+        given = {checked_name(model.key(k).name) for k in range(model.nkey)}
+        self._used['keyframe'] |= given - {''}
 
     def _joint(self, k: int) -> CompiledJoint:
         model = self.model
@@ -73,7 +85,7 @@ class CompiledModel:
         return CompiledJoint(k, name, *map(int, numbers))
 
     def unique(self, kind: str, name: str) -> str:
-        """Return a new name of a link or joint, with a number if it is used already."""
+        """Return a new name of a link, joint or keyframe, with a number if it is used already."""
         used, number, wanted = self._used[kind], 2, name
         while name in used:
             name, number = f'{wanted}_{number}', number + 1
@@ -102,6 +114,13 @@ class CompiledModel:
         return WORLD
 
     @property
+    def gravity_in_root(self) -> tuple[float, float, float]:
+        """Gravity in the frame of the root, held in its pose of the file [m/s^2]."""
+        R = rotation_of(self.model.body_quat[self.root])
+        x, y, z = map(float, product(R.T, np.array([self.gravity]).T).ravel())
+        return x, y, z
+
+    @property
     def robot_name(self) -> str:
         """The name of the model."""
         return checked_name(bytes(self.model.names).split(b'\0', 1)[0].decode(errors='replace'))
@@ -113,11 +132,32 @@ class CompiledModel:
         return (0.0, 0.0, 0.0) if self.is_disabled('GRAVITY') else (x, y, z)
 
     def is_disabled(self, flag: str) -> bool:
-        """Return whether a flag of mjtDisableBit is set."""
+        """Return whether a flag of mjtDisableBit, or one that contains it, is set."""
         import mujoco  # type: ignore[import-not-found, import-untyped, unused-ignore]
 
-        bit = getattr(mujoco.mjtDisableBit, f'mjDSBL_{flag}', 0)
-        return bool(self.model.opt.disableflags & int(bit))
+        bits = int(getattr(mujoco.mjtDisableBit, f'mjDSBL_{flag}', 0))
+        wider = WIDER_FLAGS.get(flag)
+        is_set = bool(int(self.model.opt.disableflags) & bits)
+        return is_set or (wider is not None and self.is_disabled(wider))
+
+    @property
+    def equalities(self) -> list[int]:
+        """The numbers of the equalities that act."""
+        off = self.is_disabled('EQUALITY')
+        return [] if off else list(map(int, np.flatnonzero(self.model.eq_active0)))
+
+    def joints_between(self, bodies: Sequence[int]) -> set[int]:
+        """Return the joints that move some of these bodies relative to others of them."""
+        chains = [self._chain(body) for body in bodies]
+        return set[int]().union(*chains) - set[int].intersection(*chains) if chains else set()
+
+    def _chain(self, body: int) -> set[int]:
+        """Return the joints between the world and a body."""
+        chain = set[int]()
+        while body != WORLD:
+            chain |= {joint.id for joint in self.joints_of(body)}
+            body = int(self.model.body_parentid[body])
+        return chain
 
     def numbers(self, field: str) -> Array:
         """Return a field of the model as numbers, one row each; empty in versions without it."""
@@ -132,7 +172,12 @@ class CompiledModel:
 
     def name(self, kind: str, k: int) -> str:
         """Return the name of an object of any kind, its number if it has none."""
-        return getattr(self.model, kind)(k).name or f'{kind} {k}'
+        import mujoco  # type: ignore[import-not-found, import-untyped, unused-ignore]
+
+        if kind == 'joint':
+            return self.joints[k].name
+        number = int(getattr(mujoco.mjtObj, f'mjOBJ_{kind.upper()}'))
+        return checked_name(mujoco.mj_id2name(self.model, number, k) or f'{kind} {k}')
 
 
 def checked_name(name: str) -> str:

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from screw_dynamics_ros.core.description.mjcf_joints import acted_joint
+from screw_dynamics_ros.core.description.mjcf_actuators import acted_joint, gear_of
 from screw_dynamics_ros.core.description.mjcf_model import (
     BALL,
     WORLD,
@@ -18,30 +18,34 @@ from screw_dynamics_ros.core.description.mjcf_model import (
 from screw_dynamics_ros.core.description.robot_description import Finding
 from screw_dynamics_ros.core.errors import DescriptionError
 
-#: Fields of forces and inertias for which there is no model: field, kind of object, what it is.
+#: Fields of forces and inertias for which there is no model: field, kind of object, what it is,
+#: and the flag that disables it.
 REFUSED_FIELDS = (
-    ('tendon_stiffness', 'tendon', 'stiffness'),
-    ('tendon_damping', 'tendon', 'damping'),
-    ('tendon_frictionloss', 'tendon', 'frictionloss'),
-    ('tendon_armature', 'tendon', 'armature'),
-    ('tendon_stiffnesspoly', 'tendon', 'nonlinear stiffness'),
-    ('tendon_dampingpoly', 'tendon', 'nonlinear damping'),
-    ('jnt_stiffnesspoly', 'joint', 'nonlinear stiffness'),
-    ('actuator_dampingpoly', 'actuator', 'nonlinear damping'),
+    ('tendon_stiffness', 'tendon', 'stiffness', 'SPRING'),
+    ('tendon_damping', 'tendon', 'damping', 'DAMPER'),
+    ('tendon_frictionloss', 'tendon', 'frictionloss', 'FRICTIONLOSS'),
+    ('tendon_armature', 'tendon', 'armature', ''),
+    ('tendon_stiffnesspoly', 'tendon', 'nonlinear stiffness', 'SPRING'),
+    ('tendon_dampingpoly', 'tendon', 'nonlinear damping', 'DAMPER'),
+    ('jnt_stiffnesspoly', 'joint', 'nonlinear stiffness', 'SPRING'),
+    ('jnt_springyield', 'joint', 'a spring that yields', 'SPRING'),
+    ('actuator_dampingpoly', 'actuator', 'nonlinear damping', 'DAMPER'),
 )
 
 #: Of the degrees of freedom: 'dof_' fields with no model at all, and with none in free joints.
-REFUSED_OF_DOFS = (('dampingpoly', 'nonlinear damping'),)
+REFUSED_OF_DOFS = (('dampingpoly', 'nonlinear damping', 'DAMPER'),)
 REFUSED_OF_FREE_JOINTS = (
-    ('armature', 'armature'),
-    ('damping', 'damping'),
-    ('frictionloss', 'frictionloss'),
+    ('armature', 'armature', ''),
+    ('damping', 'damping', 'DAMPER'),
+    ('frictionloss', 'frictionloss', 'FRICTIONLOSS'),
 )
 
 #: Values of mjtEq that are the tree, loops or nothing; others are of tendons and flexes.
 KNOWN_EQUALITIES = (0, 1, 2)
 
 STANDARD_GRAVITY = (0.0, 0.0, -9.81)  # of the nodes and of `Robot` [m/s^2]
+
+TURNED_GRAVITY = 1e-6  # largest difference that is rounding of a quaternion [m/s^2]
 
 
 def check_model(compiled: CompiledModel) -> None:
@@ -52,30 +56,31 @@ def check_model(compiled: CompiledModel) -> None:
             _refuse(f'joint {joint.name!r}', 'is a ball', 'replace it by three hinges')
     if model.nflex:
         _refuse(f'the flex {compiled.name("flex", 0)!r}', 'is deformable', 'remove it')
-    for field, kind, what in REFUSED_FIELDS:
-        for name in compiled.names_with(field, kind):
-            _refuse(f'the {kind} {name!r}', f'has {what}', 'set it to 0, or move it to the joints')
-    for what in ('armature', 'damping'):
+    for field, kind, what, flag in REFUSED_FIELDS:
+        for name in () if compiled.is_disabled(flag) else compiled.names_with(field, kind):
+            remedy = '' if kind == 'joint' else ', or move it to the joints'
+            _refuse(f'the {kind} {name!r}', f'has {what}', f'set it to 0{remedy}')
+    for what, flag in (('armature', ''), ('damping', 'DAMPER')):
         for k in map(int, np.flatnonzero(compiled.numbers(f'actuator_{what}'))):
-            if acted_joint(compiled, k) is None:
+            acts = gear_of(compiled, k).any() and not compiled.is_disabled(flag)
+            if acts and acted_joint(compiled, k) is None:
                 subject = f'the actuator {compiled.name("actuator", k)!r}'
                 _refuse(subject, f'has {what}', 'set it to 0, or let it act on a hinge or slide')
     for joint in compiled.joints:
         count = 1 if joint.is_scalar else 6
         fields = REFUSED_OF_DOFS if joint.is_scalar else REFUSED_OF_DOFS + REFUSED_OF_FREE_JOINTS
-        for field, what in fields:
+        for field, what, flag in fields:
             values = compiled.numbers(f'dof_{field}')
-            if np.any(values[joint.dof : joint.dof + count]):
+            if not compiled.is_disabled(flag) and np.any(values[joint.dof : joint.dof + count]):
                 remedy = 'set it to 0' if joint.is_scalar else 'use a <freejoint>'
                 _refuse(f'joint {joint.name!r}', f'has {what}', remedy)
-        if not joint.is_scalar and model.jnt_stiffness[joint.id]:
+        has_spring = model.jnt_stiffness[joint.id] and not compiled.is_disabled('SPRING')
+        if has_spring and not joint.is_scalar:
             _refuse(f'joint {joint.name!r}', 'has stiffness', 'use a <freejoint>')
-        if compiled.numbers('jnt_springyield').any():
-            _refuse(f'joint {joint.name!r}', 'has a spring that yields', 'remove springyield')
     for body in np.flatnonzero(np.array(model.body_plugin) >= 0):
         _refuse(f'body {compiled.body_name(int(body))!r}', 'has a plugin', 'remove it')
-    for k in range(model.neq):
-        if model.eq_active0[k] and int(model.eq_type[k]) not in KNOWN_EQUALITIES:
+    for k in compiled.equalities:
+        if int(model.eq_type[k]) not in KNOWN_EQUALITIES:
             name = compiled.name('equality', k)
             _refuse(f'the equality {name!r}', 'is one of tendons or flexes', 'remove it')
 
@@ -90,7 +95,9 @@ def model_findings(compiled: CompiledModel) -> Iterator[Finding]:
     for k in range(model.ntendon):
         what = 'acts through actuators or limits only and is omitted'
         yield Finding('info', f'tendon {compiled.name("tendon", k)}', what)
-    for k in map(int, np.flatnonzero(model.body_gravcomp)):
+    without_passive = compiled.is_disabled('SPRING') and compiled.is_disabled('DAMPER')
+    weightless = without_passive or not any(compiled.gravity)
+    for k in () if weightless else map(int, np.flatnonzero(model.body_gravcomp)):
         yield Finding(
             'warning',
             f'link {compiled.body_name(k)}',
@@ -98,10 +105,25 @@ def model_findings(compiled: CompiledModel) -> Iterator[Finding]:
             'gravity torques here are those of the whole weight',
             'remove gravcomp if the robot has no such compensation',
         )
-    if model.opt.density or model.opt.viscosity:
+    for k in map(int, np.flatnonzero(np.array(model.body_mocapid) >= 0)):
+        what = 'is a mocap body: a simulation moves it, here it is fixed in its pose of the file'
+        remedy = 'give it joints if it moves'
+        yield Finding('warning', f'link {compiled.body_name(k)}', what, remedy)
+    if compiled.is_disabled('LIMIT') and np.any(model.jnt_limited):
+        yield Finding('info', robot, 'limits of joints are kept, although a flag disables them')
+    if (model.opt.density or model.opt.viscosity) and not without_passive:
         yield Finding('warning', robot, 'drag of the medium is omitted', 'set density to 0')
     if compiled.root != WORLD:
         yield Finding('info', robot, 'has a free joint: its base moves if floating_base is true')
+        turned = np.array(compiled.gravity_in_root)
+        if np.abs(turned - np.array(compiled.gravity)).max() > TURNED_GRAVITY:
+            gravity = ' '.join(f'{x:.6g}' for x in turned)
+            yield Finding(
+                'warning',
+                f'link {compiled.body_name(compiled.root)}',
+                'the root link is tilted in the file; gravity of a fixed base is in its frame',
+                f'without a floating base use gravity {gravity}, as Robot.from_mjcf does',
+            )
         if np.any(np.array(model.site_bodyid) == WORLD):
             yield Finding('info', robot, 'sites of the world are omitted: the root is a body')
     if tuple(compiled.gravity) != STANDARD_GRAVITY:

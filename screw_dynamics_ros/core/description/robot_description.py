@@ -86,7 +86,7 @@ class Limits:
     Raises
     ------
     DescriptionError
-        No numbers, a lower limit above the upper one, or another limit that is negative.
+        No numbers, NaN, a lower limit above the upper one, or another limit that is negative.
     """
 
     lower: float = -math.inf
@@ -100,7 +100,7 @@ class Limits:
     def __post_init__(self) -> None:
         lower, upper, *magnitudes = astuple(self)
         ordered = all(map(is_number, (lower, upper, *magnitudes))) and lower <= upper
-        if not (ordered and min(magnitudes) >= 0.0):
+        if not (ordered and all(each >= 0.0 for each in magnitudes)):
             raise DescriptionError(
                 f'{self} are not limits: lower must not be above upper, nor another one negative'
             )

@@ -291,17 +291,18 @@ class Robot(RobotFunctions):
         text_or_path : str or Path
             XML text that refers to no files, or the path of a file, see `read_mjcf`.
         floating_base : bool, optional
-            Whether the root link moves freely; by default if it has a free joint in the file.
+            Whether the root link moves freely; by default if it has a free joint in the file. If
+            False it is held in its pose of the file.
         gravity : (3,), optional
             Acceleration of free fall in the root frame [m/s^2]; by default that of the file.
         backend, drives, friction
             As in `from_urdf`; joints without a given drive have that of the file.
         """
-        description = read_mjcf(text_or_path)
+        description = read_mjcf(text_or_path, floating_base=floating_base)
         described = description.gravity or STANDARD_GRAVITY
         return cls(
             description,
-            floating_base=description.floating_base if floating_base is None else floating_base,
+            floating_base=description.floating_base,
             gravity=described if gravity is None else gravity,
             backend=backend,
             drives=drives,

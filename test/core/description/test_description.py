@@ -92,7 +92,10 @@ def test_axes_and_origins_that_do_not_matter():
     assert Joint('j', 'revolute', 'a', 'b', np.eye(4), rounded).axis.tolist() == rounded
 
 
-@pytest.mark.parametrize('limits', [(1.0, -1.0), (np.nan, 1.0), (-1, 1, -2.0), (0, 1, 1, 'much')])
+@pytest.mark.parametrize(
+    'limits',
+    [(1.0, -1.0), (np.nan, 1.0), (-1, 1, -2.0), (0, 1, 1, 'much'), (0, 1, 1, np.nan)],
+)
 def test_what_are_no_limits(limits):
     with pytest.raises(DescriptionError, match='not limits'):
         Limits(*limits)

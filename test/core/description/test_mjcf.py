@@ -148,11 +148,14 @@ def test_dynamics_are_those_of_mujoco(text: str) -> None:
 
 def test_properties_of_joints() -> None:
     """Limits, actuators, springs, friction, keyframes, gravity and couplings."""
-    arm, legged = read_mjcf(ARM), read_mjcf(LEGGED)
+    thruster, legged = '<motor site="tool" name="thruster"/>', read_mjcf(LEGGED)
+    arm, pushed = read_mjcf(ARM.replace(thruster, '')), read_mjcf(ARM)
     joints = {joint.name: joint for joint in (*arm.joints, *legged.joints)}
     yaw, slide = joints['yaw'].limits, joints['body3_joint']
     assert (yaw.lower, yaw.upper) == pytest.approx((-math.pi / 2, math.radians(100)))
     assert (yaw.effort, joints['pitch'].limits.effort) == (25.0, 10.0)
+    efforts = [joint.limits.effort for joint in pushed.joints if joint.kind.is_scalar]
+    assert efforts == [math.inf, math.inf, math.inf, 7.0]  # the thruster loads all joints
     assert (joints['lift'].limits.effort, slide.limits.effort) == (math.inf, 7.0)
     assert (joints['yaw'].friction, slide.damping, slide.armature) == (0.4, 0.3, 0.02)
     assert (slide.spring_stiffness, slide.spring_position) == (50.0, 0.1)
@@ -165,7 +168,7 @@ def test_properties_of_joints() -> None:
     assert arm.postures['home']['lift'] == (0.3,)
     assert legged.postures['key0']['free'] == (1.0, 2.0, 3.0, 0.5, -0.5, 0.5, 0.5)
     assert [shape.kind for shape in legged.links[0].shapes] == ['box']
-    findings = [str(finding) for finding in arm.findings]
+    findings = [str(finding) for finding in pushed.findings]
     assert any('thruster' in each for each in findings)
     assert any('gravity is 1 2 -7' in each for each in findings)
 

@@ -141,3 +141,73 @@ def test_closures_that_are_not_active_or_end_at_the_ground():
     free = four_bar(ground).replace('<worldbody>', '<worldbody><body name="b"><freejoint/>')
     free = free.replace('</worldbody>', '<geom size="0.1"/></body></worldbody>')
     assert not read_mjcf(free).closures
+
+
+WELDED = """<mujoco><worldbody>
+  <body name="a" pos="0.1 0 0.3" euler="10 20 30"><freejoint/><geom size="0.1"/>
+    <site name="s" pos="0.1 0.2 0.3" euler="40 0 10"/></body>
+  <body name="b" pos="0 0.5 0" euler="0 50 0"><freejoint/><geom size="0.1"/>
+    <site name="t" pos="-0.1 0 0.2" euler="0 70 10"/></body>
+  </worldbody><equality><weld name="e" {}/></equality></mujoco>"""
+OF_BODIES, OF_SITES = 'body1="a" body2="b"', 'site1="s" site2="t"'
+RELPOSE = 'relpose="0.1 0.3 -0.2 1 0.5 -0.3 2"'
+
+
+@pytest.mark.parametrize(
+    ('weld', 'pair', 'second'),
+    [
+        (OF_BODIES, 'weld', (0.0, 0.0, 0.0)),
+        (f'{OF_BODIES} anchor="0.1 0.2 0.3"', 'weld', (0.1, 0.2, 0.3)),
+        (f'{OF_BODIES} {RELPOSE}', 'weld', (0.0, 0.0, 0.0)),
+        (f'{OF_BODIES} {RELPOSE} anchor="0.1 0.2 0.3"', 'weld', (0.1, 0.2, 0.3)),
+        (f'{OF_BODIES} {RELPOSE} anchor="0.4 0.5 0.6" torquescale="0"', 'spherical', None),
+        (f'{OF_BODIES} anchor="0.1 0.2 0.3" torquescale="0.1"', 'weld', (0.1, 0.2, 0.3)),
+        (OF_SITES, 'weld', (-0.1, 0.0, 0.2)),
+        (f'{OF_SITES} torquescale="0"', 'spherical', (-0.1, 0.0, 0.2)),
+    ],
+)
+def test_poses_of_welds(weld, pair, second):
+    """With equal poses of the closure in the two links the errors of MuJoCo's weld are zero.
+
+    In a weld without torque the links may turn about the point of the closure.
+    """
+    text = WELDED.format(weld)
+    (closure,) = read_mjcf(text).closures
+    assert (closure.links, closure.pair) == (('a', 'b'), pair)
+    if second is not None:
+        np.testing.assert_allclose(closure.poses[1][:3, 3], second)
+    model = mujoco.MjModel.from_xml_string(text)
+    data, rng = mujoco.MjData(model), np.random.default_rng(3)
+    first, turn = rng.normal(size=4), rng.normal(size=4)
+    A, turned = np.eye(4), np.eye(4)
+    for pose, quaternion in ((A, first), (turned, turn)):
+        R = np.zeros(9)
+        mujoco.mju_normalize4(quaternion)
+        mujoco.mju_quat2Mat(R, quaternion)
+        pose[:3, :3] = R.reshape(3, 3)
+    A[:3, 3] = 0.2, 0.4, -0.1
+    loose = turned if pair == 'spherical' else np.eye(4)
+    B = A @ closure.poses[0] @ loose @ np.linalg.inv(closure.poses[1])
+    for place, pose in ((0, A), (7, B)):
+        data.qpos[place : place + 3] = pose[:3, 3]
+        quaternion = np.zeros(4)
+        mujoco.mju_mat2Quat(quaternion, pose[:3, :3].flatten())
+        data.qpos[place + 3 : place + 7] = quaternion
+    mujoco.mj_forward(model, data)
+    rows = data.efc_type == int(mujoco.mjtConstraint.mjCNSTR_EQUALITY)
+    assert rows.sum() == 6
+    np.testing.assert_allclose(data.efc_pos[rows], 0.0, atol=1e-12)
+
+
+def test_a_weld_of_a_floating_robot_to_the_world_has_its_own_remedy():
+    """The world is no link of it, so that `LoopClosures.of` has nothing."""
+    text = """<mujoco><worldbody><body name="trunk"><freejoint/><geom size="0.1"/>
+      <body name="leg" pos="0.2 0 0"><joint name="hip"/><geom size="0.1"/></body></body></worldbody>
+      <equality><weld name="ground" body1="leg"/></equality></mujoco>"""
+    description = read_mjcf(text)
+    assert not description.closures
+    (finding,) = (str(each) for each in description.findings if 'ground' in str(each))
+    assert 'is a weld to the world, which is no link here, and is left out' in finding
+    assert 'LoopClosures' not in finding
+    assert 'constrained_dynamics' in finding
+    assert hasattr(Robot, 'constrained_dynamics')
