@@ -9,6 +9,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from screw_dynamics_ros.core.description.checks import gravity_findings
 from screw_dynamics_ros.core.description.mjcf_actuators import acted_joint, gear_of
 from screw_dynamics_ros.core.description.mjcf_model import (
     BALL,
@@ -43,7 +44,6 @@ REFUSED_OF_FREE_JOINTS = (
 #: Values of mjtEq that are the tree, loops or nothing; others are of tendons and flexes.
 KNOWN_EQUALITIES = (0, 1, 2)
 
-STANDARD_GRAVITY = (0.0, 0.0, -9.81)  # of the nodes and of `Robot` [m/s^2]
 
 TURNED_GRAVITY = 1e-6  # largest difference that is rounding of a quaternion [m/s^2]
 
@@ -126,10 +126,4 @@ def model_findings(compiled: CompiledModel) -> Iterator[Finding]:
             )
         if np.any(np.array(model.site_bodyid) == WORLD):
             yield Finding('info', robot, 'sites of the world are omitted: the root is a body')
-    if tuple(compiled.gravity) != STANDARD_GRAVITY:
-        yield Finding(
-            'warning',
-            robot,
-            f'gravity is {" ".join(f"{x:g}" for x in compiled.gravity)} m/s^2 in the file',
-            'set the parameter or argument gravity if you do not use Robot.from_mjcf',
-        )
+    yield from gravity_findings(robot, compiled.gravity)
