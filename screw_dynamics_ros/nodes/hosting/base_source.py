@@ -17,7 +17,12 @@ from screw_dynamics_ros.core.errors import MissingStateError, ScrewDynamicsError
 from screw_dynamics_ros.core.kinematics.joint_poses import FreeCoordinates
 from screw_dynamics_ros.core.lie import se3
 from screw_dynamics_ros.core.lie.screws import transform_twist
+from screw_dynamics_ros.core.measurement.estimation.gravity_direction import (
+    OrientationCheck,
+    down_by_orientation,
+)
 from screw_dynamics_ros.core.types import Array
+from screw_dynamics_ros.nodes.hosting.imu_messages import UNKNOWN, down_at_rest
 from screw_dynamics_ros.nodes.hosting.measured_body import MeasuredBody, measurement, stamped
 from screw_dynamics_ros.nodes.hosting.state_pipeline import StatePipeline
 from screw_dynamics_ros.nodes.model.running_model import RunningModel
@@ -30,8 +35,6 @@ from screw_dynamics_ros.ros.process.faults import FAULTS
 from screw_dynamics_ros.ros.process.state_lock import STATE_LOCK
 from screw_dynamics_ros.ros.status import Level, Status
 from screw_dynamics_ros.ros.topics.frame_chain import FrameChain
-
-UNKNOWN = -1.0  # first element of the covariance of a missing quantity, see sensor_msgs/Imu
 
 
 class BaseSource:
@@ -50,7 +53,7 @@ class BaseSource:
     def __init__(self, node: Node, parameters: Parameters, states: StatePipeline) -> None:
         self._node, self._parameters, self._states = node, parameters, states
         self._body = MeasuredBody(slice(0, 7), slice(0, 6), FreeCoordinates())
-        self._reason = ''
+        self._reason, self._check = '', OrientationCheck()
         self._chain: FrameChain | None = None
         self._subscribed: set[str] = set()
         self.update_parameters()
@@ -64,6 +67,7 @@ class BaseSource:
         """Apply the parameters: create required subscriptions, and forget earlier motion."""
         source = self._parameters['base_source']
         self._body.history.clear()
+        self._check = OrientationCheck()
         self._body.motion, self._reason = None, 'no measurement so far'
         if source == TF and self._chain is None:
             self._chain = FrameChain(self._node, TFMessage, '')
@@ -101,9 +105,15 @@ class BaseSource:
         if message.orientation_covariance[0] == UNKNOWN:
             self._reason = 'the IMU has no orientation; use one that estimates it'
             return
+        o = message.orientation
+        down = down_by_orientation(np.array([o.x, o.y, o.z, o.w]))
+        magnitude = float(np.linalg.norm(self._parameters['gravity']))
+        if down is not None and not self._check.admits(down, down_at_rest(message, magnitude)):
+            self._reason = self._check.fault
+            return
         is_known = message.angular_velocity_covariance[0] != UNKNOWN
         twist = Twist(angular=message.angular_velocity) if is_known else None
-        self._add(message, message.header.frame_id, Vector3(), message.orientation, twist)
+        self._add(message, message.header.frame_id, Vector3(), o, twist)
 
     def _add(
         self, message: Any, frame: str, position: Any, orientation: Any, twist: Twist | None

@@ -198,6 +198,23 @@ def test_orientation_and_angular_velocity_of_an_imu(robot):
     assert made.host.base_source._body.history.newest == stamp
 
 
+def test_an_imu_that_contradicts_itself_is_refused(robot):
+    """The orientation is the default one, and the acceleration at rest that of a wall."""
+    made = robot(base_source='imu')
+    message = Imu()
+    message.header.frame_id = made.root
+    message.linear_acceleration.z = 9.81
+    for k, (x, is_used) in enumerate([(0.0, True), (9.81, False)]):
+        made.host.base_source.update_parameters()
+        write(message.linear_acceleration, 'xz', [x, 9.81 - x])
+        stamp = made.now() + k * MS
+        write_stamp(message, stamp)
+        made.host.base_source.receive_imu(message)
+        assert ('dynamics/mass_matrix' in made.joint_state(stamp)) == is_used
+    assert 'IMU differ by 90 degrees' in made.status().summary
+    assert made.status().level == Level.ERROR
+
+
 def test_poses_on_tf(robot):
     """The chain from the frame to the root link; the twist is that between two poses."""
     made = robot(base_source='tf', base_frame='map')
