@@ -13,8 +13,9 @@ from rclpy.node import Node
 from rclpy.qos import qos_profile_sensor_data
 from tf2_msgs.msg import TFMessage
 
-from screw_dynamics_ros.core.errors import MissingStateError, ScrewDynamicsError
+from screw_dynamics_ros.core.errors import ArgumentError, MissingStateError, ScrewDynamicsError
 from screw_dynamics_ros.core.kinematics.joint_poses import FreeCoordinates
+from screw_dynamics_ros.core.kinematics.twist_check import TwistCheck
 from screw_dynamics_ros.core.lie import se3
 from screw_dynamics_ros.core.lie.screws import transform_twist
 from screw_dynamics_ros.core.measurement.estimation.gravity_direction import (
@@ -53,7 +54,7 @@ class BaseSource:
     def __init__(self, node: Node, parameters: Parameters, states: StatePipeline) -> None:
         self._node, self._parameters, self._states = node, parameters, states
         self._body = MeasuredBody(slice(0, 7), slice(0, 6), FreeCoordinates())
-        self._reason, self._check = '', OrientationCheck()
+        self._reason, self._check, self._twists = '', OrientationCheck(), TwistCheck()
         self._chain: FrameChain | None = None
         self._subscribed: set[str] = set()
         self.update_parameters()
@@ -67,7 +68,7 @@ class BaseSource:
         """Apply the parameters: create required subscriptions, and forget earlier motion."""
         source = self._parameters['base_source']
         self._body.history.clear()
-        self._check = OrientationCheck()
+        self._check, self._twists = OrientationCheck(), TwistCheck()
         self._body.motion, self._reason = None, 'no measurement so far'
         if source == TF and self._chain is None:
             self._chain = FrameChain(self._node, TFMessage, '')
@@ -128,6 +129,13 @@ class BaseSource:
             stamp = stamped(stamp_of(message))
             prefix = self._parameters['frame_prefix']
             link = link_of(model.robot, prefix, frame, self._parameters['base_source'])
+            if V is not None and self._parameters['base_source'] == ODOMETRY:
+                self._twists.add(stamp, pose, V)
+                if self._twists.fault:
+                    raise ArgumentError(
+                        f'{self._twists.fault}; give it in the axes of child_frame_id, or set its '
+                        'covariance[0] to -1 (twist of the poses)'
+                    )
             pose, V = self._of_root(model, link, pose, V)
         except ScrewDynamicsError as error:
             self._reason = str(error)
