@@ -15,12 +15,12 @@ from sensor_msgs.msg import JointState
 
 from screw_dynamics_ros.nodes.hosting import statuses
 from screw_dynamics_ros.nodes.hosting.load import Load
+from screw_dynamics_ros.nodes.hosting.stamp_clock import StampClock
 from screw_dynamics_ros.ros.joint_states.contents import JointStateMessage
 from screw_dynamics_ros.ros.joint_states.layouts import Layout
 from screw_dynamics_ros.ros.joint_states.mapper import JointStateMapper
 from screw_dynamics_ros.ros.joint_states.policies import Policies
 from screw_dynamics_ros.ros.joint_states.reader import JointStateReader
-from screw_dynamics_ros.ros.messages.cdr import stamp_of_clock
 from screw_dynamics_ros.ros.process.faults import FAULTS
 from screw_dynamics_ros.ros.process.state_lock import STATE_LOCK
 from screw_dynamics_ros.ros.status import Status
@@ -148,6 +148,12 @@ class StateInput:
             use_refused(mapper, message)
         return None
 
+    def restart_time(self, step: int) -> None:
+        """Discard the state because simulated time went back by a step [ns]."""
+        with STATE_LOCK:
+            if self.mapper is not None:
+                self.mapper.restart_time(step)
+
     def give_up(self, error: Exception) -> None:
         """Discard a state that may have been stored only partially."""
         FAULTS.record('a joint state', error)
@@ -168,10 +174,8 @@ class StateInput:
 
 def state_input(node: Node, joints: Collection[str], policies: Policies) -> StateInput:
     """Return the joint states of some joints; the topic may contain others."""
-
-    def clock() -> int:
-        return stamp_of_clock(node.get_clock().now().nanoseconds)
-
-    made = StateInput(node, JointStateMapper(tuple(joints), known=None, clock=clock))
+    made = StateInput(node)
+    clock = StampClock(node, made.restart_time)
+    made.mapper = JointStateMapper(tuple(joints), known=None, clock=clock.now)
     made.policies = policies
     return made

@@ -8,6 +8,7 @@ from __future__ import annotations
 import time
 from collections.abc import Collection, Sequence
 
+from rclpy.logging import get_logger
 from rclpy.node import Node
 from rclpy.qos import DurabilityPolicy
 
@@ -233,16 +234,35 @@ def report_records(
 def report_channels(
     status: Status, channels: Sequence[Channel], mapper: JointStateMapper | None
 ) -> None:
-    """Report published topics, and those that lack velocities or efforts."""
+    """Report published topics, and why those with subscribers are silent; also log that once."""
     for channel in channels:
         status.values[channel.topic] = (
             f'{channel.published} messages, {channel.listeners} subscribers'
         )
     if mapper is None or not mapper.accepted:
         return
+    report_explained(status, channels)
     for field, present in (('velocity', mapper.has_velocity), ('effort', mapper.has_effort)):
         silent = [channel.topic for channel in channels if getattr(channel, field)]
         if silent and not present:
             status.report(
                 Level.WARN, f'not published: joint states contain no {field}: {shorten(silent)}'
             )
+
+
+def report_explained(status: Status, channels: Sequence[Channel]) -> None:
+    """Report topics that have subscribers and are not published on purpose, with the remedy."""
+    topics: dict[str, list[str]] = {}
+    logged = set()
+    for channel in channels:
+        reason = channel.explain() if channel.explain is not None and channel.listeners else ''
+        if reason:
+            topics.setdefault(reason, []).append(channel.topic)
+        if reason != channel.explained:
+            channel.explained = reason
+            logged.add(reason)
+    for reason, silent in topics.items():
+        text = f'{shorten(silent)}: subscribed, but not published: {reason}'
+        status.report(Level.OK, text)
+        if reason in logged:
+            get_logger('screw_dynamics_ros').info(text)
