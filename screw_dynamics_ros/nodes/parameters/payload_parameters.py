@@ -13,6 +13,7 @@ from screw_dynamics_ros.core.description.rigid_body import RigidBody
 from screw_dynamics_ros.core.motion.trajectory.payload_load import check_payload
 from screw_dynamics_ros.nodes.model.payloads import PARAMETERS, Payloads
 from screw_dynamics_ros.ros.diagnostics import Level, Status
+from screw_dynamics_ros.ros.messages.inertias import check_size
 from screw_dynamics_ros.ros.names import shorten
 from screw_dynamics_ros.ros.parameters import Parameters, Specification
 
@@ -46,13 +47,13 @@ def payloads(
 ) -> dict[str, RigidBody]:
     """Return the payload by its link, empty if there is none.
 
-    Raises `InertiaError` for physically impossible parameters.
+    Raises `InertiaError` for physically impossible parameters, `ArgumentError` for too large ones.
     """
     value = {specification.name: parameters[specification.name] for specification in TABLE}
     value.update(changed or {})
-    body = RigidBody.from_moments(
-        value['payload_mass'], value['payload_center_of_mass'], value['payload_inertia']
-    )
+    given = value['payload_mass'], value['payload_center_of_mass'], value['payload_inertia']
+    check_size('payload', *given)
+    body = RigidBody.from_moments(*given)
     return {value['payload_link']: body} if value['payload_link'] and body.mass else {}
 
 
