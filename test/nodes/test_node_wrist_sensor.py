@@ -290,7 +290,7 @@ def test_tool_is_identified_and_applied(make):
 
 
 def test_a_reading_that_alternates_is_refused(make):
-    """Between 12 and 50 N, or after a step; noise of 3 N, and a sensor of 1 N resolution, are not."""
+    """Between 12 and 50 N, or after a step; noise of 3 N and a resolution of 1 N are healthy."""
     rig = make(sensor_frame=FRAME, pose_samples=40, **TOOL)
     rng = np.random.default_rng(0)
 

@@ -54,6 +54,7 @@ class TwistCheck:
         self.fault = ''
         self._contradictions = 0
         self._last: tuple[int, Array] | None = None
+        self._begin(0, np.eye(4))
 
     def add(self, stamp: int, pose: Array, twist: Array) -> None:
         """Add a measurement: stamp [ns], pose (4, 4), body twist (6,), angular part first."""
@@ -85,12 +86,13 @@ class TwistCheck:
     def _begin(self, stamp: int, pose: Array) -> None:
         """Begin a window."""
         self._begun, self._pose = stamp, pose
-        self._integral, self._path = np.eye(4), np.zeros(3)
+        self._integral: Array = np.eye(4)
+        self._path: Array = np.zeros(3)
 
     def _described(self, stamp: int, pose: Array, displacements: Array, turns: Array) -> str:
         """Return how poses and twists of a window differ, and what that looks like."""
         moved, integral = displacements
-        size = max(np.linalg.norm(moved), WINDOW_LENGTH)
+        size = max(float(np.linalg.norm(moved)), WINDOW_LENGTH)
         alike = {
             'is like one in the axes of the poses, not the body': (
                 pose[:3, 3] - self._pose[:3, 3] - self._path

@@ -98,17 +98,22 @@ def description_status(
 def report_volatile_descriptions(status: Status, node: Node) -> None:
     """Name publishers of robot_description whose message later subscribers do not receive."""
     topic = node.resolve_topic_name('robot_description')
-    names = [
-        f'{info.node_namespace.rstrip("/")}/{info.node_name}'
-        for info in node.get_publishers_info_by_topic(topic)
-        if info.qos_profile.durability == DurabilityPolicy.VOLATILE
-    ]
+    names = publishers(node, topic, DurabilityPolicy.VOLATILE)
     if names:
         status.report(
             Level.ERROR,
             f'{shorten(names)} publishes {topic} with volatile durability, so that later '
             'subscribers do not receive it; publish it with transient local durability',
         )
+
+
+def publishers(node: Node, topic: str, durability: DurabilityPolicy | None = None) -> list[str]:
+    """Return the nodes that publish a topic, with a durability or any."""
+    return [
+        f'{info.node_namespace.rstrip("/")}/{info.node_name}'
+        for info in node.get_publishers_info_by_topic(topic)
+        if durability in (None, info.qos_profile.durability)
+    ]
 
 
 def report_clock(status: Status, node: Node) -> None:
@@ -223,8 +228,9 @@ def report_records(
         is_missed = field is None or field in needs
         if only_needs and not is_missed:
             continue
+        level = Level.ERROR if reason is Reason.DISPUTED else Level.WARN
         status.report(
-            Level.WARN if is_missed else Level.OK,
+            level if is_missed else Level.OK,
             reason.value + (f': {record.detail}' if record.detail else ''),
         )
     status.values['age [ms]'] = f'{mapper.age * 1e3:.3f}'

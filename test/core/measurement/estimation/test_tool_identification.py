@@ -8,7 +8,10 @@ import pytest
 from scipy.spatial.transform import Rotation
 from scipy.stats import linregress
 
-from screw_dynamics_ros.core.measurement.estimation.tool_identification import fit
+from screw_dynamics_ros.core.measurement.estimation.tool_identification import (
+    fit,
+    identify_tool,
+)
 
 
 def test_values_covariance_and_residuals_of_a_line():
