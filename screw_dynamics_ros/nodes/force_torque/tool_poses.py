@@ -206,9 +206,9 @@ def check_steady(wrenches: Array) -> None:
     levels = two_levels(wrenches, LEAST_STEP)
     if levels is None:
         return
-    name, unit = ('moment', 'N m') if levels.index < 3 else ('force', 'N')
+    name, unit = ('moment', 'N m') if levels.place < 3 else ('force', 'N')
     raise NotAtRestError(
-        f'the {name} along {"xyz"[levels.index % 3]} is {levels.low:.3g} {unit} in some sensor '
+        f'the {name} along {"xyz"[levels.place % 3]} is {levels.low:.3g} {unit} in some sensor '
         f'messages and {levels.high:.3g} {unit} in others: the load changes, or two sources are '
         'mixed; wait until nothing touches the tool, and check the driver'
     )

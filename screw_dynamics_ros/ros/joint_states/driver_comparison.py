@@ -50,9 +50,7 @@ class DriverComparison:
             self._values[name] = last, value
             if not has_returned and returns(wrapped(last - first), wrapped(value - last)):
                 has_returned = True
-                self._text = (
-                    f'{name} is at {last:.4g} in some messages and at {value:.4g} in others'
-                )
+                self._text = f'{name} is at {last:.4g} in some messages, at {value:.4g} in others'
         if has_returned:
             self._returns.append(self._count)
         while self._returns and self._count - self._returns[0] > WINDOW:

@@ -21,12 +21,12 @@ class Levels(NamedTuple):
 
     Attributes
     ----------
-    index : int
+    place : int
         Of the quantity.
     low, high : float
     """
 
-    index: int
+    place: int
     low: float
     high: float
 
@@ -43,7 +43,7 @@ def two_levels(samples: Array, least: Array) -> Levels | None:
     Examples
     --------
     >>> two_levels(np.array([[0.0, 12.1], [0.1, 49.9], [0.2, 11.9], [0.1, 50.1]]), np.ones(2))
-    Levels(index=1, low=12.0, high=50.0)
+    Levels(place=1, low=12.0, high=50.0)
     """
     for k, values in enumerate(samples.T):
         is_high = values > values.mean()
