@@ -54,6 +54,8 @@ class TwistCheck:
         self.fault = ''
         self._contradictions = 0
         self._last: tuple[int, Array] | None = None
+        self._integral: Array
+        self._path: Array
         self._begin(0, np.eye(4))
 
     def add(self, stamp: int, pose: Array, twist: Array) -> None:
@@ -86,8 +88,7 @@ class TwistCheck:
     def _begin(self, stamp: int, pose: Array) -> None:
         """Begin a window."""
         self._begun, self._pose = stamp, pose
-        self._integral: Array = np.eye(4)
-        self._path: Array = np.zeros(3)
+        self._integral, self._path = np.eye(4), np.zeros(3)
 
     def _described(self, stamp: int, pose: Array, displacements: Array, turns: Array) -> str:
         """Return how poses and twists of a window differ, and what that looks like."""
