@@ -40,7 +40,7 @@ from screw_dynamics_ros.ros.parameters import Parameters
 from screw_dynamics_ros.ros.standard_services import serve_trigger
 
 MAX_POSES = 1000
-LEAST_STEP = np.repeat([0.2, 2.0], 3)  # of moment and force between two loads [N m, N]
+MIN_LOAD_STEPS = np.repeat([0.2, 2.0], 3)  # of moment and force between two loads [N m, N]
 
 
 class RestingPose(NamedTuple):
@@ -203,7 +203,7 @@ class ToolPoses:
 
 def check_steady(wrenches: Array) -> None:
     """Raise `NotAtRestError` if moments and forces (N, 6) alternate between two values."""
-    levels = two_levels(wrenches, LEAST_STEP)
+    levels = two_levels(wrenches, MIN_LOAD_STEPS)
     if levels is None:
         return
     name, unit = ('moment', 'N m') if levels.place < 3 else ('force', 'N')

@@ -375,7 +375,7 @@ class ModelHost:
         self.node.get_logger().info(f'ready: {model.robot}')
 
     def _restart_time(self, step: int) -> None:
-        """Discard what was measured before simulated time went back by a step [ns]."""
+        """Discard all measurements, because simulated time went back by a step [ns]."""
         with STATE_LOCK:
             self.states.restart_time(step)
             self.base_source.update_parameters()

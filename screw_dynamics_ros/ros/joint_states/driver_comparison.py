@@ -17,7 +17,7 @@ from screw_dynamics_ros.ros.joint_states.contents import JointStateMessage
 
 MIN_STEP = 0.05  # rad, m; smaller differences are delays of a publisher while the robot moves
 MAX_REST = 0.25  # of the step, between the position before it and the one after it
-LEAST_RETURNS = 3  # within `WINDOW`
+MIN_RETURNS = 3  # within `WINDOW`
 WINDOW = 100  # messages
 
 
@@ -36,7 +36,7 @@ class DriverComparison:
 
     def __init__(self) -> None:
         self._values: dict[str, tuple[float, float]] = {}  # the last two
-        self._returns: deque[int] = deque(maxlen=LEAST_RETURNS)  # numbers of messages
+        self._returns: deque[int] = deque(maxlen=MIN_RETURNS)  # numbers of messages
         self._count, self._text = 0, ''
 
     def fault(self, message: JointStateMessage, joints: Collection[str]) -> str:
@@ -55,7 +55,7 @@ class DriverComparison:
             self._returns.append(self._count)
         while self._returns and self._count - self._returns[0] > WINDOW:
             self._returns.popleft()
-        return self._text if len(self._returns) == LEAST_RETURNS else ''
+        return self._text if len(self._returns) == MIN_RETURNS else ''
 
 
 def returns(step: float, back: float) -> bool:

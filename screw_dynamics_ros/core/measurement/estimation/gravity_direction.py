@@ -23,7 +23,7 @@ REST_FORCE = 0.05
 REST_RATE = 0.05
 
 #: Largest angle between the directions of an orientation and of an accelerometer at rest [rad].
-#: Horizontal accelerations that `REST_FORCE` takes for rest turn the force by up to 0.31 rad.
+#: Horizontal accelerations within `REST_FORCE` turn the force by up to 0.31 rad.
 MAX_DISAGREEMENT = 0.35
 
 #: Longest time of one filter step [s].
