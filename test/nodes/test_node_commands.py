@@ -26,6 +26,7 @@ from std_srvs.srv import SetBool
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
 from screw_dynamics_ros.core import Robot
+from screw_dynamics_ros.nodes.hosting import statuses
 from screw_dynamics_ros.nodes.hosting.output_group import Stage
 from screw_dynamics_ros.nodes.outputs.dynamics.command_message import joint_command
 from screw_dynamics_ros.ros.diagnostics import Level
@@ -194,6 +195,42 @@ def test_nothing_before_it_is_enabled_and_a_ramp_then(following):
     control.drive(1.1)
     assert not control.torques[0].any()
     np.testing.assert_allclose(control.torques[-1], GRAVITY, atol=1e-6)
+
+
+def test_subscribers_of_torques_that_are_not_enabled_learn_why(following, monkeypatch):
+    """On /diagnostics while it is so, and once in the log; other topics need no explanation."""
+    lines = []
+    logger = SimpleNamespace(info=lines.append)
+    monkeypatch.setattr(statuses, 'get_logger', lambda name: logger)
+    control = following
+    assert 'not enabled' not in control.bench.part.status().summary
+    control.set(enabled=False)
+    control.drive(0.3)
+    control.clear()
+    control.drive(0.05)
+    assert control.messages() == []
+    for _ in range(3):
+        status = control.bench.part.status()
+        assert status.level == Level.OK
+        assert (
+            '/life/dynamics/feedforward, /life/dynamics/commands, /life/dynamics/joint_command: '
+            'subscribed, but not published: torques are not enabled: call ~/enable with true, or '
+            'set the parameter enabled' in status.summary
+        )
+    assert len(lines) == 1
+    assert 'not enabled' in lines[0]
+    control.set(enabled=True)
+    control.drive(0.05)
+    assert control.messages()
+    assert 'not enabled' not in control.bench.part.status().summary
+    control.set(enabled=False)
+    control.drive(1.0)
+    assert 'not enabled' in control.bench.part.status().summary
+    assert len(lines) == 2
+    for channel in control.bench.host.states.channels:
+        channel.listeners = 0
+    assert 'not enabled' not in control.bench.part.status().summary
+    control.bench.host.states.look_for_listeners()
 
 
 def test_the_service_says_why_the_parameter_was_refused(following, monkeypatch):

@@ -479,3 +479,31 @@ def test_it_does_not_start_without_a_radius(start):
     process = start('odometry', {**WHEELS, 'wheel_radius': 0.0}, ['-r', '__ns:=/bad'])
     assert process.wait() != 0
     assert 'wheel_radius must be set to a positive length' in process.output
+
+
+def test_wheels_that_contradict_each_other_are_reported(make):
+    """The steering axis of a car points down, so that its angles have the other sign."""
+    car = {
+        'platform': 'ackermann',
+        'wheel_radius': 0.3,
+        'wheelbase': 1.2,
+        'wheel_separation': 0.8,
+        'wheel_names': ['left', 'right'],
+        'steering_names': ['front_left', 'front_right'],
+    }
+    bench = make(**{'left_wheel_names': [], 'right_wheel_names': [], **car})
+    base, radii = Base.__new__(Base), np.array([2.6, 3.4])  # of the paths of the wheels
+    base.bench, base.stamp, base.poses = bench, bench.clock.time_ns(), bench.sent['odom']
+    names, turned = [*car['wheel_names'], *car['steering_names']], np.zeros(2)
+    for sign, level, text in (
+        (1.0, 0, ''),
+        (-1.0, 1, '% of the path: check names, signs and dimensions of wheels and steering'),
+        (1.0, 0, ''),
+    ):
+        for _ in range(80):
+            turned = turned + radii / 30.0
+            base.send(names, [*turned, *(sign * np.arctan2(1.2, radii))], 0.1)
+        base.check(level, text)
+        if text:
+            base.check(level, 'it looks as if the steering angles had the opposite sign')
+    assert len(base.poses) > 200

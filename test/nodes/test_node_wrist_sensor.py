@@ -289,6 +289,73 @@ def test_tool_is_identified_and_applied(make):
     assert again.error_code == 25  # NOT_ENOUGH_DATA
 
 
+def test_a_reading_that_alternates_is_refused(make):
+    """Between 12 and 50 N, or after a step; noise of 3 N and a resolution of 1 N are healthy."""
+    rig = make(sensor_frame=FRAME, pose_samples=40, **TOOL)
+    rng = np.random.default_rng(0)
+
+    def stand(forces):
+        for force in forces:
+            rig.stand(HOME, 1, contact=np.array([0.0, 0.0, force, 0.0, 0.0, 0.0]))
+
+    stand(12.0 + 38.0 * (np.arange(40) % 2))
+    for service in ('tare', 'record_pose'):
+        answer = rig.ask(service)
+        assert not answer.success
+        assert 'the force along z is ' in answer.message
+        assert 'the load changes, or two sources are mixed' in answer.message
+    np.testing.assert_array_equal(rig.bench.node.get_parameter('bias').value, np.zeros(6))
+    stand([0.0] * 20 + [5.0] * 20)
+    assert 'the force along z is ' in rig.ask('tare').message
+    for healthy in (
+        3.0 * rng.normal(size=40),
+        np.arange(40) % 2,
+        8.0 * np.sin(np.arange(40)),
+        np.zeros(40),
+    ):
+        stand(healthy)
+        assert rig.ask('tare').success
+
+
+@pytest.mark.parametrize(
+    ('axes', 'text'),
+    [
+        (np.diag([-1.0, 1.0, 1.0]), 'which are left-handed (rows -1.00 0.00 0.00; 0.00 1.00'),
+        (np.eye(3)[[1, 0, 2]], 'which are left-handed (rows 0.00 1.00 0.00; 1.00 0.00 0.00'),
+        (np.eye(3)[[1, 2, 0]], 'rotated by 120 degrees'),
+        (-np.eye(3), 'the sign of the sensor or gravity is wrong'),
+    ],
+)
+def test_a_sensor_with_other_axes_is_refused(make, axes, text):
+    """Instead of a tool that does not exist."""
+    rig = make(sensor_frame=FRAME)
+    weight = rig.weight
+    rig.weight = lambda q: (weight(q).reshape(2, 3) @ axes.T).ravel()
+    for q in poses(9) + np.linspace(-1.2, 1.2, 9)[:, None]:
+        rig.stand(q, 120)
+        assert rig.ask('record_pose').success
+    found = rig.identify(apply=True)
+    assert not found.success
+    assert text in found.message
+    assert rig.bench.node.get_parameter('tool_mass').value == 0.0
+
+
+@pytest.mark.parametrize(
+    ('name', 'value', 'reason'),
+    [
+        ('tool_mass', 1e300, 'tool: m is 1e+300; the largest allowed value is 1e+06'),
+        ('tool_mass', 1500.0, 'probably the mass in g: give kg and m'),
+        ('tool_center_of_mass', [0.0, 0.0, 100.0], 'probably the center of mass in mm'),
+        ('payload_mass', 1e300, 'payload: m is 1e+300; the largest allowed value is 1e+06'),
+    ],
+)
+def test_a_tool_that_no_robot_carries_is_refused(make, name, value, reason):
+    rig = make(sensor_frame=FRAME, **TOOL)
+    (result,) = rig.bench.node.set_parameters([Parameter(name, value=value)])
+    assert not result.successful
+    assert reason in result.reason
+
+
 def test_the_same_pose_twice_and_twice_again_tells_nothing(make):
     rig = make(sensor_frame=FRAME)
     rig.stand(HOME, 120)

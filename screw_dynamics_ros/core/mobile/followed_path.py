@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike
 
 from screw_dynamics_ros.core.errors import ScrewDynamicsError
 from screw_dynamics_ros.core.mobile.odometry import Odometry
+from screw_dynamics_ros.core.mobile.wheel_check import WheelCheck
 from screw_dynamics_ros.core.mobile.wheel_readings import (
     PathLostError,
     Step,
@@ -31,6 +32,8 @@ class FollowedPath:
     Attributes
     ----------
     odometry : Odometry
+    check : WheelCheck
+        Whether the wheels agree.
     lost : str
         Why the pose is not known any more; '' while it is.
     twist : (3,) array
@@ -43,12 +46,14 @@ class FollowedPath:
 
     def __init__(self, odometry: Odometry, readings: WheelReadings) -> None:
         self.odometry, self._readings = odometry, readings
+        self.check = WheelCheck(odometry.platform)
         self.restart()
 
     def restart(self) -> None:
         """Go on from the pose that the odometry has been given; the next state begins."""
         self.lost, self.twist, self.distance, self.slip = '', np.zeros(3), 0.0, 0.0
         self._readings.forget()
+        self.check.restart()
 
     def follow(
         self, q: ArrayLike, v: ArrayLike, stamp: int, max_gap: float, max_rate: float
@@ -71,8 +76,8 @@ class FollowedPath:
             return None
         platform, rates = self.odometry.platform, step.displacements / step.dt
         self.moved(platform.twist(rates, step.steering), step.dt)
-        left = platform.slips(self.twist, rates, step.steering)
-        self.slip = float(np.abs(np.concatenate([left.along, left.across])).max())
+        self.check.add(step.displacements, step.steering)
+        self.slip = self.check.slip / step.dt
         return step
 
     def drive(self, twist: Array, dt: float) -> None:

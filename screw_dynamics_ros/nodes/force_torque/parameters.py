@@ -13,6 +13,7 @@ import numpy as np
 from screw_dynamics_ros.core.description.rigid_body import RigidBody
 from screw_dynamics_ros.core.types import Array
 from screw_dynamics_ros.ros.messages.conversions import swap_linear_angular
+from screw_dynamics_ros.ros.messages.inertias import check_size
 from screw_dynamics_ros.ros.parameters import Specification
 
 TOOL = (
@@ -106,10 +107,14 @@ TABLE = (
 
 
 def tool_of(values: Mapping[str, Any]) -> RigidBody:
-    """Return the tool; raises `InertiaError` if its inertia is physically impossible."""
-    return RigidBody.from_moments(
-        values['tool_mass'], values['tool_center_of_mass'], values['tool_inertia']
-    )
+    """Return the tool.
+
+    Raises `InertiaError` if its inertia is physically impossible, `ArgumentError` if a number is
+    too large.
+    """
+    tool = values['tool_mass'], values['tool_center_of_mass'], values['tool_inertia']
+    check_size('tool', *tool)
+    return RigidBody.from_moments(*tool)
 
 
 def bias_of(values: Mapping[str, Any]) -> Array:

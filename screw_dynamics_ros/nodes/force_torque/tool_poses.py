@@ -11,7 +11,8 @@ import numpy as np
 from rclpy.node import Node
 from rclpy.parameter import Parameter
 
-from screw_dynamics_ros.core.errors import ArgumentError, MissingDescriptionError
+from screw_dynamics_ros.core.errors import ArgumentError, MissingDescriptionError, NotAtRestError
+from screw_dynamics_ros.core.measurement.estimation.steadiness import two_levels
 from screw_dynamics_ros.core.measurement.estimation.tool_identification import (
     ToolEstimate,
     identify_tool,
@@ -39,6 +40,7 @@ from screw_dynamics_ros.ros.parameters import Parameters
 from screw_dynamics_ros.ros.standard_services import serve_trigger
 
 MAX_POSES = 1000
+MIN_LOAD_STEPS = np.repeat([0.2, 2.0], 3)  # of moment and force between two loads [N m, N]
 
 
 class RestingPose(NamedTuple):
@@ -120,7 +122,8 @@ class ToolPoses:
     def _present(self) -> RestingPose:
         """Return the current reading of one sensor, with the robot at rest.
 
-        Raises `ScrewDynamicsError` if the robot moves, or there are several sensors.
+        Raises `ScrewDynamicsError` if the robot moves, the reading alternates, or there are several
+        sensors.
         """
         mapper, value = self._mapper, self._parameters
         self._known_motion()
@@ -135,7 +138,9 @@ class ToolPoses:
             value['sensor_timeout'],
             value['pose_samples'],
         )
-        mean = np.mean([sample.wrench for sample in samples], axis=0)
+        wrenches = np.array([sample.wrench for sample in samples])
+        check_steady(wrenches)
+        mean = wrenches.mean(axis=0)
         return RestingPose(samples[-1].stamp, q, mean, len(samples))
 
     def _known_motion(self) -> Formula:
@@ -194,6 +199,19 @@ class ToolPoses:
         )
         if not result.successful:
             raise ArgumentError(result.reason)
+
+
+def check_steady(wrenches: Array) -> None:
+    """Raise `NotAtRestError` if moments and forces (N, 6) alternate between two values."""
+    levels = two_levels(wrenches, MIN_LOAD_STEPS)
+    if levels is None:
+        return
+    name, unit = ('moment', 'N m') if levels.place < 3 else ('force', 'N')
+    raise NotAtRestError(
+        f'the {name} along {"xyz"[levels.place % 3]} is {levels.low:.3g} {unit} in some sensor '
+        f'messages and {levels.high:.3g} {unit} in others: the load changes, or two sources are '
+        'mixed; wait until nothing touches the tool, and check the driver'
+    )
 
 
 def fill(response: Any, tool: ToolEstimate, stamp: int, frame_id: str) -> None:

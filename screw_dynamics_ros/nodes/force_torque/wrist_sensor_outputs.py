@@ -26,6 +26,7 @@ from screw_dynamics_ros.core.measurement.estimation.wrist_sensor import (
     relative_pose,
     sensor_motion,
 )
+from screw_dynamics_ros.core.motion.trajectory.payload_load import check_payload
 from screw_dynamics_ros.core.robot.fused_kernel import Formula
 from screw_dynamics_ros.core.types import Array
 from screw_dynamics_ros.nodes.force_torque.parameters import TABLE, bias_of, tool_of
@@ -314,7 +315,11 @@ class WristSensor:
     def _check(self, values: Mapping[str, Any]) -> None:
         """Refuse invalid values; raises `ScrewDynamicsError`."""
         value = {**self._parameters.values, **values}
-        tool_of(value)
+        tool = tool_of(value)
+        frame, model = value['sensor_frame'] or self._frame, self._host.model
+        is_given = values.keys() & {'tool_mass', 'tool_center_of_mass', 'sensor_frame'}
+        if is_given and model is not None and frame in model.robot.link_names:
+            check_payload(model.robot, frame, tool)
         if abs(value['sensor_sign']) != 1.0:
             raise ArgumentError(f'sensor_sign must be 1 or -1, got {value["sensor_sign"]:g}')
         robot = self._host.model.robot if self._host.model else None

@@ -13,11 +13,17 @@ from rclpy.node import Node
 from rclpy.qos import qos_profile_sensor_data
 from tf2_msgs.msg import TFMessage
 
-from screw_dynamics_ros.core.errors import MissingStateError, ScrewDynamicsError
+from screw_dynamics_ros.core.errors import ArgumentError, MissingStateError, ScrewDynamicsError
 from screw_dynamics_ros.core.kinematics.joint_poses import FreeCoordinates
+from screw_dynamics_ros.core.kinematics.twist_check import TwistCheck
 from screw_dynamics_ros.core.lie import se3
 from screw_dynamics_ros.core.lie.screws import transform_twist
+from screw_dynamics_ros.core.measurement.estimation.gravity_direction import (
+    OrientationCheck,
+    down_by_orientation,
+)
 from screw_dynamics_ros.core.types import Array
+from screw_dynamics_ros.nodes.hosting.imu_messages import UNKNOWN, down_at_rest
 from screw_dynamics_ros.nodes.hosting.measured_body import MeasuredBody, measurement, stamped
 from screw_dynamics_ros.nodes.hosting.state_pipeline import StatePipeline
 from screw_dynamics_ros.nodes.model.running_model import RunningModel
@@ -30,8 +36,6 @@ from screw_dynamics_ros.ros.process.faults import FAULTS
 from screw_dynamics_ros.ros.process.state_lock import STATE_LOCK
 from screw_dynamics_ros.ros.status import Level, Status
 from screw_dynamics_ros.ros.topics.frame_chain import FrameChain
-
-UNKNOWN = -1.0  # first element of the covariance of a missing quantity, see sensor_msgs/Imu
 
 
 class BaseSource:
@@ -50,7 +54,7 @@ class BaseSource:
     def __init__(self, node: Node, parameters: Parameters, states: StatePipeline) -> None:
         self._node, self._parameters, self._states = node, parameters, states
         self._body = MeasuredBody(slice(0, 7), slice(0, 6), FreeCoordinates())
-        self._reason = ''
+        self._reason, self._check, self._twists = '', OrientationCheck(), TwistCheck()
         self._chain: FrameChain | None = None
         self._subscribed: set[str] = set()
         self.update_parameters()
@@ -64,6 +68,7 @@ class BaseSource:
         """Apply the parameters: create required subscriptions, and forget earlier motion."""
         source = self._parameters['base_source']
         self._body.history.clear()
+        self._check, self._twists = OrientationCheck(), TwistCheck()
         self._body.motion, self._reason = None, 'no measurement so far'
         if source == TF and self._chain is None:
             self._chain = FrameChain(self._node, TFMessage, '')
@@ -101,9 +106,15 @@ class BaseSource:
         if message.orientation_covariance[0] == UNKNOWN:
             self._reason = 'the IMU has no orientation; use one that estimates it'
             return
+        o = message.orientation
+        down = down_by_orientation(np.array([o.x, o.y, o.z, o.w]))
+        magnitude = float(np.linalg.norm(self._parameters['gravity']))
+        if down is not None and not self._check.admits(down, down_at_rest(message, magnitude)):
+            self._reason = self._check.fault
+            return
         is_known = message.angular_velocity_covariance[0] != UNKNOWN
         twist = Twist(angular=message.angular_velocity) if is_known else None
-        self._add(message, message.header.frame_id, Vector3(), message.orientation, twist)
+        self._add(message, message.header.frame_id, Vector3(), o, twist)
 
     def _add(
         self, message: Any, frame: str, position: Any, orientation: Any, twist: Twist | None
@@ -118,6 +129,13 @@ class BaseSource:
             stamp = stamped(stamp_of(message))
             prefix = self._parameters['frame_prefix']
             link = link_of(model.robot, prefix, frame, self._parameters['base_source'])
+            if V is not None and self._parameters['base_source'] == ODOMETRY:
+                self._twists.add(stamp, pose, V)
+                if self._twists.fault:
+                    raise ArgumentError(
+                        f'{self._twists.fault}; give it in the axes of child_frame_id, or set its '
+                        'covariance[0] to -1 (twist of the poses)'
+                    )
             pose, V = self._of_root(model, link, pose, V)
         except ScrewDynamicsError as error:
             self._reason = str(error)

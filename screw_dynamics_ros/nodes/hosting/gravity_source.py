@@ -16,11 +16,12 @@ from tf2_msgs.msg import TFMessage
 
 from screw_dynamics_ros.core.errors import MissingStateError, ScrewDynamicsError
 from screw_dynamics_ros.core.measurement.estimation.gravity_direction import (
+    OrientationCheck,
     TurningGravity,
-    down_by_force,
     down_by_orientation,
 )
 from screw_dynamics_ros.core.types import Array
+from screw_dynamics_ros.nodes.hosting.imu_messages import UNKNOWN, down_at_rest
 from screw_dynamics_ros.nodes.hosting.state_pipeline import StatePipeline
 from screw_dynamics_ros.nodes.parameters.gravity_parameters import IMU, PARAMETER, STOP, TF
 from screw_dynamics_ros.nodes.services.payload_services import link_of, relative_pose
@@ -60,13 +61,14 @@ class GravitySource:
         self._looked = -math.inf
         self._chain: FrameChain | None = None
         self._has_imu = False
+        self._check = OrientationCheck()
         self.update_parameters()
 
     def update_parameters(self) -> None:
         """Apply the parameters: create required subscriptions, and restart the filter."""
         source = self._parameters['gravity_source']
         self._down, self._arrival, self._looked = None, -math.inf, -math.inf
-        self._reason = 'no message so far'
+        self._reason, self._check = 'no message so far', OrientationCheck()
         self._turning.restart(time.monotonic())
         if source == TF and self._chain is None:
             self._chain = FrameChain(self._node, TFMessage, '')
@@ -122,20 +124,19 @@ class GravitySource:
 
     def _of_imu(self, message: Any) -> Array | None:
         """Return the direction of gravity in the frame of the IMU, or None with a reason."""
-        if message.orientation_covariance[0] != -1.0:
-            o = message.orientation
-            down = down_by_orientation(np.array([o.x, o.y, o.z, o.w]))
-            if down is None:
-                self._reason = 'the orientation is not a unit quaternion'
-            return down
-        f, w = message.linear_acceleration, message.angular_velocity
-        rate = np.zeros(3)
-        if message.angular_velocity_covariance[0] != -1.0:
-            rate = np.array([w.x, w.y, w.z])
         magnitude = float(np.linalg.norm(self._parameters['gravity']))
-        down = down_by_force(np.array([f.x, f.y, f.z]), rate, magnitude)
+        at_rest = down_at_rest(message, magnitude)
+        if message.orientation_covariance[0] == UNKNOWN:
+            if at_rest is None:
+                self._reason = 'it has no orientation and is not at rest, or its scale is wrong'
+            return at_rest
+        o = message.orientation
+        down = down_by_orientation(np.array([o.x, o.y, o.z, o.w]))
         if down is None:
-            self._reason = 'it has no orientation and is not at rest, or its scale is wrong'
+            self._reason = 'the orientation is not a unit quaternion'
+        elif not self._check.admits(down, at_rest):
+            self._reason = self._check.fault
+            return None
         return down
 
     def _take(self, down: Array, arrival: float) -> None:
@@ -190,7 +191,11 @@ class GravitySource:
         source = self._parameters['gravity_source']
         vector = ', '.join(f'{value:.4g}' for value in self._turning.gravity)
         status.values['gravity [m/s^2]'] = f'{vector} ({source})'
-        if source == PARAMETER or not self.is_stale:
+        if source == PARAMETER:
+            return
+        if not self.is_stale:
+            if self._check.fault:
+                status.report(Level.WARN, f'{self._check.fault}; the last vector stays active')
             return
         consequence = (
             'outputs have stopped (on_gravity_loss)'

@@ -107,7 +107,7 @@ class ModelHost:
         self._drives = DriveParameters(
             node, self.parameters['drive_joints'], self._check_drives, self.reload
         )
-        self.builder = ModelBuilder(self.parameters, StampClock(node).now)
+        self.builder = ModelBuilder(self.parameters, StampClock(node, self._restart_time).now)
         self.source: RobotSource[BuiltModel] = RobotSource(
             self.parameters, self._drives, self.builder.build
         )
@@ -373,6 +373,13 @@ class ModelHost:
         if is_new:
             settle()
         self.node.get_logger().info(f'ready: {model.robot}')
+
+    def _restart_time(self, step: int) -> None:
+        """Discard all measurements, because simulated time went back by a step [ns]."""
+        with STATE_LOCK:
+            self.states.restart_time(step)
+            self.base_source.update_parameters()
+            self.multi_dof_source.update_parameters()
 
     # --- parameters -----------------------------------------------------------------------------
 

@@ -156,6 +156,7 @@ class LoopTables:
             or model.table_call is None
             or not mapper.is_direct
             or pipeline.suspended
+            or pipeline.drivers
             or pipeline.needs_preparation
             or not self._use_layout(mapper, layout)
         ):

@@ -15,12 +15,14 @@ from sensor_msgs.msg import JointState
 
 from screw_dynamics_ros.nodes.hosting import statuses
 from screw_dynamics_ros.nodes.hosting.load import Load
+from screw_dynamics_ros.nodes.hosting.stamp_clock import StampClock
 from screw_dynamics_ros.ros.joint_states.contents import JointStateMessage
+from screw_dynamics_ros.ros.joint_states.driver_comparison import DriverComparison
 from screw_dynamics_ros.ros.joint_states.layouts import Layout
 from screw_dynamics_ros.ros.joint_states.mapper import JointStateMapper
-from screw_dynamics_ros.ros.joint_states.policies import Policies
+from screw_dynamics_ros.ros.joint_states.policies import Policies, Reason
 from screw_dynamics_ros.ros.joint_states.reader import JointStateReader
-from screw_dynamics_ros.ros.messages.cdr import stamp_of_clock
+from screw_dynamics_ros.ros.names import shorten
 from screw_dynamics_ros.ros.process.faults import FAULTS
 from screw_dynamics_ros.ros.process.state_lock import STATE_LOCK
 from screw_dynamics_ros.ros.status import Status
@@ -50,13 +52,16 @@ class StateInput:
     gaps : SequenceGaps
     has_one_driver : bool
         Whether lost messages can be counted.
+    drivers : str
+        The publishers, if there are several, which are compared; otherwise empty.
     """
 
     def __init__(self, node: Node, mapper: JointStateMapper | None = None) -> None:
         self._node, self.mapper, self.load = node, mapper, Load()
         self.policies = Policies()
         self._reader, self.delay, self.gaps = JointStateReader(), TransportDelay(), SequenceGaps()
-        self.has_one_driver = False
+        self.has_one_driver, self.drivers = False, ''
+        self._comparison = DriverComparison()
 
     @property
     def layout(self) -> Layout | None:
@@ -107,7 +112,11 @@ class StateInput:
     def look_for_drivers(self) -> None:
         """Determine whether there is only one driver, so that lost messages can be counted."""
         topic = self._node.resolve_topic_name(TOPIC)
-        self.has_one_driver = self._node.count_publishers(topic) == 1
+        count = self._node.count_publishers(topic)
+        self.has_one_driver = count == 1
+        self.drivers = shorten(statuses.publishers(self._node, topic)) if count > 1 else ''
+        if not self.drivers:
+            self._comparison = DriverComparison()
 
     def take(
         self,
@@ -141,12 +150,25 @@ class StateInput:
         except Exception as error:  # rclpy has no specific exception
             load.unreadable(arrival, error)
             return None
+        if self.drivers:
+            fault = self._comparison.fault(message, mapper.measured_joints)
+            if fault and policies.conflict == 'refuse':
+                message = JointStateMessage.refused(
+                    Reason.DISPUTED,
+                    f'{fault}, of {self.drivers}; end one, remap its topic, or set conflict_policy',
+                )
         with STATE_LOCK:  # services read the state in another thread
             if mapper.update(message, arrival):
                 return delay
         if use_refused is not None and mapper.refused is not None and not policies.is_late(delay):
             use_refused(mapper, message)
         return None
+
+    def restart_time(self, step: int) -> None:
+        """Discard the state because simulated time went back by a step [ns]."""
+        with STATE_LOCK:
+            if self.mapper is not None:
+                self.mapper.restart_time(step)
 
     def give_up(self, error: Exception) -> None:
         """Discard a state that may have been stored only partially."""
@@ -168,10 +190,8 @@ class StateInput:
 
 def state_input(node: Node, joints: Collection[str], policies: Policies) -> StateInput:
     """Return the joint states of some joints; the topic may contain others."""
-
-    def clock() -> int:
-        return stamp_of_clock(node.get_clock().now().nanoseconds)
-
-    made = StateInput(node, JointStateMapper(tuple(joints), known=None, clock=clock))
+    made = StateInput(node)
+    clock = StampClock(node, made.restart_time)
+    made.mapper = JointStateMapper(tuple(joints), known=None, clock=clock.now)
     made.policies = policies
     return made

@@ -8,6 +8,7 @@ from __future__ import annotations
 import time
 from collections.abc import Collection, Sequence
 
+from rclpy.logging import get_logger
 from rclpy.node import Node
 from rclpy.qos import DurabilityPolicy
 
@@ -97,17 +98,22 @@ def description_status(
 def report_volatile_descriptions(status: Status, node: Node) -> None:
     """Name publishers of robot_description whose message later subscribers do not receive."""
     topic = node.resolve_topic_name('robot_description')
-    names = [
-        f'{info.node_namespace.rstrip("/")}/{info.node_name}'
-        for info in node.get_publishers_info_by_topic(topic)
-        if info.qos_profile.durability == DurabilityPolicy.VOLATILE
-    ]
+    names = publishers(node, topic, DurabilityPolicy.VOLATILE)
     if names:
         status.report(
             Level.ERROR,
             f'{shorten(names)} publishes {topic} with volatile durability, so that later '
             'subscribers do not receive it; publish it with transient local durability',
         )
+
+
+def publishers(node: Node, topic: str, durability: DurabilityPolicy | None = None) -> list[str]:
+    """Return the nodes that publish a topic, with a durability or any."""
+    return [
+        f'{info.node_namespace.rstrip("/")}/{info.node_name}'
+        for info in node.get_publishers_info_by_topic(topic)
+        if durability in (None, info.qos_profile.durability)
+    ]
 
 
 def report_clock(status: Status, node: Node) -> None:
@@ -222,8 +228,9 @@ def report_records(
         is_missed = field is None or field in needs
         if only_needs and not is_missed:
             continue
+        level = Level.ERROR if reason is Reason.DISPUTED else Level.WARN
         status.report(
-            Level.WARN if is_missed else Level.OK,
+            level if is_missed else Level.OK,
             reason.value + (f': {record.detail}' if record.detail else ''),
         )
     status.values['age [ms]'] = f'{mapper.age * 1e3:.3f}'
@@ -233,16 +240,35 @@ def report_records(
 def report_channels(
     status: Status, channels: Sequence[Channel], mapper: JointStateMapper | None
 ) -> None:
-    """Report published topics, and those that lack velocities or efforts."""
+    """Report published topics, and why those with subscribers are silent; also log that once."""
     for channel in channels:
         status.values[channel.topic] = (
             f'{channel.published} messages, {channel.listeners} subscribers'
         )
     if mapper is None or not mapper.accepted:
         return
+    report_explained(status, channels)
     for field, present in (('velocity', mapper.has_velocity), ('effort', mapper.has_effort)):
         silent = [channel.topic for channel in channels if getattr(channel, field)]
         if silent and not present:
             status.report(
                 Level.WARN, f'not published: joint states contain no {field}: {shorten(silent)}'
             )
+
+
+def report_explained(status: Status, channels: Sequence[Channel]) -> None:
+    """Report topics that have subscribers and are not published on purpose, with the remedy."""
+    topics: dict[str, list[str]] = {}
+    logged = set()
+    for channel in channels:
+        reason = channel.explain() if channel.explain is not None and channel.listeners else ''
+        if reason:
+            topics.setdefault(reason, []).append(channel.topic)
+        if reason != channel.explained:
+            channel.explained = reason
+            logged.add(reason)
+    for reason, silent in topics.items():
+        text = f'{shorten(silent)}: subscribed, but not published: {reason}'
+        status.report(Level.OK, text)
+        if reason in logged:
+            get_logger('screw_dynamics_ros').info(text)

@@ -18,6 +18,7 @@ from std_msgs.msg import Header
 from screw_dynamics_ros.core.errors import ArgumentError, ScrewDynamicsError
 from screw_dynamics_ros.core.mobile.followed_path import FollowedPath
 from screw_dynamics_ros.core.mobile.odometry import Odometry, WheelNoise
+from screw_dynamics_ros.core.mobile.wheel_check import TOLERANCE
 from screw_dynamics_ros.core.mobile.wheel_readings import WheelReadings
 from screw_dynamics_ros.core.units import NANOSECONDS
 from screw_dynamics_ros.nodes.hosting import statuses
@@ -234,6 +235,14 @@ class OdometryNode:
             if age > (self.parameters['state_timeout'] or math.inf):
                 joints = shorten(self._base.joints)
                 status.report(Level.ERROR, f'no step of {joints} in {TOPIC} for {age:.3g} s')
+        if path.check.misfit > TOLERANCE:
+            likely = path.check.likely
+            status.report(
+                Level.WARN,
+                f'the wheels contradict each other by {100.0 * path.check.misfit:.0f} % of the '
+                'path: check names, signs and dimensions of wheels and steering'
+                + (f'; it looks as if {likely}' if likely else ''),
+            )
         if not self.parameters['open_loop']:
             self._states.report(
                 status, () if self.parameters['position_feedback'] else ['velocity']

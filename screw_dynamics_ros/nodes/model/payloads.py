@@ -14,6 +14,7 @@ from screw_dynamics_ros.core.motion.control.payload_transitions import (
     PayloadTransitions,
 )
 from screw_dynamics_ros.core.motion.control.transition import check_duration
+from screw_dynamics_ros.core.motion.trajectory.payload_load import payload_load
 from screw_dynamics_ros.nodes.model.inertial_input import InertialInput
 from screw_dynamics_ros.nodes.model.running_model import RunningModel
 from screw_dynamics_ros.ros.names import shorten, shown
@@ -24,6 +25,7 @@ PARAMETERS = 'parameters'
 
 MAX_PAYLOADS = 100  # payloads at a time
 MAX_NAME_LENGTH = 100  # characters
+HEAVY = 0.5  # share of an effort limit from which payloads are reported
 
 
 class Payloads(InertialInput):
@@ -182,8 +184,23 @@ class Payloads(InertialInput):
             status.values[f'{key} on {link}' if key in status.values else key] = text
         totals = [f'{mass:.6g} kg on {link}' for link, mass in counting.items() if mass]
         status.values['payload'] = shorten(totals) or 'none'
+        self._report_load(status)
         if self._tools:
             status.values['tools'] = shorten(self.tools)
+
+    def _report_load(self, status: Status) -> None:
+        """Report payloads that need much of what the joints can do."""
+        model, bodies = self._model, self.active_bodies()
+        if model is None or not any(body.mass for body in bodies.values()):
+            return
+        load = payload_load(model.robot, bodies)
+        if load.joint:
+            status.values['payload: largest torque at rest'] = str(load)
+        if load.share > HEAVY:
+            status.report(
+                Level.WARN if load.share <= 1.0 else Level.ERROR,
+                f'in some poses the payloads need {load}; check kg and m, or clear some',
+            )
 
 
 def check_name(name: str) -> None:

@@ -10,8 +10,10 @@ from typing import Any
 
 from screw_dynamics_ros.core import Robot, UnknownNameError
 from screw_dynamics_ros.core.description.rigid_body import RigidBody
+from screw_dynamics_ros.core.motion.trajectory.payload_load import check_payload
 from screw_dynamics_ros.nodes.model.payloads import PARAMETERS, Payloads
 from screw_dynamics_ros.ros.diagnostics import Level, Status
+from screw_dynamics_ros.ros.messages.inertias import check_size
 from screw_dynamics_ros.ros.names import shorten
 from screw_dynamics_ros.ros.parameters import Parameters, Specification
 
@@ -45,25 +47,29 @@ def payloads(
 ) -> dict[str, RigidBody]:
     """Return the payload by its link, empty if there is none.
 
-    Raises `InertiaError` for physically impossible parameters.
+    Raises `InertiaError` for physically impossible parameters, `ArgumentError` for too large ones.
     """
     value = {specification.name: parameters[specification.name] for specification in TABLE}
     value.update(changed or {})
-    body = RigidBody.from_moments(
-        value['payload_mass'], value['payload_center_of_mass'], value['payload_inertia']
-    )
+    given = value['payload_mass'], value['payload_center_of_mass'], value['payload_inertia']
+    check_size('payload', *given)
+    body = RigidBody.from_moments(*given)
     return {value['payload_link']: body} if value['payload_link'] and body.mass else {}
 
 
 def check(parameters: Parameters, changed: Mapping[str, Any], robot: Robot | None) -> None:
-    """Refuse impossible inertias, and links that the current robot does not have."""
-    payloads(parameters, changed)
+    """Refuse impossible inertias, links the current robot does not have, and too heavy bodies."""
+    described = payloads(parameters, changed)
     link = changed.get('payload_link')
     if link and robot is not None and link not in robot.link_names:
         raise UnknownNameError(
             f'payload_link: robot {robot.description.name} has no link {link!r}; it has '
             f'{shorten(robot.link_names, 30)}'
         )
+    if robot is not None and changed.keys() & {each.name for each in TABLE}:
+        for link, body in described.items():
+            if link in robot.link_names:
+                check_payload(robot, link, body)
 
 
 def put(parameters: Parameters, carried: Payloads, duration: float = 0.0) -> None:

@@ -9,6 +9,7 @@ from dataclasses import replace
 from typing import Any
 
 from screw_dynamics_ros.ros.joint_states.policies import (
+    CONFLICT_POLICIES,
     EFFORT_POLICIES,
     POSITION_POLICIES,
     VELOCITY_POLICIES,
@@ -36,6 +37,13 @@ TABLE = (
         'reject',
         'Effort missing or not finite. reject: outputs that need it pause; zero; hold.',
         choices=EFFORT_POLICIES,
+    ),
+    Specification(
+        'conflict_policy',
+        'refuse',
+        'Several publishers report different positions of one joint. refuse: their messages; '
+        'newest: each message is used.',
+        choices=CONFLICT_POLICIES,
     ),
     Specification(
         'velocity_cutoff',
@@ -84,6 +92,7 @@ def policies(parameters: Parameters, changes: dict[str, Any] | None = None) -> P
         position=value('position_policy'),
         velocity=value('velocity_policy'),
         effort=values.get('effort_policy', parameters.values.get('effort_policy', 'reject')),
+        conflict=values.get('conflict_policy', parameters.values.get('conflict_policy', 'refuse')),
         state_timeout=value('state_timeout'),
         max_stamp_age=value('max_stamp_age'),
         max_delay=value('max_delay'),

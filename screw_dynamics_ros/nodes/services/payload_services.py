@@ -20,6 +20,7 @@ from screw_dynamics_ros.core.errors import MissingStateError
 from screw_dynamics_ros.core.kinematics.poe import link_pose
 from screw_dynamics_ros.core.lie import se3
 from screw_dynamics_ros.core.motion.control.transition import check_duration
+from screw_dynamics_ros.core.motion.trajectory.payload_load import check_payload
 from screw_dynamics_ros.core.types import Array
 from screw_dynamics_ros.nodes.model.payloads import PARAMETERS, Payloads, check_name
 from screw_dynamics_ros.nodes.model.running_model import RunningModel
@@ -77,6 +78,9 @@ class PayloadServices:
         """Attach a body to a link under a name, or raise `ScrewDynamicsError` without a change."""
         check_name(name)
         check_duration(duration)
+        model, _ = self._running()
+        if model is not None and link in model.robot.link_names:
+            check_payload(model.robot, link, body)
         if name == PARAMETERS:
             self._set(
                 {

@@ -164,6 +164,7 @@ class JointStateMapper(SharedNumbers):
         self._seen = np.full(size, NEVER_STAMP, dtype=np.int64)
         self._heard = self._seen.copy()
         self.stamp = self.newest = NEVER_STAMP
+        self._watch_end = NEVER_STAMP  # time up to which late messages of the past are refused
         self.has_velocity = self.has_effort = self.restarted = False
         self.reset()
 
@@ -233,6 +234,21 @@ class JointStateMapper(SharedNumbers):
         self._restarting = False
         if self._completion is not None:
             self._completion.restart()
+
+    def restart_time(self, step: int) -> None:
+        """Discard all values because the clock of the stamps went back by a step [ns].
+
+        Late messages of the time before are refused for a while, up to their stamps.
+        """
+        self._watch_end, self._step_back = self.clock() + min(step, self._jump), step
+        self._arrival = time.monotonic()
+        self._restart(step)
+
+    def _restart(self, step: int) -> None:
+        self._note(Reason.TIME_RESET, f'by {step * 1e-9:.3f} s')
+        self.reset()
+        self._heard[:] = self.newest = NEVER_STAMP
+        self._restarting = True
 
     def update(self, message: JointStateMessage, arrival: float | None = None) -> bool:
         """Process a message; return whether there is a new complete state.
@@ -359,10 +375,7 @@ class JointStateMapper(SharedNumbers):
                 return self._refuse(Reason.DUPLICATE_STAMP, f'{stamp * 1e-9:.9f} s')
             if heard - stamp <= self._jump:
                 return self._refuse(Reason.OUT_OF_ORDER, f'by {(heard - stamp) * 1e-9:.6f} s')
-            self._note(Reason.TIME_RESET, f'by {(heard - stamp) * 1e-9:.3f} s')
-            self.reset()
-            self._heard[:] = self.newest = NEVER_STAMP
-            self._restarting = True
+            self._restart(heard - stamp)
         elif seen > NEVER_STAMP and stamp - seen > self._timeout:
             self._restarting = True
             self._note(Reason.PAUSE, f'{(stamp - seen) * 1e-9:.3f} s')
@@ -404,6 +417,7 @@ class JointStateMapper(SharedNumbers):
             return False  # another source is ahead: its next message completes a state
         if (
             names.complete
+            and self._watch_end == NEVER_STAMP
             and has_velocity
             and (has_effort or self._effort.fault)
             and all((values.measured == newest).all() for values in self._used)
@@ -453,6 +467,11 @@ class JointStateMapper(SharedNumbers):
                 return NEVER_STAMP
             return now
         self._age = now - stamp
+        if now >= self._watch_end:
+            self._watch_end = NEVER_STAMP
+        elif -self._age > self._step_back // 2:
+            self._refuse(Reason.OUT_OF_ORDER, 'it is of the time before the clock went back')
+            return NEVER_STAMP
         refusal = self._policies.age_refusal(self._age)
         if refusal is not None:
             self._refuse(refusal, f'{abs(self.age):.3f} s')

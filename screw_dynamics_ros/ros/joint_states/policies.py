@@ -21,6 +21,9 @@ POSITION_POLICIES = ('reject', 'hold', 'zero')
 VELOCITY_POLICIES = ('reject', 'differentiate', 'zero', 'hold')
 EFFORT_POLICIES = ('reject', 'zero', 'hold')
 
+#: Policies for several publishers that report different positions.
+CONFLICT_POLICIES = ('refuse', 'newest')
+
 
 class Reason(Enum):
     """Why a message was refused or corrected; the value is the text for users."""
@@ -34,6 +37,7 @@ class Reason(Enum):
     POSITION_RAGGED = 'the number of positions differs from the number of names'
     POSITION_MISSING = 'a position is missing or not a finite number'
     INCOMPLETE = 'joints without a current state'
+    DISPUTED = 'publishers of joint states disagree'
     LOOPS_OPEN = 'the loops of the mechanism cannot be closed at the measured positions'
     DUPLICATE_STAMP = 'the stamp is that of the previous message'
     OUT_OF_ORDER = 'the stamp is older than that of the previous message'
@@ -74,6 +78,8 @@ class Policies:
         `reject` leaves the state without velocity: outputs that do not need it are still computed.
     effort : {'reject', 'zero', 'hold'}
         `reject` leaves the state without effort.
+    conflict : {'refuse', 'newest'}
+        `refuse` refuses the messages of publishers that disagree, `newest` uses each of them.
     state_timeout : float
         Longest age of a value that is merged, held or differentiated [s]; 0 for no limit.
     max_stamp_age : float
@@ -89,6 +95,7 @@ class Policies:
     position: str = 'reject'
     velocity: str = 'differentiate'
     effort: str = 'reject'
+    conflict: str = 'refuse'
     state_timeout: float = 0.5
     max_stamp_age: float = 0.0
     max_delay: float = 0.0
@@ -99,6 +106,7 @@ class Policies:
             ('position', POSITION_POLICIES),
             ('velocity', VELOCITY_POLICIES),
             ('effort', EFFORT_POLICIES),
+            ('conflict', CONFLICT_POLICIES),
         ):
             if getattr(self, name) not in choices:
                 raise ArgumentError(

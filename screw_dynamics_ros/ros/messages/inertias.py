@@ -30,7 +30,13 @@ def read_inertia(message: Any, name: str) -> RigidBody:
     """
     com = [message.com.x, message.com.y, message.com.z]
     moments = [message.ixx, message.ixy, message.ixz, message.iyy, message.iyz, message.izz]
-    fields = ('m', [message.m]), ('com', com), ('inertia', moments)
+    check_size(name, message.m, com, moments)
+    return RigidBody.from_moments(message.m, com, moments)
+
+
+def check_size(name: str, mass: float, com: list[float], moments: list[float]) -> None:
+    """Raise `NotFiniteError` or `ArgumentError` for numbers beyond `MAX_INERTIA_VALUES`."""
+    fields = ('m', [mass]), ('com', com), ('inertia', moments)
     for (field, values), largest in zip(fields, MAX_INERTIA_VALUES):
         if not np.isfinite(values).all():
             raise NotFiniteError(f'{name}: {field} is {shown(values)}; it must be finite')
@@ -38,7 +44,6 @@ def read_inertia(message: Any, name: str) -> RigidBody:
             raise ArgumentError(
                 f'{name}: {field} is {shown(values)}; the largest allowed value is {largest:g}'
             )
-    return RigidBody.from_moments(message.m, com, moments)
 
 
 def write_inertia(message: Any, body: RigidBody) -> None:

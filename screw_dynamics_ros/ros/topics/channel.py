@@ -92,6 +92,8 @@ class Channel(SharedNumbers):
         Writes numbers that do not depend on joint states, for the compiled loop.
     limit : callable, optional
         The `RateLimit` that `is_valid` applies: there are no valid numbers before it is due.
+    explain : callable, optional
+        Returns why nothing is published, with the remedy, or an empty text.
     is_read : bool
         Whether the model state reads the numbers.
     is_muted : bool
@@ -142,6 +144,8 @@ class Channel(SharedNumbers):
         self.enabled = True
         self.refresh: Callable[[], None] | None = None
         self.limit = None
+        self.explain: Callable[[], str] | None = None
+        self.explained = ''
         self.listeners = 0
 
     def use(self, stamp: int, packed_stamp: bytes) -> None:

@@ -198,6 +198,67 @@ def test_orientation_and_angular_velocity_of_an_imu(robot):
     assert made.host.base_source._body.history.newest == stamp
 
 
+def test_an_imu_that_contradicts_itself_is_refused(robot):
+    """The orientation is the default one, and the acceleration at rest that of a wall."""
+    made = robot(base_source='imu')
+    message = Imu()
+    message.header.frame_id = made.root
+    message.linear_acceleration.z = 9.81
+    for k, (x, is_used) in enumerate([(0.0, True), (9.81, False)]):
+        made.host.base_source.update_parameters()
+        write(message.linear_acceleration, 'xz', [x, 9.81 - x])
+        stamp = made.now() + k * MS
+        write_stamp(message, stamp)
+        made.host.base_source.receive_imu(message)
+        assert ('dynamics/mass_matrix' in made.joint_state(stamp)) == is_used
+    assert 'IMU differ by 90 degrees' in made.status().summary
+    assert made.status().level == Level.ERROR
+
+
+def drive(made, twists, steps=80, start=None):
+    """Send odometry of a motion with one body twist, and `twists(R, V)` of the message."""
+    start = made.now() if start is None else start
+    for k in range(steps):
+        pose = made.moved(k * 1e-2)
+        stamp = start + 10 * k * MS
+        made.measured(stamp, **pose, twist=twists(pose['R'], made.twist))
+    made.bench.clock.offset += 0.01 * steps
+    return made.joint_state(stamp), pose
+
+
+@pytest.mark.parametrize(
+    ('twists', 'cause'),
+    [
+        (lambda R, V: np.concatenate([R.apply(V[:3]), R.apply(V[3:])]), 'the axes of the poses'),
+        (lambda R, V: -V, 'the opposite sign'),
+        (lambda R, V: 0.0 * V, 'about zero'),
+        (lambda R, V: V[[3, 4, 5, 0, 1, 2]], 'twists contradict poses'),
+        (lambda R, V: 1e300 * V, 'twists contradict poses'),
+    ],
+)
+def test_a_twist_that_contradicts_the_poses_is_refused(robot, twists, cause):
+    made = robot()
+    sent, _ = drive(made, twists)
+    assert 'dynamics/mass_matrix' not in sent
+    assert made.status().level == Level.ERROR
+    assert cause in made.status().summary
+    assert 'covariance[0] to -1' in made.status().summary
+    sent, pose = drive(made, lambda R, V: V)  # mended
+    check(made, sent, **pose)
+    assert made.status().level == Level.OK
+
+
+def test_axes_of_the_twist_of_a_platform_that_drives(robot):
+    """It faces the y axis of the poses and drives along x, as in ground truth of simulators."""
+    made = robot()
+    made.R, made.twist = Rotation.from_euler('z', 90, degrees=True), np.array([0, 0, 0, 0, -1.0, 0])
+    sent, pose = drive(made, lambda R, V: np.concatenate([V[:3], R.apply(V[3:])]))
+    assert 'dynamics/mass_matrix' not in sent
+    assert 'is like one in the axes of the poses, not the body' in made.status().summary
+    sent, pose = drive(made, lambda R, V: V)
+    check(made, sent, **pose)
+
+
 def test_poses_on_tf(robot):
     """The chain from the frame to the root link; the twist is that between two poses."""
     made = robot(base_source='tf', base_frame='map')

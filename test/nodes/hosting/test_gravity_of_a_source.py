@@ -204,6 +204,71 @@ def test_forces_count_at_rest_only(make):
     np.testing.assert_allclose(made.turn(), TILT.inv().apply([0.0, 0.0, -2.0]), atol=1e-6)
 
 
+LEVEL = Rotation.identity()
+MOVING = {'rate': (0.0, 0.0, 0.5)}
+
+
+def test_an_orientation_that_contradicts_the_acceleration_is_refused(make):
+    """The driver of an IMU on a wall leaves the orientation 0 0 0 1; no vector is published."""
+    made = make(on_gravity_loss='stop')
+    wall = [-9.81, 0.0, 0.0]
+    for message in ({'rate': (0.0, 0.0, 0.0)}, MOVING, {}):
+        made.imu(R=LEVEL, force=wall, **message)
+        assert made.source.is_stale
+        made.wait(0.02)
+        assert made.states.suspended is True
+        np.testing.assert_array_equal(made.turn(), DOWN)
+    assert made.status.level == Level.ERROR
+    assert (
+        'orientation and acceleration at rest of the IMU differ by 90 degrees: a driver without '
+        'orientation must set orientation_covariance[0] to -1' in made.status.summary
+    )
+    made.imu(R=LEVEL, force=[0.0, 0.0, 9.81])  # mended
+    assert made.status.summary == 'ok'
+    made.imu(R=LEVEL, force=[0.0, 0.0, -9.81])
+    assert made.status.level == Level.WARN  # until gravity_timeout, the last vector is used
+    assert '180 degrees: at rest the acceleration must point up (REP 145)' in made.status.summary
+    assert made.status.summary.endswith('the last vector stays active')
+    made.source.update_parameters()
+    assert 'no message so far' in made.status.summary
+
+
+def test_orientations_of_healthy_imus_are_used(make):
+    """Noise and bias of sensors, accelerations, vibrations, other scales, and none at all."""
+    rng = np.random.default_rng(0)
+    made = make()
+    for k in range(300):
+        R = Rotation.random(random_state=k)
+        up = R.inv().apply([0.0, 0.0, 9.81]) + [0.2, -0.2, 0.2]  # with a bias of 0.035 g
+        pushed = R.inv().apply([*rng.normal(size=2) * 3.0, 9.81])
+        vibrating = up + rng.normal(size=3) * 0.3
+        for message in (
+            {'force': up},
+            {'force': vibrating, 'rate': rng.normal(size=3) * 0.02},
+            {'force': pushed},
+            {'force': rng.normal(size=3) * 9.81, **MOVING},
+            {'force': up / 9.81},
+            {'force': np.zeros(3)},
+            {'force': [np.nan] * 3},
+            {},
+        ):
+            made.imu(R=R, **message)
+            assert made.status.summary == 'ok'
+            assert made.source._arrival == made.now
+            np.testing.assert_allclose(made.source._down, R.inv().apply([0, 0, -1]), atol=1e-9)
+        made.now += 0.5
+
+
+def test_an_unknown_acceleration_is_not_used(make):
+    made = make()
+    message = Imu(linear_acceleration_covariance=[-1.0, *[0.0] * 8])
+    message.linear_acceleration.x = 9.81
+    message.header.frame_id = 'base'
+    message.orientation.w = 1.0
+    made.subscriptions['imu'](message)
+    assert made.status.summary == 'ok'
+
+
 def test_an_imu_on_a_link_that_moves(make):
     made = make()
     made.imu('tip', R=TILT)

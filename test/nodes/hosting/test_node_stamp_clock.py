@@ -27,7 +27,8 @@ def node(ros_domain):
 
 
 def test_the_time_is_that_of_the_node(node):
-    clock = StampClock(node)
+    steps = []
+    clock = StampClock(node, steps.append)
     assert abs(clock.now() - time.time_ns()) < 10**9
     node.set_parameters([Parameter('use_sim_time', value=True)])
     simulated = node.get_clock()
@@ -35,3 +36,16 @@ def test_the_time_is_that_of_the_node(node):
     assert clock.now() == 123_000
     node.set_parameters([Parameter('use_sim_time', value=False)])
     assert abs(clock.now() - time.time_ns()) < 10**9
+    assert steps == []  # changes of the time base
+
+
+def test_simulated_time_that_goes_back_is_reported(node):
+    """By at least 10 ms; forward it may jump, as a recording does that is paused."""
+    steps = []
+    clock = StampClock(node, steps.append)
+    node.set_parameters([Parameter('use_sim_time', value=True)])
+    simulated = node.get_clock()
+    for time_ns in (5_000_000_000, 5_300_000_000, 5_000_000_000, 90_000_000_000, 89_999_999_000):
+        simulated.set_ros_time_override(Time(nanoseconds=time_ns, clock_type=simulated.clock_type))
+        assert clock.now() == time_ns
+    assert steps == [300_000_000]

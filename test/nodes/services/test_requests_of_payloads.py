@@ -31,7 +31,7 @@ from screw_dynamics_ros.nodes.services.payload_services import PayloadServices
 from screw_dynamics_ros.ros.joint_states.contents import JointStateMessage
 from screw_dynamics_ros.ros.joint_states.mapper import JointStateMapper
 from screw_dynamics_ros.ros.messages.inertias import write_inertia
-from screw_dynamics_ros.ros.status import Status
+from screw_dynamics_ros.ros.status import Level, Status
 from support.robots import urdf_path
 
 BOX = RigidBody(2.0, [0.1, 0.2, 0.0], np.diag([0.04, 0.05, 0.06]))
@@ -346,6 +346,55 @@ def test_a_described_tool_is_attached(served):
     assert response.message == f'; {name}: carried by tip from the next joint state on'
     with pytest.raises(ScrewDynamicsError, match='parameters'):
         served.estimation.attach(srv.AttachTool.Request(link='tip', name='parameters'), response)
+
+
+def status_of(payloads):
+    status = Status('payload')
+    payloads.report(status)
+    return status
+
+
+@pytest.mark.parametrize(
+    ('mass', 'com', 'units'),
+    [
+        (1500.0, [0.05, 0.0, 0.0], 'probably the mass in g: give kg and m'),
+        (1.5, [50.0, 0.0, 0.0], 'probably the center of mass in mm: give kg and m'),
+        (1500.0, [50.0, 0.0, 0.0], 'probably mass and center of mass in g and mm'),
+        (30.0, [0.05, 0.0, 0.0], 'correct it, or the limit'),
+        (1e6, [0.05, 0.0, 0.0], 'correct it, or the limit'),
+    ],
+)
+def test_a_payload_that_no_joint_can_hold_is_refused(served, mass, com, units):
+    """By requests of each kind, with what is needed and what there is; nothing changes."""
+    served.model.robot.gravity = [0.0, -9.81, 0.0]
+    served.set(link='tip')
+    body = RigidBody(mass, com, np.zeros((3, 3)))
+    for name in ('payload', 'parameters'):
+        with pytest.raises(ArgumentError, match=r'needs .* N m of joint., effort limit') as error:
+            served.ask('SetPayload', body=body, link='tip', name=name)
+        assert f'{mass:g} kg at (' in str(error.value)
+        assert units in str(error.value)
+    response = srv.AttachTool.Response()
+    write_inertia(response.inertia.inertia, body)
+    with pytest.raises(ArgumentError, match='effort limit'):
+        served.estimation.attach(srv.AttachTool.Request(link='tip'), response)
+    assert served.parameters == []
+    assert served.payloads.bodies()['tip'].mass == BOX.mass
+
+
+def test_payloads_that_need_much_are_reported(served):
+    """From half of an effort limit on, together; also for a robot that comes later."""
+    served.model.robot.gravity = [0.0, -9.81, 0.0]
+    served.payloads.use(SimpleNamespace(robot=served.model.robot, payload=np.zeros(20)))
+    for k, level in enumerate([Level.OK, Level.WARN, Level.ERROR]):
+        body = RigidBody(2.4, [0.0, 0.0, 0.0], np.zeros((3, 3)))
+        for part in range(1 + k):
+            served.ask('SetPayload', body=body, link='tip', name=f'{part}')
+        status = status_of(served.payloads)
+        assert status.level == level
+        assert ('in some poses the payloads need' in status.summary) == (level != Level.OK)
+    served.ask('ClearPayload')
+    assert status_of(served.payloads).level == Level.OK
 
 
 def test_payloads_of_a_link_are_taken_together():

@@ -22,6 +22,10 @@ REST_FORCE = 0.05
 #: Angular velocity up to which a sensor is at rest [rad/s].
 REST_RATE = 0.05
 
+#: Largest angle between the directions of an orientation and of an accelerometer at rest [rad].
+#: Horizontal accelerations within `REST_FORCE` turn the force by up to 0.31 rad.
+MAX_DISAGREEMENT = 0.35
+
 #: Longest time of one filter step [s].
 MAX_STEP = 0.1
 
@@ -63,7 +67,57 @@ def down_by_force(force: Array, rate: Array, magnitude: float) -> Array | None:
     size = float(np.linalg.norm(force))
     if not (abs(size - magnitude) <= REST_FORCE * magnitude and np.abs(rate).max() <= REST_RATE):
         return None
-    return -force / size
+    return -force / size if size > MIN_LENGTH else None
+
+
+class OrientationCheck:
+    """Compares the orientations of an IMU with its accelerations at rest.
+
+    After a contradiction the IMU is wrong until both agree at rest: a driver that leaves the
+    orientation at its default is also wrong while the sensor moves.
+
+    Attributes
+    ----------
+    fault : str
+        Why orientations cannot be used, empty if they can.
+
+    Examples
+    --------
+    >>> check, level = OrientationCheck(), np.array([0.0, 0.0, -1.0])
+    >>> check.admits(level, np.array([0.0, 0.3, -0.95])), check.admits(level, None)
+    (True, True)
+    >>> check.admits(level, np.array([0.0, 1.0, 0.0])), check.admits(level, None)
+    (False, False)
+    """
+
+    def __init__(self) -> None:
+        self.fault = ''
+
+    def admits(self, down: Array, down_at_rest: Array | None) -> bool:
+        """Return whether the direction of free fall (3,) of an orientation can be used.
+
+        `down_at_rest` (3,) is that of `down_by_force`, None while the sensor moves.
+        """
+        if down_at_rest is not None:
+            sine = np.linalg.norm(np.cross(down, down_at_rest))
+            angle = math.atan2(float(sine), float(down @ down_at_rest))
+            self.fault = '' if angle <= MAX_DISAGREEMENT else disagreement(angle)
+        return not self.fault
+
+
+def disagreement(angle: float) -> str:
+    """Return the text for an orientation and an acceleration that differ by an angle [rad]."""
+    if math.pi - angle <= MAX_DISAGREEMENT:
+        cause = 'at rest the acceleration must point up (REP 145), the z axis of the world too'
+    else:
+        cause = (
+            'a driver without orientation must set orientation_covariance[0] to -1; otherwise '
+            'correct frame_id or the orientation'
+        )
+    return (
+        f'orientation and acceleration at rest of the IMU differ by {math.degrees(angle):.0f} '
+        f'degrees: {cause}'
+    )
 
 
 class TurningGravity:

@@ -33,6 +33,10 @@ from screw_dynamics_ros.core.types import Array
 
 MIN_POSES = 3
 MIN_SPREAD = 0.1  # spread of the directions of gravity along their second principal direction
+MIN_AXES_SPREAD = 0.2  # of the directions of gravity along the third one, to compare the axes
+MAX_AXES_SHARE = 0.3  # of the residual that other axes leave, beyond which the axes are right
+MAX_ROTATION = 15.0  # of the axes of the sensor that are used [degrees]
+MAX_STRETCH = 0.25  # relative differences of the singular values of a rotation or reflection
 MIN_MASS_SIGMAS = 3.0  # standard deviations that a mass must be above zero
 
 
@@ -43,7 +47,7 @@ class TooFewPosesError(ArgumentError):
 
 
 class NoToolError(ScrewDynamicsError):
-    """The best fit has no positive mass."""
+    """The best fit has no positive mass, or the axes of the sensor are wrong."""
 
     code = ErrorCode.NO_SOLUTION
 
@@ -91,7 +95,7 @@ def identify_tool(gravity: ArrayLike, wrenches: ArrayLike) -> ToolEstimate:
     TooFewPosesError
         Fewer than three poses, or orientations that do not determine the tool.
     NoToolError
-        The mass is not clearly positive.
+        The mass is not clearly positive, or the forces are those of a tool in other axes.
     ArgumentError
         Arrays of other shapes, or numbers that are not finite.
 
@@ -116,6 +120,9 @@ def identify_tool(gravity: ArrayLike, wrenches: ArrayLike) -> ToolEstimate:
     forces = np.column_stack([g.ravel(), units])
     moments = np.hstack([-np.concatenate([hat(each) for each in g]), units])
     x, P, force_residual = fit(forces, W[:, 3:].ravel())
+    fault = fault_of_axes(g, W[:, 3:], force_residual)
+    if fault:
+        raise NoToolError(fault)
     y, Q, moment_residual = fit(moments, W[:, :3].ravel())
     m, deviation = float(x[0]), float(P[0, 0]) ** 0.5
     if not m > MIN_MASS_SIGMAS * deviation or not m > 0.0:
@@ -140,6 +147,39 @@ def identify_tool(gravity: ArrayLike, wrenches: ArrayLike) -> ToolEstimate:
         moment_residual,
         force_residual,
         count,
+    )
+
+
+def fault_of_axes(gravity: Array, forces: Array, residual: float) -> str:
+    """Return in which axes the forces (K, 3) are the weight of a tool, empty if not in others.
+
+    They are, if f = b + m Q g with a rotation or reflection Q fits much better than Q = 1, which
+    leaves the RMS `residual` [N]. Two axes of gravity do not determine Q.
+    """
+    g, f = gravity - gravity.mean(axis=0), forces - forces.mean(axis=0)
+    size = np.linalg.norm(gravity, axis=1).mean()
+    if len(g) <= MIN_POSES + 1 or np.linalg.svd(g)[1][2] / len(g) ** 0.5 < MIN_AXES_SPREAD * size:
+        return ''
+    A = np.linalg.lstsq(g, f, rcond=None)[0].T
+    if not np.sqrt(np.mean((f - g @ A.T) ** 2)) < MAX_AXES_SHARE * residual:
+        return ''
+    U, sizes, Vt = np.linalg.svd(A)
+    if sizes[0] - sizes[2] > MAX_STRETCH * sizes[0]:
+        return ''
+    Q, mass = U @ Vt, float(sizes.mean())
+    angle = np.degrees(np.arccos(np.clip((np.trace(Q * np.linalg.det(Q)) - 1.0) / 2.0, -1.0, 1.0)))
+    rows = '; '.join(' '.join(f'{x:.2f}' for x in (row.round(2) + 0.0).tolist()) for row in Q)
+    weight = f'the forces are the weight of {mass:.3g} kg in other axes'
+    if angle < MAX_ROTATION:
+        return ''  # small errors of mounting, or the opposite sign
+    if np.linalg.det(Q) > 0.0:
+        return (
+            f'{weight}, rotated by {angle:.0f} degrees (rows {rows}): correct sensor_frame or the '
+            'mounting in the description'
+        )
+    return (
+        f'{weight}, which are left-handed (rows {rows}): the driver of the sensor has the wrong '
+        'sign of an axis, or swaps two of them'
     )
 
 

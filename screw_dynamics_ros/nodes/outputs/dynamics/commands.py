@@ -195,6 +195,7 @@ class Commands:
             rank=LAST_RANK,
             follows_states=False,
         )
+        channel.explain = self._explain
         self._topics.append((channel, message))
 
     # --- settings -------------------------------------------------------------------------------
@@ -425,6 +426,12 @@ class Commands:
         if wanted and self._stopped:  # also clears a stop while enabled
             self._apply({'enabled': True})
         return result.reason or ('enabled' if wanted else 'disabled')
+
+    def _explain(self) -> str:
+        """Return why nothing is published although joint states arrive; empty if it is."""
+        if self._parameters['enabled'] or self.torque is None or not self.torque.is_silent:
+            return ''
+        return 'torques are not enabled: call ~/enable with true, or set the parameter enabled'
 
     def status(self) -> Status:
         """Report mode and active limits of the commands."""

@@ -1,0 +1,97 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""Two publishers of joint states: the node refuses their messages if they disagree."""
+
+import pytest
+
+pytest.importorskip('rclpy')
+
+import rclpy
+from rclpy.node import Node
+from rclpy.parameter import Parameter
+from sensor_msgs.msg import JointState
+from std_msgs.msg import String
+
+from screw_dynamics_ros.ros.diagnostics import Level
+from support.host_bench import Bench, serialized
+from support.robots import urdf_path
+
+MS = 10**6
+
+
+class Driven:
+    """A node, and the nodes of two drivers, whose messages we pass on."""
+
+    def __init__(self, monkeypatch):
+        self.bench = Bench(monkeypatch)
+        self.bench.host.source.receive(String(data=urdf_path('planar_2r').read_text()))
+        self.bench.finish()
+        self.drivers = [
+            Node(name, namespace='/life', enable_rosout=False)
+            for name in ('broadcaster', 'joint_state_publisher')
+        ]
+        self.publishers = [
+            each.create_publisher(JointState, 'joint_states', 10) for each in self.drivers
+        ]
+        self.count(2)
+
+    def count(self, number):
+        """Wait until the node has found a number of publishers."""
+        self.bench.wait(lambda: self.bench.node.count_publishers('joint_states') == number)
+        self.states.look_for_drivers()
+
+    @property
+    def states(self):
+        return self.bench.host.states
+
+    def send(self, names, q):
+        """Return whether there is an answer to a joint state."""
+        self.bench.clock.offset += 0.01
+        self.bench.sent.clear()
+        self.states.receive(serialized(names, q, self.bench.clock.time_ns()), {})
+        return any(topic.endswith('/gravity') for topic, _ in self.bench.sent)
+
+    def both(self, second, count=20):
+        """Let both drivers send; return the number of answers."""
+        return sum(
+            self.send(['joint1', 'joint2'], [0.5, -0.3]) + self.send(['joint2', 'joint1'], second)
+            for _ in range(count)
+        )
+
+    @property
+    def status(self):
+        return self.bench.host.joint_state_status()
+
+
+@pytest.fixture
+def driven(monkeypatch, ros_domain):
+    rclpy.init(domain_id=ros_domain)
+    made = Driven(monkeypatch)
+    yield made
+    made.bench.close()
+    for node in made.drivers:
+        node.destroy_node()
+    rclpy.shutdown()
+
+
+def test_publishers_that_disagree_are_refused_and_named(driven):
+    assert driven.both([-0.3, 0.5]) == 40  # they agree
+    assert driven.status.level == Level.OK
+    assert driven.both([-0.3, 0.2]) <= 4
+    status = driven.status
+    assert status.level == Level.ERROR
+    assert 'publishers of joint states disagree: joint1 is at 0.' in status.summary
+    for driver in ('/life/broadcaster', '/life/joint_state_publisher', 'conflict_policy'):
+        assert driver in status.summary
+    assert driven.states.drivers  # the compiled loop leaves the messages to Python
+    driven.drivers[1].destroy_publisher(driven.publishers[1])
+    driven.count(1)
+    assert driven.states.drivers == ''
+    assert driven.send(['joint1', 'joint2'], [0.5, -0.3])
+
+
+def test_each_message_is_used_with_the_policy_newest(driven):
+    (result,) = driven.bench.node.set_parameters([Parameter('conflict_policy', value='newest')])
+    assert result.successful
+    assert driven.both([-0.3, 0.2]) == 40
