@@ -111,6 +111,7 @@ def lines(report: AnnotationReport) -> list[str]:
     """Return a report as text."""
     text = [f'{report.states} states of {report.messages} joint states']
     text += record_lines(report.records)
+    text += [f'{finding.severity.upper():<7} {finding}' for finding in report.findings]
     text += [f'{count:8d} {topic}' for topic, count in report.topics.items()]
     empty = [topic for topic, count in report.topics.items() if not count]
     if empty:

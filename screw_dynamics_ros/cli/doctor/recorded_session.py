@@ -18,10 +18,11 @@ from screw_dynamics_ros.core.description.formats import read_robot_description
 from screw_dynamics_ros.core.types import Array
 from screw_dynamics_ros.nodes.model.running_model import joint_state_mapper
 from screw_dynamics_ros.nodes.parameters.robot_parameters import robot_parameters
+from screw_dynamics_ros.ros.joint_states.motions import JointMotions
 from screw_dynamics_ros.ros.joint_states.policies import Policies
 from screw_dynamics_ros.ros.recordings.coverage import rename_joints
 from screw_dynamics_ros.ros.recordings.recording import JOINT_STATE
-from screw_dynamics_ros.ros.recordings.stacks import joint_state_stacks
+from screw_dynamics_ros.ros.recordings.stacks import joint_state_stacks, moving
 from screw_dynamics_ros.ros.recordings.states import StateMaker, States
 from screw_dynamics_ros.ros.recordings.storage import Block, RecordingReader
 
@@ -53,7 +54,8 @@ def recorded_session(options: argparse.Namespace) -> SessionData:
         mapper = joint_state_mapper(robot, policies=Policies())
         arrivals: list[float] = []
         lacking = {'velocity': Counter[str](), 'effort': Counter[str]()}
-        blocks = counted(reader.blocks(options.topic), arrivals, lacking)
+        motions = JointMotions(reader.counts[options.topic])
+        blocks = counted(moving(reader.blocks(options.topic), motions), arrivals, lacking)
         made = list(StateMaker(mapper).states(blocks))
         topics = {name: [kind] for name, kind in reader.types.items()}
     owners = dict.fromkeys(parameters.values, parameters.path)
@@ -69,6 +71,7 @@ def recorded_session(options: argparse.Namespace) -> SessionData:
         lacking,
         topics,
         None,
+        motions,
     )
 
 

@@ -18,6 +18,7 @@ from screw_dynamics_ros.core.types import Array
 from screw_dynamics_ros.nodes.parameters.per_joint import EFFORTS
 from screw_dynamics_ros.nodes.parameters.robot_parameters import NO_EFFORTS
 from screw_dynamics_ros.ros.joint_states.mapper import JointStateMapper
+from screw_dynamics_ros.ros.joint_states.motions import JointMotions
 
 #: Default terms of measured efforts.
 TERMS = ('gravity', 'coriolis', 'friction', 'inertia', 'payload')
@@ -101,6 +102,8 @@ class SessionData:
         All topics.
     nodes : list of str or None
         Full names of all nodes; None if unknown.
+    motions : JointMotions
+        Positions and velocities of all messages.
     """
 
     text: str
@@ -114,3 +117,4 @@ class SessionData:
     lacking: dict[str, Counter[str]] = field(default_factory=dict)
     topics: dict[str, list[str]] = field(default_factory=dict)
     nodes: list[str] | None = field(default_factory=list)
+    motions: JointMotions = field(default_factory=JointMotions)

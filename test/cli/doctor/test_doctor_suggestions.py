@@ -24,9 +24,11 @@ from screw_dynamics_ros.cli.doctor.command import written_suggestion
 from screw_dynamics_ros.cli.doctor.effort_suggestions import suggest_efforts
 from screw_dynamics_ros.cli.doctor.session import without
 from screw_dynamics_ros.cli.doctor.session_data import Configuration, SessionData
+from screw_dynamics_ros.cli.doctor.topics import joint_states_section
 from screw_dynamics_ros.core import Robot
 from screw_dynamics_ros.core.measurement.estimation.effort_terms import TERMS
 from screw_dynamics_ros.nodes.model.running_model import joint_state_mapper
+from screw_dynamics_ros.ros.joint_states.motions import JointMotions
 from screw_dynamics_ros.ros.joint_states.reader import from_message
 from support.paths import CONFIG
 from support.robots import urdf_path
@@ -54,7 +56,7 @@ def poses(robot, count, seed=3):
 def heard(robot, text, effort, *, count=1, velocity=True, gap=0.01, unit=1.0, **others):
     """Return what doctor hears of a robot that rests in some poses; `effort` is of (q, g)."""
     mapper = joint_state_mapper(robot)
-    states, stamp = [], 10**18
+    states, stamp, motions = [], 10**18, JointMotions()
     lacking = {'velocity': Counter(), 'effort': Counter()}
     for q in poses(robot, count):
         tau = effort(robot.gravity_torques(q))
@@ -66,12 +68,14 @@ def heard(robot, text, effort, *, count=1, velocity=True, gap=0.01, unit=1.0, **
             message.effort = [] if tau is None else np.asarray(tau).tolist()
             for field, counter in lacking.items():
                 counter.update(without(message.name, getattr(message, field)))
-            if mapper.update(from_message(message)) and mapper.has_effort:
+            content = from_message(message)
+            motions.add(content.layout, [stamp * 1e-9], content.numbers[None])
+            if mapper.update(content) and mapper.has_effort:
                 states.append(tuple(mapper.state.copy()))
     arrivals = (gap * np.arange(20 * count)).tolist()
     return SessionData(
         text, robot, mapper, arrivals, states, Configuration(), ['/driver'],
-        others.pop('senders', []), lacking, **others,
+        others.pop('senders', []), lacking, motions=motions, **others,
     )  # fmt: skip
 
 
@@ -229,9 +233,10 @@ def test_nothing_is_heard(panda):
 
 
 def test_degrees_are_noted(panda):
-    made = suggested(panda, lambda g: g, unit=180.0 / np.pi)
-    assert any('within them if converted from degrees' in note for note in made.notes)
-    assert not any('degrees' in note for note in suggested(panda, lambda g: g).notes)
+    for unit, is_noted in ((180.0 / np.pi, True), (1.0, False)):
+        data = heard(panda, URDF, lambda g: g, unit=unit)
+        made = suggestions.suggest(data, [joint_states_section(data)])
+        assert any('they seem to be in degrees' in note for note in made.notes) == is_noted
 
 
 def test_a_slow_driver(panda):

@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,6 +21,7 @@ from screw_dynamics_ros.core.measurement.identification.dynamics.result import (
     quantiles,
 )
 from screw_dynamics_ros.core.measurement.identification.dynamics.unknowns import Unknowns
+from screw_dynamics_ros.core.measurement.state_checks import joints_subject
 from screw_dynamics_ros.core.tree.multibody_tree import GROUND
 from screw_dynamics_ros.core.types import Array
 
@@ -96,16 +97,6 @@ def _silent_joints(
             'identified',
             'let them move, see `excite`',
         )
-
-
-def joints_subject(joints: Iterable[str]) -> str:
-    """Return the subject of a finding about joints.
-
-    >>> joints_subject(['a']), joints_subject(['a', 'b'])
-    ('joint a', 'joints a, b')
-    """
-    names = list(joints)
-    return f'joint{"s" * (len(names) > 1)} {", ".join(names)}'
 
 
 def _effort_findings(checks: tuple[EffortCheck, ...], fit: EffortFit) -> Iterator[Finding]:
