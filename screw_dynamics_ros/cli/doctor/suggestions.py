@@ -53,7 +53,7 @@ def suggest(heard: SessionData, sections: Sequence[Section] = ()) -> Suggestion:
         BRINGUP,
         'nodes',
         ['kinematics', 'dynamics', *(['wrench_estimator'] if are_torques else [])],
-        'efforts at rest are the torques of the model'
+        'efforts at rest are the torques of the model, as far as stated at effort_terms'
         if are_torques
         else 'without wrench_estimator, because efforts may not be torques (see above)',
     )

@@ -60,6 +60,7 @@ def efforts(heard: SessionData, *, calibrated: bool = True) -> RecordedEfforts:
         payload[:, velocities],
         configuration,
         unmet_condition(heard.text, configuration.values.get('effort_condition', '')),
+        q,
     )
 
 

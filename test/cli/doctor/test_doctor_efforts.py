@@ -90,6 +90,17 @@ def test_states_at_rest_are_averaged():
     ]
 
 
+def test_poses_are_compared_separately():
+    """Torques of symmetric poses have the mean zero; their signs show only in each pose."""
+    gravity = np.repeat([[5.0, 10.0], [-5.0, 10.0]], 5, axis=0)
+    q = np.repeat([[1.0, 0.0], [-1.0, 0.0]], 5, axis=0)
+    given = [np.zeros((10, 2)), gravity * [-1.0, 1.0], gravity, 0.0 * gravity]
+    found = efforts_section(RecordedEfforts(['a', 'b'], *given, Configuration(), q=q))
+    assert [each.subject for each in found.findings] == ['joint a']
+    assert 'its effort is -1.00 times that of the model' in found.findings[0].message
+    assert 'means over 2 poses, which are compared separately' in found.lines
+
+
 def test_payloads_that_are_configured():
     body = RigidBody(1.25, np.zeros(3), np.zeros((3, 3)))
     carried = Configuration(carried={'tip': (body, '/bringup')})

@@ -19,7 +19,7 @@ import yaml
 from sensor_msgs.msg import JointState
 
 from screw_dynamics_ros.cli.command_line import UnusableError
-from screw_dynamics_ros.cli.doctor import suggestion, suggestions
+from screw_dynamics_ros.cli.doctor import suggestion, suggestions, topics
 from screw_dynamics_ros.cli.doctor.command import written_suggestion
 from screw_dynamics_ros.cli.doctor.effort_suggestions import suggest_efforts
 from screw_dynamics_ros.cli.doctor.session import without
@@ -214,6 +214,50 @@ def test_the_other_sign_may_be_gravity(panda, count):
     made = suggested(panda, lambda g: -g, count=count)
     assert 'effort_scale' not in parameters(made)['/**']
     assert ('mounted upside down' if count > 1 else 'another sign') in left(made)
+
+
+def signed(panda, *joints, friction=0.0):
+    """Return efforts with noise and static friction; those of `joints` have the other sign."""
+    rng = np.random.default_rng(7)
+    signs = np.where(np.isin(panda.joint_names, joints), -1.0, 1.0)
+
+    def effort(g):
+        stuck = friction * rng.choice([-1.0, 1.0], len(g)) * (np.abs(g) > 1e-3)
+        return signs * (g + stuck) + 0.01 * rng.normal(size=len(g))
+
+    return effort
+
+
+@pytest.mark.parametrize('friction', [0.0, 0.2])
+@pytest.mark.parametrize('reversed_joints', [['5'], ['6'], ['3'], ['4'], ['4', '5']])
+def test_each_joint_has_a_sign_of_its_own(panda, reversed_joints, friction):
+    """Also joints that gravity loads 20 times less than others: scale -1 makes them torques."""
+    names = [f'panda_joint{k}' for k in reversed_joints]
+    data = heard(panda, URDF, signed(panda, *names, friction=friction), count=10)
+    found = topics.efforts_section(topics.efforts(data)).findings
+    assert [each.subject for each in found] == [f'joint {name}' for name in names]
+    assert all('opposite sign: set effort_scale to -1' in each.remedy for each in found)
+    shared = parameters(suggestions.suggest(data))['/**']
+    assert shared['effort_joints'] == names
+    assert shared['effort_scale'] == [-1.0] * len(names)
+    assert shared['effort_terms'] == list(TERMS)
+
+
+@pytest.mark.parametrize('friction', [0.0, 0.2, 0.5])
+@pytest.mark.parametrize('count', [1, 2, 3, 10])
+def test_joints_without_a_fault_keep_their_sign(panda, friction, count):
+    data = heard(panda, URDF, signed(panda, friction=friction), count=count)
+    assert topics.efforts_section(topics.efforts(data)).findings == []
+    assert 'effort_scale' not in parameters(suggestions.suggest(data))['/**']
+
+
+def test_no_agreement_is_stated_of_other_joints(panda):
+    """Of joints that gravity hardly loads it is unknown; of a joint with half its torque not so."""
+    scales = np.where(np.array(panda.joint_names) == 'panda_joint5', 0.5, 1.0)
+    made = suggested(panda, lambda g: g * scales, count=10)
+    reason = next(line.reason for line in made.lines if line.name == 'effort_terms')
+    assert 'not those of panda_joint5 0.50 (efforts per torque)' in reason
+    assert 'of panda_joint1, panda_joint7, panda_finger_joint1 gravity is too small' in reason
 
 
 def test_fields_that_never_come(panda):
