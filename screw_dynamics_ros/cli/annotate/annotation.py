@@ -16,6 +16,7 @@ from screw_dynamics_ros.cli.annotate.model_states import ModelStates, topic_name
 from screw_dynamics_ros.cli.annotate.request import Request
 from screw_dynamics_ros.cli.annotate.tables import ParquetTable
 from screw_dynamics_ros.cli.annotate.topics import Topics
+from screw_dynamics_ros.cli.joint_motions import JointMotions, moving
 from screw_dynamics_ros.cli.recorded_joints import recorded_robot
 from screw_dynamics_ros.core import Robot
 from screw_dynamics_ros.core.description.formats import read_robot_description
@@ -26,7 +27,6 @@ from screw_dynamics_ros.core.measurement.annotation.annotate import MotionArrays
 from screw_dynamics_ros.nodes.model.running_model import joint_state_mapper, leaf_links
 from screw_dynamics_ros.nodes.model.scalar_joints import ScalarJoints, scalar_joints
 from screw_dynamics_ros.ros.joint_states.mapper import JointStateMapper
-from screw_dynamics_ros.ros.joint_states.motions import JointMotions
 from screw_dynamics_ros.ros.joint_states.policies import Reason, Record
 from screw_dynamics_ros.ros.model_state_forms import layout_message
 from screw_dynamics_ros.ros.recordings.coverage import (
@@ -38,7 +38,6 @@ from screw_dynamics_ros.ros.recordings.forms import MODEL_STATE_LAYOUT
 from screw_dynamics_ros.ros.recordings.outputs import Output, open_output
 from screw_dynamics_ros.ros.recordings.recording import JOINT_STATE
 from screw_dynamics_ros.ros.recordings.sources import RecordingError
-from screw_dynamics_ros.ros.recordings.stacks import moving
 from screw_dynamics_ros.ros.recordings.states import StateMaker, States
 from screw_dynamics_ros.ros.recordings.storage import RecordingReader
 

@@ -157,7 +157,7 @@ def suggest_terms(
     """Suggest effort_terms, and the sign of efforts of `inverted` joints.
 
     Terms of motion, unknown at rest, are from the preset. Only joints whose efforts are those of
-    the model are said to contain them.
+    the model are reported to contain them.
     """
     documented = () if driver is None else driver.terms(SHARED, 'effort_terms')
     motion = [t for t in TERMS if t not in WEIGHT and (not documented or t in documented)]
@@ -204,7 +204,7 @@ def unchecked(poses: Poses, content: tuple[str, ...]) -> str:
         elif not ratio[0] <= 1.0 <= ratio[1] and abs(sum(ratio) / 2.0 - 1.0) > FRICTION_SHARE:
             other.append(f'{joint} {sum(ratio) / 2.0:.2f}')
     text = f'; not those of {", ".join(other)} (efforts per torque)' if other else ''
-    return text + (f'; of {shorten(unknown)} gravity is too small to tell' if unknown else '')
+    return text + (f'; of {shorten(unknown)} gravity is too small' if unknown else '')
 
 
 # --- other units ----------------------------------------------------------------------------------

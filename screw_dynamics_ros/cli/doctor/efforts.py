@@ -288,7 +288,7 @@ def sum_of(terms: Sequence[str], weight: dict[str, Array]) -> Array:
 
 
 def joint_findings(joints: Sequence[str], measured: Array, model: Array) -> Iterator[Finding]:
-    """Yield joints whose efforts (n,) or (poses, n) differ from the model, each by itself.
+    """Yield joints whose efforts (n,) or (poses, n) differ from the model, each one separately.
 
     Where gravity loads a joint less than others, only a significant opposite sign is a finding.
     """

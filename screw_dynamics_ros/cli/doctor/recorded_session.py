@@ -12,17 +12,17 @@ from collections.abc import Iterable, Iterator, Mapping
 import numpy as np
 
 from screw_dynamics_ros.cli.doctor.session_data import Configuration, SessionData
+from screw_dynamics_ros.cli.joint_motions import JointMotions, moving
 from screw_dynamics_ros.cli.recorded_joints import given_description, recorded_robot
 from screw_dynamics_ros.core import Robot
 from screw_dynamics_ros.core.description.formats import read_robot_description
 from screw_dynamics_ros.core.types import Array
 from screw_dynamics_ros.nodes.model.running_model import joint_state_mapper
 from screw_dynamics_ros.nodes.parameters.robot_parameters import robot_parameters
-from screw_dynamics_ros.ros.joint_states.motions import JointMotions
 from screw_dynamics_ros.ros.joint_states.policies import Policies
 from screw_dynamics_ros.ros.recordings.coverage import rename_joints
 from screw_dynamics_ros.ros.recordings.recording import JOINT_STATE
-from screw_dynamics_ros.ros.recordings.stacks import joint_state_stacks, moving
+from screw_dynamics_ros.ros.recordings.stacks import joint_state_stacks
 from screw_dynamics_ros.ros.recordings.states import StateMaker, States
 from screw_dynamics_ros.ros.recordings.storage import Block, RecordingReader
 

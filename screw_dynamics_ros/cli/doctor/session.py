@@ -28,12 +28,12 @@ from screw_dynamics_ros.cli.command_line import UnusableError, progress_bar
 from screw_dynamics_ros.cli.doctor.running_parameters import read_configuration
 from screw_dynamics_ros.cli.doctor.running_payloads import read_payloads
 from screw_dynamics_ros.cli.doctor.session_data import SessionData
+from screw_dynamics_ros.cli.joint_motions import JointMotions
 from screw_dynamics_ros.core import Robot
 from screw_dynamics_ros.core.description.formats import read_robot_description
 from screw_dynamics_ros.core.errors import ArgumentError
 from screw_dynamics_ros.core.types import Array
 from screw_dynamics_ros.nodes.model.running_model import joint_state_mapper
-from screw_dynamics_ros.ros.joint_states.motions import JointMotions
 from screw_dynamics_ros.ros.joint_states.reader import from_message
 from screw_dynamics_ros.ros.names import NO_NODE, NO_NODE_IN_WORDS, UNDISCOVERED
 from screw_dynamics_ros.ros.process.start_parameters import check_arguments, reason

@@ -16,7 +16,7 @@ from screw_dynamics_ros.core.measurement.identification.dynamics import (
     JointRecording,
     KnownLoad,
 )
-from screw_dynamics_ros.core.measurement.state_checks import POSE_PERIOD_S
+from screw_dynamics_ros.core.measurement.identification.state_checks import POSE_PERIOD_S
 from screw_dynamics_ros.core.types import Array
 from screw_dynamics_ros.ros.recordings.recording import Recording
 

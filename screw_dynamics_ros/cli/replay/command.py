@@ -39,6 +39,7 @@ from screw_dynamics_ros.cli.command_line import (
     own_arguments,
     progress_bar,
 )
+from screw_dynamics_ros.cli.joint_motions import JointMotions, finding_lines, moving
 from screw_dynamics_ros.cli.recorded_joints import (
     add_recorded_robot,
     given_description,
@@ -49,7 +50,6 @@ from screw_dynamics_ros.core.description.formats import read_robot_description
 from screw_dynamics_ros.entry import INTERRUPTED
 from screw_dynamics_ros.nodes.parameters.robot_parameters import robot_parameters
 from screw_dynamics_ros.registry import NODES, load
-from screw_dynamics_ros.ros.joint_states.motions import JointMotions
 from screw_dynamics_ros.ros.model_state_forms import layout_message
 from screw_dynamics_ros.ros.parameter_files import PARAMETERS
 from screw_dynamics_ros.ros.recordings.coverage import (
@@ -62,7 +62,6 @@ from screw_dynamics_ros.ros.recordings.mcap_records import COMPRESSIONS
 from screw_dynamics_ros.ros.recordings.outputs import open_output
 from screw_dynamics_ros.ros.recordings.recording import JOINT_STATE
 from screw_dynamics_ros.ros.recordings.sources import RecordingError
-from screw_dynamics_ros.ros.recordings.stacks import moving
 from screw_dynamics_ros.ros.recordings.storage import Block, RecordingReader
 
 if TYPE_CHECKING:
@@ -175,8 +174,7 @@ def replay(
                 )
             output.finish()
             found = motions.findings(read_robot_description(text))
-            contradictions = [f'{finding.severity.upper():<7} {finding}' for finding in found]
-            return counts, [*nodes.faults_of_states(), *contradictions]
+            return counts, [*nodes.faults_of_states(), *finding_lines(found)]
 
 
 def check_is_new(reader: RecordingReader, topic: str) -> None:

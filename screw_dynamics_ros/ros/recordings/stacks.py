@@ -9,7 +9,7 @@ layouts alternate, as with several drivers on one topic.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -19,7 +19,6 @@ from screw_dynamics_ros.core.types import Array
 from screw_dynamics_ros.core.units import NANOSECONDS
 from screw_dynamics_ros.ros.joint_states.contents import JointStateLayout
 from screw_dynamics_ros.ros.joint_states.layouts import located
-from screw_dynamics_ros.ros.joint_states.motions import JointMotions
 from screw_dynamics_ros.ros.joint_states.policies import Reason
 from screw_dynamics_ros.ros.messages.cdr import STAMP_OFFSET
 from screw_dynamics_ros.ros.recordings.storage import Block
@@ -50,19 +49,6 @@ class JointStateStack(NamedTuple):
     stamps: NDArray[np.int64]
     numbers: Array
     refusal: Reason | None = None
-
-
-def moving(blocks: Iterable[Block], motions: JointMotions) -> Iterator[Block]:
-    """Yield blocks of joint states, and add their positions and velocities to `motions`.
-
-    Messages without a stamp have the time of recording.
-    """
-    for block in blocks:
-        for stack in joint_state_stacks(block):
-            if stack.refusal is None:
-                times = np.where(stack.stamps, stack.stamps, block.received[stack.rows])
-                motions.add(stack.layout, times * 1e-9, stack.numbers)
-        yield block
 
 
 EMPTY_LAYOUT = JointStateLayout((), 0, 0, 0)

@@ -9,6 +9,8 @@ import numpy as np
 import pytest
 
 from screw_dynamics_ros.cli.annotate.command import main as annotate
+from screw_dynamics_ros.cli.annotate.command import parse, request_of
+from screw_dynamics_ros.cli.annotate.folders import annotate_one, tasks
 from screw_dynamics_ros.cli.doctor.command import main as doctor
 from screw_dynamics_ros.cli.replay.command import main as replay
 from screw_dynamics_ros.core import Robot
@@ -94,6 +96,17 @@ def test_contradictions_in_doctor_and_annotate(panda, fault, tmp_path, capsys):
     assert ('skipped: the velocities of' in text) == (fault is not in_degrees)
     annotate([*options, '-o', str(tmp_path / 'out.mcap'), '--outputs', 'gravity'])
     assert FAULTS[fault] in capsys.readouterr().out
+
+
+def test_contradictions_in_a_folder(panda, tmp_path):
+    """Each recording of a folder, which processes of a cluster annotate."""
+    q, v, tau = moving(panda)
+    table(tmp_path / 'run.csv', panda, *reversed_velocities(q, v), tau)
+    options = parse([str(tmp_path), '--urdf', str(urdf_path('panda')), '--outputs', 'gravity'])
+    (task,) = tasks(tmp_path, tmp_path / 'out')
+    found = annotate_one(task, request_of(options))
+    assert (found.states, found.fault) == (len(T), '')
+    assert any(FAULTS[reversed_velocities] in line for line in found.findings)
 
 
 def test_contradictions_in_replay(panda, tmp_path, capsys):

@@ -18,7 +18,7 @@ from screw_dynamics_ros.core.measurement.identification.dynamics.recording impor
     DynamicModel,
     JointRecording,
 )
-from screw_dynamics_ros.core.measurement.state_checks import (
+from screw_dynamics_ros.core.measurement.identification.state_checks import (
     JointMotion,
     joints_subject,
     range_findings,

@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -16,7 +16,7 @@ from screw_dynamics_ros.core.description.robot_description import (
     Joint,
     RobotDescription,
 )
-from screw_dynamics_ros.core.measurement.state_checks import (
+from screw_dynamics_ros.core.measurement.identification.state_checks import (
     JointMotion,
     VelocityFault,
     range_findings,
@@ -25,6 +25,8 @@ from screw_dynamics_ros.core.measurement.state_checks import (
 )
 from screw_dynamics_ros.core.types import Array
 from screw_dynamics_ros.ros.joint_states.contents import JointStateLayout
+from screw_dynamics_ros.ros.recordings.stacks import joint_state_stacks
+from screw_dynamics_ros.ros.recordings.storage import Block
 
 MAX_STATES = 1_000_000  # kept states, evenly spaced
 OUTLIERS = 0.005  # fraction of the lowest and of the highest positions that may be spikes
@@ -98,8 +100,26 @@ class JointMotions:
         return found
 
 
+def moving(blocks: Iterable[Block], motions: JointMotions) -> Iterator[Block]:
+    """Yield blocks of joint states, and add their positions and velocities to `motions`.
+
+    Messages without a stamp have the time of recording.
+    """
+    for block in blocks:
+        for stack in joint_state_stacks(block):
+            if stack.refusal is None:
+                times = np.where(stack.stamps, stack.stamps, block.received[stack.rows])
+                motions.add(stack.layout, times * 1e-9, stack.numbers)
+        yield block
+
+
+def finding_lines(findings: Iterable[Finding]) -> list[str]:
+    """Return findings as lines of a report."""
+    return [f'{finding.severity.upper():<7} {finding}' for finding in findings]
+
+
 def scalar_joints(description: RobotDescription) -> list[Joint]:
-    """Return the joints with one coordinate of their own."""
+    """Return the joints with one coordinate, except mimic joints."""
     return [joint for joint in description.joints if joint.kind.nv == 1 and joint.mimic is None]
 
 

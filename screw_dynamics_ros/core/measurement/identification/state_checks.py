@@ -29,20 +29,20 @@ MIN_SPEED = 0.05  # rad/s, m/s; slower windows are not compared
 MIN_SIGNAL = 10.0  # displacement in a window, in standard deviations of the positions
 MIN_WINDOWS = 10
 WINDOW_SHARE = 0.8  # of the largest compared displacement, for longer windows
+MAX_DISPLACEMENT = 1e9  # rad, m; larger ones are no motion
 MISMATCH = 0.5  # of the displacements
 QUANTILE = 4.3  # of Student's t with 9 degrees of freedom, one-sided, 99.9 %
 FACTOR_TOLERANCE = 0.1
 
-TURN = 2.0 * np.pi
 #: Factors between velocities in wrong units and those in rad/s.
 FACTORS = {
     1.0: '',
-    1.0 / TURN: 'in turns/s',
-    60.0 / TURN: 'in rpm',
+    0.5 / np.pi: 'in turns/s',
+    30.0 / np.pi: 'in rpm',
     180.0 / np.pi: 'in deg/s',
     60.0: 'per minute',
     1.0 / 60.0: 'divided by 60',
-    TURN: 'multiplied by 2 pi',
+    2.0 * np.pi: 'multiplied by 2 pi',
     np.pi / 180.0: 'multiplied by pi / 180',
 }
 
@@ -171,11 +171,12 @@ def velocity_fault(parts: Sequence[JointMotion]) -> VelocityFault | None:
     in rpm
     """
     valid = [each for part in parts if (each := _valid(part)) is not None]
-    compared = [
-        np.concatenate([_displacements(part, length) for part in valid])
-        for length in WINDOWS_S
-        if valid
-    ]
+    with np.errstate(over='ignore', invalid='ignore'):  # of positions near the largest number
+        compared = [
+            np.concatenate([_displacements(part, length) for part in valid])
+            for length in WINDOWS_S
+            if valid
+        ]
     sizes = [np.abs(each[:, 0]).sum() for each in compared]
     for each, size in zip(reversed(compared), reversed(sizes)):
         if len(each) >= MIN_WINDOWS and size >= WINDOW_SHARE * max(sizes):
@@ -219,8 +220,8 @@ def _displacements(motion: JointMotion, length: float) -> Array:
         & (longest <= 0.5 * time)  # not a gap
         & (time <= 1.5 * n * step)
     )
-    noise = _noise(v) * time / np.sqrt(n)
-    return np.stack([x, y, noise], axis=1)[rows]
+    found = np.stack([x, y, _noise(v) * time / np.sqrt(n)], axis=1)[rows]
+    return found[(np.abs(found) < MAX_DISPLACEMENT).all(axis=1)]
 
 
 def _noise(x: Array) -> float:
@@ -242,7 +243,7 @@ def _fault(compared: Array) -> VelocityFault | None:
     omitted = without[:, 1:] / without[:, :1]
     spread = np.sum((omitted - omitted.mean(axis=0)) ** 2, axis=0)
     half = QUANTILE * np.sqrt((MIN_WINDOWS - 1) / MIN_WINDOWS * spread)
-    if mismatch - half[1] <= MISMATCH:
+    if not mismatch - half[1] > MISMATCH:
         return None
     is_zero = bool(np.abs(y).sum() <= 1e-3 * whole[0])
     return VelocityFault(float(ratio), float(half[0]), is_zero)
