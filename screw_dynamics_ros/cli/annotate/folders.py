@@ -19,8 +19,8 @@ from screw_dynamics_ros.cli.annotate.annotation import annotate_recording
 from screw_dynamics_ros.cli.annotate.request import Request
 from screw_dynamics_ros.cli.joint_motions import finding_lines
 from screw_dynamics_ros.core.errors import ScrewDynamicsError
-from screw_dynamics_ros.ros.recordings.sources import RecordingError
-from screw_dynamics_ros.ros.recordings.storage import METADATA, SUFFIXES, is_recording
+from screw_dynamics_ros.ros.recordings.sources import METADATA, RecordingError
+from screw_dynamics_ros.ros.recordings.storage import SUFFIXES, is_recording
 
 INSTALL = "pip install 'dask[distributed]'"
 SCHEDULER_TIMEOUT_S = 10.0  # for the response of a scheduler
