@@ -27,6 +27,7 @@ CURRENT_CORRELATION = 0.95  # with gravity torques; higher values suggest curren
 MIN_CURRENT_RATIO = 0.02  # to gravity torques; higher values may be currents
 MIN_POSE_DISTANCE = 0.1  # rad, m, between poses
 POSE_SAMPLES = 5  # per pose
+FRICTION_LIMIT_SHARE = 0.05  # of the effort limit, attributed to static friction
 FRICTION_SHARE = 0.3  # of the gravity torque, attributed to static friction and calibration
 
 #: Possible terms of WEIGHT in efforts at rest, the most likely first.
@@ -53,6 +54,8 @@ class RecordedEfforts:
         Reason why the nodes do not use efforts, empty if they do.
     q : (samples, n) array, optional
         Positions [rad, m]; without them all samples are of one pose.
+    limits : (n,) array, optional
+        Effort limits [N m, N].
     """
 
     joints: list[str]
@@ -63,6 +66,7 @@ class RecordedEfforts:
     configuration: Configuration
     unused: str = ''
     q: Array | None = None
+    limits: Array | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -152,7 +156,7 @@ def efforts_section(efforts: RecordedEfforts) -> Section:
         measured, weight = poses.measured, poses.weight
         if len(measured) > 1:
             section.lines.append(f'means over {len(measured)} poses, which are compared separately')
-    section.findings += effort_findings(efforts.joints, measured, weight, terms)
+    section.findings += effort_findings(efforts.joints, measured, weight, terms, efforts.limits)
     return section
 
 
@@ -196,6 +200,7 @@ def effort_findings(
     measured: Array,
     weight: dict[str, Array],
     terms: Sequence[str],
+    limits: Array | None = None,
 ) -> Iterator[Finding]:
     """Yield faults of efforts (n,) or (poses, n), and their terms if these differ from `terms`."""
     measured, weight = np.atleast_2d(measured), {k: np.atleast_2d(x) for k, x in weight.items()}
@@ -233,7 +238,7 @@ def effort_findings(
         yield from currents(
             measured[:, conclusive].ravel(), sum_of(WEIGHT, weight)[:, conclusive].ravel()
         )
-    yield from joint_findings(joints, measured, sum_of(mine, weight))
+    yield from joint_findings(joints, measured, sum_of(mine, weight), limits)
     if not is_good and not mine:
         yield Finding(
             'warning',
@@ -287,15 +292,19 @@ def sum_of(terms: Sequence[str], weight: dict[str, Array]) -> Array:
     )
 
 
-def joint_findings(joints: Sequence[str], measured: Array, model: Array) -> Iterator[Finding]:
+def joint_findings(
+    joints: Sequence[str], measured: Array, model: Array, limits: Array | None = None
+) -> Iterator[Finding]:
     """Yield joints whose efforts (n,) or (poses, n) differ from the model, each one separately.
 
-    Where gravity loads a joint less than others, only a significant opposite sign is a finding.
+    Where gravity loads a joint less than others, and where the difference is small compared with
+    its effort limit (n,), only a significant opposite sign is a finding.
     """
+    known = np.zeros(len(joints)) if limits is None else np.where(np.isfinite(limits), limits, 0.0)
     measured, model = np.atleast_2d(measured), np.atleast_2d(model)
     least = max(MIN_GRAVITY_TORQUE, MIN_GRAVITY_SHARE * np.abs(model).max(initial=0.0))
-    for joint, e, g in zip(joints, measured.T, model.T):
-        is_conclusive = np.abs(g).max() >= least
+    for joint, e, g, friction in zip(joints, measured.T, model.T, FRICTION_LIMIT_SHARE * known):
+        is_conclusive = np.abs(g).max() >= least and np.abs(e - g).max() > friction
         interval = effort_ratio(g, e, MIN_GRAVITY_TORQUE)
         is_reversed = interval is not None and interval[1] < 0.0
         if not is_conclusive and not is_reversed:

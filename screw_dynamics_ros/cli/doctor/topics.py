@@ -61,6 +61,7 @@ def efforts(heard: SessionData, *, calibrated: bool = True) -> RecordedEfforts:
         configuration,
         unmet_condition(heard.text, configuration.values.get('effort_condition', '')),
         q,
+        robot.limits.effort if len(robot.limits.effort) == len(joints) else None,
     )
 
 
