@@ -211,14 +211,11 @@ def _displacements(motion: JointMotion, length: float) -> Array:
         return np.zeros((0, 3))
     moved = np.concatenate([[0.0], np.cumsum(0.5 * (v[1:] + v[:-1]) * steps)])
     time, x, y = (np.diff(each[edges]) for each in (t, q, moved))
-    inner = slice(edges[-1])
-    largest = np.maximum.reduceat(np.abs(np.diff(q))[inner], edges[:-1])
-    longest = np.maximum.reduceat(steps[inner], edges[:-1])
+    largest = np.maximum.reduceat(np.abs(np.diff(q))[: edges[-1]], edges[:-1])
     rows = (
         (np.abs(x) >= np.maximum(MIN_SPEED * time, MIN_SIGNAL * _noise(q)))
         & (largest <= 0.5 * np.abs(x))  # not a jump
-        & (longest <= 0.5 * time)  # not a gap
-        & (time <= 1.5 * n * step)
+        & (time <= 1.5 * n * step)  # no gap
     )
     found = np.stack([x, y, _noise(v) * time / np.sqrt(n)], axis=1)[rows]
     return found[(np.abs(found) < MAX_DISPLACEMENT).all(axis=1)]

@@ -87,15 +87,17 @@ def test_another_factor_has_no_name():
 
 
 @pytest.mark.parametrize(
-    'which', ['jumps', 'poses', 'gaps', 'backwards', 'missing', 'short', 'huge']
+    'which',
+    ['jumps', 'poses', 'creeping', 'gaps', 'backwards', 'missing', 'short', 'huge'],
 )
 def test_motions_that_no_velocity_describes(which):
     """Concatenated poses at rest, far samples, interruptions, and times of another clock."""
-    q, v = motion().q, 0.0 * T
+    q, v, k = motion().q, 0.0 * T, np.arange(200.0)
     given = {
         'jumps': JointMotion(T, np.repeat(np.arange(20.0), 100), v),
-        'poses': JointMotion(50.0 * T, q, v),
-        'gaps': JointMotion(T + np.repeat(np.arange(200.0), 10), np.repeat(q[::10], 10), v),
+        'poses': JointMotion(0.25 * k, 0.05 * k, 0.0 * k),
+        'creeping': JointMotion(T, 0.02 * T, v),  # slower than the resolution of a servo
+        'gaps': JointMotion(T + np.repeat(np.arange(200.0), 10), T, v + 1.0),  # 1 s each
         'backwards': JointMotion(T[::-1], q, v),
         'missing': JointMotion(T, q, v * np.nan),
         'huge': JointMotion(T, 1e308 * q, v + 1e308),
