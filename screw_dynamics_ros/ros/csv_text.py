@@ -10,7 +10,7 @@ lines, comments after # and white space around cells are ignored.
 from __future__ import annotations
 
 import csv
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from screw_dynamics_ros.core.errors import ArgumentError
@@ -33,17 +33,41 @@ class CsvTable(NamedTuple):
 def read_csv(text: str, row_name: str = 'row') -> CsvTable:
     """Return columns and rows of a text; rows are counted from 1.
 
-    Raises ArgumentError for columns that are named twice.
+    Raises ArgumentError for columns without names, or that are named twice.
     """
     lines = text.splitlines()
     kept = [line for line in lines if line.strip() and not line.startswith('#')]
     is_european = bool(kept) and ';' in kept[0]
     reader = csv.reader(kept, delimiter=';' if is_european else ',', skipinitialspace=True)
     columns = [cell.strip() for cell in next(reader, [])]
+    if not has_names(columns):
+        raise ArgumentError(
+            'the first line has numbers instead of the names of the columns; add a line with names '
+            'before it ("ros2 topic echo --csv" writes none: record with "ros2 bag record")'
+        )
     doubled = {name for name in columns if columns.count(name) > 1}
     if doubled:
         raise ArgumentError(f'columns named twice: {", ".join(sorted(doubled))}')
     return CsvTable(columns, _rows(reader, len(columns), row_name, is_european))
+
+
+def has_names(columns: Sequence[str]) -> bool:
+    """Whether the first line names the columns: most of its cells are not numbers.
+
+    >>> has_names(['t', 'hip.position', '1']), has_names(['1764300000', '0', '', 'hip', '0.5'])
+    (True, False)
+    """
+    given = [cell for cell in columns if cell]
+    return 2 * sum(map(is_number, given)) <= len(given)
+
+
+def is_number(cell: str) -> bool:
+    """Whether a cell is a number, also with a decimal comma."""
+    try:
+        float(cell.replace(',', '.'))
+    except ValueError:
+        return False
+    return True
 
 
 def _rows(

@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -16,9 +16,11 @@ from screw_dynamics_ros.cli.annotate.model_states import ModelStates, topic_name
 from screw_dynamics_ros.cli.annotate.request import Request
 from screw_dynamics_ros.cli.annotate.tables import ParquetTable
 from screw_dynamics_ros.cli.annotate.topics import Topics
+from screw_dynamics_ros.cli.joint_motions import JointMotions, moving
 from screw_dynamics_ros.cli.recorded_joints import recorded_robot
 from screw_dynamics_ros.core import Robot
 from screw_dynamics_ros.core.description.formats import read_robot_description
+from screw_dynamics_ros.core.description.robot_description import Finding
 from screw_dynamics_ros.core.description.ros2_control import unmet_condition
 from screw_dynamics_ros.core.measurement.annotation import Annotator
 from screw_dynamics_ros.core.measurement.annotation.annotate import MotionArrays
@@ -64,6 +66,8 @@ class AnnotationReport(NamedTuple):
         Number of messages added on each topic.
     why_empty : str
         Reason for topics without messages.
+    findings : sequence of Finding
+        Contradictions in the joint states.
     """
 
     messages: int
@@ -71,6 +75,7 @@ class AnnotationReport(NamedTuple):
     records: dict[Reason, Record]
     topics: dict[str, int]
     why_empty: str
+    findings: Sequence[Finding] = ()
 
 
 def annotate_recording(
@@ -107,7 +112,10 @@ def annotate_recording(
             request.policies,
             set(annotator.outputs) <= OF_EFFORTS,
         )
-        states = read_states(reader, request.topic, mapper, lambda s: progress(READING_SHARE * s))
+        motions = JointMotions(reader.counts[request.topic])
+        states = read_states(
+            reader, request.topic, mapper, lambda s: progress(READING_SHARE * s), motions
+        )
         if not len(states.stamps):
             raise RecordingError(f'{source}: no valid state of the robot: {refusals(mapper)}')
         motion = whole_motion(annotator, states)
@@ -130,7 +138,12 @@ def annotate_recording(
         if table is not None:
             table.finish()
         return AnnotationReport(
-            count, len(motion.t), dict(mapper.records), added, why_empty(states, mapper)
+            count,
+            len(motion.t),
+            dict(mapper.records),
+            added,
+            why_empty(states, mapper),
+            motions.findings(robot.description),
         )
 
 
@@ -159,9 +172,19 @@ def annotator_for(text: str, request: Request) -> Annotator:
 
 
 def read_states(
-    reader: RecordingReader, topic: str, mapper: JointStateMapper, progress: Progress
+    reader: RecordingReader,
+    topic: str,
+    mapper: JointStateMapper,
+    progress: Progress,
+    motions: JointMotions | None = None,
 ) -> States:
-    """Return all states of a recording; memory is allocated once for all messages."""
+    """Return all states of a recording; memory is allocated once for all messages.
+
+    Positions and velocities as recorded are added to `motions`.
+    """
+    blocks = reader.blocks(topic)
+    if motions is not None:
+        blocks = moving(blocks, motions)
     total, n = reader.counts[topic], len(mapper.joints)
     whole = States(
         np.empty(total, np.int64),
@@ -172,7 +195,7 @@ def read_states(
         np.empty(total, dtype=bool),
     )
     count = 0
-    for part in StateMaker(mapper).states(reader.blocks(topic)):
+    for part in StateMaker(mapper).states(blocks):
         end = count + len(part.stamps)
         if end > total:
             raise RecordingError(

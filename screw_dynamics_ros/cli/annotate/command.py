@@ -36,7 +36,11 @@ from screw_dynamics_ros.cli.command_line import (
     own_arguments,
     progress_bar,
 )
-from screw_dynamics_ros.cli.recorded_joints import add_recorded_robot, given_description
+from screw_dynamics_ros.cli.joint_motions import finding_lines
+from screw_dynamics_ros.cli.recorded_joints import (
+    add_recorded_robot,
+    given_description,
+)
 from screw_dynamics_ros.core import ScrewDynamicsError
 from screw_dynamics_ros.core.measurement.annotation.settings import DEFAULT, OUTPUTS
 from screw_dynamics_ros.entry import INTERRUPTED
@@ -89,7 +93,7 @@ def annotate_all(options: argparse.Namespace, request: Request) -> int:
         raise UnusableError(f'argument -o: {options.output} is not a folder')
     every = folders.tasks(options.recording, options.output)
     todo = [task for task in every if not task.target.exists()]
-    faults = []
+    faults, doubts = [], list[str]()
     with progress_bar('annotate') as progress:
         for outcome in (
             folders.annotate_folder(todo, request, options.workers, options.scheduler, progress)
@@ -98,8 +102,10 @@ def annotate_all(options: argparse.Namespace, request: Request) -> int:
         ):
             if outcome.fault:
                 faults.append(outcome)
+            doubts += [f'{outcome.source}: {line}' for line in outcome.findings]
     for outcome in sorted(faults):
         print(f'failed: {outcome.source}: {outcome.fault}', file=sys.stderr)
+    print(''.join(f'{line}\n' for line in sorted(doubts)), end='')
     print(
         f'{len(every)} recordings: {len(todo) - len(faults)} annotated, '
         f'{len(every) - len(todo)} existed, {len(faults)} failed'
@@ -111,6 +117,7 @@ def lines(report: AnnotationReport) -> list[str]:
     """Return a report as text."""
     text = [f'{report.states} states of {report.messages} joint states']
     text += record_lines(report.records)
+    text += finding_lines(report.findings)
     text += [f'{count:8d} {topic}' for topic, count in report.topics.items()]
     empty = [topic for topic, count in report.topics.items() if not count]
     if empty:

@@ -17,9 +17,10 @@ from typing import Any, NamedTuple
 
 from screw_dynamics_ros.cli.annotate.annotation import annotate_recording
 from screw_dynamics_ros.cli.annotate.request import Request
+from screw_dynamics_ros.cli.joint_motions import finding_lines
 from screw_dynamics_ros.core.errors import ScrewDynamicsError
-from screw_dynamics_ros.ros.recordings.sources import RecordingError
-from screw_dynamics_ros.ros.recordings.storage import METADATA, SUFFIXES, is_recording
+from screw_dynamics_ros.ros.recordings.sources import METADATA, RecordingError
+from screw_dynamics_ros.ros.recordings.storage import SUFFIXES, is_recording
 
 INSTALL = "pip install 'dask[distributed]'"
 SCHEDULER_TIMEOUT_S = 10.0  # for the response of a scheduler
@@ -33,11 +34,12 @@ class AnnotationTask(NamedTuple):
 
 
 class FileOutcome(NamedTuple):
-    """Result of one recording: the number of states, or the reason of a failure."""
+    """Result of one recording: the number of states, or the reason of a failure; findings."""
 
     source: Path
     states: int
     fault: str
+    findings: tuple[str, ...] = ()
 
 
 def is_folder_of_recordings(path: Path) -> bool:
@@ -73,7 +75,8 @@ def tasks(folder: Path, target: Path) -> list[AnnotationTask]:
         made[place] = AnnotationTask(source, place)
     if not made:
         raise RecordingError(
-            f'{folder}: no recordings ({", ".join(SUFFIXES)}, folders with {METADATA})'
+            f'{folder}: no recordings ({", ".join(SUFFIXES)}, folders with {METADATA}); name a '
+            'recording, or a folder that contains some'
         )
     return list(made.values())
 
@@ -86,7 +89,7 @@ def annotate_one(task: AnnotationTask, request: Request) -> FileOutcome:
         report = annotate_recording(task.source, task.target, request)
     except (ScrewDynamicsError, OSError) as error:
         return FileOutcome(task.source, 0, str(error))
-    return FileOutcome(task.source, report.states, '')
+    return FileOutcome(task.source, report.states, '', tuple(finding_lines(report.findings)))
 
 
 def annotate_folder(

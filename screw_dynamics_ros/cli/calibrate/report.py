@@ -11,6 +11,7 @@ import numpy as np
 
 from screw_dynamics_ros.core.description import RobotDescription
 from screw_dynamics_ros.core.description.urdf_writer import roll_pitch_yaw
+from screw_dynamics_ros.core.measurement.identification.intervals import with_interval
 from screw_dynamics_ros.core.measurement.identification.least_squares import described
 from screw_dynamics_ros.core.measurement.identification.robot_calibration import RobotCalibration
 from screw_dynamics_ros.core.measurement.identification.validation import Validation
@@ -82,8 +83,8 @@ def parameter_table(result: RobotCalibration) -> Iterator[str]:
     width = max(map(len, result.parameters))
     yield f'  {"parameter":<{width}}{"correction":>14}{"95 % +-":>12}'
     for name, value, (low, high) in zip(result.parameters, result.values, intervals):
-        numbers = f'{value:14.6g}{(high - low) / 2:12.2g}  {unit(name, result.description)}'
-        yield f'  {name:<{width}}{numbers}'
+        number, half = with_interval(value, (high - low) / 2, 6)
+        yield f'  {name:<{width}}{number:>14}{half:>12}  {unit(name, result.description)}'
 
 
 def frames(result: RobotCalibration) -> Iterator[str]:

@@ -53,7 +53,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         if options.description is None:
             sections = examine_running_robot(given, options.seconds, options.wait, options.suggest)
-        elif is_recording(options.description):
+        elif is_recorded(options.description):
             sections = examined(recorded_session(options), options.suggest)
         else:
             text = read_description(options.description, options.description_arguments)
@@ -82,6 +82,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except KeyboardInterrupt:
         print('\ndoctor: interrupted', file=sys.stderr)
         return INTERRUPTED
+
+
+def is_recorded(path: Path) -> bool:
+    """Whether a path is a recording; a folder can be nothing else."""
+    return is_recording(path) or path.is_dir()
 
 
 def parse(arguments: Sequence[str]) -> argparse.Namespace:
@@ -122,7 +127,7 @@ def parse(arguments: Sequence[str]) -> argparse.Namespace:
     )
     add_recorded_robot(parser)
     options = parser.parse_args(own_arguments(arguments))
-    if options.description is not None and is_recording(options.description):
+    if options.description is not None and is_recorded(options.description):
         return options
     if options.suggest is not None and options.description is not None:
         parser.error('--suggest requires a running robot or a recording; omit the description')

@@ -6,19 +6,21 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass
+from collections.abc import Sequence
+from itertools import compress
 
 import numpy as np
+from numpy.typing import NDArray
 
 from screw_dynamics_ros.cli.doctor.efforts import (
     FRICTION_SHARE,
-    MAX_REST_VELOCITY,
     MIN_GRAVITY_SHARE,
     MIN_GRAVITY_TORQUE,
     WEIGHT,
-    RecordedEfforts,
+    Poses,
     best_contents,
     described,
+    poses_at_rest,
     sum_of,
 )
 from screw_dynamics_ros.cli.doctor.session_data import TERMS, SessionData
@@ -29,45 +31,16 @@ from screw_dynamics_ros.core.measurement.identification.effort_scales import (
     EffortScale,
     effort_scale,
 )
-from screw_dynamics_ros.core.types import Array
 from screw_dynamics_ros.ros.drivers import Driver
 from screw_dynamics_ros.ros.names import shorten
 
 NAMES = 'effort_terms, effort_scale'
-MIN_POSE_DISTANCE = 0.1  # rad, m, between poses
-POSE_SAMPLES = 5  # per pose
 LINE_FIT_TOLERANCE = 0.1  # largest misfit of a line through several poses
 MIN_EFFORT = 0.02  # fraction of gravity torque below which an effort is treated as zero
 MORE_POSES_HINT = (
     'move the robot to three or more poses, stop in each for a second, and record them all '
     '(--seconds)'
 )
-
-
-@dataclass(frozen=True, eq=False)
-class Poses:
-    """A robot at rest in k poses.
-
-    Attributes
-    ----------
-    joints : list of str
-    measured : (k, n) array
-        Efforts reported by the driver.
-    weight : {term of `WEIGHT`: (k, n) array}
-        Torques of the model [N m, N].
-    conclusive : (n,) array of bool
-        Joints with a sufficiently large gravity torque.
-    """
-
-    joints: list[str]
-    measured: Array
-    weight: dict[str, Array]
-    conclusive: Array
-
-    @property
-    def total(self) -> Array:
-        """Gravity torques including the payload, (k, n) [N m, N]."""
-        return sum_of(WEIGHT, self.weight)
 
 
 def suggest_efforts(made: Suggestion, heard: SessionData, driver: Driver | None) -> bool:
@@ -78,8 +51,12 @@ def suggest_efforts(made: Suggestion, heard: SessionData, driver: Driver | None)
         whose = f'; efforts of {shorten(sorted(never))} are always missing' if never else ''
         made.leave(NAMES, f'no joint state contains the efforts of all joints{whose}')
         return False
-    q = np.array([q for q, *_ in heard.states])
-    poses = poses_at_rest(efforts(heard, calibrated=False), q)
+    wrong = heard.motions.velocity_faults(heard.robot.description)
+    if wrong:
+        whose = f'velocities of {shorten(list(wrong))}, which contradict the positions'
+        made.leave(NAMES, f'{whose}, do not show when the robot rests')
+        return False
+    poses = poses_at_rest(efforts(heard, calibrated=False))
     if poses is None:
         made.leave(NAMES, 'the robot was never at rest; stop it')
         return False
@@ -101,9 +78,11 @@ def suggest_terms_or_scales(
     lacks_gravity = 'gravity' not in documented_terms(driver)
     if unit != 'current':
         is_stated = unit == 'torque' and lacks_gravity
-        content = content_of(poses, FRICTION_SHARE if is_stated else MIN_EFFORT)
+        inverted = reversed_joints(poses)
+        straight = poses.with_signs(np.where(inverted, -1.0, 1.0))
+        content = content_of(straight, FRICTION_SHARE if is_stated else MIN_EFFORT)
         if content is not None:
-            suggest_terms(made, poses, content, driver)
+            suggest_terms(made, straight, content, driver, list(compress(poses.joints, inverted)))
             return bool(content) or (lacks_gravity and bool(poses.measured.any()))
     known = len(made.lines)
     has_all = suggest_scales(made, poses, unit)
@@ -131,32 +110,18 @@ def documented_terms(driver: Driver | None) -> tuple[str, ...]:
     return (() if driver is None else driver.terms(SHARED, 'effort_terms')) or TERMS
 
 
-def poses_at_rest(found: RecordedEfforts, q: Array) -> Poses | None:
-    """Return means over the samples (N, n) of each pose at rest, or None."""
-    still = np.flatnonzero(np.abs(found.v).max(axis=1, initial=0.0) < MAX_REST_VELOCITY)
-    groups: list[list[int]] = []
-    for k in still.tolist():
-        for group in groups:
-            if np.abs(q[k] - q[group[0]]).max(initial=0.0) < MIN_POSE_DISTANCE:
-                group.append(k)
-                break
-        else:
-            groups.append([k])
-    groups = [group for group in groups if len(group) >= min(POSE_SAMPLES, len(still))]
-    if not groups:
-        return None
-    measured, gravity, payload = (
-        np.array([values[group].mean(axis=0) for group in groups])
-        for values in (found.measured, found.gravity, found.payload)
-    )
-    total = np.abs(gravity + payload)
-    conclusive = total.max(axis=0) >= max(
-        MIN_GRAVITY_TORQUE, MIN_GRAVITY_SHARE * total.max(initial=0.0)
-    )
-    return Poses(found.joints, measured, dict(zip(WEIGHT, (gravity, payload))), conclusive)
-
-
 # --- torques --------------------------------------------------------------------------------------
+
+
+def reversed_joints(poses: Poses) -> NDArray[np.bool_]:
+    """Return which joints (n,) have efforts of the opposite sign; none if all may have them.
+
+    Then the robot may hang instead.
+    """
+    intervals = [poses.ratio(i) for i in range(len(poses.joints))]
+    inverted = np.array([each is not None and each[1] < 0.0 for each in intervals])
+    known = np.array([each is not None for each in intervals])
+    return inverted & bool((known & ~inverted).any())
 
 
 def content_of(poses: Poses, most: float) -> tuple[str, ...] | None:
@@ -183,9 +148,17 @@ def content_of(poses: Poses, most: float) -> tuple[str, ...] | None:
 
 
 def suggest_terms(
-    made: Suggestion, poses: Poses, content: tuple[str, ...], driver: Driver | None
+    made: Suggestion,
+    poses: Poses,
+    content: tuple[str, ...],
+    driver: Driver | None,
+    inverted: Sequence[str] = (),
 ) -> None:
-    """Suggest effort_terms; terms of motion, unknown at rest, are from the preset."""
+    """Suggest effort_terms, and the sign of efforts of `inverted` joints.
+
+    Terms of motion, unknown at rest, are from the preset. Only joints whose efforts are those of
+    the model are reported to contain them.
+    """
     documented = () if driver is None else driver.terms(SHARED, 'effort_terms')
     motion = [t for t in TERMS if t not in WEIGHT and (not documented or t in documented)]
     has_payload = bool(poses.weight['payload'].any())
@@ -196,15 +169,42 @@ def suggest_terms(
         SHARED,
         'effort_terms',
         [term for term in TERMS if term in (*content, *motion)],
-        f'at rest they contain {borne}, to {apart:.2g} N m or N; terms of motion '
+        f'at rest they contain {borne}, to {apart:.2g} N m or N{unchecked(poses, content)}; '
+        'terms of motion '
         f'({", ".join(motion)}): {whence}' + ('' if has_payload else '; no payload is configured'),
     )
+    if inverted:
+        made.set(
+            SHARED,
+            'effort_joints',
+            list(inverted),
+            f'the efforts of {shorten(list(inverted))} have the opposite sign of the model in '
+            f'{len(poses.measured)} poses at rest',
+        )
+        made.set(SHARED, 'effort_scale', [-1.0] * len(inverted), 'the opposite sign')
     if not content and 'gravity' in documented_terms(driver):
         made.leave(
             'effort_terms',
             'poses at rest do not show whether they are torques without gravity, as suggested, or '
             "external torques (['']): see the documentation of the driver",
         )
+
+
+def unchecked(poses: Poses, content: tuple[str, ...]) -> str:
+    """Return a text about the joints whose efforts are not those of the model, or may not be."""
+    if not content:
+        return ''
+    whole = zip(poses.joints, poses.conclusive, (poses.ratio(i) for i in range(len(poses.joints))))
+    unknown, other = [], []
+    for joint, is_conclusive, ratio in whole:
+        if is_conclusive:
+            continue
+        if ratio is None or (ratio[0] < 1.0 - FRICTION_SHARE <= ratio[1]):
+            unknown.append(joint)
+        elif not ratio[0] <= 1.0 <= ratio[1] and abs(sum(ratio) / 2.0 - 1.0) > FRICTION_SHARE:
+            other.append(f'{joint} {sum(ratio) / 2.0:.2f}')
+    text = f'; not those of {", ".join(other)} (efforts per torque)' if other else ''
+    return text + (f'; of {shorten(unknown)} gravity is too small' if unknown else '')
 
 
 # --- other units ----------------------------------------------------------------------------------

@@ -10,14 +10,14 @@ inertial torques are zero, so only gravity and payload can be checked.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from itertools import compress
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from screw_dynamics_ros.cli.doctor.section import Section
 from screw_dynamics_ros.cli.doctor.session_data import TERMS, Configuration
 from screw_dynamics_ros.core.description.robot_description import Finding
+from screw_dynamics_ros.core.measurement.identification.effort_scales import effort_ratio
 from screw_dynamics_ros.core.types import Array
 
 MAX_REST_VELOCITY = 0.02  # rad/s, m/s
@@ -25,6 +25,9 @@ MIN_GRAVITY_SHARE = 0.1  # of the largest gravity torque: smaller ones are not c
 MIN_GRAVITY_TORQUE = 0.5  # N m, N: likewise
 CURRENT_CORRELATION = 0.95  # with gravity torques; higher values suggest currents
 MIN_CURRENT_RATIO = 0.02  # to gravity torques; higher values may be currents
+MIN_POSE_DISTANCE = 0.1  # rad, m, between poses
+POSE_SAMPLES = 5  # per pose
+FRICTION_LIMIT_SHARE = 0.05  # of the effort limit, attributed to static friction
 FRICTION_SHARE = 0.3  # of the gravity torque, attributed to static friction and calibration
 
 #: Possible terms of WEIGHT in efforts at rest, the most likely first.
@@ -49,6 +52,10 @@ class RecordedEfforts:
         The configuration of the nodes.
     unused : str
         Reason why the nodes do not use efforts, empty if they do.
+    q : (samples, n) array, optional
+        Positions [rad, m]; without them all samples are of one pose.
+    limits : (n,) array, optional
+        Effort limits [N m, N].
     """
 
     joints: list[str]
@@ -58,6 +65,65 @@ class RecordedEfforts:
     payload: Array
     configuration: Configuration
     unused: str = ''
+    q: Array | None = None
+    limits: Array | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class Poses:
+    """A robot at rest in k poses.
+
+    Attributes
+    ----------
+    joints : list of str
+    measured : (k, n) array
+        Efforts reported by the driver.
+    weight : {term of `WEIGHT`: (k, n) array}
+        Torques of the model [N m, N].
+    conclusive : (n,) array of bool
+        Joints with a sufficiently large gravity torque.
+    """
+
+    joints: list[str]
+    measured: Array
+    weight: dict[str, Array]
+    conclusive: Array
+
+    @property
+    def total(self) -> Array:
+        """Gravity torques including the payload, (k, n) [N m, N]."""
+        return sum_of(WEIGHT, self.weight)
+
+    def ratio(self, joint: int) -> tuple[float, float] | None:
+        """Return the interval of the ratio of efforts of a joint to its torques, if determined."""
+        return effort_ratio(self.total[:, joint], self.measured[:, joint], MIN_GRAVITY_TORQUE)
+
+    def with_signs(self, signs: Array) -> Poses:
+        """Return poses with efforts of some joints reversed, by factors (n,)."""
+        return replace(self, measured=self.measured * signs)
+
+
+def poses_at_rest(found: RecordedEfforts) -> Poses | None:
+    """Return means over the samples of each pose at rest, or None."""
+    still = np.flatnonzero(np.abs(found.v).max(axis=1, initial=0.0) < MAX_REST_VELOCITY)
+    q = np.zeros_like(found.v) if found.q is None else found.q
+    groups, left = [], still
+    while len(left):
+        near = np.abs(q[left] - q[left[0]]).max(axis=1, initial=0.0) < MIN_POSE_DISTANCE
+        groups.append(left[near])
+        left = left[~near]
+    groups = [group for group in groups if len(group) >= min(POSE_SAMPLES, len(still))]
+    if not groups:
+        return None
+    measured, gravity, payload = (
+        np.array([values[group].mean(axis=0) for group in groups])
+        for values in (found.measured, found.gravity, found.payload)
+    )
+    total = np.abs(gravity + payload)
+    conclusive = total.max(axis=0) >= max(
+        MIN_GRAVITY_TORQUE, MIN_GRAVITY_SHARE * total.max(initial=0.0)
+    )
+    return Poses(found.joints, measured, dict(zip(WEIGHT, (gravity, payload))), conclusive)
 
 
 def efforts_section(efforts: RecordedEfforts) -> Section:
@@ -85,7 +151,12 @@ def efforts_section(efforts: RecordedEfforts) -> Section:
         message = f'the nodes do not use them, as effort_condition is not met: {efforts.unused}'
         remedy = 'record poses at rest with --suggest, which determines their unit'
         section.findings.append(Finding('warning', 'efforts', message, remedy))
-    section.findings += effort_findings(efforts.joints, measured, weight, terms)
+    poses = poses_at_rest(efforts)
+    if poses is not None:  # the mean of several poses would hide differences
+        measured, weight = poses.measured, poses.weight
+        if len(measured) > 1:
+            section.lines.append(f'means over {len(measured)} poses, which are compared separately')
+    section.findings += effort_findings(efforts.joints, measured, weight, terms, efforts.limits)
     return section
 
 
@@ -129,10 +200,12 @@ def effort_findings(
     measured: Array,
     weight: dict[str, Array],
     terms: Sequence[str],
+    limits: Array | None = None,
 ) -> Iterator[Finding]:
-    """Yield faults of efforts (n,), and their terms if these differ from `terms`."""
+    """Yield faults of efforts (n,) or (poses, n), and their terms if these differ from `terms`."""
+    measured, weight = np.atleast_2d(measured), {k: np.atleast_2d(x) for k, x in weight.items()}
     largest = max(np.abs(part).max(initial=0.0) for part in weight.values())
-    conclusive = np.max(np.abs(list(weight.values())), axis=0) >= max(
+    conclusive = np.max(np.abs(list(weight.values())), axis=(0, 1)) >= max(
         MIN_GRAVITY_TORQUE, MIN_GRAVITY_SHARE * largest
     )
     if not conclusive.any():
@@ -144,7 +217,8 @@ def effort_findings(
         )
         return
     fitting, is_good = best_contents(
-        measured[conclusive], {name: part[conclusive] for name, part in weight.items()}
+        measured[:, conclusive].ravel(),
+        {name: part[:, conclusive].ravel() for name, part in weight.items()},
     )
     mine = tuple(term for term in WEIGHT if term in terms)
     if is_good and mine not in fitting:
@@ -161,8 +235,10 @@ def effort_findings(
         )
         return
     if is_good and not mine:
-        yield from currents(measured[conclusive], sum_of(WEIGHT, weight)[conclusive])
-    yield from joint_findings(joints, measured, sum_of(mine, weight))
+        yield from currents(
+            measured[:, conclusive].ravel(), sum_of(WEIGHT, weight)[:, conclusive].ravel()
+        )
+    yield from joint_findings(joints, measured, sum_of(mine, weight), limits)
     if not is_good and not mine:
         yield Finding(
             'warning',
@@ -216,15 +292,28 @@ def sum_of(terms: Sequence[str], weight: dict[str, Array]) -> Array:
     )
 
 
-def joint_findings(joints: Sequence[str], measured: Array, model: Array) -> Iterator[Finding]:
-    """Yield joints whose efforts differ from the model, if gravity torques are large enough."""
-    conclusive = np.abs(model) >= max(
-        MIN_GRAVITY_TORQUE, MIN_GRAVITY_SHARE * np.abs(model).max(initial=0.0)
-    )
-    for joint, ratio in zip(compress(joints, conclusive), measured[conclusive] / model[conclusive]):
+def joint_findings(
+    joints: Sequence[str], measured: Array, model: Array, limits: Array | None = None
+) -> Iterator[Finding]:
+    """Yield joints whose efforts (n,) or (poses, n) differ from the model, each one separately.
+
+    Where gravity loads a joint less than others, and where the difference is small compared with
+    its effort limit (n,), only a significant opposite sign is a finding.
+    """
+    known = np.zeros(len(joints)) if limits is None else np.where(np.isfinite(limits), limits, 0.0)
+    measured, model = np.atleast_2d(measured), np.atleast_2d(model)
+    least = max(MIN_GRAVITY_TORQUE, MIN_GRAVITY_SHARE * np.abs(model).max(initial=0.0))
+    for joint, e, g, friction in zip(joints, measured.T, model.T, FRICTION_LIMIT_SHARE * known):
+        is_conclusive = np.abs(g).max() >= least and np.abs(e - g).max() > friction
+        interval = effort_ratio(g, e, MIN_GRAVITY_TORQUE)
+        is_reversed = interval is not None and interval[1] < 0.0
+        if not is_conclusive and not is_reversed:
+            continue
+        ratio = float(e @ g / (g @ g))
         subject, message = f'joint {joint}', f'its effort is {ratio:.2f} times that of the model'
         if ratio < -FRICTION_SHARE:
-            yield Finding('warning', subject, message, 'opposite sign: set effort_scale')
+            to = ' to -1' if abs(ratio + 1.0) <= FRICTION_SHARE else ''
+            yield Finding('warning', subject, message, f'opposite sign: set effort_scale{to}')
         elif abs(ratio - 1.0) > FRICTION_SHARE:
             yield Finding(
                 'warning',

@@ -12,6 +12,7 @@ from collections.abc import Iterable, Iterator, Mapping
 import numpy as np
 
 from screw_dynamics_ros.cli.doctor.session_data import Configuration, SessionData
+from screw_dynamics_ros.cli.joint_motions import JointMotions, moving
 from screw_dynamics_ros.cli.recorded_joints import given_description, recorded_robot
 from screw_dynamics_ros.core import Robot
 from screw_dynamics_ros.core.description.formats import read_robot_description
@@ -53,7 +54,8 @@ def recorded_session(options: argparse.Namespace) -> SessionData:
         mapper = joint_state_mapper(robot, policies=Policies())
         arrivals: list[float] = []
         lacking = {'velocity': Counter[str](), 'effort': Counter[str]()}
-        blocks = counted(reader.blocks(options.topic), arrivals, lacking)
+        motions = JointMotions(reader.counts[options.topic])
+        blocks = counted(moving(reader.blocks(options.topic), motions), arrivals, lacking)
         made = list(StateMaker(mapper).states(blocks))
         topics = {name: [kind] for name, kind in reader.types.items()}
     owners = dict.fromkeys(parameters.values, parameters.path)
@@ -69,6 +71,7 @@ def recorded_session(options: argparse.Namespace) -> SessionData:
         lacking,
         topics,
         None,
+        motions,
     )
 
 

@@ -28,6 +28,7 @@ from screw_dynamics_ros.cli.command_line import UnusableError, progress_bar
 from screw_dynamics_ros.cli.doctor.running_parameters import read_configuration
 from screw_dynamics_ros.cli.doctor.running_payloads import read_payloads
 from screw_dynamics_ros.cli.doctor.session_data import SessionData
+from screw_dynamics_ros.cli.joint_motions import JointMotions
 from screw_dynamics_ros.core import Robot
 from screw_dynamics_ros.core.description.formats import read_robot_description
 from screw_dynamics_ros.core.errors import ArgumentError
@@ -144,12 +145,17 @@ def hear(session: Session, seconds: float, patience: float) -> SessionData | Non
     mapper = joint_state_mapper(robot)
     arrivals, states = list[float](), list[tuple[Array, ...]]()
     lacking = {'velocity': Counter[str](), 'effort': Counter[str]()}
+    motions = JointMotions()
 
     def take(message: JointState) -> None:
         arrivals.append(time.monotonic())
         for field_name, count in lacking.items():
             count.update(without(message.name, getattr(message, field_name)))
-        if mapper.update(from_message(message)) and mapper.has_effort:
+        content = from_message(message)
+        if content.refusal is None:
+            time_s = content.stamp * 1e-9 if content.stamp else arrivals[-1]
+            motions.add(content.layout, [time_s], content.numbers[None])
+        if mapper.update(content) and mapper.has_effort:
             states.append(tuple(mapper.state.copy()))
 
     joint_states = node.create_subscription(JointState, 'joint_states', take, EVERY_STATE)
@@ -179,6 +185,7 @@ def hear(session: Session, seconds: float, patience: float) -> SessionData | Non
         sorted(
             f'{space.rstrip("/")}/{name}' for name, space in node.get_node_names_and_namespaces()
         ),
+        motions,
     )
 
 

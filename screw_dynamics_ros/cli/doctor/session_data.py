@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from screw_dynamics_ros.cli.joint_motions import JointMotions
 from screw_dynamics_ros.core import Robot
 from screw_dynamics_ros.core.description.rigid_body import RigidBody
 from screw_dynamics_ros.core.types import Array
@@ -101,6 +102,8 @@ class SessionData:
         All topics.
     nodes : list of str or None
         Full names of all nodes; None if unknown.
+    motions : JointMotions
+        Positions and velocities of all messages.
     """
 
     text: str
@@ -114,3 +117,4 @@ class SessionData:
     lacking: dict[str, Counter[str]] = field(default_factory=dict)
     topics: dict[str, list[str]] = field(default_factory=dict)
     nodes: list[str] | None = field(default_factory=list)
+    motions: JointMotions = field(default_factory=JointMotions)

@@ -53,7 +53,7 @@ def suggest(heard: SessionData, sections: Sequence[Section] = ()) -> Suggestion:
         BRINGUP,
         'nodes',
         ['kinematics', 'dynamics', *(['wrench_estimator'] if are_torques else [])],
-        'efforts at rest are the torques of the model'
+        'efforts at rest are the torques of the model, as far as stated at effort_terms'
         if are_torques
         else 'without wrench_estimator, because efforts may not be torques (see above)',
     )
@@ -61,7 +61,6 @@ def suggest(heard: SessionData, sections: Sequence[Section] = ()) -> Suggestion:
     suggest_names(made, heard, driver, prefix, with_wrenches=are_torques)
     suggest_controllers(made, heard)
     suggest_compensation(made, driver)
-    note_degrees(made, heard)
     made.notes += [
         f'{section.title}: {finding.subject}: {finding.message}'
         for section in sections
@@ -189,21 +188,4 @@ def suggest_compensation(made: Suggestion, driver: Driver | None) -> None:
             name,
             'joint states do not show which terms the robot adds to torque commands; see its '
             'documentation: gravity added twice lifts the arm',
-        )
-
-
-def note_degrees(made: Suggestion, heard: SessionData) -> None:
-    """Note that positions may be in degrees, if they are within the limits only then."""
-    limits = heard.robot.limits
-    if not heard.mapper.accepted or len(limits.lower) != len(heard.mapper.joints):
-        return
-    q = heard.mapper.state[0]
-    beyond = (q < limits.lower - 0.5) | (q > limits.upper + 0.5)
-    in_degrees = np.radians(q)
-    fits = (in_degrees >= limits.lower - 0.01) & (in_degrees <= limits.upper + 0.01)
-    if beyond.any() and fits.all():
-        names = [name for name, each in zip(heard.mapper.joints, beyond) if each]
-        made.notes.append(
-            f'positions of {shorten(names)} are beyond the limits, but within them if converted '
-            'from degrees: joint states must be in rad'
         )

@@ -15,6 +15,7 @@ from screw_dynamics_ros.cli.doctor.session_data import SessionData
 from screw_dynamics_ros.core.description.robot_description import Finding
 from screw_dynamics_ros.core.description.ros2_control import unmet_condition
 from screw_dynamics_ros.nodes.model.scalar_joints import coordinates, scalar_joints
+from screw_dynamics_ros.ros.names import shorten
 
 MAX_IRREGULAR_SHARE = 0.01  # of the messages; more irregular messages are reported
 
@@ -22,7 +23,11 @@ MAX_IRREGULAR_SHARE = 0.01  # of the messages; more irregular messages are repor
 def topic_sections(heard: SessionData) -> Iterator[Section]:
     """Yield the sections on joint states, efforts and transforms."""
     yield joint_states_section(heard)
-    if heard.states:
+    wrong = heard.motions.velocity_faults(heard.robot.description)
+    if wrong:
+        skipped = f'skipped: the velocities of {shorten(list(wrong))} do not show whether they rest'
+        yield Section('efforts at rest', [skipped])
+    elif heard.states:
         yield efforts_section(efforts(heard))
     if heard.transform_senders is not None:
         yield transforms_section(heard.transform_senders)
@@ -55,6 +60,8 @@ def efforts(heard: SessionData, *, calibrated: bool = True) -> RecordedEfforts:
         payload[:, velocities],
         configuration,
         unmet_condition(heard.text, configuration.values.get('effort_condition', '')),
+        q,
+        robot.limits.effort if len(robot.limits.effort) == len(joints) else None,
     )
 
 
@@ -91,6 +98,7 @@ def joint_states_section(heard: SessionData) -> Section:
         for reason, record in mapper.records.items()
         if record.count > MAX_IRREGULAR_SHARE * messages
     ]
+    section.findings += heard.motions.findings(heard.robot.description)
     return section
 
 

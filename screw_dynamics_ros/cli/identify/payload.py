@@ -19,6 +19,7 @@ from screw_dynamics_ros.core.measurement.estimation.payload_estimation import (
     estimate_payload,
 )
 from screw_dynamics_ros.core.measurement.identification.dynamics import JointRecording
+from screw_dynamics_ros.core.measurement.identification.intervals import between, with_interval
 
 PARAMETERS = 'payload.yaml'
 
@@ -45,14 +46,15 @@ def lines(found: PayloadEstimate, link: str, notes: Sequence[str]) -> Iterator[s
         yield f'note    {note}'
     if not found.has_mass:
         yield (
-            f'WARNING payload: {found.mass:.3g} +- {found.mass_interval:.2g} kg, smaller than its '
+            f'WARNING payload: {between(found.mass, found.mass_interval)} kg, smaller than its '
             'interval; no payload is assumed'
         )
         return
-    yield f'  mass      {found.mass:12.5g} +- {found.mass_interval:<9.2g} kg'
     com, intervals = found.center_of_mass, found.center_of_mass_interval
-    for axis, value, half in zip('xyz', com, intervals):
-        yield f'  {axis:<10}{value:12.5g} +- {half:<9.2g} m'
+    rows = [('mass', found.mass, found.mass_interval, 'kg'), *zip('xyz', com, intervals, 'mmm')]
+    for name, value, half, unit in rows:
+        number, interval = with_interval(value, half, 5)
+        yield f'  {name:<10}{number:>12} +- {interval:<9} {unit}'
     residuals = ', '.join(f'{name} {x:.3g}' for name, x in zip(found.joints, found.residuals))
     yield f'  residuals [N m, N]: {residuals}'
 

@@ -16,10 +16,9 @@ from screw_dynamics_ros.core.measurement.identification.dynamics import (
     JointRecording,
     KnownLoad,
 )
+from screw_dynamics_ros.core.measurement.identification.state_checks import POSE_PERIOD_S
 from screw_dynamics_ros.core.types import Array
 from screw_dynamics_ros.ros.recordings.recording import Recording
-
-POSE_PERIOD_S = 0.2  # s, shortest period of samples that are treated as poses at rest
 
 
 def of_robot(

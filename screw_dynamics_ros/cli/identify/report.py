@@ -14,6 +14,7 @@ from screw_dynamics_ros.core.measurement.annotation.unloaded_residual import (
     UnloadedResidual,
 )
 from screw_dynamics_ros.core.measurement.identification.dynamics import DynamicIdentification
+from screw_dynamics_ros.core.measurement.identification.intervals import between, with_interval
 from screw_dynamics_ros.core.measurement.identification.least_squares import described
 
 #: Largest number of printed combinations that the motion does not identify.
@@ -104,8 +105,10 @@ def drive_table(result: DynamicIdentification) -> Iterator[str]:
         drive = result.drives[name]
         breakaway = drive.coulomb if drive.breakaway is None else drive.breakaway
         values = (drive.armature, drive.damping, drive.coulomb, breakaway)
-        efforts = (result.effort_scale[i], half[i], result.effort_offset[i])
-        yield f'  {name:<{width}}' + ''.join(f'{x:11.4g}' for x in (*values, *efforts))
+        scale, _ = with_interval(result.effort_scale[i], half[i])
+        rest = (f'{x:.4g}' for x in (half[i], result.effort_offset[i]))
+        cells = [*(f'{x:.4g}' for x in values), scale, *rest]
+        yield f'  {name:<{width}}' + ''.join(f'{cell:>11}' for cell in cells)
 
 
 def residual_table(residual: UnloadedResidual | None) -> Iterator[str]:
@@ -131,8 +134,8 @@ def delay(result: DynamicIdentification) -> Iterator[str]:
     found = result.effort_delay
     if np.isfinite(found.deviation):
         yield (
-            f'  delay of efforts relative to positions: {1e3 * found.value:.3g} +- '
-            f'{1e3 * found.half_width():.2g} ms (95 %)'
+            '  delay of efforts relative to positions: '
+            f'{between(1e3 * found.value, 1e3 * found.half_width())} ms (95 %)'
             + (', compensated' if found.is_certain else ', not compensated')
         )
 
@@ -156,7 +159,8 @@ def parameter_table(result: DynamicIdentification) -> Iterator[str]:
     numbers = np.stack((result.nominal, result.values, half, result.physical), axis=1)
     rows = zip(result.parameters, result.units, result.identified, numbers)
     for name, unit, identified, (nominal, value, error, physical) in rows:
-        data = f'{value:13.4g}{error:13.2g}' if identified else f'{"no":>13}{"":>13}'
+        estimate = with_interval(value, error) if identified else ('no', '')
+        data = ''.join(f'{text:>13}' for text in estimate)
         yield f'  {name:<{width}}{nominal:13.4g}{data}{physical:13.4g}  {unit}'
 
 

@@ -25,6 +25,7 @@ from screw_dynamics_ros.core.measurement.estimation.tool_identification import (
     identify_tool,
 )
 from screw_dynamics_ros.core.measurement.identification.dynamics import JointRecording
+from screw_dynamics_ros.core.measurement.identification.intervals import with_interval
 from screw_dynamics_ros.ros.recordings.recording import (
     RecordedWrenches,
     Recording,
@@ -139,7 +140,8 @@ def lines(found: FoundTool) -> Iterator[str]:
     names = [f'bias {kind}{axis}' for kind in 'fm' for axis in 'xyz']
     rows += zip(names, ['N'] * 3 + ['N m'] * 3, bias.tolist(), deviation.tolist())
     for name, unit, value, error in rows:
-        yield f'  {name:<10}{value:12.5g} +- {DEVIATIONS * error:<9.2g} {unit}'
+        number, half = with_interval(value, DEVIATIONS * error, 5)
+        yield f'  {name:<10}{number:>12} +- {half:<9} {unit}'
     yield (
         f'  residuals {tool.force_residual:.3g} N, {tool.moment_residual:.3g} N m'
         + (f' of {tool.force:.3g} N, {tool.moment:.3g} N m' if isinstance(tool, MovedTool) else '')

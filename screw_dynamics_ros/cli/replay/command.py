@@ -21,7 +21,7 @@ from __future__ import annotations
 import argparse
 import os
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from heapq import merge
 from operator import itemgetter
 from pathlib import Path
@@ -39,12 +39,14 @@ from screw_dynamics_ros.cli.command_line import (
     own_arguments,
     progress_bar,
 )
+from screw_dynamics_ros.cli.joint_motions import JointMotions, finding_lines, moving
 from screw_dynamics_ros.cli.recorded_joints import (
     add_recorded_robot,
     given_description,
     recorded_robot,
 )
 from screw_dynamics_ros.core import ScrewDynamicsError
+from screw_dynamics_ros.core.description.formats import read_robot_description
 from screw_dynamics_ros.entry import INTERRUPTED
 from screw_dynamics_ros.nodes.parameters.robot_parameters import robot_parameters
 from screw_dynamics_ros.registry import NODES, load
@@ -60,7 +62,7 @@ from screw_dynamics_ros.ros.recordings.mcap_records import COMPRESSIONS
 from screw_dynamics_ros.ros.recordings.outputs import open_output
 from screw_dynamics_ros.ros.recordings.recording import JOINT_STATE
 from screw_dynamics_ros.ros.recordings.sources import RecordingError
-from screw_dynamics_ros.ros.recordings.storage import RecordingReader
+from screw_dynamics_ros.ros.recordings.storage import Block, RecordingReader
 
 if TYPE_CHECKING:
     from screw_dynamics_ros.cli.replay.hosted_node import HostedNode, Send
@@ -156,8 +158,9 @@ def replay(
                 check_is_new(reader, topic)
                 output.add_topic(topic, MODEL_STATE_LAYOUT, latched=True)
             topics_read = [options.topic, *nodes.sensor_topics()]
+            motions = JointMotions(reader.counts[options.topic])
             total = sum(reader.counts[topic] for topic in topics_read)
-            for done, (received, topic, data) in enumerate(recorded(reader, topics_read)):
+            for done, (received, topic, data) in enumerate(recorded(reader, topics_read, motions)):
                 now = received
                 if not done:
                     for name, layout in layouts.items():
@@ -170,7 +173,8 @@ def replay(
                     f'{nodes.refusals() or "the joint states have no faults"}'
                 )
             output.finish()
-            return counts, nodes.faults_of_states()
+            found = motions.findings(read_robot_description(text))
+            return counts, [*nodes.faults_of_states(), *finding_lines(found)]
 
 
 def check_is_new(reader: RecordingReader, topic: str) -> None:
@@ -182,17 +186,26 @@ def check_is_new(reader: RecordingReader, topic: str) -> None:
         )
 
 
-def recorded(reader: RecordingReader, topics: Sequence[str]) -> Iterator[tuple[int, str, bytes]]:
+def recorded(
+    reader: RecordingReader, topics: Sequence[str], motions: JointMotions
+) -> Iterator[tuple[int, str, bytes]]:
     """Yield time of recording [ns], topic and content of messages in the order of recording.
 
-    Messages with the same time are in the order of `topics`.
+    Messages with the same time are in the order of `topics`. The first topic has joint states,
+    which are added to `motions`.
     """
-    return merge(*(messages_of(reader, topic) for topic in topics), key=itemgetter(0))
+    states, *others = topics
+    blocks = moving(reader.blocks(states), motions)
+    return merge(
+        messages_of(blocks, states),
+        *(messages_of(reader.blocks(topic), topic) for topic in others),
+        key=itemgetter(0),
+    )
 
 
-def messages_of(reader: RecordingReader, topic: str) -> Iterator[tuple[int, str, bytes]]:
+def messages_of(blocks: Iterable[Block], topic: str) -> Iterator[tuple[int, str, bytes]]:
     """Yield time of recording [ns], topic and content of the messages of a topic."""
-    for block in reader.blocks(topic):
+    for block in blocks:
         for k, received in enumerate(block.received.tolist()):
             yield received, topic, block.message(k)
 

@@ -18,6 +18,7 @@ from screw_dynamics_ros.core.measurement.estimation.payload_estimation import (
     PayloadEstimate,
     estimate_payload,
 )
+from screw_dynamics_ros.core.measurement.identification.intervals import between
 from screw_dynamics_ros.core.motion.control.payload_transitions import mixture
 from screw_dynamics_ros.core.motion.control.tool_body import tool_body
 from screw_dynamics_ros.core.types import Array
@@ -106,7 +107,7 @@ def write(found: PayloadEstimate, response: Any) -> None:
     response.residuals = found.residuals.tolist()
     response.poses, response.stretches = found.poses, found.stretches
     missing = f'; not estimated: {", ".join(found.not_told)}' if found.not_told else ''
-    response.message = f'{found.mass:.4g} kg +- {found.mass_interval:.2g} kg (95 %){missing}'
+    response.message = f'{between(found.mass, found.mass_interval)} kg (95 %){missing}'
 
 
 def body_of(found: PayloadEstimate) -> RigidBody:
@@ -117,7 +118,7 @@ def body_of(found: PayloadEstimate) -> RigidBody:
     """
     if not found.has_mass or np.isnan(found.center_of_mass).any():
         raise InertiaError(
-            f'not applied: mass {found.mass:.3g} kg +- {found.mass_interval:.2g} kg, center of '
+            f'not applied: mass {between(found.mass, found.mass_interval)} kg, center of '
             f'mass {found.center_of_mass.round(3).tolist()} m; both must be estimated, and the '
             'mass must exceed its interval'
         )

@@ -20,6 +20,8 @@ from screw_dynamics_ros.core.errors import ScrewDynamicsError
 INSTALL = 'pip install rosbags'
 
 ROS_1 = '.bag'
+METADATA = 'metadata.yaml'  # in recordings that are folders
+BAG_FILES = ('.mcap', '.db3')  # in a folder with METADATA, or alone
 #: Types of ROS 1 whose names differ in ROS 2.
 RENAMED_TYPES = {'tf/msg/tfMessage': 'tf2_msgs/msg/TFMessage'}
 HEADER = 'std_msgs/msg/Header'
@@ -75,7 +77,9 @@ class Ros2Bag:
     """A .mcap or .db3 file, or a folder with metadata.yaml."""
 
     def __init__(self, path: Path) -> None:
-        self._reader = rosbags_module('rosbags.rosbag2').Reader(path)
+        reader = rosbags_module('rosbags.rosbag2').Reader
+        check_folder(path)
+        self._reader = reader(path)
         self._reader.open()
         topics = self._reader.topics
         self.types: dict[str, str] = {
@@ -157,6 +161,19 @@ class Ros1Bag:
     def close(self) -> None:
         """Close the file."""
         self._reader.close()
+
+
+def check_folder(path: Path) -> None:
+    """Raise RecordingError for a folder without metadata."""
+    if path.is_dir() and not (path / METADATA).is_file():
+        bags = sorted(each for each in path.iterdir() if each.suffix in BAG_FILES)
+        remedy = f'this folder is no recording; {FORMATS}'
+        if bags:
+            remedy = (
+                f'if its recording was interrupted, "ros2 bag reindex {path}" writes it; or name '
+                f'{bags[0]}'
+            )
+        raise RecordingError(f'{path} has no {METADATA}: {remedy}')
 
 
 @contextmanager

@@ -18,6 +18,8 @@ from screw_dynamics_ros.ros.joint_states.serialization import renamed
 from screw_dynamics_ros.ros.recordings.mcap_reader import McapFile, sizes_at
 from screw_dynamics_ros.ros.recordings.mcap_records import MESSAGE_HEAD, ChunkIndex, McapError
 from screw_dynamics_ros.ros.recordings.sources import (
+    BAG_FILES,
+    METADATA,
     ROS_1,
     Definition,
     RecordingError,
@@ -29,8 +31,7 @@ from screw_dynamics_ros.ros.recordings.sources import (
 from screw_dynamics_ros.ros.recordings.tables import TABLES, Table
 
 BLOCK_SIZE = 8192  # messages
-SUFFIXES = ('.mcap', '.db3', ROS_1, *TABLES)  # of recordings that are files
-METADATA = 'metadata.yaml'  # in recordings that are folders
+SUFFIXES = (*BAG_FILES, ROS_1, *TABLES)  # of recordings that are files
 
 
 class Block(NamedTuple):

@@ -90,6 +90,25 @@ def test_states_at_rest_are_averaged():
     ]
 
 
+@pytest.mark.parametrize(('limit', 'is_found'), [(199.0, True), (201.0, False), (np.inf, True)])
+def test_static_friction_of_large_joints(limit, is_found):
+    """An arm near its upright pose: 10 N m beside a torque of -2 N m, of 330 that it can have."""
+    model, measured = np.array([2.0, 2.0]), np.array([-8.0, 2.0])
+    found = list(joint_findings(['a', 'b'], measured, model, np.array([limit, 1.0])))
+    assert [each.subject for each in found] == ['joint a'] * is_found
+
+
+def test_poses_are_compared_separately():
+    """Torques of symmetric poses have the mean zero; their signs show only in each pose."""
+    gravity = np.repeat([[5.0, 10.0], [-5.0, 10.0]], 5, axis=0)
+    q = np.repeat([[1.0, 0.0], [-1.0, 0.0]], 5, axis=0)
+    given = [np.zeros((10, 2)), gravity * [-1.0, 1.0], gravity, 0.0 * gravity]
+    found = efforts_section(RecordedEfforts(['a', 'b'], *given, Configuration(), q=q))
+    assert [each.subject for each in found.findings] == ['joint a']
+    assert 'its effort is -1.00 times that of the model' in found.findings[0].message
+    assert 'means over 2 poses, which are compared separately' in found.lines
+
+
 def test_payloads_that_are_configured():
     body = RigidBody(1.25, np.zeros(3), np.zeros((3, 3)))
     carried = Configuration(carried={'tip': (body, '/bringup')})

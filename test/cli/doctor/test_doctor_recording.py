@@ -11,6 +11,8 @@ import yaml
 
 from screw_dynamics_ros.cli.doctor.command import BROKEN, FAULTY, HEALTHY, main
 from screw_dynamics_ros.cli.doctor.recorded_session import counted
+from screw_dynamics_ros.cli.identify.command import main as identify
+from screw_dynamics_ros.cli.replay.command import main as replay
 from screw_dynamics_ros.ros.recordings.storage import RecordingReader
 from support.recordings import JOINT_STATE, joint_state, writing
 from support.robots import urdf_path
@@ -148,3 +150,33 @@ def test_what_cannot_be_examined(tmp_path, rest, capsys):
     with pytest.raises(SystemExit):
         main([str(PANDA), '--rename', 'a:=b'])
     assert '--rename requires a recording' in capsys.readouterr().err
+
+
+@pytest.mark.parametrize('command', [main, identify, replay])
+def test_a_folder_without_metadata(tmp_path, command, capsys):
+    """As after a recording that was interrupted; a folder with no bag is no recording."""
+    (tmp_path / 'none').mkdir()
+    with writing(tmp_path / 'bag', {'/joint_states': JOINT_STATE}) as put:
+        put('/joint_states', 1, joint_state(1, ['a'], [0.0]))
+    (tmp_path / 'bag' / 'metadata.yaml').unlink()
+    for name, words in (('bag', f'ros2 bag reindex {tmp_path}'), ('none', 'is no recording; name')):
+        options = [str(tmp_path / name), '--urdf', str(PANDA)]
+        output = ['-o', str(tmp_path / 'out.mcap')] if command is replay else []
+        assert command([*options, *output]) == FAULTY
+        message = capsys.readouterr().err
+        assert f'{name} has no metadata.yaml: ' in message
+        assert words in message
+        assert ('bag.mcap' in message) == (name == 'bag')
+
+
+@pytest.mark.parametrize(
+    'line', ['1764300000,0,,shoulder,elbow,0.5,0.1', '0,0,0', '"0,5";1', 'nan,1,2']
+)
+def test_a_table_without_names_of_columns(tmp_path, line, capsys):
+    """As "ros2 topic echo --csv" writes it."""
+    path = tmp_path / 'echo.csv'
+    path.write_text(f'{line}\n{line}\n')
+    assert main([str(path), '--urdf', str(PANDA)]) == FAULTY
+    message = capsys.readouterr().err
+    assert 'the first line has numbers instead of the names of the columns' in message
+    assert 'record with "ros2 bag record"' in message

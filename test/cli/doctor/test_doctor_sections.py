@@ -17,7 +17,6 @@ from screw_dynamics_ros.cli.doctor.section import Section
 from screw_dynamics_ros.cli.doctor.session_data import Configuration, SessionData
 from screw_dynamics_ros.cli.doctor.suggestion import KINEMATICS, SHARED, Suggestion
 from screw_dynamics_ros.cli.doctor.suggestions import (
-    note_degrees,
     suggest_controllers,
     suggest_timeout,
     suggest_transforms,
@@ -33,6 +32,7 @@ from screw_dynamics_ros.core import Robot
 from screw_dynamics_ros.core.description.rigid_body import RigidBody
 from screw_dynamics_ros.core.description.robot_description import Finding
 from screw_dynamics_ros.nodes.model.running_model import joint_state_mapper
+from screw_dynamics_ros.ros.joint_states.contents import JointStateLayout
 from screw_dynamics_ros.ros.joint_states.policies import Policies, Reason
 from support.paths import URDF
 
@@ -255,26 +255,15 @@ def test_trajectory_controllers():
     assert notes[0].startswith('/effort/commands may belong to an effort controller')
 
 
-@pytest.mark.parametrize(
-    ('q', 'names'),
-    [
-        ([0.0, 1.49], None),  # within half a radian of the limit
-        ([0.0, 1.51], 'joint2'),
-        ([-1.51, 30.0], 'joint1, joint2'),
-        ([57.5, 0.0], 'joint1'),  # 1.0036 rad
-        ([58.0, 0.0], None),  # 1.012 rad, beyond the limit in degrees, too
-        ([-58.0, 0.0], None),
-    ],
-)
-def test_positions_in_degrees(q, names):
+@pytest.mark.parametrize(('unit', 'words'), [(1.0, None), (180.0 / np.pi, 'seem to be in degrees')])
+def test_positions_in_degrees(unit, words):
     text = PLANAR.replace('continuous', 'revolute').replace(
         '<limit ', '<limit lower="-1" upper="1" '
     )
-    data = heard(text=text)
-    data.mapper.state[0] = q
-    assert suggested(note_degrees, data).notes == []  # no state was accepted
-    data.mapper.accepted = 1
-    notes = suggested(note_degrees, data).notes
-    assert [note.partition(' are beyond')[0] for note in notes] == (
-        [] if names is None else [f'positions of {names}']
-    )
+    data = heard(arrivals=[0.0, 1.0], text=text)
+    assert not any('limits' in str(each) for each in joint_states_section(data).findings)
+    positions = np.array([[0.9, -0.9], [-0.9, 0.9]]) * unit
+    data.motions.add(JointStateLayout(('joint1', 'joint2'), 2, 0, 0), [0.0, 1.0], positions)
+    found = [each for each in joint_states_section(data).findings if 'limits' in each.message]
+    assert [each.severity for each in found] == ([] if words is None else ['error'])
+    assert all(words in each.message for each in found)

@@ -19,11 +19,13 @@ import yaml
 from sensor_msgs.msg import JointState
 
 from screw_dynamics_ros.cli.command_line import UnusableError
-from screw_dynamics_ros.cli.doctor import suggestion, suggestions
+from screw_dynamics_ros.cli.doctor import suggestion, suggestions, topics
 from screw_dynamics_ros.cli.doctor.command import written_suggestion
 from screw_dynamics_ros.cli.doctor.effort_suggestions import suggest_efforts
 from screw_dynamics_ros.cli.doctor.session import without
 from screw_dynamics_ros.cli.doctor.session_data import Configuration, SessionData
+from screw_dynamics_ros.cli.doctor.topics import joint_states_section
+from screw_dynamics_ros.cli.joint_motions import JointMotions
 from screw_dynamics_ros.core import Robot
 from screw_dynamics_ros.core.measurement.estimation.effort_terms import TERMS
 from screw_dynamics_ros.nodes.model.running_model import joint_state_mapper
@@ -54,7 +56,7 @@ def poses(robot, count, seed=3):
 def heard(robot, text, effort, *, count=1, velocity=True, gap=0.01, unit=1.0, **others):
     """Return what doctor hears of a robot that rests in some poses; `effort` is of (q, g)."""
     mapper = joint_state_mapper(robot)
-    states, stamp = [], 10**18
+    states, stamp, motions = [], 10**18, JointMotions()
     lacking = {'velocity': Counter(), 'effort': Counter()}
     for q in poses(robot, count):
         tau = effort(robot.gravity_torques(q))
@@ -66,12 +68,14 @@ def heard(robot, text, effort, *, count=1, velocity=True, gap=0.01, unit=1.0, **
             message.effort = [] if tau is None else np.asarray(tau).tolist()
             for field, counter in lacking.items():
                 counter.update(without(message.name, getattr(message, field)))
-            if mapper.update(from_message(message)) and mapper.has_effort:
+            content = from_message(message)
+            motions.add(content.layout, [stamp * 1e-9], content.numbers[None])
+            if mapper.update(content) and mapper.has_effort:
                 states.append(tuple(mapper.state.copy()))
     arrivals = (gap * np.arange(20 * count)).tolist()
     return SessionData(
         text, robot, mapper, arrivals, states, Configuration(), ['/driver'],
-        others.pop('senders', []), lacking, **others,
+        others.pop('senders', []), lacking, motions=motions, **others,
     )  # fmt: skip
 
 
@@ -212,6 +216,50 @@ def test_the_other_sign_may_be_gravity(panda, count):
     assert ('mounted upside down' if count > 1 else 'another sign') in left(made)
 
 
+def signed(panda, *joints, friction=0.0):
+    """Return efforts with noise and static friction; those of `joints` have the other sign."""
+    rng = np.random.default_rng(7)
+    signs = np.where(np.isin(panda.joint_names, joints), -1.0, 1.0)
+
+    def effort(g):
+        stuck = friction * rng.choice([-1.0, 1.0], len(g)) * (np.abs(g) > 1e-3)
+        return signs * (g + stuck) + 0.01 * rng.normal(size=len(g))
+
+    return effort
+
+
+@pytest.mark.parametrize('friction', [0.0, 0.2])
+@pytest.mark.parametrize('reversed_joints', [['5'], ['6'], ['3'], ['4'], ['4', '5']])
+def test_each_joint_has_a_sign_of_its_own(panda, reversed_joints, friction):
+    """Also joints that gravity loads 20 times less than others: scale -1 makes them torques."""
+    names = [f'panda_joint{k}' for k in reversed_joints]
+    data = heard(panda, URDF, signed(panda, *names, friction=friction), count=10)
+    found = topics.efforts_section(topics.efforts(data)).findings
+    assert [each.subject for each in found] == [f'joint {name}' for name in names]
+    assert all('opposite sign: set effort_scale to -1' in each.remedy for each in found)
+    shared = parameters(suggestions.suggest(data))['/**']
+    assert shared['effort_joints'] == names
+    assert shared['effort_scale'] == [-1.0] * len(names)
+    assert shared['effort_terms'] == list(TERMS)
+
+
+@pytest.mark.parametrize('friction', [0.0, 0.2, 0.5])
+@pytest.mark.parametrize('count', [1, 2, 3, 10])
+def test_joints_without_a_fault_keep_their_sign(panda, friction, count):
+    data = heard(panda, URDF, signed(panda, friction=friction), count=count)
+    assert topics.efforts_section(topics.efforts(data)).findings == []
+    assert 'effort_scale' not in parameters(suggestions.suggest(data))['/**']
+
+
+def test_no_agreement_is_stated_of_other_joints(panda):
+    """Of joints that gravity hardly loads it is unknown; of a joint with half its torque not so."""
+    scales = np.where(np.array(panda.joint_names) == 'panda_joint5', 0.5, 1.0)
+    made = suggested(panda, lambda g: g * scales, count=10)
+    reason = next(line.reason for line in made.lines if line.name == 'effort_terms')
+    assert 'not those of panda_joint5 0.50 (efforts per torque)' in reason
+    assert 'of panda_joint1, panda_joint7, panda_finger_joint1 gravity is too small' in reason
+
+
 def test_fields_that_never_come(panda):
     made = suggested(panda, lambda g: None, velocity=False)
     found = parameters(made)
@@ -229,9 +277,10 @@ def test_nothing_is_heard(panda):
 
 
 def test_degrees_are_noted(panda):
-    made = suggested(panda, lambda g: g, unit=180.0 / np.pi)
-    assert any('within them if converted from degrees' in note for note in made.notes)
-    assert not any('degrees' in note for note in suggested(panda, lambda g: g).notes)
+    for unit, is_noted in ((180.0 / np.pi, True), (1.0, False)):
+        data = heard(panda, URDF, lambda g: g, unit=unit)
+        made = suggestions.suggest(data, [joint_states_section(data)])
+        assert any('they seem to be in degrees' in note for note in made.notes) == is_noted
 
 
 def test_a_slow_driver(panda):

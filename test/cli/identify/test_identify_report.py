@@ -144,6 +144,16 @@ def test_drives(result):
     assert ' '.join(found['joint3']) == 'not determined: the motion does not determine its scale'
 
 
+def test_numbers_have_the_digits_of_their_intervals(result):
+    """A scale of 12.28 with an interval of 0.0014 is 12.2800."""
+    found = replace(result, effort_scale=np.array([12.28, -12.5, np.nan]))
+    intervals = np.array([[12.2786, 12.2814], [-12.6, -12.4], [np.nan, np.nan]])
+    object.__setattr__(found, 'scale_intervals', lambda: intervals)
+    rows = rows_of(list(report.drive_table(found)), JOINTS)
+    assert rows['joint1'][4:6] == ['12.2800', '0.0014']
+    assert rows['joint2'][4:6] == ['-12.50', '0.1']
+
+
 def test_base_parameters(result):
     head, *lines = report.parameter_table(result)
     assert ' '.join(head.split()) == 'base parameter nominal estimated 95 % +- physical'

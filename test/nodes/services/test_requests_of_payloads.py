@@ -301,9 +301,9 @@ def test_an_estimate_as_message():
     assert (response.not_told, response.joint_names) == (['Ixy', 'Iyz'], ['joint2', 'joint1'])
     assert (list(response.offsets), list(response.residuals)) == ([7.0, 8.0], [9.0, 10.0])
     assert (response.poses, response.stretches) == (11, 12)
-    assert response.message == '2 kg +- 0.12 kg (95 %); not estimated: Ixy, Iyz'
+    assert response.message == '2.00 +- 0.12 kg (95 %); not estimated: Ixy, Iyz'
     payload_estimates.write(estimate(), response)
-    assert response.message == '2 kg +- 0.12 kg (95 %)'
+    assert response.message == '2.00 +- 0.12 kg (95 %)'
 
 
 def test_the_body_of_an_estimate():
@@ -313,7 +313,7 @@ def test_the_body_of_an_estimate():
     assert point.mass == 2.0
     assert not point.matrix.any()
     for fault in ({'has_mass': False}, {'center_of_mass': np.array([0.1, np.nan, 0.3])}):
-        with pytest.raises(InertiaError, match=r'not applied: mass 2 kg \+- 0\.12 kg'):
+        with pytest.raises(InertiaError, match=r'not applied: mass 2\.00 \+- 0\.12 kg'):
             payload_estimates.body_of(estimate(**fault))
 
 

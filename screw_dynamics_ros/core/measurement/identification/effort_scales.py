@@ -14,12 +14,14 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike
+from scipy.special import stdtrit
 
 from screw_dynamics_ros.core.arguments import float_array
 from screw_dynamics_ros.core.errors import ArgumentError
 from screw_dynamics_ros.core.types import Array
 
 MIN_POSES = 3  # two points are always on a line
+PROBABILITY = 0.998  # of confidence intervals
 
 
 @dataclass(frozen=True)
@@ -83,3 +85,44 @@ def effort_scale(torque: ArrayLike, effort: ArrayLike, least: float = 0.0) -> Ef
     (scale, offset), *_ = np.linalg.lstsq(columns, tau, rcond=None)
     rest = tau - columns @ [scale, offset]
     return EffortScale(float(scale), float(offset), float(np.std(rest) / np.std(tau)))
+
+
+def effort_ratio(
+    torque: ArrayLike, effort: ArrayLike, least: float = 0.0
+) -> tuple[float, float] | None:
+    """Return the confidence interval of the slope of efforts over torques of one joint.
+
+    An offset, as of static friction in one direction, does not change it.
+
+    Parameters
+    ----------
+    torque, effort, least
+        As for `effort_scale`.
+
+    Returns
+    -------
+    (float, float) or None
+        Reported units per N m, N; None if it is undetermined, as for `effort_scale`.
+
+    Raises
+    ------
+    ArgumentError
+        If the lengths differ.
+
+    Examples
+    --------
+    >>> torque = np.array([-1.0, 0.0, 0.5, 2.0])
+    >>> low, high = effort_ratio(torque, 0.3 - torque + [0.01, -0.01, 0.01, -0.01])
+    >>> -1.3 < low < -1.0 < high < -0.7
+    True
+    """
+    if effort_scale(torque, effort, least) is None:
+        return None
+    tau, e = float_array('torque', torque), float_array('effort', effort)
+    change = tau - tau.mean()
+    slope = float(change @ e / (change @ change))
+    rest = e - e.mean() - slope * change
+    freedom = len(tau) - 2
+    deviation = np.sqrt(rest @ rest / freedom / (change @ change))
+    half = float(stdtrit(freedom, 0.5 + PROBABILITY / 2.0) * deviation)
+    return slope - half, slope + half

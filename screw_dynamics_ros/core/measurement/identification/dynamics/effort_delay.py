@@ -40,6 +40,7 @@ from screw_dynamics_ros.core.measurement.identification.dynamics.effort_equation
 )
 from screw_dynamics_ros.core.measurement.identification.dynamics.filtering import pieces
 from screw_dynamics_ros.core.measurement.identification.dynamics.recording import JointRecording
+from screw_dynamics_ros.core.measurement.identification.intervals import between
 from screw_dynamics_ros.core.types import Array
 
 MAX_DELAY_S = 0.2  # s; largest absolute delay
@@ -97,7 +98,7 @@ def delay_findings(delay: EffortDelay) -> Iterator[Finding]:
         yield Finding(
             'warning',
             'efforts',
-            f'they are {1e3 * abs(delay.value):.3g} +- {1e3 * delay.half_width():.2g} ms '
+            f'they are {between(1e3 * abs(delay.value), 1e3 * delay.half_width())} ms '
             f'{"later" if later else "earlier"} than positions of the same stamp, and are shifted '
             'by it',
             f'effort_delay {delay.value:.4g}'

@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,6 +21,8 @@ from screw_dynamics_ros.core.measurement.identification.dynamics.result import (
     quantiles,
 )
 from screw_dynamics_ros.core.measurement.identification.dynamics.unknowns import Unknowns
+from screw_dynamics_ros.core.measurement.identification.intervals import between
+from screw_dynamics_ros.core.measurement.identification.state_checks import joints_subject
 from screw_dynamics_ros.core.tree.multibody_tree import GROUND
 from screw_dynamics_ros.core.types import Array
 
@@ -98,16 +100,6 @@ def _silent_joints(
         )
 
 
-def joints_subject(joints: Iterable[str]) -> str:
-    """Return the subject of a finding about joints.
-
-    >>> joints_subject(['a']), joints_subject(['a', 'b'])
-    ('joint a', 'joints a, b')
-    """
-    names = list(joints)
-    return f'joint{"s" * (len(names) > 1)} {", ".join(names)}'
-
-
 def _effort_findings(checks: tuple[EffortCheck, ...], fit: EffortFit) -> Iterator[Finding]:
     deviations = np.sqrt(np.diag(fit.covariance))[len(fit.x) :]
     for i, check in enumerate(checks):
@@ -131,7 +123,7 @@ def _effort_findings(checks: tuple[EffortCheck, ...], fit: EffortFit) -> Iterato
                 'warning',
                 subject,
                 'efforts are not torques (currents, or a gear ratio is missing): '
-                f'{abs(scale):.4g} +- {error:.2g} N m or N per unit'
+                f'{between(abs(scale), error)} N m or N per unit'
                 if identified
                 else 'the scale of its efforts cannot be separated from the inertia that it moves',
                 f'effort_scale {scale:.4g}'
@@ -217,7 +209,7 @@ def payload_findings(names: Sequence[str], fit: EffortFit) -> tuple[Finding, ...
         fit.x[k] > 0.0 for k in mass
     ):
         return ()
-    size = ''.join(f': {fit.x[k]:.3g} +- {half[k]:.2g} kg' for k in mass)
+    size = ''.join(f': {between(fit.x[k], half[k])} kg' for k in mass)
     finding = Finding(
         'warning',
         'payload',

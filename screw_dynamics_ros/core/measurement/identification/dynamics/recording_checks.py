@@ -13,11 +13,16 @@ from numpy.typing import NDArray
 
 from screw_dynamics_ros.core.description.robot_description import Finding
 from screw_dynamics_ros.core.errors import ArgumentError
-from screw_dynamics_ros.core.measurement.identification.dynamics.findings import joints_subject
 from screw_dynamics_ros.core.measurement.identification.dynamics.recording import (
     MIN_RANGE,
     DynamicModel,
     JointRecording,
+)
+from screw_dynamics_ros.core.measurement.identification.state_checks import (
+    JointMotion,
+    joints_subject,
+    range_findings,
+    velocity_fault,
 )
 from screw_dynamics_ros.core.types import Array
 
@@ -26,8 +31,6 @@ SPIKE_SIGMAS = 20.0  # threshold in standard deviations of the differences from 
 SPIKE_SHARE = 0.5  # threshold relative to the range of that median
 MAX_SPIKE_SHARE = 0.01  # fraction of samples; more of them are not spikes
 MIN_EFFORT_SHARE = 0.01  # smallest relevant range of efforts, relative to the largest range
-
-LIMIT_TOLERANCE = 0.2  # accepted excess of position limits, relative to their range
 
 VELOCITY_WINDOW_S = 0.1  # s; window for averaging velocities
 #: Accepted differences of velocities from the derivatives of positions, relative ...
@@ -115,27 +118,7 @@ def position_findings(
     low = np.min([each.q.min(axis=0) for each in recordings], axis=0)
     high = np.max([each.q.max(axis=0) for each in recordings], axis=0)
     limits = robot.limits
-    margin = LIMIT_TOLERANCE * (limits.upper - limits.lower)  # infinite without limits
-    beyond = (low < limits.lower - margin) | (high > limits.upper + margin)
-    for chosen, factor, unit, expected in (
-        (beyond & turns, np.degrees(1.0), 'degrees', 'rad'),
-        (beyond & ~turns, 1000.0, 'mm', 'm'),
-    ):
-        if not chosen.any():
-            continue
-        fits = (low / factor >= limits.lower - margin) & (high / factor <= limits.upper + margin)
-        i = int(np.argmax(np.where(chosen, high - low, -1.0)))
-        name, likely = robot.joint_names[i], bool(fits[chosen].all())
-        yield Finding(
-            'error',
-            joints_subject(np.array(robot.joint_names)[chosen]),
-            f'positions are beyond the limits ({name}: {low[i]:.4g} to {high[i]:.4g}, limits '
-            f'{limits.lower[i]:.4g} to {limits.upper[i]:.4g} {expected}); '
-            + (f'they seem to be in {unit}' if likely else 'no result can be right'),
-            f'convert them, {expected} are expected'
-            if likely
-            else f'{expected} are expected; compare units and names of joints with the description',
-        )
+    yield from range_findings(robot.joint_names, turns, (limits.lower, limits.upper), (low, high))
 
 
 def velocity_findings(
@@ -160,10 +143,23 @@ def velocity_findings(
         f'the velocities differ from the derivatives of the positions (of {name} by {error:.3g} '
         f'rms, which are {size:.3g} themselves)'
     )
-    remedy = 'check units, joint order and stamps'
+    remedy = _velocity_remedy(recordings, list(names).index(name))
     if used:
         raise ArgumentError(f'{joints_subject(wrong)}: {text}; {remedy}, or leave them out')
     yield Finding('warning', joints_subject(wrong), f'{text}; they are not used', remedy)
+
+
+def _velocity_remedy(recordings: Sequence[JointRecording], joint: int) -> str:
+    """Return the remedy for wrong velocities of a joint, with their factor if it is known."""
+    fault = velocity_fault(
+        [
+            JointMotion(each.t, each.q[:, joint], each.v[:, joint])
+            for each in recordings
+            if each.v is not None
+        ]
+    )
+    likely = '' if fault is None else f'they are {fault}: '
+    return f'{likely}check units, joint order and stamps'
 
 
 def _mean_velocities(recording: JointRecording, v: Array) -> tuple[Array, Array]:

@@ -220,6 +220,17 @@ def test_velocities_may_miss_a_third(error, is_found, sign):
             list(velocity_findings(given, NAMES, used=True))
 
 
+@pytest.mark.parametrize(
+    ('factor', 'text'), [(-1.0, 'of the opposite sign'), (0.0, 'zero while'), (57.3, 'in deg/s')]
+)
+def test_the_factor_of_velocities_is_named(factor, text):
+    given = [constant((factor - 1.0) * SPEED)]
+    (found,) = velocity_findings(given, NAMES, used=False)
+    assert f'they are {text}' in found.remedy
+    with pytest.raises(ArgumentError, match=f'they are {text}'):
+        list(velocity_findings(given, NAMES, used=True))
+
+
 def test_the_first_recording_with_wrong_velocities_is_named():
     found = list(velocity_findings([constant(1.0), constant(3.0, 0), constant(9.0)], NAMES, False))
     assert [each.subject for each in found] == ['joints b, a']

@@ -1,0 +1,133 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""Received positions and velocities of joints, to find contradictions in them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from screw_dynamics_ros.core.arguments import float_array
+from screw_dynamics_ros.core.description.robot_description import (
+    Finding,
+    Joint,
+    RobotDescription,
+)
+from screw_dynamics_ros.core.measurement.identification.state_checks import (
+    JointMotion,
+    VelocityFault,
+    range_findings,
+    velocity_fault,
+    velocity_fault_findings,
+)
+from screw_dynamics_ros.core.types import Array
+from screw_dynamics_ros.ros.joint_states.contents import JointStateLayout
+from screw_dynamics_ros.ros.recordings.stacks import joint_state_stacks
+from screw_dynamics_ros.ros.recordings.storage import Block
+
+MAX_STATES = 1_000_000  # kept states, evenly spaced
+OUTLIERS = 0.005  # fraction of the lowest and of the highest positions that may be spikes
+
+
+class JointMotions:
+    """Positions and velocities as received, before policies complete or replace them.
+
+    Parameters
+    ----------
+    count : int, optional
+        Expected number of messages; of more than `MAX_STATES` only some are kept.
+    """
+
+    def __init__(self, count: int = 0) -> None:
+        self._every = max(1, -(-count // MAX_STATES))
+        self._parts: dict[JointStateLayout, list[tuple[Array, Array]]] = {}
+
+    def add(self, layout: JointStateLayout, t: ArrayLike, numbers: Array) -> None:
+        """Append messages of a layout.
+
+        Parameters
+        ----------
+        layout : JointStateLayout
+        t : (N,) array-like
+            Times [s].
+        numbers : (N, layout.size) array
+        """
+        if len(layout.names) == layout.positions:
+            some = slice(None, None, self._every)
+            kept = numbers[some, : layout.positions + layout.velocities].copy()
+            self._parts.setdefault(layout, []).append((float_array('t', t)[some], kept))
+
+    def findings(self, description: RobotDescription) -> list[Finding]:
+        """Return contradictions in the states of joints with one coordinate."""
+        joints = scalar_joints(description)
+        ranges = np.array([_range(self._motions(joint.name)) for joint in joints])
+        limits = np.array([(joint.limits.lower, joint.limits.upper) for joint in joints])
+        (lower, upper), (low, high) = limits.reshape(-1, 2).T, ranges.reshape(-1, 2).T
+        return [
+            *range_findings(
+                [joint.name for joint in joints],
+                np.array([joint.kind.turns for joint in joints], dtype=bool),
+                (lower, upper),
+                (low, high),
+            ),
+            *velocity_fault_findings(self.velocity_faults(description)),
+        ]
+
+    def velocity_faults(self, description: RobotDescription) -> dict[str, VelocityFault]:
+        """Return joints whose velocities are not the derivatives of their positions."""
+        found = {
+            joint.name: velocity_fault(self._motions(joint.name))
+            for joint in scalar_joints(description)
+        }
+        return {name: fault for name, fault in found.items() if fault is not None}
+
+    def _motions(self, name: str) -> list[JointMotion]:
+        """Return the motions of a joint, one for each layout that contains it."""
+        found = []
+        for layout, parts in self._parts.items():
+            if name in layout.names:
+                k = layout.names.index(name)
+                t = np.concatenate([t for t, _ in parts])
+                q = np.concatenate([numbers[:, k] for _, numbers in parts])
+                v = np.full_like(q, np.nan)
+                if layout.velocities == layout.positions:
+                    column = layout.positions + k
+                    v = np.concatenate([numbers[:, column] for _, numbers in parts])
+                found.append(JointMotion(t, q, v))
+        return found
+
+
+def moving(blocks: Iterable[Block], motions: JointMotions) -> Iterator[Block]:
+    """Yield blocks of joint states, and add their positions and velocities to `motions`.
+
+    Messages without a stamp have the time of recording.
+    """
+    for block in blocks:
+        for stack in joint_state_stacks(block):
+            if stack.refusal is None:
+                times = np.where(stack.stamps, stack.stamps, block.received[stack.rows])
+                motions.add(stack.layout, times * 1e-9, stack.numbers)
+        yield block
+
+
+def finding_lines(findings: Iterable[Finding]) -> list[str]:
+    """Return findings as lines of a report."""
+    return [f'{finding.severity.upper():<7} {finding}' for finding in findings]
+
+
+def scalar_joints(description: RobotDescription) -> list[Joint]:
+    """Return the joints with one coordinate, except mimic joints."""
+    return [joint for joint in description.joints if joint.kind.nv == 1 and joint.mimic is None]
+
+
+def _range(motions: Sequence[JointMotion]) -> tuple[float, float]:
+    """Return the lowest and the highest position without spikes, NaN without positions."""
+    q = np.concatenate([np.zeros(0), *(each.q for each in motions)])
+    q = q[np.isfinite(q)]
+    if not len(q):
+        return np.nan, np.nan
+    low, high = np.quantile(q, [OUTLIERS, 1.0 - OUTLIERS], method='nearest')
+    return float(low), float(high)

@@ -1,0 +1,261 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""Joint states that contradict themselves: wrong units of positions, wrong velocities.
+
+Velocities are compared with differences of positions over windows of time in which a joint clearly
+moves. Noise, delay and quantization change the displacements of both little, since the windows are
+as long as the motion permits. A velocity is wrong if its displacements differ from those of the
+positions by more than half, with a significance by the jackknife over blocks of time.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from screw_dynamics_ros.core.description.robot_description import Finding
+from screw_dynamics_ros.core.types import Array
+
+LIMIT_TOLERANCE = 0.2  # accepted excess of position limits, relative to their range
+
+POSE_PERIOD_S = 0.2  # s, shortest period of samples that are treated as poses at rest
+WINDOWS_S = (0.1, 0.2, 0.4, 0.8, 1.6)  # s
+MIN_STEPS = 4  # samples of a window
+MIN_SPEED = 0.05  # rad/s, m/s; slower windows are not compared
+MIN_SIGNAL = 10.0  # displacement in a window, in standard deviations of the positions
+MIN_WINDOWS = 10
+WINDOW_SHARE = 0.8  # of the largest compared displacement, for longer windows
+MAX_DISPLACEMENT = 1e9  # rad, m; larger ones are no motion
+MISMATCH = 0.5  # of the displacements
+QUANTILE = 4.3  # of Student's t with 9 degrees of freedom, one-sided, 99.9 %
+FACTOR_TOLERANCE = 0.1
+
+#: Factors between velocities in wrong units and those in rad/s.
+FACTORS = {
+    1.0: '',
+    0.5 / np.pi: 'in turns/s',
+    30.0 / np.pi: 'in rpm',
+    180.0 / np.pi: 'in deg/s',
+    60.0: 'per minute',
+    1.0 / 60.0: 'divided by 60',
+    2.0 * np.pi: 'multiplied by 2 pi',
+    np.pi / 180.0: 'multiplied by pi / 180',
+}
+
+
+class JointMotion(NamedTuple):
+    """Samples of one joint.
+
+    Attributes
+    ----------
+    t : (N,) array
+        Times [s]; samples that are not later than all before are ignored.
+    q, v : (N,) arrays
+        Positions [rad, m] and velocities [rad/s, m/s]; samples that are not finite are ignored.
+    """
+
+    t: Array
+    q: Array
+    v: Array
+
+
+class VelocityFault(NamedTuple):
+    """Velocities that are not the derivatives of positions.
+
+    Attributes
+    ----------
+    ratio : float
+        Ratio to the derivatives of positions.
+    half_width : float
+        Of its confidence interval.
+    is_zero : bool
+        Whether the velocities are zero while the joint moves.
+    """
+
+    ratio: float
+    half_width: float
+    is_zero: bool
+
+    def __str__(self) -> str:
+        if self.is_zero:
+            return 'zero while the positions change'
+        size, half = abs(self.ratio), self.half_width
+        nearest = min(FACTORS, key=lambda factor: abs(np.log(max(size, 1e-9) / factor)))
+        which = [
+            text
+            for factor, text in FACTORS.items()
+            if abs(size - factor) <= half or factor == nearest
+        ]
+        if abs(size - nearest) > max(FACTOR_TOLERANCE * nearest, half) or half > 0.5 * size:
+            return f'{self.ratio:.3g} times the derivatives'
+        reversed_sign = 'of the opposite sign' if self.ratio < 0.0 else ''
+        units = ' or '.join(filter(None, which))
+        return ' and '.join(filter(None, (units, reversed_sign)))
+
+
+# --- positions ------------------------------------------------------------------------------------
+
+
+def range_findings(
+    names: Sequence[str],
+    turns: NDArray[np.bool_],
+    limits: tuple[Array, Array],
+    ranges: tuple[Array, Array],
+) -> Iterator[Finding]:
+    """Yield findings about positions beyond the joint limits, with the likely unit.
+
+    Parameters
+    ----------
+    names : sequence of str
+        Joints.
+    turns : (n,) array of bool
+        Whether positions are angles.
+    limits, ranges : pairs of (n,) arrays
+        Lower and upper limits, lowest and highest positions [rad, m]; NaN without positions.
+    """
+    (lower, upper), (low, high) = limits, ranges
+    margin = LIMIT_TOLERANCE * (upper - lower)  # infinite without limits
+    beyond = (low < lower - margin) | (high > upper + margin)
+    for chosen, factor, unit, expected in (
+        (beyond & turns, np.degrees(1.0), 'degrees', 'rad'),
+        (beyond & ~turns, 1000.0, 'mm', 'm'),
+    ):
+        if not chosen.any():
+            continue
+        fits = (low / factor >= lower - margin) & (high / factor <= upper + margin)
+        i = int(np.argmax(np.where(chosen, high - low, -1.0)))
+        likely = bool(fits[chosen].all())
+        yield Finding(
+            'error',
+            joints_subject(np.array(names)[chosen]),
+            f'positions are beyond the limits ({names[i]}: {low[i]:.4g} to {high[i]:.4g}, limits '
+            f'{lower[i]:.4g} to {upper[i]:.4g} {expected}); '
+            + (f'they seem to be in {unit}' if likely else 'no result can be right'),
+            f'convert them, {expected} are expected'
+            if likely
+            else f'{expected} are expected; compare units and names of joints with the description',
+        )
+
+
+def joints_subject(names: Iterable[str]) -> str:
+    """Return the subject of a finding about joints.
+
+    >>> joints_subject(['a']), joints_subject(['a', 'b'])
+    ('joint a', 'joints a, b')
+    """
+    found = list(names)
+    return f'joint{"s" * (len(found) > 1)} {", ".join(found)}'
+
+
+# --- velocities -----------------------------------------------------------------------------------
+
+
+def velocity_fault(parts: Sequence[JointMotion]) -> VelocityFault | None:
+    """Return the fault of the velocities of a joint in recordings, None if there is none.
+
+    None also if the joint hardly moves, or if samples are so far apart that they can be poses.
+
+    Examples
+    --------
+    >>> t = np.arange(0.0, 10.0, 0.01)
+    >>> q, v = np.sin(t), np.cos(t)
+    >>> velocity_fault([JointMotion(t, q, v)]) is None
+    True
+    >>> print(velocity_fault([JointMotion(t, q, -v)]))
+    of the opposite sign
+    >>> print(velocity_fault([JointMotion(t, q, v * 30.0 / np.pi)]))
+    in rpm
+    """
+    valid = [each for part in parts if (each := _valid(part)) is not None]
+    with np.errstate(over='ignore', invalid='ignore'):  # of positions near the largest number
+        compared = [
+            np.concatenate([_displacements(part, length) for part in valid])
+            for length in WINDOWS_S
+            if valid
+        ]
+    sizes = [np.abs(each[:, 0]).sum() for each in compared]
+    for each, size in zip(reversed(compared), reversed(sizes)):
+        if len(each) >= MIN_WINDOWS and size >= WINDOW_SHARE * max(sizes):
+            return _fault(each)
+    return None
+
+
+def _valid(motion: JointMotion) -> JointMotion | None:
+    """Return the finite samples in order of time; None if they are too few or far apart."""
+    rows = np.isfinite(motion.q) & np.isfinite(motion.v) & np.isfinite(motion.t)
+    t, q, v = (each[rows] for each in motion)
+    if len(t):
+        latest = np.maximum.accumulate(t)
+        later = np.r_[True, t[1:] > latest[:-1]]
+        t, q, v = t[later], q[later], v[later]
+    if len(t) <= MIN_STEPS or np.median(np.diff(t)) >= POSE_PERIOD_S:
+        return None
+    return JointMotion(t, q, v)
+
+
+def _displacements(motion: JointMotion, length: float) -> Array:
+    """Return rows (M, 3) of windows [s] in which the joint moves evenly, without gaps.
+
+    The columns are the displacement of the positions, that of the velocities, and its noise.
+    """
+    t, q, v = motion
+    steps = np.diff(t)
+    step = float(np.median(steps))
+    n = max(round(length / step), MIN_STEPS)
+    edges = np.arange(0, len(t), n)
+    if len(edges) < 2:
+        return np.zeros((0, 3))
+    moved = np.concatenate([[0.0], np.cumsum(0.5 * (v[1:] + v[:-1]) * steps)])
+    time, x, y = (np.diff(each[edges]) for each in (t, q, moved))
+    largest = np.maximum.reduceat(np.abs(np.diff(q))[: edges[-1]], edges[:-1])
+    rows = (
+        (np.abs(x) >= np.maximum(MIN_SPEED * time, MIN_SIGNAL * _noise(q)))
+        & (largest <= 0.5 * np.abs(x))  # not a jump
+        & (time <= 1.5 * n * step)  # no gap
+    )
+    found = np.stack([x, y, _noise(v) * time / np.sqrt(n)], axis=1)[rows]
+    return found[(np.abs(found) < MAX_DISPLACEMENT).all(axis=1)]
+
+
+def _noise(x: Array) -> float:
+    """Return the standard deviation of white noise of samples, from their third differences."""
+    differences = np.abs(np.diff(x, 3))
+    return float(np.quantile(differences, 0.9) / (1.645 * np.sqrt(20.0))) if len(x) > 3 else 0.0
+
+
+def _fault(compared: Array) -> VelocityFault | None:
+    """Return the fault by displacements (M, 3), if it is significant."""
+    x, y, noise = compared.T
+    sizes = np.stack(
+        [np.abs(x), y * np.sign(x), np.maximum(np.abs(y - x) - 2.0 * noise, 0.0)], axis=1
+    )
+    blocks = np.array([each.sum(axis=0) for each in np.array_split(sizes, MIN_WINDOWS)])
+    whole = blocks.sum(axis=0)
+    ratio, mismatch = whole[1:] / whole[0]
+    without = whole - blocks
+    omitted = without[:, 1:] / without[:, :1]
+    spread = np.sum((omitted - omitted.mean(axis=0)) ** 2, axis=0)
+    half = QUANTILE * np.sqrt((MIN_WINDOWS - 1) / MIN_WINDOWS * spread)
+    if not mismatch - half[1] > MISMATCH:
+        return None
+    is_zero = bool(np.abs(y).sum() <= 1e-3 * whole[0])
+    return VelocityFault(float(ratio), float(half[0]), is_zero)
+
+
+def velocity_fault_findings(faults: dict[str, VelocityFault]) -> Iterator[Finding]:
+    """Yield a finding for each kind of fault of velocities, by joint."""
+    kinds: dict[str, list[str]] = {}
+    for name, fault in faults.items():
+        kinds.setdefault(str(fault), []).append(name)
+    for kind, names in kinds.items():
+        yield Finding(
+            'warning',
+            joints_subject(names),
+            f'the velocities are {kind} (compared with differences of positions)',
+            'correct the driver, or remove the velocities from the joint states: they are then '
+            'differentiated from positions (velocity_policy)',
+        )

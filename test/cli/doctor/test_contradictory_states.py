@@ -1,0 +1,171 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""Recordings that contradict themselves in `doctor`, `annotate` and `replay`; healthy ones."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from screw_dynamics_ros.cli.annotate.command import main as annotate
+from screw_dynamics_ros.cli.annotate.command import parse, request_of
+from screw_dynamics_ros.cli.annotate.folders import annotate_one, tasks
+from screw_dynamics_ros.cli.doctor.command import main as doctor
+from screw_dynamics_ros.cli.replay.command import main as replay
+from screw_dynamics_ros.core import Robot
+from support.robots import urdf_path
+
+T = np.arange(0.0, 12.0, 0.01)
+CONTRADICTIONS = ('the velocities are', 'positions are beyond')
+
+
+@pytest.fixture(scope='module', params=['panda', 'planar_2r', 'gripper_tree'])
+def described(request):
+    """Return the path of a URDF and its robot."""
+    path = urdf_path(request.param)
+    return str(path), Robot.from_urdf(path, backend='python')
+
+
+@pytest.fixture(scope='module')
+def panda():
+    return Robot.from_urdf(urdf_path('panda'), backend='python')
+
+
+def moving(robot):
+    """Return q, v and torques of a motion within the limits; the robot rests at the end."""
+    limits = robot.limits
+    lower, upper = (np.nan_to_num(x, posinf=2.0, neginf=-2.0) for x in (limits.lower, limits.upper))
+    rates = np.minimum(2.0 + 0.3 * np.arange(robot.nv), 4.0)
+    phase = rates * np.clip(T, 0.0, 9.0)[:, None]
+    half = 0.3 * (upper - lower)
+    q = 0.5 * (lower + upper) + half * np.sin(phase)
+    v = half * rates * np.cos(phase) * (T < 9.0)[:, None]
+    rest = np.zeros_like(v)
+    return q, v, robot.inverse_dynamics(q, v, rest)
+
+
+def table(path, robot, q, v, tau, t=T):
+    """Write a recording as CSV."""
+    fields = {'position': q, 'velocity': v, 'effort': tau}
+    columns = {'t': t} | {
+        f'{name}.{field}': values[:, k]
+        for field, values in fields.items()
+        for k, name in enumerate(robot.joint_names)
+    }
+    np.savetxt(
+        path, np.stack(list(columns.values()), 1), delimiter=',', header=','.join(columns),
+        comments='', fmt='%.9g',
+    )  # fmt: skip
+    return str(path)
+
+
+def without_velocity(q, v):
+    return q, 0.0 * v
+
+
+def in_turns(q, v):
+    """Of one joint only."""
+    return q, v * np.where(np.arange(v.shape[1]) == 1, 1.0 / (2.0 * np.pi), 1.0)
+
+
+def reversed_velocities(q, v):
+    return q, -v
+
+
+def in_degrees(q, v):
+    return np.degrees(q), np.degrees(v)
+
+
+FAULTS = {
+    without_velocity: 'the velocities are zero while the positions change',
+    in_turns: 'joint panda_joint2: the velocities are in turns/s',
+    reversed_velocities: 'the velocities are of the opposite sign',
+    in_degrees: 'seem to be in degrees',
+}
+
+
+@pytest.mark.parametrize('fault', FAULTS)
+def test_contradictions_in_doctor_and_annotate(panda, fault, tmp_path, capsys):
+    q, v, tau = moving(panda)
+    path = table(tmp_path / 'run.csv', panda, *fault(q, v), tau)
+    options = [path, '--urdf', str(urdf_path('panda'))]
+    doctor(options)
+    text = capsys.readouterr().out
+    assert FAULTS[fault] in text
+    assert ('skipped: the velocities of' in text) == (fault is not in_degrees)
+    annotate([*options, '-o', str(tmp_path / 'out.mcap'), '--outputs', 'gravity'])
+    assert FAULTS[fault] in capsys.readouterr().out
+
+
+def test_contradictions_in_a_folder(panda, tmp_path):
+    """Each recording of a folder, which processes of a cluster annotate."""
+    q, v, tau = moving(panda)
+    table(tmp_path / 'run.csv', panda, *reversed_velocities(q, v), tau)
+    options = parse([str(tmp_path), '--urdf', str(urdf_path('panda')), '--outputs', 'gravity'])
+    (task,) = tasks(tmp_path, tmp_path / 'out')
+    found = annotate_one(task, request_of(options))
+    assert (found.states, found.fault) == (len(T), '')
+    assert any(FAULTS[reversed_velocities] in line for line in found.findings)
+
+
+def test_contradictions_in_replay(panda, tmp_path, capsys):
+    pytest.importorskip('rclpy')
+    q, v, tau = moving(panda)
+    path = table(tmp_path / 'run.csv', panda, *without_velocity(q, v), tau)
+    options = [path, '--urdf', str(urdf_path('panda')), '--topics', 'external_torque']
+    replay([*options, '-o', str(tmp_path / 'out.mcap')])
+    assert FAULTS[without_velocity] in capsys.readouterr().out
+
+
+def test_wrong_velocities_do_not_decide_when_a_robot_rests(panda, tmp_path, capsys):
+    q, v, tau = moving(panda)
+    path = table(tmp_path / 'run.csv', panda, *without_velocity(q, v), tau)
+    doctor([path, '--urdf', str(urdf_path('panda')), '--suggest', str(tmp_path / 'p.yaml')])
+    text = (tmp_path / 'p.yaml').read_text()
+    assert 'do not show when the robot rests' in ' '.join(text.replace('#', '').split())
+    assert 'effort_terms:' not in text.replace('effort_terms, effort_scale:', '')
+    assert 'wrench_estimator]' not in capsys.readouterr().out
+
+
+def noisy(q, v, tau, rng):
+    """Encoders with 5e-5 rad, and 0.02 rad/s, in joints of any size."""
+    return (
+        q + 5e-5 * rng.normal(size=q.shape),
+        v + 0.02 * rng.normal(size=v.shape),
+        tau * (1.0 + 0.02 * rng.normal(size=tau.shape)),
+    )
+
+
+def late(q, v, tau, rng):
+    """Velocities and efforts through filters that delay them by 40 ms."""
+    return q, np.roll(v, 4, axis=0), np.roll(tau, 4, axis=0)
+
+
+def quantized(q, v, tau, rng):
+    """4096 steps per turn, 0.229 rpm, as of small servos."""
+    return (
+        np.round(q / 1.534e-3) * 1.534e-3,
+        np.round(v / 0.02398) * 0.02398,
+        np.round(tau / 0.05) * 0.05,
+    )
+
+
+def with_backlash(q, v, tau, rng):
+    """Positions after a gear with a play of 4 mrad, velocities and dry friction before it."""
+    after = q.copy()
+    for k in range(1, len(q)):
+        after[k] = np.clip(after[k - 1], q[k] - 2e-3, q[k] + 2e-3)
+    return after, v, tau * (1.0 + 0.1 * np.sign(v))
+
+
+@pytest.mark.parametrize('sensors', [noisy, late, quantized, with_backlash])
+def test_healthy_recordings(described, sensors, tmp_path, capsys):
+    """Twelve: no contradiction, and no fault of efforts."""
+    urdf, robot = described
+    q, v, tau = sensors(*moving(robot), np.random.default_rng(4))
+    path = table(tmp_path / 'run.csv', robot, q, v, tau)
+    doctor([path, '--urdf', urdf])
+    text = capsys.readouterr().out.partition('joint states\n')[2]
+    assert text.endswith('warnings\n')
+    assert not any(mark in text for mark in ('WARNING', 'ERROR', *CONTRADICTIONS)), text
