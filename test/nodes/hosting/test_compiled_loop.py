@@ -25,6 +25,7 @@ from screw_dynamics_ros.core.description.rigid_body import RigidBody
 from screw_dynamics_ros.core.measurement.estimation.observers.table import OBSERVERS
 from screw_dynamics_ros.nodes.hosting.drawing import DrawingProcess
 from screw_dynamics_ros.nodes.outputs.external_wrenches.wrench_outputs import WrenchEstimator
+from screw_dynamics_ros.ros.joint_states.policies import Reason
 from screw_dynamics_ros.ros.process.state_lock import STATE_LOCK
 from support.host_bench import Bench, Outputs, serialized
 from support.loop_bench import LoopBench
@@ -451,6 +452,32 @@ def test_a_late_state_has_no_outputs(pair):
         node.receive(data, {'source_timestamp': now, 'publication_sequence_number': 5})
     both.compare()
     assert both.loop.outcomes[-1] == 'late'
+
+
+def test_states_of_publishers_that_disagree_are_compared_in_python(pair):
+    """Their messages have one layout; the loop has them again when there is one publisher."""
+    both = pair(model_state=[''])
+    both.listen(('/dynamics/gravity',))
+
+    def send(drivers, steps):
+        for node in both.nodes:
+            node.host.states.drivers = drivers
+        both.listen(('/dynamics/gravity',))  # housekeeping, which arms the loop again
+        for k in range(8):
+            both.wait(0.001)
+            both.send(q=np.full(8, 0.3 + steps * (k % 2)))
+        return both.loop.host.mapper.records.get(Reason.DISPUTED)
+
+    assert send('', 0.0) is None
+    assert both.loop.outcomes[-4:] == ['done'] * 4
+    refused = send('/a, /b', 0.2)
+    assert refused.count == 4  # from the third return on
+    assert 'of /a, /b' in refused.detail
+    count = both.loop.host.mapper.accepted
+    send('', 0.0)
+    assert refused.count == 4
+    assert both.loop.host.mapper.accepted == count + 8
+    assert both.loop.outcomes[-4:] == ['done'] * 4
 
 
 @pytest.mark.parametrize('seed', range(int(os.environ.get('LOOP_SEQUENCES', '6'))))

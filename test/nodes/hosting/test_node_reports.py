@@ -184,7 +184,12 @@ def test_a_slow_process_is_told_what_makes_it_faster(host, clock, backend):
 
 def topic(name='~/x', **needed):
     return SimpleNamespace(
-        topic=name, published=3, listeners=2, **{'velocity': False, 'effort': False, **needed}
+        topic=name,
+        published=3,
+        listeners=2,
+        explain=None,
+        explained='',
+        **{'velocity': False, 'effort': False, **needed},
     )
 
 
