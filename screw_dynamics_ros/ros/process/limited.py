@@ -65,7 +65,7 @@ class LimitedError(ScrewDynamicsError):
         File and number of the line that ran last; ('', 0) if it is unknown.
     """
 
-    def __init__(self, reason: str, place: tuple[str, int]) -> None:
+    def __init__(self, reason: str, place: tuple[str, int] = ('', 0)) -> None:
         super().__init__(reason)
         self.place = place
 
