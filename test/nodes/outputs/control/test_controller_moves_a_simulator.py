@@ -114,7 +114,6 @@ class Moved:
 
     def until(self, text):
         """Wait until the law follows something."""
-
         self.client.wait(lambda: self.outputs[2].get('reference') == text, what=text)
 
     @property
