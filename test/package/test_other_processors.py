@@ -84,17 +84,7 @@ def test_arithmetic_of_other_processors(processor):
     if not usable(variables):
         pytest.skip(f'this processor cannot run code for {processor}')
     done = subprocess.run(
-        [
-            sys.executable,
-            '-m',
-            'pytest',
-            '-q',
-            '-p',
-            'no:cacheprovider',
-            '-p',
-            'no:xdist',
-            *TESTS[processor],
-        ],
+        [sys.executable, '-m', 'pytest', '-q', '-p', 'no:cacheprovider', '-p', 'no:xdist', *files],
         cwd=ROOT,
         env={**os.environ, **variables},
         stdout=subprocess.PIPE,
@@ -124,6 +114,29 @@ def test_the_settings_reach_numpy():
     if len(outputs) < 2 and 'openblas' not in str(getattr(np, 'show_config', str)).lower():
         pytest.skip('this NumPy has the same kernels for all processors')
     assert len(outputs) > 1
+
+
+def test_the_same_exciting_motion():
+    """The search of a motion with many minima and kinks ends in the same one."""
+    program = (
+        'from screw_dynamics_ros.core import Robot, bundled_urdf\n'
+        'from screw_dynamics_ros.core.measurement.identification.dynamics import excitation\n'
+        "robot = Robot.from_urdf(bundled_urdf('planar_2r').read_text(), gravity=(0, -9.81, 0))\n"
+        'found = excitation.excite(robot, restarts=5)\n'
+        "print(f'{found.condition:.6f}', found.motion.a.round(6).tolist())"
+    )
+    settings = [{}, *(each for each in PROCESSORS.values() if usable(each))]
+    outputs = {
+        subprocess.run(
+            [sys.executable, '-c', program],
+            env={**os.environ, **variables},
+            stdout=subprocess.PIPE,
+            text=True,
+            check=True,
+        ).stdout
+        for variables in settings
+    }
+    assert len(outputs) == 1, outputs
 
 
 @pytest.mark.parametrize('level', native.LEVELS)
