@@ -5,6 +5,7 @@
 #   BENCH_ARGS='--only stacks'   arguments of the benchmark
 #   MUTANTS='--since main'       arguments of the mutation tests
 #   CLOCKS='2 1e9'      monotonic clocks [s] of the tests at other times
+#   PROCESSORS=own,AVX2  settings for which docs runs the tutorials (test/support/processors.py)
 #   ROS=kilted          distribution to take wheels of, where no ROS 2 is sourced (default: jazzy)
 ROS ?=
 VENV ?= .venv$(addprefix -,$(filter-out jazzy,$(ROS)))
@@ -15,6 +16,7 @@ PYTEST_ARGS ?=
 BENCH_ARGS ?=
 MUTANTS ?=
 CLOCKS ?=
+PROCESSORS ?= own,AVX2
 export VENV PYTHON ROS
 
 # Nothing that is started here talks to other machines.
@@ -72,11 +74,12 @@ tables:
 	@tools/setup.sh all
 	@$(IN_VENV) python tools/pages.py
 
-# The site in build/docs, once the tutorials print what they show; what has not changed since the
+# The site in build/docs, once the tutorials print what they show, here and with the settings of
+# another processor; what has not changed since the
 # last time is kept.
 docs:
 	@tools/setup.sh all
-	@$(IN_VENV) env TUTORIALS=1 python -m pytest -q -n 2 --dist load test/doc/test_tutorials.py
+	@$(IN_VENV) env "PROCESSORS=$(PROCESSORS)" TUTORIALS=1 python -m pytest -q -n 2 --dist load test/doc/test_tutorials.py
 	@($(IN_VENV) sphinx-build -q -j auto -W --keep-going -d build/doctrees doc build/docs) \
 		|| { rm -rf build/doctrees; exit 1; }  # it would not repeat warnings
 	@$(IN_VENV) env SITE=build/docs python -m pytest -q test/doc/test_site.py

@@ -3,7 +3,8 @@
 
 """Tutorials: each page runs block after block in an empty folder and prints what it shows.
 
-`make docs` runs them; `make test` skips these runs, which take minutes.
+`make docs` runs them; `make test` skips these runs, which take minutes. They print the same on
+all processors: PROCESSORS are names of `support.processors`, separated by commas, or `own`.
 """
 
 import os
@@ -14,6 +15,7 @@ import sys
 import pytest
 
 from support.paths import DOC, TEST
+from support.processors import PROCESSORS, usable
 
 PAGES = sorted((DOC / 'tutorials').glob('[0-9]*.md'))
 
@@ -21,8 +23,12 @@ PAGES = sorted((DOC / 'tutorials').glob('[0-9]*.md'))
 @pytest.mark.skipif(
     'TUTORIALS' not in os.environ, reason='make docs runs the tutorials; by hand: TUTORIALS=1'
 )
+@pytest.mark.parametrize('processor', os.environ.get('PROCESSORS', 'own').split(','))
 @pytest.mark.parametrize('page', PAGES, ids=lambda page: page.stem)
-def test_tutorial_runs(page, ros_domain):
+def test_tutorial_runs(page, processor, ros_domain):
+    variables = {} if processor == 'own' else PROCESSORS[processor]
+    if variables and not usable(variables):
+        pytest.skip(f'this processor cannot run code for {processor}')
     text = page.read_text(encoding='utf-8')
     for module in re.findall(r'<!-- needs (\w+) -->', text):
         pytest.importorskip(module)
@@ -31,7 +37,7 @@ def test_tutorial_runs(page, ros_domain):
         capture_output=True,
         text=True,
         timeout=600,
-        env={**os.environ, 'ROS_DOMAIN_ID': str(ros_domain)},
+        env={**os.environ, **variables, 'ROS_DOMAIN_ID': str(ros_domain)},
     )
     assert done.returncode == 0, done.stdout + done.stderr
 

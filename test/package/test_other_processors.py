@@ -3,9 +3,8 @@
 
 """The tests whose results depend on arithmetic, as on other processors, each in a process.
 
-NumPy leaves out what a processor would lack, OpenBLAS takes its kernels for another one, the C
-library its functions, and LLVM compiles for a level of x86-64: machine code for levels that this
-processor lacks is compiled and looked at, but not run. All other tests run as on this processor.
+Settings are those of `support.processors`: machine code for levels that this processor lacks is
+compiled and looked at, but not run. All other tests run as on this processor.
 """
 
 from __future__ import annotations
@@ -25,11 +24,7 @@ from screw_dynamics_ros.core.errors import BackendError
 from screw_dynamics_ros.core.robot.fused_kernel import fused_specification
 from screw_dynamics_ros.core.tree.examples import planar_arm
 from support.paths import ROOT
-
-try:
-    from numpy._core import _multiarray_umath as umath
-except ImportError:  # NumPy 1
-    from numpy.core import _multiarray_umath as umath
+from support.processors import PROCESSORS, usable
 
 pytestmark = pytest.mark.skipif(
     platform.machine() != 'x86_64', reason='settings for x86-64 processors'
@@ -63,15 +58,6 @@ STACKS = [
 ]
 
 
-def without(*names: str) -> str:
-    """Return the features that NumPy dispatches to and whose names contain one of these."""
-    return ' '.join(
-        feature
-        for feature in umath.__cpu_dispatch__
-        if umath.__cpu_features__.get(feature) and any(name in feature for name in names)
-    )
-
-
 @pytest.fixture(autouse=True)
 def forgotten_processor():
     """Let no other test see what one of these says of the processor."""
@@ -79,32 +65,8 @@ def forgotten_processor():
     native._processor.cache_clear()
 
 
-AVX512 = ('AVX512', 'X86_V4')
-
-#: Environment variables of each processor, and the tests.
-PROCESSORS = {
-    'plain x86-64': (
-        {
-            'NPY_DISABLE_CPU_FEATURES': without(*AVX512, 'AVX', 'FMA', 'F16C', 'XOP', 'X86_V3'),
-            'OPENBLAS_CORETYPE': 'Nehalem',
-            'OPENBLAS_NUM_THREADS': '1',
-            'GLIBC_TUNABLES': 'glibc.cpu.hwcaps=-AVX,-AVX2,-FMA,-FMA4,-AVX512F',
-            'SCREW_DYNAMICS_PROCESSOR': 'x86-64',
-        },
-        FILES,
-    ),
-    'AVX2': (
-        {
-            'NPY_DISABLE_CPU_FEATURES': without(*AVX512),
-            'OPENBLAS_CORETYPE': 'Haswell',
-            'OPENBLAS_NUM_THREADS': '2',
-            'GLIBC_TUNABLES': 'glibc.cpu.hwcaps=-AVX512F',
-            'SCREW_DYNAMICS_PROCESSOR': 'x86-64-v3',
-            'PYTHONHASHSEED': '1',
-        },
-        STACKS,
-    ),
-}
+#: The tests for each processor.
+TESTS = {'plain x86-64': FILES, 'AVX2': STACKS}
 
 #: Of machine code that only the level may contain.
 INSTRUCTIONS = {
@@ -115,20 +77,11 @@ INSTRUCTIONS = {
 }
 
 
-def runs(variables: dict[str, str]) -> bool:
-    """Return whether this processor has what the level to compile for has."""
-    needed = native.LEVELS[variables.get('SCREW_DYNAMICS_PROCESSOR', 'x86-64')].features
-    kernels = {'Haswell': 'avx2'}
-    kernel = kernels.get(variables['OPENBLAS_CORETYPE'])
-    host = native.host_features().split(',')
-    return all(f'+{each}' in host for each in [*needed, *([kernel] if kernel else [])])
-
-
 @pytest.mark.parametrize('processor', PROCESSORS)
 def test_arithmetic_of_other_processors(processor):
     """One robot, one program, and tests that pass, whatever rounds."""
-    variables, files = PROCESSORS[processor]
-    if native.available() and not runs(variables):
+    variables, files = PROCESSORS[processor], TESTS[processor]
+    if not usable(variables):
         pytest.skip(f'this processor cannot run code for {processor}')
     done = subprocess.run(
         [sys.executable, '-m', 'pytest', '-q', '-p', 'no:cacheprovider', '-p', 'no:xdist', *files],
@@ -155,12 +108,35 @@ def test_the_settings_reach_numpy():
             text=True,
             check=True,
         ).stdout
-        for variables, _ in PROCESSORS.values()
-        if not native.available() or runs(variables)
+        for variables in PROCESSORS.values()
+        if usable(variables)
     }
     if len(outputs) < 2 and 'openblas' not in str(getattr(np, 'show_config', str)).lower():
         pytest.skip('this NumPy has the same kernels for all processors')
     assert len(outputs) > 1
+
+
+def test_the_same_exciting_motion():
+    """The search of a motion with many minima and kinks ends in the same one."""
+    program = (
+        'from screw_dynamics_ros.core import Robot, bundled_urdf\n'
+        'from screw_dynamics_ros.core.measurement.identification.dynamics import excitation\n'
+        "robot = Robot.from_urdf(bundled_urdf('planar_2r').read_text(), gravity=(0, -9.81, 0))\n"
+        'found = excitation.excite(robot, restarts=5)\n'
+        "print(f'{found.condition:.6f}', found.motion.a.round(6).tolist())"
+    )
+    settings = [{}, *(each for each in PROCESSORS.values() if usable(each))]
+    outputs = {
+        subprocess.run(
+            [sys.executable, '-c', program],
+            env={**os.environ, **variables},
+            stdout=subprocess.PIPE,
+            text=True,
+            check=True,
+        ).stdout
+        for variables in settings
+    }
+    assert len(outputs) == 1, outputs
 
 
 @pytest.mark.parametrize('level', native.LEVELS)

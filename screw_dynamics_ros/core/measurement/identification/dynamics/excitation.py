@@ -11,7 +11,7 @@ parameters. The volume of the confidence ellipsoid is minimal for the maximum of
 
 (D-optimal design). All coefficients are feasible, because each joint is scaled to its limits of
 position, velocity and acceleration; a penalty bounds torques. The search draws random series and
-improves the best ones by L-BFGS with finite differences.
+improves the best ones by L-BFGS, with the same steps on every processor (`rounded_descent`).
 
 Sources: Swevers et al. 1997 (see `fourier_motion`); Armstrong 1989, *On finding exciting
 trajectories for identification experiments involving systems with nonlinear dynamics*, Int. Journal
@@ -41,6 +41,7 @@ from screw_dynamics_ros.core.measurement.identification.dynamics.motion_limits i
     moving_joints,
 )
 from screw_dynamics_ros.core.measurement.identification.dynamics.recording import DynamicModel
+from screw_dynamics_ros.core.measurement.identification.dynamics.rounded_descent import descend
 from screw_dynamics_ros.core.measurement.identification.dynamics.unknowns import (
     GROUPS,
     EffortModel,
@@ -52,7 +53,8 @@ from screw_dynamics_ros.core.types import Array
 MIN_SAMPLES, SAMPLES_PER_HARMONIC = 80, 10  # samples of a period during the search
 TORQUE_PENALTY = 1e3  # per squared excess of torque, relative to the limit, at each sample
 CHECKED_SAMPLES = 500  # samples of a period for the final check of torques
-DIFFERENCE_STEP = 1e-6  # step of finite differences
+DIFFERENCE_STEP = 1e-3  # of finite differences [rad, rad/s, rad/s^2, m ...]
+TINY = 1e-30  # of complex steps
 
 #: Assumed noise of efforts, relative to their limits.
 EFFORT_NOISE = 1e-2
@@ -98,7 +100,7 @@ def excite(
     limits: MotionLimits | None = None,
     model: EffortModel | None = None,
     restarts: int = 24,
-    improved: int = 2,
+    improved: int = 6,
     iterations: int = 40,
     seed: int = 0,
     progress: Callable[[float], object] = lambda share: None,
@@ -122,7 +124,8 @@ def excite(
     restarts : int
         Number of random motions.
     improved : int
-        Number of the best ones to improve.
+        Number of the best ones to improve. Of the results within the limits of efforts that with
+        the least condition number is returned.
     iterations : int
         Largest number of iterations of each improvement.
     seed : int
@@ -151,17 +154,17 @@ def excite(
 
     costs = [cost_of(k) for k in range(len(drawn))]
     order = np.argsort(costs)
-    best, least = drawn[order[0]], costs[order[0]]
+    found = [] if improved else [drawn[order[0]]]
     for number, k in enumerate(order[:improved]):
         done = len(drawn) + number * iterations * problem.size
 
         def report(iteration: int, done: int = done) -> None:
             progress(min((done + iteration * problem.size) / work, 1.0))
 
-        y, cost = problem.improve(drawn[k], iterations, report)
-        if cost < least:
-            best, least = y, cost
-    return problem.result(best, float(np.median([problem.condition(y) for y in drawn])))
+        found.append(problem.improve(drawn[k], iterations, report)[0])
+    random_condition = float(np.median([problem.condition(y) for y in drawn]))
+    results = [problem.result(y, random_condition) for y in found]
+    return min(results, key=lambda each: (len(each.overloaded), each.condition))
 
 
 class _Search:
@@ -182,6 +185,9 @@ class _Search:
             raise ArgumentError('no motion of these joints identifies any parameter')
         count = max(MIN_SAMPLES, SAMPLES_PER_HARMONIC * series.harmonics)
         self.t = np.linspace(0.0, series.period, count, endpoint=False)
+        a, b = series.coefficients(np.eye(series.size))
+        one_by_one = FourierMotion(series.period, np.zeros(series.size), a, b)
+        self.unit = np.stack(one_by_one.at(self.t))  # (3, N, series.size), linear in coordinates
         self.holds = set(model.estimate) < set(GROUPS) or bool(model.payload_link)
         q, v, a = self.motion(np.random.default_rng(0).normal(size=self.size)).at(self.t)
         torque = self.unknowns.rigid_torques(self.unknowns.motion(q, v, a), {})
@@ -199,23 +205,28 @@ class _Search:
         rows = y.reshape(len(self.joints), -1)
         a, b = self.series.coefficients(rows[:, 1:])
         unit = FourierMotion(self.series.period, np.zeros(len(rows)), a, b)
-        q, v, acceleration = unit.at(self.t)
-        low, high = q.min(axis=0), q.max(axis=0)
+        offset, scale = self._fitted(rows[:, 0], unit.at(self.t))
         chosen = self.joints
-        tiny = 1e-12
-        scale = np.minimum.reduce(
-            [
-                2.0 * self.half[chosen] / np.maximum(high - low, tiny),
-                self.speed[chosen] / np.maximum(np.abs(v).max(axis=0), tiny),
-                self.acceleration[chosen] / np.maximum(np.abs(acceleration).max(axis=0), tiny),
-            ]
-        )
-        free = self.half[chosen] - scale * (high - low) / 2.0
         center = self.middle.copy()
-        center[chosen] += free * np.tanh(rows[:, 0]) - scale * (high + low) / 2.0
+        center[chosen] += offset
         full = np.zeros((2, len(self.moves), a.shape[1]))
         full[:, chosen] = scale[:, None] * np.stack([a, b])
         return FourierMotion(self.series.period, center, full[0], full[1])
+
+    def _fitted(self, place: Array, unit: tuple[Array, Array, Array]) -> tuple[Array, Array]:
+        """Return offsets and factors (..., k) that fit motions (N, ..., k) into the limits."""
+        q, v, a = unit
+        half, tiny = self.half[self.joints], 1e-12
+        low, high = _at(q, q.real.argmin(axis=0)), _at(q, q.real.argmax(axis=0))
+        ratios = [(high - low) / (2.0 * half)]
+        for rate, most in ((v, self.speed), (a, self.acceleration)):
+            extreme = _at(rate, np.abs(rate.real).argmax(axis=0))
+            ratios.append(extreme * np.sign(extreme.real) / most[self.joints])
+        stacked = np.stack(ratios)
+        used = _at(stacked, stacked.real.argmax(axis=0))
+        scale = 1.0 / np.where(used.real > tiny, used, tiny)
+        free = half - scale * (high - low) / 2.0
+        return free * np.tanh(place) - scale * (high + low) / 2.0, scale
 
     def evaluated(self, y: Array) -> tuple[Array, Array]:
         """Return the scaled columns (N n, p) and the torques (N, n) of the nominal robot."""
@@ -245,27 +256,57 @@ class _Search:
         """Return minus log det of the information, including the prior."""
         A, torques = self.evaluated(y)
         _, logarithm = np.linalg.slogdet(A.T @ A + np.eye(A.shape[1]))
-        excess = 0.0
-        if self.limits.effort:
-            relative = np.abs(torques) / (LIMIT_SHARE * self.effort)
-            excess = float(np.sum(np.maximum(relative - 1.0, 0.0) ** 2))
-        return float(-logarithm) + TORQUE_PENALTY * excess
+        return float(-logarithm) + TORQUE_PENALTY * float(np.sum(self._excess(torques) ** 2))
+
+    def _excess(self, torques: Array) -> Array:
+        """Return torques (N, n) above their limits, relative to the limits."""
+        if not self.limits.effort:
+            return np.zeros_like(torques)
+        return np.asarray(np.maximum(np.abs(torques) / (LIMIT_SHARE * self.effort) - 1.0, 0.0))
+
+    def gradient(self, y: Array) -> Array:
+        """Return the gradient (size,) of the cost.
+
+        Columns and torques at a sample depend on q, v, a there: differences of these, and
+        derivatives of q, v, a by complex steps, which have no error of rounding.
+        """
+        A, torques = self.evaluated(y)
+        # d log det M = tr(M^-1 dM); the weights of columns W (N, n, P) and of torques (N, n)
+        by_A = -2.0 * np.linalg.solve(A.T @ A + np.eye(A.shape[1]), A.T).T
+        by_W = np.zeros((*torques.shape, len(self.unknowns.names)))
+        by_W[:, :, self.columns] = by_A.reshape(*torques.shape, -1) * (
+            self.likely / self.noise[:, None]
+        )
+        by_torque = 2.0 * TORQUE_PENALTY * self._excess(torques) * np.sign(torques)
+        by_torque /= LIMIT_SHARE * self.effort
+        state = np.stack(self.motion(y).at(self.t))  # (3, N, n)
+        N, n = torques.shape
+        by_state = np.zeros((3, N, len(self.joints)))
+        for kind, (column, joint) in itertools.product(range(3), enumerate(self.joints)):
+            moved = np.stack([state, state])
+            moved[:, kind, :, joint] += DIFFERENCE_STEP * np.array([[1.0], [-1.0]])
+            motion = self.unknowns.motion(*moved.transpose(1, 0, 2, 3).reshape(3, 2 * N, n))
+            W = self.unknowns.columns(motion)
+            each = np.einsum('stip,tip->st', W.reshape(2, *by_W.shape), by_W)
+            each += np.einsum('sti,ti->st', self.torques(W, motion).reshape(2, N, n), by_torque)
+            by_state[kind, :, column] = (each[0] - each[1]) / (2.0 * DIFFERENCE_STEP)
+        return self._by_coordinates(y, by_state)
+
+    def _by_coordinates(self, y: Array, by_state: Array) -> Array:
+        """Return the derivative (size,) by coordinates for that by q, v, a (3, N, k)."""
+        rows = y.reshape(len(self.joints), -1)
+        moved = rows + 1j * TINY * np.eye(rows.shape[1])[:, None, :]  # (1 + series.size, k, ...)
+        unit = np.einsum('xts,mks->xtmk', self.unit, moved[:, :, 1:])
+        offset, scale = self._fitted(moved[:, :, 0], (unit[0], unit[1], unit[2]))
+        motions = scale * unit
+        motions[0] += offset
+        return np.asarray(np.einsum('xtmk,xtk->km', motions.imag / TINY, by_state).ravel())
 
     def improve(
         self, y: Array, iterations: int, report: Callable[[int], object]
     ) -> tuple[Array, float]:
         """Return better coordinates and their cost; `report` is called with each iteration."""
-        from scipy.optimize import minimize  # slow to import
-
-        numbers = itertools.count(1)
-        found = minimize(
-            self.cost,
-            y,
-            method='L-BFGS-B',
-            callback=lambda _: report(next(numbers)),
-            options={'maxiter': iterations, 'eps': DIFFERENCE_STEP},
-        )
-        return np.asarray(found.x), float(found.fun)
+        return descend(self.cost, self.gradient, y, iterations, report)
 
     def result(self, y: Array, random_condition: float) -> Excitation:
         """Return the motion of coordinates y with its evaluation."""
@@ -288,3 +329,8 @@ class _Search:
             effort,
             tuple(self.robot.joint_names[k] for k in over),
         )
+
+
+def _at(values: Array, index: NDArray[np.int64]) -> Array:
+    """Return the values (N, ...) at an index (...) along the first axis."""
+    return np.asarray(np.take_along_axis(values, index[None], axis=0)[0])

@@ -113,6 +113,19 @@ def test_the_cost_is_the_information(arm, model):
     assert made.condition(y) == pytest.approx(np.linalg.cond(unit), rel=1e-6)
 
 
+@pytest.mark.parametrize('model', [EffortModel(), EffortModel(payload_link='link2')])
+def test_the_gradient_by_differences_of_the_cost(arm, model):
+    """Also where torques exceed their limits."""
+    made = search(arm, MotionLimits(), model)
+    made.effort = np.array([8.0, 2.0])
+    y = np.random.default_rng(1).normal(size=made.size)
+    assert made.cost(y) > search(arm, MotionLimits(effort=False), model).cost(y) + 10.0
+    steps = 1e-6 * np.eye(made.size)
+    expected = np.array([(made.cost(y + step) - made.cost(y - step)) / 2e-6 for step in steps])
+    largest = np.abs(expected).max()
+    np.testing.assert_allclose(made.gradient(y), expected, atol=3e-3 * largest)
+
+
 def test_samples_and_noise_of_the_search(arm):
     """Ten for each harmonic, 80 at least; efforts have a hundredth of the rms of some motion."""
     assert len(search(arm).t) == 80
