@@ -181,3 +181,14 @@ def test_what_no_motion_determines(arm):
         assert max(abs(x) for x in each.values()) == pytest.approx(1.0)
         assert min(abs(x) for x in each.values()) > 0.1
         assert set(each) <= set(found.parameters)
+
+
+def test_of_several_improved_motions_that_of_the_least_condition_number_is_chosen(arm):
+    problem = search(arm)
+    rng = np.random.default_rng(0)
+    drawn = sorted((rng.normal(size=problem.size) for _ in range(6)), key=problem.cost)
+    improved = [problem.improve(y, 5, lambda number: None)[0] for y in drawn[:3]]
+    conditions = [problem.condition(y) for y in improved]
+    assert max(conditions) > 1.01 * min(conditions)
+    found = excite(arm, harmonics=3, restarts=6, improved=3, iterations=5)
+    assert found.condition == pytest.approx(min(conditions), rel=1e-9)
