@@ -36,7 +36,10 @@ from screw_dynamics_ros.cli.command_line import (
 from screw_dynamics_ros.cli.excite.motion_files import csv_text, sampled, yaml_text
 from screw_dynamics_ros.cli.recorded_joints import add_drives
 from screw_dynamics_ros.core import Robot, ScrewDynamicsError
-from screw_dynamics_ros.core.description.formats import read_robot_description
+from screw_dynamics_ros.core.description.formats import (
+    has_other_format,
+    read_robot_description,
+)
 from screw_dynamics_ros.core.measurement.identification.dynamics import EffortModel
 from screw_dynamics_ros.core.measurement.identification.dynamics.excitation import (
     Excitation,
@@ -67,9 +70,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
             raise UnusableError(
                 f'more than {MAX_POINTS} points; lower --rate, --period or --periods'
             )
-        description = read_robot_description(
-            read_description(options.description, options.description_arguments)
-        )
+        text = read_description(options.description, options.description_arguments)
+        is_converted = has_other_format(options.description.read_bytes())  # a URDF has no loops
+        description = read_robot_description(options.description if is_converted else text)
         drives = robot_parameters(options.drives).drives(description)
         robot = Robot(description, gravity=options.gravity, drives=drives)
         with progress_bar('excite') as progress:

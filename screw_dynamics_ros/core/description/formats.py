@@ -50,7 +50,7 @@ def read_robot_description(
     return description
 
 
-def has_other_format(text: str) -> bool:
+def has_other_format(text: str | bytes) -> bool:
     """Return whether a text has the root element of a format of `READERS` other than URDF."""
     tag = root_tag(text)
     return tag != 'robot' and tag in READERS

@@ -18,6 +18,16 @@ from support.paths import URDF
 PLANAR = str(URDF / 'planar_2r.urdf')
 QUICK = ['--restarts', '3', '--harmonics', '3']
 
+SLIDER = (
+    '<robot name="slider"><link name="wall"/><link name="base"/><joint name="glide" type="{}">'
+    '<parent link="wall"/><child link="base"/></joint></robot>'
+)
+BAR = '<joint axis="0 1 0" range="-1 1" limited="true"/><geom size="0.1"/></body>'
+LOOP = (
+    f'<mujoco model="loop"><worldbody><body name="a">{BAR}<body name="b" pos="1 0 0">{BAR}'
+    '</worldbody><equality><connect body1="a" body2="b" anchor="0 0 1"/></equality></mujoco>'
+)
+
 
 def test_a_goal_that_a_joint_trajectory_controller_runs(tmp_path, capsys):
     paths = tmp_path / 'motion.yaml', tmp_path / 'deeper' / 'motion.csv'
@@ -85,6 +95,19 @@ def test_refused(tmp_path, capsys):
     assert main([PLANAR, *QUICK, '--range', '2']) == REFUSED
     (tmp_path / 'file').write_text('')
     assert main([PLANAR, *QUICK, '-o', str(tmp_path / 'file' / 'motion.csv')]) == BROKEN
+    for kind in ('planar', 'floating'):
+        (tmp_path / 'robot.urdf').write_text(SLIDER.format(kind))
+        assert main([str(tmp_path / 'robot.urdf'), *QUICK]) == REFUSED
+        assert (
+            f"joints of one freedom are needed; joint 'glide' is {kind}" in capsys.readouterr().err
+        )
     for wrong in (['--period', '0'], ['--harmonics', 'x'], ['--speed', '-1']):
         with pytest.raises(SystemExit):
             main([PLANAR, *wrong])
+
+
+def test_loops_are_refused(tmp_path, capsys):
+    pytest.importorskip('mujoco')
+    (tmp_path / 'loop.xml').write_text(LOOP)
+    assert main([str(tmp_path / 'loop.xml'), *QUICK]) == REFUSED
+    assert "'loop' has loops: its joints cannot move independently" in capsys.readouterr().err

@@ -135,7 +135,7 @@ def excite(
     Raises
     ------
     ArgumentError
-        Limits that allow no motion, invalid numbers, joints with several degrees of freedom.
+        Limits that allow no motion, invalid numbers, joints with several degrees of freedom, loops.
     UnknownNameError
         No such joint.
     """
@@ -174,8 +174,8 @@ class _Search:
         self, robot: DynamicModel, series: FourierSeries, limits: MotionLimits, model: EffortModel
     ) -> None:
         self.robot, self.series, self.limits = robot, series, limits
-        self.unknowns = Unknowns(robot, model)
         self.moves = moving_joints(robot, limits)
+        self.unknowns = Unknowns(robot, model)
         self.joints = np.flatnonzero(self.moves)
         self.size = len(self.joints) * (series.size + 1)
         self.middle, self.half, self.speed, self.acceleration = bounds(robot, limits)

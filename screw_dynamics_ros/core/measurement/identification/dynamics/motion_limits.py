@@ -53,11 +53,30 @@ class MotionLimits:
 
 
 def moving_joints(robot: DynamicModel, limits: MotionLimits) -> NDArray[np.bool_]:
-    """Return which joints (n,) move."""
-    names = robot.joint_names
+    """Return which joints (n,) move.
+
+    Raises
+    ------
+    ArgumentError
+        For a floating base, joints with several degrees of freedom, and loops.
+    UnknownNameError
+        No such joint.
+    """
+    names, description = robot.joint_names, robot.description
+    several = [
+        f'joint {joint.name!r} is {joint.type}'
+        for joint in description.joints
+        if not (joint.kind.is_fixed or joint.kind.is_scalar)
+    ]
     if robot.nq != robot.nv or robot.nv != len(names) or not names:
         raise ArgumentError(
-            f'{robot.description.name!r}: a fixed base and joints of one freedom are needed'
+            f'{description.name!r}: a fixed base and joints of one freedom are needed'
+            + (f'; {several[0]}' if several else '')
+        )
+    if description.closures:
+        raise ArgumentError(
+            f'{description.name!r} has loops: its joints cannot move independently, and the motion '
+            'would open them; describe a part without loops'
         )
     if limits.joints is None:
         return np.ones(len(names), dtype=bool)
