@@ -113,10 +113,11 @@ def changed(client, robot, state):
     yield change
     for joint, field, value in reversed(before):
         assert client.set_parameter('bringup', f'drives.{joint}.{field}', value).successful
-    expected = friction(robot, state[1]), robot.coriolis_torques(*state)
+    rigid = robot.inverse_dynamics(*state, np.zeros(robot.nv))
+    expected = friction(robot, state[1]), robot.coriolis_torques(*state), rigid
 
     def is_as_before():
-        found = efforts(client, robot, state, FRICTION, 'dynamics/coriolis')
+        found = efforts(client, robot, state, FRICTION, 'dynamics/coriolis', FEEDFORWARD)
         return np.allclose(found, expected, **TOLERANCE)
 
     client.wait(is_as_before, what='the drives as before')

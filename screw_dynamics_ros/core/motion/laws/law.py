@@ -6,6 +6,7 @@
 A law maps the state of a robot, a reference, parameters and a memory to torques and the next
 memory:
 
+>>> from screw_dynamics_ros.core.law import JOINTS
 >>> from screw_dynamics_ros.core.tree.examples import planar_arm_description
 >>> @control_law(
 ...     parameters={'stiffness': Parameter(10.0, 'N m/rad', minimum=0.0)},

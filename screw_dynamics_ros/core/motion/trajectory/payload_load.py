@@ -86,8 +86,8 @@ def payload_load(robot: Robot, payloads: Mapping[str, Inertia]) -> PayloadLoad:
         return PayloadLoad('', 0.0, np.inf, 'N m')
     k = int(np.argmax(shares))
     joint = velocity_names(robot)[k]
-    types = {each.name: each.type for each in robot.description.joints}
-    unit = 'N' if types.get(joint) == 'prismatic' else 'N m'
+    units = {each.name: each.kind.effort_unit for each in robot.description.joints}
+    unit = units.get(joint, 'N m')
     return PayloadLoad(joint, float(torques[k]), float(limits[k]), unit)
 
 

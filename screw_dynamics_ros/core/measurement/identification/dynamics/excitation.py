@@ -54,7 +54,7 @@ MIN_SAMPLES, SAMPLES_PER_HARMONIC = 80, 10  # samples of a period during the sea
 TORQUE_PENALTY = 1e3  # per squared excess of torque, relative to the limit, at each sample
 CHECKED_SAMPLES = 500  # samples of a period for the final check of torques
 DIFFERENCE_STEP = 1e-3  # of finite differences [rad, rad/s, rad/s^2, m ...]
-TINY = 1e-30  # of complex steps
+COMPLEX_STEP = 1e-30  # for derivatives
 
 #: Assumed noise of efforts, relative to their limits.
 EFFORT_NOISE = 1e-2
@@ -295,12 +295,12 @@ class _Search:
     def _by_coordinates(self, y: Array, by_state: Array) -> Array:
         """Return the derivative (size,) by coordinates for that by q, v, a (3, N, k)."""
         rows = y.reshape(len(self.joints), -1)
-        moved = rows + 1j * TINY * np.eye(rows.shape[1])[:, None, :]  # (1 + series.size, k, ...)
+        moved = rows + 1j * COMPLEX_STEP * np.eye(rows.shape[1])[:, None, :]  # (1 + series.size, k, ...)
         unit = np.einsum('xts,mks->xtmk', self.unit, moved[:, :, 1:])
         offset, scale = self._fitted(moved[:, :, 0], (unit[0], unit[1], unit[2]))
         motions = scale * unit
         motions[0] += offset
-        return np.asarray(np.einsum('xtmk,xtk->km', motions.imag / TINY, by_state).ravel())
+        return np.asarray(np.einsum('xtmk,xtk->km', motions.imag / COMPLEX_STEP, by_state).ravel())
 
     def improve(
         self, y: Array, iterations: int, report: Callable[[int], object]
