@@ -21,13 +21,19 @@ from control_msgs.action import FollowJointTrajectory
 from rclpy.action import ActionClient
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
-from screw_dynamics_ros.cli.demo.node_processes import end_with_parent
+from screw_dynamics_ros.cli.demo.node_processes import end_with_parent, free_domain
 from screw_dynamics_ros.ros.status import Level
 from support.paths import ROOT
 from support.planar_2r import LIMITED
 
 ACTION = 'arm/follow_joint_trajectory'
 STATUS = 'trajectory_proxy: trajectory proxy'
+
+
+@pytest.fixture(scope='module')
+def ros_domain():
+    """Return a domain of its own: killed processes leave shared memory that disturbs others."""
+    return free_domain(61, 100)
 
 
 class Controller:
