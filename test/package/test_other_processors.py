@@ -94,13 +94,9 @@ def test_arithmetic_of_other_processors(processor):
     assert done.returncode == 0, done.stdout[-6000:]
 
 
-def test_the_settings_reach_numpy():
-    """A product of matrices, or a sine, has other bits with the settings of another processor."""
-    program = (
-        'import numpy as np; x = np.linspace(0.1, 3.0, 4096); A = x.reshape(64, 64); '
-        'print((A @ A).sum(), np.sin(x).tobytes().hex()[:64], (A @ A).tobytes().hex()[:4096])'
-    )
-    outputs = {
+def outputs_of(program, settings):
+    """Return the different outputs of a program with some environment variables."""
+    return {
         subprocess.run(
             [sys.executable, '-c', program],
             env={**os.environ, **variables},
@@ -108,9 +104,17 @@ def test_the_settings_reach_numpy():
             text=True,
             check=True,
         ).stdout
-        for variables in PROCESSORS.values()
-        if usable(variables)
+        for variables in settings
     }
+
+
+def test_the_settings_reach_numpy():
+    """A product of matrices, or a sine, has other bits with the settings of another processor."""
+    program = (
+        'import numpy as np; x = np.linspace(0.1, 3.0, 4096); A = x.reshape(64, 64); '
+        'print((A @ A).sum(), np.sin(x).tobytes().hex()[:64], (A @ A).tobytes().hex()[:4096])'
+    )
+    outputs = outputs_of(program, [each for each in PROCESSORS.values() if usable(each)])
     if len(outputs) < 2 and 'openblas' not in str(getattr(np, 'show_config', str)).lower():
         pytest.skip('this NumPy has the same kernels for all processors')
     assert len(outputs) > 1
@@ -126,16 +130,7 @@ def test_the_same_exciting_motion():
         "print(f'{found.condition:.6f}', found.motion.a.round(6).tolist())"
     )
     settings = [{}, *(each for each in PROCESSORS.values() if usable(each))]
-    outputs = {
-        subprocess.run(
-            [sys.executable, '-c', program],
-            env={**os.environ, **variables},
-            stdout=subprocess.PIPE,
-            text=True,
-            check=True,
-        ).stdout
-        for variables in settings
-    }
+    outputs = outputs_of(program, settings)
     assert len(outputs) == 1, outputs
 
 

@@ -295,9 +295,8 @@ class _Search:
     def _by_coordinates(self, y: Array, by_state: Array) -> Array:
         """Return the derivative (size,) by coordinates for that by q, v, a (3, N, k)."""
         rows = y.reshape(len(self.joints), -1)
-        moved = (
-            rows + 1j * COMPLEX_STEP * np.eye(rows.shape[1])[:, None, :]
-        )  # (1 + series.size, k, ...)
+        steps = COMPLEX_STEP * np.eye(rows.shape[1])[:, None, :]
+        moved = rows + 1j * steps  # (1 + series.size, k, 1 + series.size)
         unit = np.einsum('xts,mks->xtmk', self.unit, moved[:, :, 1:])
         offset, scale = self._fitted(moved[:, :, 0], (unit[0], unit[1], unit[2]))
         motions = scale * unit
