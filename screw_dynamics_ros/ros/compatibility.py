@@ -89,12 +89,15 @@ def request_message_info(subscription: Subscription) -> None:
 def hide_from_executors(node: Node, subscription: Subscription) -> None:
     """Keep a subscription from the executors of its node, which have not seen it yet.
 
+    It ends with the context, and no longer with the node.
+
     Raises `ScrewDynamicsError` if rclpy stores its subscriptions elsewhere.
     """
     try:
         node._subscriptions.remove(subscription)
     except (AttributeError, ValueError):
         raise ScrewDynamicsError('rclpy stores subscriptions in another way') from None
+    node.context.on_shutdown(subscription.destroy)  # open, it keeps node and participant
 
 
 def show_to_executors(node: Node, subscription: Subscription) -> None:

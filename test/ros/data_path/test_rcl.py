@@ -14,6 +14,7 @@ if not sys.platform.startswith('linux'):
     pytest.skip('the loop is for Linux', allow_module_level=True)
 
 import rclpy
+from rclpy.impl.implementation_singleton import rclpy_implementation as _rclpy
 from sensor_msgs.msg import JointState
 
 from screw_dynamics_ros.core.compile.typed.functions import declaration_of
@@ -35,7 +36,7 @@ def subscription(ros_domain):
     made = node.create_subscription(JointState, 'joint_states', print, 5)
     yield made, context, node
     node.destroy_node()
-    rclpy.shutdown(context=context)
+    rclpy.try_shutdown(context=context)
 
 
 @pytest.fixture(scope='module')
@@ -114,6 +115,16 @@ def test_rclpy_stores_subscriptions_elsewhere(subscription):
     with pytest.raises(ScrewDynamicsError, match='in another way'):
         compatibility.hide_from_executors(node, made)
     node._subscriptions.append(made)
+
+
+def test_a_hidden_subscription_ends_with_its_context(subscription):
+    """Else its participant stays, and Fast DDS finds 32 on a machine, not more."""
+    made, context, node = subscription
+    compatibility.hide_from_executors(node, made)
+    node.destroy_node()
+    rclpy.shutdown(context=context)
+    with pytest.raises(_rclpy.InvalidHandle), made.handle:
+        pass
 
 
 def test_the_loop_calls_nothing_that_allocates():
