@@ -9,7 +9,9 @@ background thread.
 
 from __future__ import annotations
 
+import inspect
 import os
+import re
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from functools import cache
@@ -36,6 +38,11 @@ LEVELS = {
     'x86-64-v3': InstructionSet(4, ('avx2', 'fma', 'bmi2')),
     'x86-64-v4': InstructionSet(8, ('avx512f', 'avx512bw', 'avx512dq', 'avx512vl')),
 }
+
+
+#: Declared functions other than intrinsics, and the flag for functions that LLVM calls itself.
+DECLARED = re.compile(r'^declare (?!.*@llvm\.).*$', re.MULTILINE)
+GLOBAL_OFFSET_TABLE = '\n!llvm.module.flags = !{!42}\n!42 = !{i32 7, !"RtLibUseGOT", i32 1}\n'
 
 
 @cache
@@ -121,18 +128,33 @@ def simd_lanes() -> int:
 def target_identity() -> str:
     """Return the dependencies of machine code besides the program: LLVM version and processor."""
     version = '.'.join(map(str, llvm().llvm_version_info))
-    return f'{llvm().get_process_triple()} {" ".join(processor())} llvm {version}'
+    model = target_settings()['codemodel']
+    return f'{llvm().get_process_triple()} {" ".join(processor())} llvm {version} {model}'
 
 
 def target_settings() -> dict[str, Any]:
     """Return the settings of the code generator.
 
-    Position-independent code addresses constants relative to the instruction; the default of a
-    just-in-time compiler loads a 64-bit address for each, which costs 8 % of run time.
+    Position-independent code addresses constants relative to the instruction, up to 2 GB away. The
+    default of a just-in-time compiler loads a 64-bit address for each, which costs 8 % of run time;
+    it is used where code and constants of a library may be further apart.
     """
     name, features = processor()
-    machine = {'cpu': name, 'features': features}
-    return {**machine, 'opt': 2, 'reloc': 'pic', 'codemodel': 'small', 'jit': True}
+    machine = {'cpu': name, 'features': features, 'opt': 2, 'jit': True}
+    if memory_manager():
+        return {**machine, 'reloc': 'pic', 'codemodel': 'small'}
+    return {**machine, 'reloc': 'default', 'codemodel': 'jitdefault'}
+
+
+@cache
+def memory_manager() -> dict[str, bool]:
+    """Return the option of llvmlite 0.42 to load code, constants and tables into one block.
+
+    LLVM's own manager places each where memory is free. It aborts the process if they are more than
+    2 GB apart, as in a process with many threads.
+    """
+    known = inspect.signature(llvm().create_mcjit_compiler).parameters
+    return {'use_lmm': True} if 'use_lmm' in known else {}
 
 
 def target_machine(opt: int = 2) -> Any:
@@ -147,8 +169,15 @@ def emitted(module: str, opt: int = 2) -> bytes:
 
 
 def with_target(module: str) -> str:
-    """Return a module preceded by its target line."""
-    return f'target triple = "{llvm().get_process_triple()}"\n{module}'
+    """Return a module preceded by its target line.
+
+    On x86-64 it calls functions of other modules and of C through the global offset table: the
+    block of `memory_manager` has space for this table, and none for others.
+    """
+    triple = llvm().get_process_triple()
+    if triple.startswith('x86_64'):
+        module = DECLARED.sub(r'\g<0> nonlazybind', module) + GLOBAL_OFFSET_TABLE
+    return f'target triple = "{triple}"\n{module}'
 
 
 def joined(codes: Iterable[bytes]) -> bytes:
@@ -176,7 +205,9 @@ class Library:
     """Machine code from `joined`, loaded into the process during the lifetime of this object."""
 
     def __init__(self, code: bytes) -> None:
-        self._engine = llvm().create_mcjit_compiler(llvm().parse_assembly(''), target_machine())
+        self._engine = llvm().create_mcjit_compiler(
+            llvm().parse_assembly(''), target_machine(), **memory_manager()
+        )
         for part in separated(code):
             self._engine.add_object_file(llvm().object_file.ObjectFileRef.from_data(part))
         self._engine.finalize_object()
