@@ -111,10 +111,7 @@ class KernelSpecification:
         return factored(recorded) if recorded.operation_count <= LONGEST_FACTORED else recorded
 
     def is_too_long(self) -> bool:
-        """Whether the model is large, and the recording has more than `LONGEST_OF_LARGE` operations.
-
-        Then the function is not compiled.
-        """
+        """Whether it is not compiled: longer than `LONGEST_OF_LARGE`, of a `LARGE` model."""
         if sum(len(getattr(part, 'bodies', ())) for part in self.model) <= LARGE:
             return False
         recorder = Recorder(LONGEST_OF_LARGE)

@@ -132,7 +132,7 @@ class _Kernel(DividedProgram):
         w = Writer(self.opaque, prefix='c')
         P = w.pointer('double')
         w.do(f'%w = alloca double, i64 {max(self.workspace.size, 1) * self.lanes}, align 64')
-        tables = []
+        tables: list[str] = []
         for output in sorted(self.cleared - self.copied):
             w.clear(self.outputs[output], len(self.program.outputs[output][1]))
         for output in sorted(self.copied):
