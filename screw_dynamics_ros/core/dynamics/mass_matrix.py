@@ -63,7 +63,7 @@ def mass_matrix(tree: Tree, q: Array) -> Array:
             rows = np.arange(other.v.start, other.v.stop)
             np.add.at(M, (rows[:, None], columns), block)
             np.add.at(M, (columns[:, None], rows), block.T)
-            if not is_recorded(W):  # goes on with those of all joints that j carries
+            if not is_recorded(W):  # j continues, with those of all joints that it carries
                 waiting.setdefault(j, []).append((columns, scale, W))
                 break
         if body.parent != GROUND:
