@@ -114,7 +114,9 @@ def inverse_factors(A: Array) -> tuple[Array, Array]:
 
 
 def sparse_product(A: Array, B: Array) -> Array:
-    """Return A @ B, (n, k), without a look at the structural zeros of either."""
+    """Return A @ B, (n, k), without a look at the structural zeros of either if one is recorded."""
+    if not is_recorded(A) and not is_recorded(B):
+        return A @ B
     product = np.zeros((len(A), B.shape[1]), dtype=np.result_type(A, B))
     columns = [[j for j, x in enumerate(row) if not is_zero(x)] for row in B]
     for row, result in zip(A, product):

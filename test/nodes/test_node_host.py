@@ -17,6 +17,7 @@ from std_msgs.msg import String
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
 import screw_dynamics_ros
+from screw_dynamics_ros.core.compile import kernels
 from screw_dynamics_ros.nodes.hosting.output_group import Stage
 from screw_dynamics_ros.ros.diagnostics import Level
 from screw_dynamics_ros.ros.process.faults import FAULTS
@@ -75,6 +76,24 @@ def send(bench, q=(0.1, 0.2)):
     bench.sent.clear()
     bench.host.states.receive(serialized(JOINTS, q, bench.clock.time_ns()), {})
     return {topic.rpartition('/')[2] for topic, _ in bench.sent}
+
+
+@pytest.mark.parametrize('bench', [{'backend': 'native'}], indirect=True)
+def test_a_robot_too_large_to_be_compiled_is_served(bench, monkeypatch):
+    """Its results are those of the compiled model; the limits lowered for a robot of two joints."""
+    topics, results = [], []
+    for text in (BOUNDED, BOUNDED.replace('planar_2r', 'large')):
+        describe(bench, text)
+        topics.append(send(bench))
+        model = bench.host.states.model
+        results.append({name: array.copy() for name, array in model.results.items()})
+        monkeypatch.setattr(kernels, 'LARGE', 1)
+        monkeypatch.setattr(kernels, 'LONGEST_OF_LARGE', 10)
+    assert model.robot.description.name == 'large'
+    assert (model.backend, model.robot.backend) == ('reference', 'native')
+    assert topics[0] == topics[1] != set()
+    for name, array in results[1].items():
+        np.testing.assert_allclose(array, results[0][name], rtol=1e-12, atol=1e-12)
 
 
 def reference(positions=(0.5, -0.5), names=JOINTS, **fields):

@@ -51,7 +51,7 @@ from screw_dynamics_ros.core.compile.program.factoring import factored
 from screw_dynamics_ros.core.compile.program.tracing import Program, Recorder, program
 from screw_dynamics_ros.core.compile.stack_runs import StackProgram, check_outputs, stack_length
 from screw_dynamics_ros.core.compile.text.python_source import python_functions
-from screw_dynamics_ros.core.errors import ArgumentError, UnknownNameError
+from screw_dynamics_ros.core.errors import ArgumentError, NotRecordableError, UnknownNameError
 from screw_dynamics_ros.core.reproducible import reproducible
 from screw_dynamics_ros.core.types import Array
 
@@ -67,6 +67,10 @@ PROGRAM = re.compile('[0-9a-f]{64}[.]program')
 #: up to a sixth more time despite fewer operations: a b + a c also takes two instructions (with
 #: fused multiply-add), and register pressure rises.
 LONGEST_FACTORED = 2500
+#: Models of more moving bodies are large: of their functions, those whose recording has more
+#: operations than this are not compiled, as compilation would take minutes for chains of hundreds
+#: of joints. The recursion then runs on numbers at each call, body after body.
+LARGE, LONGEST_OF_LARGE = 100, 200_000
 #: Largest number of operations compiled in this process, for one sample and for stacks.
 LONG = (2000, 12_000)
 
@@ -103,10 +107,25 @@ class KernelSpecification:
     def record(self) -> Program:
         """Run the recursion on recorded scalars, then extract common factors from sums."""
         recorder = Recorder()
-        inputs = (recorder.inputs(name, size) for name, size in self.inputs)
-        outputs = self.build(*reproducible(self.model), *inputs)
-        recorded = program(recorder, self.inputs, outputs)
+        recorded = program(recorder, self.inputs, self._outputs(recorder))
         return factored(recorded) if recorded.operation_count <= LONGEST_FACTORED else recorded
+
+    def is_too_long(self) -> bool:
+        """Whether it is not compiled: longer than `LONGEST_OF_LARGE`, of a `LARGE` model."""
+        if sum(len(getattr(part, 'bodies', ())) for part in self.model) <= LARGE:
+            return False
+        recorder = Recorder(LONGEST_OF_LARGE)
+        try:
+            self._outputs(recorder)
+        except NotRecordableError:
+            if len(recorder.operations) < LONGEST_OF_LARGE:
+                raise
+            return True
+        return False
+
+    def _outputs(self, recorder: Recorder) -> tuple[np.ndarray, ...]:
+        inputs = (recorder.inputs(name, size) for name, size in self.inputs)
+        return self.build(*reproducible(self.model), *inputs)
 
 
 def choose_backend(backend: str) -> str:
@@ -139,6 +158,8 @@ def _say_once_that_it_is_slower() -> None:
 class ReferenceKernel:
     """The recursion itself, evaluated with NumPy floats, sample by sample."""
 
+    backend = 'reference'
+
     def __init__(self, specification: KernelSpecification) -> None:
         self.specification = specification
 
@@ -167,6 +188,8 @@ class ReferenceKernel:
 
 class PythonKernel:
     """The recorded program as plain Python: floats for one sample, NumPy columns for a stack."""
+
+    backend = 'python'
 
     def __init__(self, specification: KernelSpecification) -> None:
         self.specification = specification
@@ -201,6 +224,8 @@ class PythonKernel:
 
 class NativeKernel:
     """The recorded program as machine code; `single` and `stack` are compiled on first use."""
+
+    backend = 'native'
 
     def __init__(self, specification: KernelSpecification) -> None:
         self.specification = specification
@@ -244,13 +269,21 @@ Kernel = ReferenceKernel | PythonKernel | NativeKernel
 
 
 def make_kernel(specification: KernelSpecification, backend: str) -> Kernel:
-    """Return the kernel of `specification` for one of `BACKENDS`."""
-    kinds: dict[str, type[Kernel]] = {
-        'native': NativeKernel,
-        'python': PythonKernel,
-        'reference': ReferenceKernel,
-    }
-    return kinds[backend](specification)
+    """Return the kernel of `specification` for one of `BACKENDS`.
+
+    That of a function which `is_too_long` is the recursion itself, on every backend.
+    """
+    if backend != 'reference' and specification.is_too_long():
+        log.info(
+            '%s is not compiled: it has more than %d operations, and the robot more than %d moving '
+            'bodies; calls run the recursion on numbers',
+            specification.name,
+            LONGEST_OF_LARGE,
+            LARGE,
+        )
+        backend = 'reference'
+    kinds: tuple[type[Kernel], ...] = NativeKernel, PythonKernel, ReferenceKernel
+    return next(kind(specification) for kind in kinds if kind.backend == backend)
 
 
 def compiled_into(kernel: Kernel, *, stacks: bool = False) -> Callable[..., None]:

@@ -29,7 +29,7 @@ from screw_dynamics_ros.core.dynamics.spatial_inertia import (
 )
 from screw_dynamics_ros.core.kinematics.poe import relative_pose
 from screw_dynamics_ros.core.lie.screws import transform_wrench
-from screw_dynamics_ros.core.linear import symmetric, zeros
+from screw_dynamics_ros.core.linear import is_recorded, symmetric, zeros
 from screw_dynamics_ros.core.tree.multibody_tree import GROUND, Tree
 from screw_dynamics_ros.core.types import Array
 
@@ -38,25 +38,34 @@ def mass_matrix(tree: Tree, q: Array) -> Array:
     """Return M(q), (nv, nv): M_ij = X_i^T Ad^T (sum of the inertias outboard) X_j (D-37).
 
     Every composite inertia (m, h, I) is transported to its predecessor. The momentum of a unit rate
-    of joint i is transported to the root, and projected on each joint on the path. Mimic joints sum
+    of joint i is transported to the root, and projected on each joint on the path: recorded, for
+    one joint i after the other; of numbers, for all joints of a subtree at once. Mimic joints sum
     to G^T M G.
     """
     C = [relative_pose(body, q) for body in tree.bodies]
     composite: list[RigidInertia] = [(body.m, body.h, body.I) for body in tree.bodies]
     M = zeros((tree.nv, tree.nv), *C) + reflected_inertias(tree)
 
+    waiting: dict[int, list[tuple[Array, Array, Array]]] = {}
     for i in reversed(range(len(tree.bodies))):
         body = tree.bodies[i]
         W = momentum(composite[i], body.X)
         M[body.v, body.v] = M[body.v, body.v] + body.multiplier**2 * symmetric(body.X.T @ W)
+        columns = np.arange(body.v.start, body.v.stop)
+        parts = [(columns, np.full(body.dof, body.multiplier), W), *waiting.pop(i, [])]
+        columns, scale, W = (np.concatenate(each, axis=-1) for each in zip(*parts))
         j = i
         while tree.bodies[j].parent != GROUND:
             W = transform_wrench(C[j], W.T).T
             j = tree.bodies[j].parent
             other = tree.bodies[j]
-            block = body.multiplier * other.multiplier * (other.X.T @ W)
-            M[other.v, body.v] = M[other.v, body.v] + block
-            M[body.v, other.v] = M[body.v, other.v] + block.T
+            block = scale * other.multiplier * (other.X.T @ W)
+            rows = np.arange(other.v.start, other.v.stop)
+            np.add.at(M, (rows[:, None], columns), block)
+            np.add.at(M, (columns[:, None], rows), block.T)
+            if not is_recorded(W):  # j continues, with those of all joints that it carries
+                waiting.setdefault(j, []).append((columns, scale, W))
+                break
         if body.parent != GROUND:
             carried = transported(C[i], composite[i])
             composite[body.parent] = added(composite[body.parent], carried)

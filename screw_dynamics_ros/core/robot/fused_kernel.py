@@ -140,6 +140,8 @@ class FusedKernel:
     shapes : tuple of tuples
         Shapes of the arrays returned: one for each output, several for a function that returns a
         tuple.
+    backend : str
+        That of the robot, or 'reference' if the function of a large robot is too long to compile.
     run : callable
         ``run(*inputs, *results)`` writes one sample into arrays of `shapes`, for loops with
         allocated arrays.
@@ -157,6 +159,7 @@ class FusedKernel:
         self.outputs = tuple(outputs)
         self.inputs = tuple(name for name, _ in specification.inputs)
         self.shapes = tuple(self._kernel.shapes)
+        self.backend = self._kernel.backend
         self.run = compiled_into(self._kernel)
 
     @cached_property

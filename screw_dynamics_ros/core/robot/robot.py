@@ -140,7 +140,7 @@ class Robot(RobotFunctions):
     or (N, 3) [m/s^2], replaces the gravity of the robot. `out` is an array, or a tuple of arrays,
     for the result, which is also returned: C-contiguous float64 arrays that share no memory. NaN in
     the arguments gives NaN in the result. Each function is compiled at its first call and cached
-    on disk.
+    on disk; long functions of robots with more than 100 moving bodies run without compilation.
 
     Functions for inverse problems accept one sample and no NaN; their results state whether the
     problem is solved and which error remains. `link` may be several links; twists then have one row

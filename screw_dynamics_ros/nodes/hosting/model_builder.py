@@ -24,7 +24,7 @@ from screw_dynamics_ros.ros.parameters import Parameters
 from screw_dynamics_ros.ros.process.faults import FAULTS
 from screw_dynamics_ros.ros.topics.channel import Channel
 
-MAX_FREEDOMS = 300  # of a robot: memory to compile mass matrices grows with the square
+MAX_FREEDOMS = 300  # of a robot: time and messages of mass matrices grow with the square
 
 
 @dataclass(frozen=True)

@@ -52,7 +52,7 @@ def description_status(
         status.values.update(
             {
                 'robot': robot.description.name,
-                'backend': robot.backend,
+                'backend': model.backend,
                 'source': active.origin if active else '',
                 'total mass [kg]': f'{robot.total_mass:.6g}',
                 'joints': ', '.join(robot.joint_names),
@@ -205,7 +205,10 @@ def needs(channels: Sequence[Channel]) -> set[str]:
 
 def remedy(model: RunningModel) -> str:
     """Return a remedy for slow processing, empty if there is none."""
-    return '' if model.robot.backend == 'native' else '; install llvmlite'
+    if model.backend == 'native':
+        return ''
+    is_too_long = model.robot.backend == 'native'  # to be compiled
+    return '; describe a part of the robot' if is_too_long else '; install llvmlite'
 
 
 def report_records(

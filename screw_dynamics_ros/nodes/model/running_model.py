@@ -104,6 +104,11 @@ class RunningModel(ScalarJoints):
             self.table_call = self._kernel.table_call
         self.connect(np.zeros((3, len(self.joints))), np.zeros(3))
 
+    @property
+    def backend(self) -> str:
+        """What computes the results, see `FusedKernel`."""
+        return self._kernel.backend if self._kernel else self.robot.backend
+
     def connect(self, state: Array, gravity: Array) -> None:
         """Set the input arrays; until then the inputs are zero.
 

@@ -29,6 +29,7 @@ from screw_dynamics_ros.cli.doctor.topics import (
     transforms_section,
 )
 from screw_dynamics_ros.core import Robot
+from screw_dynamics_ros.core.compile import kernels
 from screw_dynamics_ros.core.description.rigid_body import RigidBody
 from screw_dynamics_ros.core.description.robot_description import Finding
 from screw_dynamics_ros.nodes.model.running_model import joint_state_mapper
@@ -61,6 +62,12 @@ def test_times_of_the_first_and_of_further_calls(monkeypatch):
     monkeypatch.undo()
     native = description_report.speed_section(Robot.from_urdf(PLANAR, backend='native'))
     assert native.findings == []
+    monkeypatch.setattr(kernels, 'LARGE', 1)
+    monkeypatch.setattr(kernels, 'LONGEST_OF_LARGE', 10)
+    large = description_report.speed_section(Robot.from_urdf(PLANAR, backend='native'))
+    assert 'on the reference backend' in large.lines[0]
+    assert large.lines[1].startswith('not compiled: more than')
+    assert large.findings == []
 
 
 def test_tables_and_marks():

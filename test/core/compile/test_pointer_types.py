@@ -116,4 +116,38 @@ def test_lines_of_a_writer(is_opaque, lines):
     w.store(w.load('%p', 2, 4), '%p', 8, 4, nontemporal=True)
     assert [line.strip() for line in w.lines] == lines
     P = 'ptr' if is_opaque else 'i8*'
-    assert w.declare_clear().endswith(f'({P}, i8, i64, i1)')
+    clear, copy = w.declarations().values()
+    assert clear.endswith(f'({P}, i8, i64, i1)')
+    assert copy.endswith(f'({P}, {P}, i64, i1)')
+
+
+@pytest.mark.parametrize('is_opaque', [True, False])
+@pytest.mark.parametrize('lanes', [1, 2, 8])
+def test_many_constants_are_copied_from_a_table(lanes, is_opaque, monkeypatch):
+    """A thousand stores would take a compiler seconds; results that vary, and zeros, are others."""
+    monkeypatch.setenv('SCREW_DYNAMICS_CACHE', '')
+    monkeypatch.setattr(native, 'simd_lanes', lambda: max(lanes, 2))
+    monkeypatch.setattr(native, 'opaque_pointers', lambda: is_opaque)
+    numbers = np.arange(1.0, 2.0 + 1.5 * module.MANY_CONSTANTS)
+    numbers[1::5] = 0.0
+
+    def constants(x: np.ndarray) -> tuple[np.ndarray, ...]:
+        many = numbers.astype(x.dtype)
+        many[[0, 5, -1]] = x[0] * x[1], x[1] + 1.0, x[0]
+        return many, np.array([x[0], 2.5, x[1] * x[1]], dtype=x.dtype)
+
+    specification = KernelSpecification('constants', (('x', 2),), constants)
+    program = specification.record()
+    if lanes == 1:
+        text = ''.join(module.scalar_kernel(program, 'kernel', is_opaque))
+    else:
+        text = ''.join(module.stack_kernel(program, 'kernel', lanes, is_opaque))
+    assert text.count('call void @llvm.memcpy') == 1
+    assert text.count('store ') < 200
+
+    kernel = NativeKernel(specification)
+    x = np.random.default_rng(lanes).uniform(0.2, 1.0, (2 * lanes + 1, 2))
+    found = zip(*kernel.stack([x])) if lanes > 1 else (kernel.single([sample]) for sample in x)
+    for results, sample in zip(found, x, strict=True):
+        for result, wanted in zip(results, constants(sample), strict=True):
+            np.testing.assert_array_equal(result, wanted)

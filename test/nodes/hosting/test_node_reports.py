@@ -44,7 +44,9 @@ def host(clock):
         load=load,
         model_since=now - 60.0,
         node=SimpleNamespace(get_parameter=lambda name: parameter),
-        model=SimpleNamespace(joints=('a',), robot=SimpleNamespace(backend='native')),
+        model=SimpleNamespace(
+            joints=('a',), robot=SimpleNamespace(backend='native'), backend='native'
+        ),
         mapper=JointStateMapper(['a'], clock=clock.time_ns),
     )
 
@@ -168,14 +170,22 @@ def test_incidents_stay_for_three_seconds(host, clock, incident):
         assert status.level == (Level.WARN if is_shown else Level.OK)
 
 
-@pytest.mark.parametrize('backend', ['native', 'python'])
-def test_a_slow_process_is_told_what_makes_it_faster(host, clock, backend):
-    host.model.robot.backend = backend
+@pytest.mark.parametrize(
+    ('backend', 'wanted', 'remedy'),
+    [
+        ('native', 'native', None),
+        ('python', 'python', 'install llvmlite'),
+        ('reference', 'native', 'describe a part of the robot'),  # too large to compile
+    ],
+)
+def test_a_slow_process_is_told_what_makes_it_faster(host, clock, backend, wanted, remedy):
+    host.model.backend, host.model.robot.backend = backend, wanted
     host.load.was_late(clock.monotonic(), 0.25)
     host.load.lost = 7
     status = joint_state_status(host)
     assert '7 joint states so far were lost in transport or merged' in status.summary
-    assert status.summary.count('; install llvmlite') == (0 if backend == 'native' else 2)
+    for text in ('install llvmlite', 'describe a part of the robot'):
+        assert status.summary.count(f'; {text}') == (2 if text == remedy else 0)
     assert (status.values['late, skipped'], status.values['lost or merged']) == ('1', '7')
 
 
@@ -277,7 +287,7 @@ def description_status(descriptions=None, robot=None, held=(), publishers=(), **
         resolve_topic_name=lambda name: f'/arm/{name}',
         get_publishers_info_by_topic={'/arm/robot_description': publishers}.get,
     )
-    model = None if robot is None else SimpleNamespace(robot=robot, held=held)
+    model = None if robot is None else SimpleNamespace(robot=robot, held=held, backend='reference')
     return statuses.description_status(
         node,
         descriptions or DescriptionSource(),

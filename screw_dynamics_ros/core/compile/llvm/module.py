@@ -70,6 +70,9 @@ SINCOS_LANES = 4
 #: transfers through the workspace.
 LONGEST_FUNCTION = (LONGEST, 12_000)
 MODULE = 3000  # lines of functions that are compiled together
+#: Constants of an output, other than 0, from which it is copied from a table first: the time of a
+#: compiler grows with the square of the number of stores.
+MANY_CONSTANTS = 1000
 
 
 def scalar_kernel(program: Program, name: str, opaque: bool) -> Iterator[str]:
@@ -109,6 +112,11 @@ class _Kernel(DividedProgram):
         longest = LONGEST_FUNCTION[lanes > 1]
         super().__init__(program, lanes, longest, PIECE, group, self.rows.elements)
         self.opaque, self.uniform = opaque, uniform
+        self.copied = {
+            output
+            for output, (_, elements) in enumerate(program.outputs)
+            if lanes == 1 and sum(type(e) is float and e != 0.0 for e in elements) >= MANY_CONSTANTS
+        }
         self.parameters = [f'%in_{k}' for k in range(len(program.inputs))]
         self.parameters += [f'%out_{k}' for k in range(len(program.outputs))]
         self.outputs = self.parameters[len(program.inputs) :]
@@ -124,12 +132,21 @@ class _Kernel(DividedProgram):
         w = Writer(self.opaque, prefix='c')
         P = w.pointer('double')
         w.do(f'%w = alloca double, i64 {max(self.workspace.size, 1) * self.lanes}, align 64')
-        for output in sorted(self.cleared):
+        tables: list[str] = []
+        for output in sorted(self.cleared - self.copied):
             w.clear(self.outputs[output], len(self.program.outputs[output][1]))
-        for value, place in self.constants.items():
-            w.store(
-                constant(float.fromhex(value), self.lanes), '%w', place * self.lanes, self.lanes
-            )
+        for output in sorted(self.copied):
+            elements = self.program.outputs[output][1]
+            values = [e if isinstance(e, float) else 0.0 for e in elements]
+            tables += copied_table(w, self.outputs[output], 0, values)
+        if len(self.constants) < MANY_CONSTANTS:
+            for value, place in self.constants.items():
+                w.store(
+                    constant(float.fromhex(value), self.lanes), '%w', place * self.lanes, self.lanes
+                )
+        else:  # their places follow each other
+            values = [float.fromhex(value) for value in self.constants for _ in range(self.lanes)]
+            tables += copied_table(w, '%w', min(self.constants.values()) * self.lanes, values)
         declarations, functions = [], []
         step = _Step(self)
         for k in range(len(self.parts) + 1):
@@ -154,7 +171,7 @@ class _Kernel(DividedProgram):
             end.do(call)
         main = [*w.lines, *step.w.lines, *end.lines, '  ret void', '}']
         yield self._module(
-            [*declarations, *self.rows.table(self._place), definition, *main, *callers]
+            [*declarations, *tables, *self.rows.table(self._place), definition, *main, *callers]
         )
 
     def _module(self, lines: Sequence[str]) -> str:
@@ -164,7 +181,7 @@ class _Kernel(DividedProgram):
         others = {
             '@llvm.sqrt.': f'declare {T} @llvm.sqrt.{suffix}({T})',
             '@llvm.rint.': f'declare {T} @llvm.rint.{suffix}({T})',
-            '@llvm.memset.': Writer(self.opaque).declare_clear(),
+            **Writer(self.opaque).declarations(),
             '@sincos(': sincos_function(self._sincos_lanes, self.opaque),
             '@arctangent(': arctangent_function(self.lanes, self.opaque),
             **self.rows.functions(self.opaque),
@@ -233,11 +250,20 @@ class _Kernel(DividedProgram):
     def _write_outputs(self, step: _Step) -> None:
         """Write the remaining outputs of one sample."""
         for output, place, element in self.unwritten():
-            step.w.store(step.value(element), self.outputs[output], place)
+            if type(element) is int or output not in self.copied:
+                step.w.store(step.value(element), self.outputs[output], place)
 
     def _place(self, element: Element) -> int:
         """Return the offset of an output element in the workspace."""
         return self.constants[element.hex()] if isinstance(element, float) else self.places[element]
+
+
+def copied_table(w: Writer, base: str, index: int, values: Sequence[float]) -> Iterator[str]:
+    """Copy constants to `base` + `index`; yield the line of their global table."""
+    table = f'@constants_of_{base[1:]}'
+    w.copy(table, base, index, len(values))
+    numbers = ', '.join(f'double {constant(value)}' for value in values)
+    yield f'{table} = internal constant [{len(values)} x double] [{numbers}]'
 
 
 class _Step:

@@ -114,20 +114,38 @@ class Writer:
         self.do(f'store {type_} {value}, {self.pointer(type_)} {address}, {how}')
 
     def clear(self, base: str, size: int) -> None:
-        """Set `size` doubles at `base` to zero; the module needs `declare_clear`."""
+        """Set `size` doubles at `base` to zero; the module needs `declarations`."""
         byte = base if self.opaque else self(f'bitcast double* {base} to i8*')
         P, name = self._memset
         self.do(f'call void @{name}({P} {byte}, i8 0, i64 {8 * size}, i1 false)')
 
-    def declare_clear(self) -> str:
-        """Return the declaration of the function that `clear` calls."""
-        P, name = self._memset
-        return f'declare void @{name}({P}, i8, i64, i1)'
+    def copy(self, table: str, base: str, index: int, size: int) -> None:
+        """Copy a global table of `size` doubles to `base` + `index`; see `declarations`."""
+        source, target = table, self.address(base, index)
+        if not self.opaque:
+            source = self(f'bitcast [{size} x double]* {table} to i8*')
+            target = self(f'bitcast double* {target} to i8*')
+        P, name = self._memcpy
+        self.do(f'call void @{name}({P} {target}, {P} {source}, i64 {8 * size}, i1 false)')
+
+    def declarations(self) -> dict[str, str]:
+        """Return the declarations of the functions that `clear` and `copy` call, by their names."""
+        (P, clear), (_, copy) = self._memset, self._memcpy
+        return {
+            f'@{clear}': f'declare void @{clear}({P}, i8, i64, i1)',
+            f'@{copy}': f'declare void @{copy}({P}, {P}, i64, i1)',
+        }
 
     @property
     def _memset(self) -> tuple[str, str]:
         """The type of a pointer to bytes, and the name of the intrinsic."""
         return ('ptr', 'llvm.memset.p0.i64') if self.opaque else ('i8*', 'llvm.memset.p0i8.i64')
+
+    @property
+    def _memcpy(self) -> tuple[str, str]:
+        """As `_memset`."""
+        name = 'llvm.memcpy.p0.p0.i64' if self.opaque else 'llvm.memcpy.p0i8.p0i8.i64'
+        return self._memset[0], name
 
     def splat(self, value: str, lanes: int) -> str:
         """Return a vector with a double in all lanes."""
