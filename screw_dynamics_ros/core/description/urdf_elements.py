@@ -88,7 +88,7 @@ def number(
 def vector(
     element: Element, key: str, owner: str, default: tuple[float, ...] | None = ZERO, size: int = 3
 ) -> tuple[float, ...]:
-    """Return one attribute as finite numbers, three unless another size is given."""
+    """Return one attribute as so many finite numbers."""
     if not element.hasAttribute(key):
         if default is None:
             raise DescriptionError(f'{owner}: <{element.tagName}> has no {key}; add {key}="..."')
@@ -96,8 +96,9 @@ def vector(
     text = element.getAttribute(key)
     values = numbers_in(text, size)
     if values is None:
-        count = {3: 'three', 4: 'four'}[size]
-        refuse_number(element, key, owner, text, f'{count} finite numbers separated by spaces')
+        count = {3: 'three', 4: 'four'}.get(size, size)
+        many = f'{count} finite numbers separated by spaces'
+        refuse_number(element, key, owner, text, 'a finite number' if size == 1 else many)
     return values
 
 
