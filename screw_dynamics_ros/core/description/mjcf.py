@@ -129,7 +129,7 @@ def read_mjcf(
         findings=(
             *model_findings(compiled),
             *actuator_findings(compiled),
-            *equality_findings(compiled),
+            *equality_findings(compiled, floats),
             *judged_findings(description, inertia_check),
         ),
     )

@@ -228,3 +228,20 @@ def test_a_weld_of_a_floating_robot_to_the_world_has_its_own_remedy():
     assert 'LoopClosures' not in finding
     assert 'constrained_dynamics' in finding
     assert hasattr(Robot, 'constrained_dynamics')
+
+
+@pytest.mark.parametrize(
+    ('equality', 'floats', 'count'),
+    [
+        ('<weld name="ground" body1="trunk"/>', True, 1),
+        ('<weld name="ground" body1="trunk"/>', False, 0),  # a fixed base is that weld
+        ('<weld name="ground" body1="leg"/>', False, 1),
+        ('<connect name="ground" body1="trunk" anchor="0 0 0"/>', False, 1),
+    ],
+)
+def test_a_weld_of_a_fixed_base_to_the_world_is_no_finding(equality, floats, count):
+    text = f"""<mujoco><worldbody><body name="trunk"><freejoint/><geom size="0.1"/>
+      <body name="leg" pos="0.2 0 0"><joint name="hip"/><geom size="0.1"/></body></body></worldbody>
+      <equality>{equality}</equality></mujoco>"""
+    findings = read_mjcf(text, floating_base=floats).findings
+    assert ['ground' in str(each) for each in findings].count(True) == count
