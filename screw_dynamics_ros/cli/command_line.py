@@ -31,7 +31,7 @@ from screw_dynamics_ros.ros.xacro_expansion import ExpansionError
 
 UNUSABLE = 3  # exit status: a file cannot be read or written, a requirement is missing
 MAX_TIMEOUT_S = 600.0
-LINE_PERIOD_S = 10.0  # of lines of progress
+LINE_PERIOD_S = 30.0  # of lines of progress
 ROBOT_FILE = 'a URDF, xacro, SDFormat or MJCF file'
 GRAVITY = (0.0, 0.0, -9.81)  # m/s^2
 

@@ -106,15 +106,13 @@ def description_text(path: Path, arguments: Mapping[str, str], option: str) -> s
 def as_urdf(text: str, path: Path | None = None) -> str:
     """Return a description, converted to URDF if it has another format of `READERS`.
 
-    Files of other formats may refer to further files beside their `path`. What the URDF does not
-    contain is logged. Raises `DescriptionError`.
+    Files of other formats may refer to further files beside their `path`. Findings on what the
+    URDF does not contain, and doubtful values, are logged. Raises `DescriptionError`.
     """
     if not has_other_format(text):
         return text
     description = read_robot_description(path or text, inertia_check='ignore')
-    urdf = write_urdf(description)
-    kept = read_robot_description(urdf, inertia_check='ignore').findings
     for finding in description.findings:
-        if finding.severity != 'info' and finding not in kept:
+        if finding.severity != 'info':
             logging.getLogger(__name__).warning('%s: %s', path or 'robot_description', finding)
-    return urdf
+    return write_urdf(description)
