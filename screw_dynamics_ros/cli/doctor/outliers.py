@@ -30,8 +30,6 @@ MIN_GYRATION_RATIO = 1.0 / 10.0  # radius of gyration / length of the body
 MAX_CENTER_DISTANCE_RATIO = 2.0  # distance of the center of mass / longest distance nearby
 MAX_LIMIT_RATIO = 10.0  # a limit / limits of neighboring joints
 MIN_PARALLEL_AXIS_SHARE = 0.1  # m |c|^2 / largest moment: below, the point hardly matters
-BODY_TOLERANCE = 0.01  # of the largest moment: descriptions have few digits
-MIN_PARALLEL_AXIS_SHARE = 0.1  # m |c|^2 / largest moment: below, the point hardly matters
 LARGE_PARALLEL_AXIS_SHARE = 0.55  # a ball remains a body up to 0.5
 MIN_ABOUT_FRAMES_SHARE = 0.8  # of the links of a robot
 BODY_TOLERANCE = 0.01  # of the largest moment, in the triangle inequality
@@ -102,7 +100,6 @@ def outliers(description: RobotDescription) -> Iterator[Finding]:
 
     Values already reported when reading the description are excluded.
     """
-    yield from inertias_about_frames(description)
     yield from inertias_about_frames(description)
     bodies = moving_bodies(description)
     reported = {(each.subject, each.message.split(' is ')[0]) for each in description.findings}

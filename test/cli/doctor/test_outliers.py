@@ -118,6 +118,7 @@ def about_frames(description):
 def test_inertias_about_the_link_frames():
     """The arm is made of rods: m l^2 / 4 of m l^2 / 3 is the term of the parallel axes."""
     (finding,) = inertias_about_frames(about_frames(arm()))
+    assert found(about_frames(arm())).count(str(finding)) == 1
     assert str(finding) == (
         'robot arm: its inertia matrices appear to be about the link frames: 5 of 5 are still '
         'those of bodies without the term of the parallel axes, which is 75% of the largest moment '
