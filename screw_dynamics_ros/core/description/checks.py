@@ -25,6 +25,8 @@ from screw_dynamics_ros.core.errors import ArgumentError, InertiaError
 
 STANDARD_GRAVITY = (0.0, 0.0, -9.81)  # of the nodes and of `Robot` [m/s^2]
 
+LOOP = 'loop closure '  # subjects of findings about loops that a tree leaves open
+
 #: Treatment of physically impossible inertias by the readers of descriptions, see `read_urdf`.
 InertiaCheck = Literal['error', 'warn', 'ignore']
 
@@ -243,7 +245,7 @@ def _open_loops(description: RobotDescription) -> Iterator[Finding]:
     for each in description.closures:
         yield Finding(
             'warning',
-            f'loop closure {each.name}',
+            f'{LOOP}{each.name}',
             f'is a {each.pair} joint between {" and ".join(each.links)}, which `Robot` leaves open',
             'use LoopClosures.of, or set the parameter loop_closures to description',
         )

@@ -26,6 +26,7 @@ def test_gravity_torques_of_the_motor(monkeypatch, ros_domain):
     bench.host.source.receive(String(data=BARS))
     bench.finish()
     assert bench.host.model is not None, bench.host.source.descriptions.reason
+    assert 'leaves open' not in bench.host.description_status().summary
     bench.host.states.receive(serialized(['left'], [0.3], bench.clock.time_ns()), {})
     (data,) = (data for topic, data in bench.sent if topic.endswith('/gravity'))
     message = deserialize_message(data, JointState)
