@@ -42,7 +42,7 @@ ARGUMENTS = [
     DeclareLaunchArgument(
         'loop_closures',
         default_value='',
-        description='YAML file with the joints that close loops; description: those of the MJCF. '
+        description='YAML file with the joints that close loops; description: those described. '
         'Empty: as in params_file.',
     ),
     files.USE_SIM_TIME,

@@ -57,7 +57,7 @@ ARGUMENTS = [
     DeclareLaunchArgument(
         'loop_closures',
         default_value='',
-        description='YAML file with the joints that close loops; description: those of the MJCF. '
+        description='YAML file with the joints that close loops; description: those described. '
         'mechanism_simulator simulates the model then, with its default parameters. Empty: none.',
     ),
     files.params_file('simulator', 'simulator_params_file'),

@@ -27,6 +27,8 @@ TRANSFORMATIONS = 'tf_transformations'  # if it is missing, a line names the rem
 ROS_MODULES = ('ament_index_python', 'builtin_interfaces', 'launch', 'launch_ros', 'rclpy')
 INTERRUPTED = 128 + signal.SIGINT  # exit status of a tool; that of a node is 0
 PROGRAM = 'screw-dynamics'  # what pip installs
+#: Threads hardly accelerate the linear algebra of commands; on busy processors they wait.
+ONE_THREAD = {'OMP_NUM_THREADS': '1', 'OPENBLAS_NUM_THREADS': '1', 'MKL_NUM_THREADS': '1'}
 WRONG_COMMAND_LINE = 2  # exit status, as that of argparse
 
 
@@ -63,6 +65,7 @@ def run_node(name: str) -> None:
 def run_command(name: str) -> int:
     """Run a command; return its exit status."""
     end_tool_at_once(name)
+    os.environ.update({**ONE_THREAD, **os.environ})  # read when NumPy is imported
     try:
         return import_module(COMMANDS[name].module).main()
     except ModuleNotFoundError as error:

@@ -18,6 +18,7 @@ import os
 import signal
 import sys
 import threading
+import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -30,6 +31,7 @@ from screw_dynamics_ros.ros.xacro_expansion import ExpansionError
 
 UNUSABLE = 3  # exit status: a file cannot be read or written, a requirement is missing
 MAX_TIMEOUT_S = 600.0
+LINE_PERIOD_S = 30.0  # of lines of progress
 ROBOT_FILE = 'a URDF, xacro, SDFormat or MJCF file'
 GRAVITY = (0.0, 0.0, -9.81)  # m/s^2
 
@@ -46,9 +48,9 @@ def heed_interrupts() -> None:
 
 @contextmanager
 def progress_bar(name: str) -> Iterator[Callable[..., None]]:
-    """Show progress and remaining time on stderr within a `with` block, if stderr is a terminal.
+    """Show progress and remaining time on stderr within a `with` block.
 
-    The bar is removed at the end.
+    The bar is removed at the end. If stderr is no terminal, lines show the progress.
 
     Parameters
     ----------
@@ -67,10 +69,15 @@ def progress_bar(name: str) -> Iterator[Callable[..., None]]:
 
     line = '{desc} [{bar:40}] {percentage:3.0f}% {elapsed}, {remaining} left {postfix}'
     with Bar(total=1.0, desc=name, disable=None, leave=False, bar_format=line, ascii='.#') as bar:
+        last = time.monotonic()
 
         def show(share: float, detail: str = '') -> None:
+            nonlocal last
             bar.set_postfix_str(detail, refresh=False)
             bar.update(share - bar.n)
+            if bar.disable and time.monotonic() - last >= LINE_PERIOD_S:
+                last = time.monotonic()
+                print(f'{name}: {share:.0%} {detail}'.rstrip(), file=sys.stderr, flush=True)
 
         yield show
 

@@ -6,8 +6,9 @@
     export robot.xml robot.urdf
 
 reads MJCF or SDFormat, or expands xacro, and writes a URDF with the same links, joints and
-inertias. Shapes become <collision>, armatures and springs attributes of <dynamics>, an extension.
-Named postures and the free joint of the root are omitted. The command prints what it omits.
+inertias. Shapes become <collision>, armatures and springs attributes of <dynamics>, an extension,
+as are elements for loops, motors and postures. Gravity and the free joint of the root are omitted.
+The command prints what it omits.
 """
 
 from __future__ import annotations

@@ -112,6 +112,8 @@ class DescriptionSource:
     from_parameter : str
         Value of the parameter, empty if not set.
     active : Description or None
+    urdf : str
+        The URDF of the active description, empty without one.
     reason : str
         Why the preferred description is not active; empty if it is, or is being compiled.
     """
@@ -120,6 +122,7 @@ class DescriptionSource:
         self.from_topic: str | None = None
         self.from_parameter = ''
         self.active: Description | None = None
+        self.urdf = ''
         self.reason = ''
 
     def candidates(self) -> list[Description]:
@@ -152,5 +155,5 @@ class DescriptionSource:
             bool(self.from_parameter)
             and self.from_topic is not None
             and self.active is not None
-            and self.active.text != self.from_topic
+            and self.from_topic not in (self.active.text, self.urdf)
         )

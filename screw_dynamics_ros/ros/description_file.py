@@ -100,19 +100,19 @@ def description_text(path: Path, arguments: Mapping[str, str], option: str) -> s
         raise ArgumentError(
             f'it is not a xacro file, so it has no arguments {", ".join(arguments)}'
         )
-    return as_urdf(path, text)
+    return as_urdf(text, path)
 
 
-def as_urdf(path: Path, text: str) -> str:
-    """Return the text of a file, converted to URDF if it has another format of `READERS`.
+def as_urdf(text: str, path: Path | None = None) -> str:
+    """Return a description, converted to URDF if it has another format of `READERS`.
 
-    Files of other formats may refer to further files beside them. What the URDF does not contain is
-    logged. Raises `DescriptionError`.
+    Files of other formats may refer to further files beside their `path`. Findings on what the
+    URDF does not contain, and doubtful values, are logged. Raises `DescriptionError`.
     """
     if not has_other_format(text):
         return text
-    description = read_robot_description(path, inertia_check='ignore')
+    description = read_robot_description(path or text, inertia_check='ignore')
     for finding in description.findings:
         if finding.severity != 'info':
-            logging.getLogger(__name__).warning('%s: %s', path, finding)
+            logging.getLogger(__name__).warning('%s: %s', path or 'robot_description', finding)
     return write_urdf(description)

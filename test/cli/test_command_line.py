@@ -13,6 +13,7 @@ import threading
 
 import pytest
 
+from screw_dynamics_ros.cli import command_line
 from screw_dynamics_ros.cli.command_line import (
     UnusableError,
     add_gravity,
@@ -78,6 +79,15 @@ def test_no_progress_without_a_terminal(capsys):
         show(0.5, 'a.mcap')
         show(1.0)
     assert capsys.readouterr() == ('', '')
+
+
+def test_lines_of_progress_without_a_terminal(capsys, monkeypatch):
+    """At most one in each period, so that a log shows that a long search goes on."""
+    monkeypatch.setattr(command_line, 'LINE_PERIOD_S', 0.0)
+    with progress_bar('annotate') as show:
+        show(0.256, 'a.mcap')
+        show(1.0)
+    assert capsys.readouterr() == ('', 'annotate: 26% a.mcap\nannotate: 100%\n')
 
 
 def test_help_keeps_line_breaks():

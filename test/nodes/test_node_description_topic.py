@@ -11,12 +11,14 @@ import rclpy
 from rclpy.parameter import Parameter
 from std_msgs.msg import String
 
+from screw_dynamics_ros.core.description import read_urdf
 from screw_dynamics_ros.nodes.outputs.kinematics import kinematics_outputs
 from screw_dynamics_ros.ros.description import PARAMETER, TOPIC
 from screw_dynamics_ros.ros.diagnostics import Level
 from support.host_bench import Bench
 from support.robots import urdf_path
 from support.ros_harness import LATCHED
+from support.sdf import axis, joint, link, sdf
 
 PLANAR, PANDA = urdf_path('planar_2r').read_text(), urdf_path('panda').read_text()
 
@@ -98,6 +100,24 @@ def test_whoever_comes_later_gets_it(launch):
     assert heard_later(bench) == PANDA
     look(bench)
     assert publishers(bench) == ['kinematics']
+
+
+def test_other_formats_are_published_as_urdf(launch):
+    """As others read them; neither the own message nor that of another node differs from it."""
+    text = sdf(link('a'), link('b'), joint(axis()))
+    bench = launch(robot_description=text)
+    look(bench)
+    urdf = heard_later(bench)
+    assert [each.name for each in read_urdf(urdf).joints] == ['j']
+    hear(bench, urdf)
+    assert bench.host.source.descriptions.from_topic is None
+    for same in (urdf, text):  # from other nodes
+        hear(bench, same)
+        assert bench.host.source.descriptions.from_topic == same
+        assert 'differs' not in bench.host.description_status().summary
+    hear(bench, PANDA)
+    assert 'differs' in bench.host.description_status().summary
+    assert heard_later(bench) == urdf
 
 
 def test_what_comes_back_is_no_description_of_the_topic(launch):

@@ -294,6 +294,26 @@ def test_tare_of_an_arm_whose_positions_move_is_refused(client, robot, state):
     assert ' m within' in answer.message
 
 
+def test_tare_of_a_load_that_alternates_is_refused(client, robot, state):
+    """As 12 and 50 N at the tool do; steps and noise of a driver are no loads."""
+    q = state[0]
+    arms = robot.jacobian(q, TOOL)[5]  # of a vertical force
+
+    def come(forces):
+        assert client.call(Trigger, f'{NODE}/reset', Trigger.Request()).success
+        for force in forces:
+            rest(client, robot, q, 1.0 + arms * force, 1)
+
+    come([12.0, 50.0] * MIN_SAMPLES)
+    refused(
+        client, robot, q, 1.0 + arms * 12.0, 'the external torque of panda_joint', ' N m in some '
+    )
+    assert 'the load changes, or two sources are mixed' in tare(client).message
+    for healthy in ([12.0, 13.0] * MIN_SAMPLES, 20.0 * np.sin(np.arange(2 * MIN_SAMPLES))):
+        come(healthy)
+        assert tare(client).success
+
+
 def test_tare_does_not_reach_over_a_pause(client, robot, state):
     q, tau = state[0], np.ones(robot.nv)
     rest(client, robot, q, tau, 2 * MIN_SAMPLES)

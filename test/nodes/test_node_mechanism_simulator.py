@@ -16,6 +16,7 @@ from rclpy.time import Time
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Header
 
+from screw_dynamics_ros.core.description import read_urdf
 from screw_dynamics_ros.core.errors import ScrewDynamicsError
 from screw_dynamics_ros.core.mechanisms.absolute_coordinates.example_systems import heavy_top
 from screw_dynamics_ros.core.mechanisms.absolute_coordinates.simulated_mechanism import (
@@ -25,7 +26,7 @@ from screw_dynamics_ros.nodes.mechanism.assembly import make_mechanism
 from screw_dynamics_ros.nodes.mechanism.parameters import TABLE
 from screw_dynamics_ros.nodes.mechanism.simulator import MechanismSimulator
 from screw_dynamics_ros.nodes.simulation.simulator import Simulator
-from support.linkages import CLOSURES, FOUR_BAR
+from support.linkages import BARS, CLOSURES, FOUR_BAR
 from support.node_bench import NodeBench
 from support.robots import urdf_path
 from support.ros_harness import matrix, stamp_of
@@ -166,6 +167,26 @@ def test_positions_of_the_file_of_closures(make, tmp_path):
     (tmp_path / 'loops.yaml').write_text('positions: {a: north}' + CLOSURES)
     with pytest.raises(ScrewDynamicsError, match=r'loops\.yaml: .*north'):
         make(**parameters)
+
+
+@pytest.mark.parametrize('how', ['text', 'path'])
+def test_loops_of_an_mjcf(make, tmp_path, how):
+    """It is published as URDF with the loop, and the loop stays closed."""
+    pytest.importorskip('mujoco')
+    path = tmp_path / 'bars.xml'
+    path.write_text(BARS)
+    given = {'urdf': str(path)} if how == 'path' else {'robot_description': BARS}
+    bench = make(**given, loop_closures='description', gravity=[3.0, 0.0, -9.81], rate=50.0)
+    bench.go_on(0.5)
+    received = bench.sent['joint_states'][-1]
+    angles = dict(zip(received.name, received.position, strict=True))
+    a, b, c = (angles[name] for name in ('left', 'elbow', 'right'))
+    bar = 0.2j * np.exp(-1j * a) + 0.3 * np.exp(-1j * (a + b))  # x + i z of its end
+    assert bar == pytest.approx(0.3 - 0.1j + 0.3j * np.exp(-1j * c), abs=1e-6)
+    assert abs(a) > 0.01  # it falls
+    (published,) = bench.sent['robot_description']
+    (closure,) = read_urdf(published.data).closures
+    assert closure.links == ('right', 'bar')
 
 
 @pytest.fixture

@@ -284,6 +284,22 @@ def test_nodes_without_ros_name_the_remedy():
     assert answer.count("needs ROS 2, and there is no module 'rclpy") == 2
 
 
+def test_commands_have_one_thread_of_linear_algebra():
+    """Unless the environment has another number."""
+    code = """
+        import os
+        from types import SimpleNamespace
+        from screw_dynamics_ros import entry
+        os.environ.pop('OPENBLAS_NUM_THREADS', None)
+        os.environ['OMP_NUM_THREADS'] = '3'
+        def main():
+            print(*map(os.environ.get, ('OPENBLAS_NUM_THREADS', 'OMP_NUM_THREADS')))
+        entry.import_module = lambda _: SimpleNamespace(main=main)
+        entry.run_command('excite')
+    """
+    assert run_python(code).split() == ['1', '3']
+
+
 def test_requirements_hold_what_is_imported():
     listed = set(re.findall(r'^[\w-]+', (ROOT / 'requirements/run.txt').read_text(), re.M))
     imported = set().union(*map(imported_packages, sources(PACKAGE)))

@@ -29,6 +29,17 @@ FOUR_BAR = f"""
   <link name="tip"/>
 </robot>"""
 
+#: Two bars that a third one connects; the first has a motor.
+BARS = """<mujoco model="bars"><worldbody>
+  <body name="left"><joint name="left" axis="0 1 0"/>
+    <geom type="capsule" fromto="0 0 0 0 0 0.2" size="0.01"/>
+    <body name="bar" pos="0 0 0.2"><joint name="elbow" axis="0 1 0"/>
+      <geom type="capsule" fromto="0 0 0 0.3 0 0" size="0.01"/></body></body>
+  <body name="right" pos="0.3 0 -0.1"><joint name="right" axis="0 1 0"/>
+    <geom type="capsule" fromto="0 0 0 0 0 0.3" size="0.01"/></body></worldbody>
+  <equality><connect body1="right" body2="bar" anchor="0 0 0.3"/></equality>
+  <actuator><motor joint="left"/></actuator></mujoco>"""
+
 CLOSURES = """
 closures:
   - name: d

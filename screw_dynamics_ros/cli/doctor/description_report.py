@@ -16,8 +16,10 @@ from screw_dynamics_ros.cli.doctor.section import Section
 from screw_dynamics_ros.cli.library_messages import caught_messages
 from screw_dynamics_ros.core import Robot
 from screw_dynamics_ros.core.compile.kernels import LARGE, LONGEST_OF_LARGE, WITHOUT_LLVMLITE
-from screw_dynamics_ros.core.description.formats import urdf_of
+from screw_dynamics_ros.core.description.formats import has_other_format, urdf_of
 from screw_dynamics_ros.core.description.robot_description import Finding, Joint
+from screw_dynamics_ros.core.description.urdf_elements import version_text
+from screw_dynamics_ros.core.description.xml_document import robot_element
 from screw_dynamics_ros.core.types import Array
 
 REPEATS, FEW_REPEATS = 1000, 10  # calls, compiled and not
@@ -27,7 +29,12 @@ PINOCCHIO_TOLERANCE = 1e-9  # relative
 
 def description_sections(robot: Robot, urdf: str) -> list[Section]:
     """Return the sections that do not need a running robot."""
-    return [joints_section(robot), speed_section(robot), second_opinion(robot, urdf)]
+    joints = joints_section(robot)
+    if not has_other_format(urdf):
+        version = version_text(robot_element(urdf))
+        if not any(version in each.message for each in joints.findings):
+            joints.lines.append(version)
+    return [joints, speed_section(robot), second_opinion(robot, urdf)]
 
 
 def joints_section(robot: Robot) -> Section:

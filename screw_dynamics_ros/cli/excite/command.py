@@ -35,12 +35,8 @@ from screw_dynamics_ros.cli.command_line import (
 )
 from screw_dynamics_ros.cli.excite.motion_files import csv_text, sampled, yaml_text
 from screw_dynamics_ros.cli.recorded_joints import add_drives
-from screw_dynamics_ros.core import Robot, ScrewDynamicsError, files
-from screw_dynamics_ros.core.description.formats import (
-    has_other_format,
-    read_robot_description,
-)
-from screw_dynamics_ros.core.description.xml_document import MAX_FILE_BYTES
+from screw_dynamics_ros.core import Robot, ScrewDynamicsError
+from screw_dynamics_ros.core.description.formats import read_robot_description
 from screw_dynamics_ros.core.measurement.identification.dynamics import EffortModel
 from screw_dynamics_ros.core.measurement.identification.dynamics.excitation import (
     Excitation,
@@ -72,9 +68,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
                 f'more than {MAX_POINTS} points; lower --rate, --period or --periods'
             )
         text = read_description(options.description, options.description_arguments)
-        # The text of other formats has been converted to URDF, which has no loops.
-        is_converted = has_other_format(files.read(options.description, MAX_FILE_BYTES))
-        description = read_robot_description(options.description if is_converted else text)
+        description = read_robot_description(text)
         drives = robot_parameters(options.drives).drives(description)
         robot = Robot(description, gravity=options.gravity, drives=drives)
         with progress_bar('excite') as progress:

@@ -39,6 +39,8 @@ from screw_dynamics_ros.comparison.reading import DescriptionReading
 from screw_dynamics_ros.comparison.report import ProgramOutcome
 from screw_dynamics_ros.core import ScrewDynamicsError
 from screw_dynamics_ros.core.description.formats import read_robot_description
+from screw_dynamics_ros.core.description.urdf_elements import version_text
+from screw_dynamics_ros.core.description.xml_document import robot_element
 from screw_dynamics_ros.entry import INTERRUPTED
 
 AGREE, DIFFER = 0, 1
@@ -120,8 +122,10 @@ def run(options: argparse.Namespace) -> int:
         outcomes.append(replace(came, printed=printed))
     ours = DescriptionReading(description)
     states = random_states(ours, options.states, options.seed, source.gravity)
+    version = version_text(robot_element(text))
     head = {
         'robot': description.name,
+        'version': version,
         'states': options.states,
         'seed': options.seed,
         'tolerance': options.tolerance,
@@ -134,7 +138,7 @@ def run(options: argparse.Namespace) -> int:
             f'(seed {options.seed}); {report.MARK} above the relative tolerance '
             f'{options.tolerance:g}; mass and potential energy exclude links fixed to the root'
         )
-        print('\n'.join(report.text(title, our_values(ours, states), outcomes)))
+        print('\n'.join([*report.text(title, our_values(ours, states), outcomes), version]))
     return verdict(outcomes, options.require)
 
 

@@ -25,6 +25,8 @@ from screw_dynamics_ros.core.errors import ArgumentError, InertiaError
 
 STANDARD_GRAVITY = (0.0, 0.0, -9.81)  # of the nodes and of `Robot` [m/s^2]
 
+LOOP = 'loop closure '  # subjects of findings about loops that a tree leaves open
+
 #: Treatment of physically impossible inertias by the readers of descriptions, see `read_urdf`.
 InertiaCheck = Literal['error', 'warn', 'ignore']
 
@@ -44,7 +46,8 @@ def physical_findings(description: RobotDescription) -> tuple[Finding, ...]:
     tuple of Finding
         error: inertia without mass, not positive semidefinite, or against the triangle inequality
         (spec D-17). warning: joints that move no mass, so that forward dynamics is singular; mass
-        farther from its link than the robot is long; joints with limits that leave one position.
+        farther from its link than the robot is long; joints with limits that leave one position;
+        closures of loops.
         info: total mass, and which links have none.
     """
     bodies = _moving_bodies(description)
@@ -53,6 +56,7 @@ def physical_findings(description: RobotDescription) -> tuple[Finding, ...]:
         *_far_masses(description),  # warnings
         *_massless_motion(description, bodies),
         *_single_positions(description),
+        *_open_loops(description),
         *_mass_overview(description, bodies),
     )
 
@@ -235,6 +239,16 @@ def _single_positions(description: RobotDescription) -> Iterator[Finding]:
                 'stays a joint of the model, with a coordinate, a velocity and a torque',
                 f'make it fixed if it never moves; if it does, give it {unlimited}',
             )
+
+
+def _open_loops(description: RobotDescription) -> Iterator[Finding]:
+    for each in description.closures:
+        yield Finding(
+            'warning',
+            f'{LOOP}{each.name}',
+            f'is a {each.pair} joint between {" and ".join(each.links)}, which `Robot` leaves open',
+            'use LoopClosures.of, or set the parameter loop_closures to description',
+        )
 
 
 def _mass_overview(description: RobotDescription, bodies: list[_Body]) -> Iterator[Finding]:

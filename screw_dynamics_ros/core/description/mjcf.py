@@ -116,20 +116,20 @@ def read_mjcf(
     check_model(compiled)
     parts = _Parts(compiled)
     floats = compiled.root != WORLD if floating_base is None else floating_base
-    description = RobotDescription.from_parts(
+    tree = RobotDescription.from_parts(
         compiled.robot_name, parts.links, parts.joints, check_inertias=False
     )
+    description = replace(tree, closures=tuple(closures(compiled)))
     return replace(
         description,
         floating_base=floats,
         gravity=compiled.gravity if floats else compiled.gravity_in_root,
         postures=postures(compiled),
-        closures=tuple(closures(compiled)),
         actuated=actuated_joints(compiled),
         findings=(
             *model_findings(compiled),
             *actuator_findings(compiled),
-            *equality_findings(compiled),
+            *equality_findings(compiled, floats),
             *judged_findings(description, inertia_check),
         ),
     )

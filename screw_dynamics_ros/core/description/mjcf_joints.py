@@ -93,8 +93,8 @@ def _bodies(compiled: CompiledModel, k: int) -> tuple[int, int]:
     return first, second
 
 
-def equality_findings(compiled: CompiledModel) -> Iterator[Finding]:
-    """Yield the equalities that the tree does not contain."""
+def equality_findings(compiled: CompiledModel, floats: bool) -> Iterator[Finding]:
+    """Yield the equalities that a description, whose base floats or not, does not contain."""
     model, acting = compiled.model, set(compiled.equalities)
     for k in range(model.neq):
         name = f'equality {compiled.name("equality", k)}'
@@ -102,12 +102,12 @@ def equality_findings(compiled: CompiledModel) -> Iterator[Finding]:
             yield Finding('info', name, 'is not active at the start and is ignored')
         elif k not in acting:
             yield Finding('info', name, 'is disabled by a flag of the file and is ignored')
-        elif int(model.eq_type[k]) in LOOPS:
+        elif int(model.eq_type[k]) in LOOPS and min(_bodies(compiled, k)) < compiled.root:
             kind = LOOPS[int(model.eq_type[k])]
-            if min(_bodies(compiled, k)) >= compiled.root:
-                what = f'is a {kind}, which `Robot` leaves open'
-                remedy = 'use LoopClosures.of, or set the parameter loop_closures to description'
-            else:
-                what = f'is a {kind} to the world, which is no link here, and is left out'
-                remedy = 'use floating_base=False if it holds the base, else constrained_dynamics'
-            yield Finding('warning', name, what, remedy)
+            if floats or kind != 'weld' or max(_bodies(compiled, k)) != compiled.root:
+                yield Finding(
+                    'warning',
+                    name,
+                    f'is a {kind} to the world, which is no link here, and is left out',
+                    'use floating_base=False if it holds the base, else constrained_dynamics',
+                )

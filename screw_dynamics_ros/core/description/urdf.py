@@ -8,7 +8,8 @@ checked. Deviations that other readers accept are accepted here (unknown element
 namespaces, a missing <limit>), except those that would silently change the model.
 
 Extensions: `<joint type="helical" pitch="...">` is a screw joint, pitch in m/rad; `<dynamics>` may
-have the attributes `armature`, `spring_stiffness` and `spring_position`, as `Joint` has them.
+have the attributes `armature`, `spring_stiffness` and `spring_position`, as `Joint` has them;
+`urdf_loops` describes loops.
 """
 
 from __future__ import annotations
@@ -50,6 +51,7 @@ from screw_dynamics_ros.core.description.urdf_elements import (
     vector,
     version_of,
 )
+from screw_dynamics_ros.core.description.urdf_loops import with_loops
 from screw_dynamics_ros.core.description.urdfdom import urdfdom_findings
 from screw_dynamics_ros.core.description.xml_document import (
     child,
@@ -119,12 +121,13 @@ def read_urdf(
     robot = robot_element(source)
     name = robot.getAttribute('name') or 'robot'
     remarks: list[Finding] = []
-    description = RobotDescription.from_parts(
+    tree = RobotDescription.from_parts(
         name,
         [_link(element, remarks) for element in children(robot, 'link')],
         [_joint(element, remarks) for element in children(robot, 'joint')],
         check_inertias=False,
     )
+    description = with_loops(tree, robot)
     kept = with_line_breaks(source)
     as_urdfdom = robot if kept == source else robot_element(kept)
     return replace(

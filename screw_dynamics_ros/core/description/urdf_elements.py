@@ -33,11 +33,11 @@ from screw_dynamics_ros.core.types import Array
 
 READERS = 'urdfdom (robot_state_publisher, MoveIt, Gazebo)'
 
-#: Versions of URDF, and the oldest urdfdom that reads each of them.
+#: Versions of URDF, and whose urdfdom reads each of them.
 VERSIONS = {
-    (1, 0): '',
-    (1, 1): '5.1 (no distribution before Lyrical)',
-    (1, 2): '6.0 (Lyrical and newer)',
+    (1, 0): 'every ROS distribution',
+    (1, 1): 'ROS Lyrical and newer (urdfdom 5.1)',
+    (1, 2): 'ROS Lyrical and newer (urdfdom 6.0)',
 }
 
 QUATERNIONS = CAPSULES = (1, 1)
@@ -59,6 +59,13 @@ def given_version(robot: Element) -> tuple[int, int] | None:
         return None
     version = int(major), int(minor)
     return version if version in VERSIONS else None
+
+
+def version_text(robot: Element) -> str:
+    """Return the version of a <robot>, and which ROS distributions read it."""
+    version = given_version(robot)
+    readers = 'no ROS distribution' if version is None else VERSIONS[version]
+    return f'version {short(robot.getAttribute("version") or "1.0")} of URDF is read by {readers}'
 
 
 def version_of(element: Element) -> tuple[int, int]:
@@ -88,7 +95,7 @@ def number(
 def vector(
     element: Element, key: str, owner: str, default: tuple[float, ...] | None = ZERO, size: int = 3
 ) -> tuple[float, ...]:
-    """Return one attribute as finite numbers, three unless another size is given."""
+    """Return one attribute as so many finite numbers."""
     if not element.hasAttribute(key):
         if default is None:
             raise DescriptionError(f'{owner}: <{element.tagName}> has no {key}; add {key}="..."')
@@ -96,8 +103,9 @@ def vector(
     text = element.getAttribute(key)
     values = numbers_in(text, size)
     if values is None:
-        count = {3: 'three', 4: 'four'}[size]
-        refuse_number(element, key, owner, text, f'{count} finite numbers separated by spaces')
+        count = {3: 'three', 4: 'four'}.get(size, size)
+        many = f'{count} finite numbers separated by spaces'
+        refuse_number(element, key, owner, text, 'a finite number' if size == 1 else many)
     return values
 
 

@@ -32,9 +32,10 @@ from screw_dynamics_ros.core.types import Array
 def write_urdf(description: RobotDescription) -> str:
     r"""Return URDF text, numbers to the last digit: reading it gives the same links and joints.
 
-    Shapes are written as <collision>; postures are left out. Helical joints, armatures and springs
-    are extensions of URDF, see `urdf`; all else is read by urdfdom, of Lyrical and newer if there
-    are capsules or limits of acceleration or jerk. Infinite limits that it requires are written as
+    Shapes are written as <collision>; gravity and a free joint of the root are left out. Helical
+    joints, armatures and springs are extensions of URDF, see `urdf`, as are loops, motors and
+    postures, see `urdf_loops`; all else is read by urdfdom, of Lyrical and newer if there are
+    capsules or limits of acceleration or jerk. Infinite limits that it requires are written as
     `UNLIMITED`.
 
     Examples
@@ -52,6 +53,7 @@ def write_urdf(description: RobotDescription) -> str:
             _collision(element, shape)
     for joint in description.joints:
         _joint(robot, joint)
+    _loops(robot, description)
     ElementTree.indent(robot)
     return ElementTree.tostring(robot, encoding='unicode') + '\n'
 
@@ -103,6 +105,22 @@ def _joint(robot: ElementTree.Element, joint: Joint) -> None:
         kept = {key for key, x in values.items() if x} | {'damping', 'friction'}
         dynamics = {key: number_text(x) for key, x in values.items() if key in kept}
         ElementTree.SubElement(element, 'dynamics', dynamics)
+
+
+def _loops(robot: ElementTree.Element, description: RobotDescription) -> None:
+    for each in description.closures:
+        closure = ElementTree.SubElement(robot, 'loop_closure', name=each.name, type=each.pair)
+        for link, pose in zip(each.links, each.poses, strict=True):
+            end = ElementTree.SubElement(closure, 'end', link=link)
+            ElementTree.SubElement(end, 'origin', origin_attributes(pose))
+    for actuated in description.actuated:
+        ElementTree.SubElement(robot, 'motor', joint=actuated)
+    for name, positions in description.postures.items():
+        posture = ElementTree.SubElement(robot, 'posture', name=name)
+        for joint in description.joints:
+            if joint.name in positions:
+                value = _numbers(positions[joint.name])
+                ElementTree.SubElement(posture, 'position', joint=joint.name, value=value)
 
 
 def _version(description: RobotDescription) -> dict[str, str]:

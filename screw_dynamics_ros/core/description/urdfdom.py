@@ -33,6 +33,7 @@ from screw_dynamics_ros.core.description.urdf_elements import (
     VERSIONS,
     given_version,
     version_of,
+    version_text,
 )
 from screw_dynamics_ros.core.description.xml_document import child, children, short
 
@@ -245,8 +246,7 @@ def _version_findings(robot: Element, name: str) -> Iterator[Finding]:
         yield Finding(
             'info',
             f'robot {name}',
-            f'URDF {text} is read by urdfdom {VERSIONS[version]}; older ones refuse the whole '
-            'description',
+            f'{version_text(robot)}; Kilted, Jazzy and older refuse the whole description',
         )
     if version_of(robot) >= QUATERNIONS:
         return

@@ -207,11 +207,8 @@ def check_steady(wrenches: Array) -> None:
     if levels is None:
         return
     name, unit = ('moment', 'N m') if levels.place < 3 else ('force', 'N')
-    raise NotAtRestError(
-        f'the {name} along {"xyz"[levels.place % 3]} is {levels.low:.3g} {unit} in some sensor '
-        f'messages and {levels.high:.3g} {unit} in others: the load changes, or two sources are '
-        'mixed; wait until nothing touches the tool, and check the driver'
-    )
+    quantity = f'the {name} along {"xyz"[levels.place % 3]}'
+    raise NotAtRestError(levels.fault(quantity, unit, 'sensor messages'))
 
 
 def fill(response: Any, tool: ToolEstimate, stamp: int, frame_id: str) -> None:

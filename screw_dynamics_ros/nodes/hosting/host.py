@@ -17,6 +17,7 @@ from typing import Any
 from rclpy.node import Node
 
 from screw_dynamics_ros.core import Drive, ScrewDynamicsError
+from screw_dynamics_ros.core.description.formats import urdf_of
 from screw_dynamics_ros.core.description.rigid_body import RigidBody
 from screw_dynamics_ros.core.description.robot_description import RobotDescription
 from screw_dynamics_ros.core.errors import MissingDescriptionError
@@ -358,6 +359,7 @@ class ModelHost:
             return
         self.drawing.clear()
         descriptions.active = outcome.description
+        descriptions.urdf = urdf_of(model.text, model.robot.description)
         model.robot.gravity = self.gravity
         self.payloads.use(model)
         self.link_inertias.use(model)

@@ -56,7 +56,7 @@ MECHANISM = (
         'loop_closures',
         '',
         'Path of a YAML file with the joints that close loops (doc/theory/closed_loops.md); '
-        'description: those of the MJCF. Empty: none.',
+        'description: those of the description. Empty: none.',
         rule='a path, description, or empty',
         read_only=True,
     ),

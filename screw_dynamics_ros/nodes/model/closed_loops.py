@@ -9,11 +9,13 @@ Joint states contain the joints with sensors; `LoopCompletion` computes all othe
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from screw_dynamics_ros.core import Robot
+from screw_dynamics_ros.core.description.checks import LOOP
 from screw_dynamics_ros.core.description.robot_description import RobotDescription
 from screw_dynamics_ros.core.mechanisms.closures import ClosedRobot, LoopClosures
 from screw_dynamics_ros.core.mechanisms.closures.closed_robot import SINGULARITY_TOLERANCE
@@ -27,13 +29,16 @@ GAP_TOLERANCE = 1e-9
 class RobotWithLoops(Robot):
     """A robot with kinematic loops; as a `Robot` it is the spanning tree.
 
+    Its description has no findings about open loops.
+
     Attributes
     ----------
     closed : ClosedRobot
     """
 
     def __init__(self, description: RobotDescription, loops: LoopClosures, **options: Any) -> None:
-        super().__init__(description, **options)
+        kept = (each for each in description.findings if not each.subject.startswith(LOOP))
+        super().__init__(replace(description, findings=tuple(kept)), **options)
         self.closed = ClosedRobot(self, loops)
 
     def __reduce__(self) -> tuple[Any, ...]:

@@ -29,7 +29,7 @@ SPECIFICATION = Specification(
     'loop_closures',
     '',
     'Path of a YAML file with the joints that close loops, and the joints with motors and sensors '
-    '(doc/theory/closed_loops.md); description: those of the MJCF. Empty: the robot has no loops.',
+    '(doc/theory/closed_loops.md); description: those of the description. Empty: none.',
     rule='a path, description, or empty',
     read_only=True,
 )

@@ -32,7 +32,7 @@ TABLE = (
     Specification(
         'publish_description',
         'auto',
-        'Publish the parameter robot_description on the topic robot_description. '
+        'Publish the parameter robot_description on the topic robot_description, as URDF. '
         'auto: if no other node does; always; never.',
         choices=DESCRIPTION_CHOICES,
     ),

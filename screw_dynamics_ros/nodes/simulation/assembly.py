@@ -37,12 +37,12 @@ NORM_TOLERANCE = 1e-3  # of the norm of a quaternion written by hand
 
 
 def description_text(parameters: Parameters) -> str:
-    """Return the text of the URDF; raises `DescriptionError` if it cannot be read."""
+    """Return the description as URDF; raises `DescriptionError` if it cannot be read."""
     if parameters['robot_description']:
-        return urdf_text(parameters['robot_description'], 'parameter robot_description')
+        return as_urdf(urdf_text(parameters['robot_description'], 'parameter robot_description'))
     path = Path(parameters['urdf'] or share_folder() / 'urdf' / 'panda.urdf')
     try:
-        return as_urdf(path, files.text_of(path, MAX_DESCRIPTION_LENGTH, 'URDF'))
+        return as_urdf(files.text_of(path, MAX_DESCRIPTION_LENGTH, 'URDF'), path)
     except ArgumentError as error:
         raise DescriptionError(f'parameter urdf: {path}: {error}') from None
 

@@ -24,6 +24,7 @@ from typing import Any, ClassVar, TypeVar
 from weakref import WeakSet
 
 from screw_dynamics_ros.core.errors import ErrorCode, ScrewDynamicsError
+from screw_dynamics_ros.entry import ONE_THREAD
 from screw_dynamics_ros.pipes import cause_of_end, close_pipes, receive, send
 from screw_dynamics_ros.ros.process.scheduling import use_least_real_time
 from screw_dynamics_ros.ros.status import Level, Status
@@ -43,9 +44,6 @@ sys.path[:] = filter(None, sys.path)
 from screw_dynamics_ros.ros.process.worker_process import serve
 serve()
 """
-
-#: Threads do not accelerate operations on small matrices, but would compete with this process.
-ENVIRONMENT = {'OMP_NUM_THREADS': '1', 'OPENBLAS_NUM_THREADS': '1', 'MKL_NUM_THREADS': '1'}
 
 
 class WorkerError(ScrewDynamicsError, RuntimeError):
@@ -213,7 +211,7 @@ def started(purpose: str) -> subprocess.Popen[bytes]:
                     [sys.executable, '-c', PROGRAM, purpose],  # `purpose` is shown by ps
                     stdin=subprocess.PIPE,
                     stdout=subprocess.PIPE,
-                    env={**ENVIRONMENT, **os.environ, 'PYTHONPATH': path},
+                    env={**ONE_THREAD, **os.environ, 'PYTHONPATH': path},
                 )
             )
         except (OSError, ValueError) as error:

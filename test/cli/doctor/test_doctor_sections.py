@@ -70,6 +70,21 @@ def test_times_of_the_first_and_of_further_calls(monkeypatch):
     assert large.findings == []
 
 
+@pytest.mark.parametrize(
+    ('version', 'readers'),
+    [
+        ('', 'version 1.0 of URDF is read by every ROS distribution'),
+        ('1.1', 'version 1.1 of URDF is read by ROS Lyrical and newer (urdfdom 5.1)'),
+    ],
+)
+def test_who_reads_the_version(version, readers):
+    """Once: later versions are a finding of the reader."""
+    text = PLANAR.replace('<robot ', f'<robot version="{version}" ', 1) if version else PLANAR
+    section, *_ = description_report.description_sections(Robot.from_urdf(text), text)
+    (line,) = (line for line in section.text() if 'of URDF is read by' in line)
+    assert readers in line
+
+
 def test_tables_and_marks():
     section = Section('title')
     section.table(('name', 'x'), [('a', '1.25'), ('longer', '3')])

@@ -11,7 +11,11 @@ import numpy as np
 import pytest
 
 from screw_dynamics_ros.cli.doctor.command import FAULTY, HEALTHY, main
-from screw_dynamics_ros.cli.doctor.outliers import moving_bodies, outliers
+from screw_dynamics_ros.cli.doctor.outliers import (
+    inertias_about_frames,
+    moving_bodies,
+    outliers,
+)
 from screw_dynamics_ros.core.description import (
     Inertia,
     Joint,
@@ -22,7 +26,7 @@ from screw_dynamics_ros.core.description import (
 )
 from screw_dynamics_ros.core.description.shapes import Shape
 from screw_dynamics_ros.core.description.urdf_writer import write_urdf
-from support.robots import bundled_robots, urdf_path
+from support.robots import bundled_robots, example_robots, urdf_path
 
 LENGTHS = {'shoulder': 0.15, 'upper_arm': 0.4, 'forearm': 0.4, 'wrist': 0.1, 'hand': 0.0}
 MASSES = {'shoulder': 4.0, 'upper_arm': 8.0, 'forearm': 2.0, 'wrist': 1.0, 'hand': 0.5}
@@ -99,6 +103,49 @@ def test_a_known_fault():
     assert 'the same of wrist_3_link' in message
 
 
+def about_frames(description):
+    """Return a description with the term of the parallel axes added to its inertias."""
+    links = []
+    for link in description.links:
+        if link.inertia is not None:
+            m, c = link.inertia.mass, link.inertia.com
+            matrix = link.inertia.matrix + m * (c @ c * np.eye(3) - np.outer(c, c))
+            link = replace(link, inertia=Inertia(m, c, matrix))
+        links.append(link)
+    return replace(description, links=tuple(links))
+
+
+def test_inertias_about_the_link_frames():
+    """The arm is made of rods: m l^2 / 4 of m l^2 / 3 is the term of the parallel axes."""
+    (finding,) = inertias_about_frames(about_frames(arm()))
+    assert found(about_frames(arm())).count(str(finding)) == 1
+    assert str(finding) == (
+        'robot arm: its inertia matrices appear to be about the link frames: 5 of 5 are still '
+        'those of bodies without the term of the parallel axes, which is 75% of the largest moment '
+        'of shoulder (if so, subtract m (|c|^2 1 - c c^T): a description has them about centers of '
+        'mass)'
+    )
+
+
+def test_balls_at_a_distance_are_not_about_link_frames():
+    """Placeholders are often multiples of the unit matrix."""
+    links = tuple(
+        replace(link, inertia=Inertia(1.0, [0, 0, 0.1], 0.02 * np.eye(3))) for link in arm().links
+    )
+    assert found(replace(arm(), links=links)) == []
+
+
+def test_inertias_about_link_frames_in_known_robots():
+    """Romeo has a second description, by others, whose inertias are about the centers of mass."""
+    descriptions = [read_urdf(path, inertia_check='ignore') for path in example_robots()]
+    reported = [each for each in descriptions if list(inertias_about_frames(each))]
+    assert {each.name for each in reported} == {'romeo', 'laikago'}
+    others = [about_frames(each) for each in descriptions if each not in reported]
+    assert len(others) > 60
+    missed = [each.name for each in others if not list(inertias_about_frames(each))]
+    assert len(missed) < 0.1 * len(others), missed
+
+
 def test_the_arm_of_these_tests_has_none():
     assert found(arm()) == []
 
@@ -134,8 +181,9 @@ def test_a_wheel_may_be_heavier_than_its_fork(kind, count):
     [
         (1e3, 'warning', 'joints and shapes nearby are at most 0.4 m apart'),
         (4.0, None, ''),
-        (0.1, None, ''),
-        (1e-3, 'info', 'but it is 0.4 m long'),  # identified models have some
+        (0.121, None, ''),  # a radius of gyration of sqrt(0.12 / 12) = 1/10 of the length
+        (0.119, 'info', 'but it is 0.4 m long'),
+        (1e-3, 'info', 'but it is 0.4 m long'),
         (1e-15, None, ''),  # a point on purpose
     ],
 )

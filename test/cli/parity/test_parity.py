@@ -34,6 +34,7 @@ def test_the_report(capsys):
     assert 10.0 < float(row[4]) < 100.0
     assert all(float(each) < 1e-9 for each in row[5:7])
     assert 'agrees to 1e-06' in out
+    assert out.splitlines()[-1] == 'version 1.0 of URDF is read by every ROS distribution'
     assert run(urdf_path('panda'), '--states', 2) == AGREE
     assert capsys.readouterr().out == out  # seeded
 
@@ -47,6 +48,7 @@ def test_differences_in_json_and_text(tmp_path, capsys):
     assert run(*options, '--json') == DIFFER
     report = json.loads(capsys.readouterr().out)
     assert (report['robot'], report['states'], report['seed']) == ('panda', 2, 0)
+    assert report['version'] == 'version 1.0 of URDF is read by every ROS distribution'
     (program,) = report['programs']
     assert program['name'] == 'MuJoCo'
     assert not program['agrees']

@@ -241,7 +241,7 @@ def test_loops_and_idle_tendons_are_findings() -> None:
         '<tendon><fixed name="t"><joint joint="j" coef="1"/></fixed></tendon></mujoco>'
     )
     found = [str(each) for each in read_mjcf(text).findings]
-    assert any(each.startswith('equality w: is a weld') for each in found)
+    assert any(each.startswith('loop closure w: is a weld joint') for each in found)
     assert any(each.startswith('tendon t: acts through') for each in found)
 
 

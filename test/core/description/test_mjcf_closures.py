@@ -12,6 +12,8 @@ import pytest
 
 from screw_dynamics_ros.core import Robot
 from screw_dynamics_ros.core.description.mjcf import read_mjcf
+from screw_dynamics_ros.core.description.urdf import read_urdf
+from screw_dynamics_ros.core.description.urdf_writer import write_urdf
 from screw_dynamics_ros.core.errors import DescriptionError
 from screw_dynamics_ros.core.mechanisms.closures import ClosedRobot, LoopClosures
 
@@ -94,6 +96,18 @@ def test_motion_of_a_linkage(kind):
         np.testing.assert_allclose(found, [expected], rtol=1e-6)
 
 
+def test_the_urdf_of_a_linkage_has_its_loop():
+    """Also its motor, and the assembly of its first keyframe."""
+    text = four_bar(EQUALITIES['weld of sites']).replace(
+        '</mujoco>', '<keyframe><key name="low" qpos="0.1 0.9 0.2 -2.2"/></keyframe></mujoco>'
+    )
+    torques = []
+    for description in (read_mjcf(text), read_urdf(write_urdf(read_mjcf(text)))):
+        closed = ClosedRobot(Robot(description), LoopClosures.of(description))
+        torques.append(closed.gravity_torques([0.3]))
+    np.testing.assert_allclose(torques[1], torques[0], rtol=1e-12)
+
+
 def test_closures_of_a_description():
     description = read_mjcf(four_bar(EQUALITIES['connect']))
     (closure,) = description.closures
@@ -105,7 +119,10 @@ def test_closures_of_a_description():
     np.testing.assert_allclose(closure.poses[0][:3, 3], [0.0, 0.0, 0.25])
     np.testing.assert_allclose(closure.poses[1][:3, 3], [0.5, 0.0, 0.0], atol=1e-12)
     assert description.actuated == ('crank',)
-    assert any('is a connect' in str(each) for each in description.findings)
+    assert any(
+        'loop closure pin: is a spherical joint between rocker and coupler, which' in str(each)
+        for each in description.findings
+    )
 
 
 def test_assembly_near_the_first_keyframe():
@@ -211,3 +228,20 @@ def test_a_weld_of_a_floating_robot_to_the_world_has_its_own_remedy():
     assert 'LoopClosures' not in finding
     assert 'constrained_dynamics' in finding
     assert hasattr(Robot, 'constrained_dynamics')
+
+
+@pytest.mark.parametrize(
+    ('equality', 'floats', 'count'),
+    [
+        ('<weld name="ground" body1="trunk"/>', True, 1),
+        ('<weld name="ground" body1="trunk"/>', False, 0),  # a fixed base is that weld
+        ('<weld name="ground" body1="leg"/>', False, 1),
+        ('<connect name="ground" body1="trunk" anchor="0 0 0"/>', False, 1),
+    ],
+)
+def test_a_weld_of_a_fixed_base_to_the_world_is_no_finding(equality, floats, count):
+    text = f"""<mujoco><worldbody><body name="trunk"><freejoint/><geom size="0.1"/>
+      <body name="leg" pos="0.2 0 0"><joint name="hip"/><geom size="0.1"/></body></body></worldbody>
+      <equality>{equality}</equality></mujoco>"""
+    findings = read_mjcf(text, floating_base=floats).findings
+    assert ['ground' in str(each) for each in findings].count(True) == count

@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import math
+import re
 from dataclasses import replace
 from xml.etree import ElementTree
 
@@ -14,9 +15,11 @@ import pytest
 
 from screw_dynamics_ros.core.description import Limits, RobotDescription, read_urdf
 from screw_dynamics_ros.core.description.mjcf import read_mjcf
+from screw_dynamics_ros.core.description.robot_description import Closure
 from screw_dynamics_ros.core.description.shapes import Shape
 from screw_dynamics_ros.core.description.urdf_elements import UNLIMITED
 from screw_dynamics_ros.core.description.urdf_writer import roll_pitch_yaw, write_urdf
+from screw_dynamics_ros.core.errors import DescriptionError
 from support.models import random_description
 from support.robots import bundled_robots, example_robots, robot_id
 
@@ -205,3 +208,65 @@ def test_urdfdom_reads_what_is_written_of_an_mjcf():
     assert [joint.limits.lower for joint in description.joints] == [-math.inf, -math.inf]
     model = pin.buildModelFromXML(write_urdf(description))
     assert (model.nv, model.lowerPositionLimit[-1]) == (2, -UNLIMITED)
+
+
+def looped() -> RobotDescription:
+    """Return a tree with closures, motors and postures, one of a floating joint."""
+    description = random_description(5, 4, ('revolute', 'floating'))
+    first, *_, last = description.links
+    pose = description.joints[-1].origin
+    return replace(
+        description,
+        closures=(
+            Closure('pin', 'spherical', (last.name, first.name), (pose, np.eye(4))),
+            Closure('glue', 'weld', (first.name, last.name), (np.eye(4), pose)),
+        ),
+        actuated=tuple(joint.name for joint in description.joints[::-2]),
+        postures={
+            'home & away': {
+                joint.name: tuple(0.1 * k + n for n in range(joint.kind.nq))
+                for k, joint in enumerate(description.joints)
+            },
+            'none': {},
+        },
+    )
+
+
+def test_loops_round_trip():
+    description = looped()
+    assert {joint.kind.nq for joint in description.joints} == {1, 7}
+    again = read_urdf(write_urdf(description))
+    assert (again.actuated, again.postures) == (description.actuated, description.postures)
+    for x, y in zip(description.closures, again.closures, strict=True):
+        assert (x.name, x.pair, x.links) == (y.name, y.pair, y.links)
+        np.testing.assert_allclose(y.poses, x.poses, rtol=0, atol=1e-15)
+    found = [str(each) for each in again.findings if each.severity == 'warning']
+    assert sum('leaves open (use LoopClosures.of' in each for each in found) == 2
+
+
+def test_urdfdom_ignores_loops():
+    pin = pytest.importorskip('pinocchio')
+    description = looped()
+    open_tree = replace(description, closures=(), actuated=(), postures={})
+    models = [pin.buildModelFromXML(write_urdf(each)) for each in (description, open_tree)]
+    assert models[0] == models[1]
+
+
+@pytest.mark.parametrize(
+    ('old', 'new', 'fault'),
+    [
+        ('type="weld"', 'type="ball"', "'glue' has type 'ball' and 2 ends; use one of spherical"),
+        ('<end ', '<start ', "'pin' has type 'spherical' and 1 ends"),
+        ('end link="', 'end link="no', "loop closure 'pin' has link 'no"),
+        ('motor joint="', 'motor joint="no', "a <motor> has joint 'no"),
+        ('position joint="', 'position joint="no', "posture 'home & away' has joint 'no"),
+        ('value="', 'value="x ', 'is not a finite number'),
+    ],
+)
+def test_loops_that_are_refused(old, new, fault):
+    text = write_urdf(looped())
+    if new == '<start ':
+        text = text.replace('</end>', '</start>', 1)
+    i = text.index('<posture' if old == 'value="' else '<loop_closure')
+    with pytest.raises(DescriptionError, match=re.escape(fault)):
+        read_urdf(text[:i] + text[i:].replace(old, new, 1))

@@ -17,16 +17,7 @@ from std_msgs.msg import String
 from screw_dynamics_ros.core import Robot
 from screw_dynamics_ros.core.mechanisms.closures import ClosedRobot, LoopClosures
 from support.host_bench import Bench, serialized
-
-BARS = """<mujoco model="bars"><worldbody>
-  <body name="left"><joint name="left" axis="0 1 0"/>
-    <geom type="capsule" fromto="0 0 0 0 0 0.2" size="0.01"/>
-    <body name="bar" pos="0 0 0.2"><joint name="elbow" axis="0 1 0"/>
-      <geom type="capsule" fromto="0 0 0 0.3 0 0" size="0.01"/></body></body>
-  <body name="right" pos="0.3 0 -0.1"><joint name="right" axis="0 1 0"/>
-    <geom type="capsule" fromto="0 0 0 0 0 0.3" size="0.01"/></body></worldbody>
-  <equality><connect body1="right" body2="bar" anchor="0 0 0.3"/></equality>
-  <actuator><motor joint="left"/></actuator></mujoco>"""
+from support.linkages import BARS
 
 
 def test_gravity_torques_of_the_motor(monkeypatch, ros_domain):
@@ -35,6 +26,7 @@ def test_gravity_torques_of_the_motor(monkeypatch, ros_domain):
     bench.host.source.receive(String(data=BARS))
     bench.finish()
     assert bench.host.model is not None, bench.host.source.descriptions.reason
+    assert 'leaves open' not in bench.host.description_status().summary
     bench.host.states.receive(serialized(['left'], [0.3], bench.clock.time_ns()), {})
     (data,) = (data for topic, data in bench.sent if topic.endswith('/gravity'))
     message = deserialize_message(data, JointState)

@@ -14,6 +14,7 @@ import rclpy
 from rclpy.parameter import Parameter
 
 from screw_dynamics_ros.core import ArgumentError, DescriptionError, Robot
+from screw_dynamics_ros.core.description import read_urdf
 from screw_dynamics_ros.core.simulation import ContactPoint, Plane, Spring
 from screw_dynamics_ros.nodes.simulation.assembly import (
     description_text,
@@ -24,7 +25,9 @@ from screw_dynamics_ros.nodes.simulation.simulator import TABLE
 from screw_dynamics_ros.nodes.simulation.world_parameters import NAMES, is_known, read_world
 from screw_dynamics_ros.ros.parameters import Parameters
 from support.robots import urdf_path
+from support.sdf import axis, joint, link, sdf
 
+JOINT = joint(axis())
 DEFAULTS = {row.name: row.default for row in TABLE} | {'initial_joints': []}
 PANDA = urdf_path('panda').read_text()
 
@@ -32,6 +35,15 @@ PANDA = urdf_path('panda').read_text()
 @pytest.fixture(scope='module')
 def panda():
     return Robot.from_urdf(PANDA, backend='reference')
+
+
+def test_other_formats_are_published_as_urdf(caplog):
+    """What the URDF does not contain is logged."""
+    text = sdf(link('a'), link('b', '<velocity_decay><linear>1</linear></velocity_decay>'), JOINT)
+    found = description_text({**DEFAULTS, 'robot_description': text})
+    assert [each.name for each in read_urdf(found).joints] == ['j']
+    assert 'robot_description: link b: <velocity_decay> is left out' in caplog.text
+    assert description_text({**DEFAULTS, 'robot_description': PANDA}) == PANDA
 
 
 @pytest.mark.parametrize(

@@ -30,6 +30,14 @@ class Levels(NamedTuple):
     low: float
     high: float
 
+    def fault(self, quantity: str, unit: str, messages: str) -> str:
+        """Return a text for an error about a mean of `messages`, such as joint states."""
+        return (
+            f'{quantity} is {self.low:.3g} {unit} in some {messages} and {self.high:.3g} {unit} in '
+            'others: the load changes, or two sources are mixed; wait until nothing touches the '
+            'robot, and check the driver'
+        )
+
 
 def two_levels(samples: Array, least: Array) -> Levels | None:
     """Return the first of k quantities that alternates between two values, None if none does.

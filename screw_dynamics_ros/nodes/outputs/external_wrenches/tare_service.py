@@ -16,6 +16,8 @@ from rclpy.node import Node
 from std_srvs.srv import Trigger
 
 from screw_dynamics_ros.core import ScrewDynamicsError
+from screw_dynamics_ros.core.errors import NotAtRestError
+from screw_dynamics_ros.core.measurement.estimation.steadiness import two_levels
 from screw_dynamics_ros.core.types import Array
 from screw_dynamics_ros.nodes.hosting.output_group import Stage
 from screw_dynamics_ros.nodes.model.running_model import RunningModel
@@ -26,6 +28,9 @@ from screw_dynamics_ros.ros.joint_states.mapper import JointStateMapper
 from screw_dynamics_ros.ros.parameters import Parameters
 from screw_dynamics_ros.ros.process.state_lock import STATE_LOCK
 from screw_dynamics_ros.ros.status import Status
+
+MIN_LOAD_STEP = 0.05  # between two loads, of the limit of efforts
+UNKNOWN_LIMIT = 20.0  # of efforts, without one in the description [N m, N]
 
 
 class Tare:
@@ -129,7 +134,7 @@ class Tare:
         """Return the mean external torque (n,) of the latest states, without tare.
 
         Raises `ScrewDynamicsError` with the name of the service if states are missing, moving
-        or not finite.
+        or not finite, or if torques alternate between two values.
         """
         if self._model is None or self._mapper is None:
             raise ScrewDynamicsError('no robot description so far; see /diagnostics')
@@ -138,19 +143,20 @@ class Tare:
         if fault:
             raise ScrewDynamicsError(fault)
         output, untared = external_torque(model.robot), np.zeros_like(self._offset)
-        mean: Array = np.mean(
+        torques = np.array(
             [
                 model.results_at(q, v, measured=tau, offset=untared)[output]
                 for q, v, tau in self._states.states
-            ],
-            axis=0,
+            ]
         )
+        mean: Array = torques.mean(axis=0)
         for name, torque in zip(model.joints, mean.tolist()):
             if not math.isfinite(torque):
                 raise ScrewDynamicsError(
                     f'the mean external torque of {name} is {torque}: the efforts of the driver '
                     'are too large'
                 )
+        check_steady(torques, model)
         return mean
 
     def _on_tare(self, request: Trigger.Request, response: Trigger.Response) -> Trigger.Response:
@@ -164,7 +170,7 @@ class Tare:
     def _tare(self) -> str:
         """Set the offset to the current external torque; return it as a text.
 
-        Raises `ScrewDynamicsError` without a change if states are missing, moving or not finite.
+        Raises `ScrewDynamicsError` as `mean_torque`, without a change.
         """
         offset = self.mean_torque('~/tare')
         assert self._model is not None
@@ -185,3 +191,19 @@ class Tare:
         self._reset()
         response.success, response.message = True, 'no offset'
         return response
+
+
+def check_steady(torques: Array, model: RunningModel) -> None:
+    """Raise `NotAtRestError` if external torques (N, n) alternate between two values.
+
+    Their difference must exceed `MIN_LOAD_STEP` of the limit of efforts: drivers have steps.
+    """
+    described = {joint.name: joint for joint in model.robot.description.joints}
+    joints = [described[name] for name in model.joints]
+    limits = np.array([joint.limits.effort for joint in joints])
+    known = np.isfinite(limits) & (limits > 0.0)
+    levels = two_levels(torques, MIN_LOAD_STEP * np.where(known, limits, UNKNOWN_LIMIT))
+    if levels is not None:
+        joint = joints[levels.place]
+        quantity = f'the external torque of {joint.name}'
+        raise NotAtRestError(levels.fault(quantity, joint.kind.effort_unit, 'joint states'))

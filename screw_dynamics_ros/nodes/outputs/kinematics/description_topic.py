@@ -24,7 +24,7 @@ TOPIC = 'robot_description'
 
 
 class DescriptionTopic:
-    """Publishes the active description as robot_state_publisher does.
+    """Publishes the active description as robot_state_publisher does, other formats as URDF.
 
     The middleware keeps a published description for later subscribers. Therefore, after the first
     publication, every active description is published, from any source.
@@ -59,15 +59,16 @@ class DescriptionTopic:
 
     def update(self) -> None:
         """Publish the active description if configured and not yet published."""
-        description, choice = self._source.descriptions.active, self._choice()
-        if description is None or description.text == self._published or choice == 'never':
+        descriptions, choice = self._source.descriptions, self._choice()
+        description, urdf = descriptions.active, descriptions.urdf
+        if description is None or urdf == self._published or choice == 'never':
             return
         is_others = choice == 'auto' and self._others != []
         if self._published is None and (description.origin != PARAMETER or is_others):
             return
-        self._published = self._source.own_text = description.text
+        self._published = self._source.own_text = urdf
         publisher = self._publishers.get(String, TOPIC, qos.LATCHED)
-        publisher.publish(String(data=description.text))
+        publisher.publish(String(data=urdf))
 
     def report(self, status: Status) -> None:
         """Report the publishers of the description."""

@@ -157,6 +157,11 @@ class DriveUnknowns:
         """Nominal values of the unknowns."""
         return np.array([KINDS[kind].nominal(self.drives[k]) for kind, k in self.unknowns])
 
+    @property
+    def are_coupled(self) -> bool:
+        """Whether the motors differ from the joints."""
+        return self._to_motors is not None
+
     def of_motors(self, torques: Array) -> Array:
         """Return the efforts of motors (N, n) or (N, n, P) for torques of joints."""
         if self._to_motors is None:

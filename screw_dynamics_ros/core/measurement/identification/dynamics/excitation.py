@@ -279,6 +279,7 @@ class _Search:
         )
         by_torque = 2.0 * TORQUE_PENALTY * self._excess(torques) * np.sign(torques)
         by_torque /= LIMIT_SHARE * self.effort
+        by_W += by_torque[:, :, None] * self.unknowns.nominal
         state = np.stack(self.motion(y).at(self.t))  # (3, N, n)
         N, n = torques.shape
         by_state = np.zeros((3, N, len(self.joints)))
@@ -288,7 +289,9 @@ class _Search:
             motion = self.unknowns.motion(*moved.transpose(1, 0, 2, 3).reshape(3, 2 * N, n))
             W = self.unknowns.columns(motion)
             each = np.einsum('stip,tip->st', W.reshape(2, *by_W.shape), by_W)
-            each += np.einsum('sti,ti->st', self.torques(W, motion).reshape(2, N, n), by_torque)
+            if self.holds:
+                known = self.unknowns.known_torques(motion, {})
+                each += np.einsum('sti,ti->st', known.reshape(2, N, n), by_torque)
             by_state[kind, :, column] = (each[0] - each[1]) / (2.0 * DIFFERENCE_STEP)
         return self._by_coordinates(y, by_state)
 

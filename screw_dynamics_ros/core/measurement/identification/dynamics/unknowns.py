@@ -195,7 +195,7 @@ class Unknowns:
         W = np.zeros((*motion.v.shape, len(every)))
         links = np.array(list(self._link_of_body.values()), dtype=np.int64)
         of_bodies = every[:count]
-        W[:, :, :count] = motion.Y[:, :, 10 * links[of_bodies // 10] + of_bodies % 10]
+        W[:, :, :count] = motion.Y.take(10 * links[of_bodies // 10] + of_bodies % 10, axis=2)
         of_joints = np.ones(len(every), dtype=bool)
         for column, index in enumerate((every[count:] - bodies).tolist(), count):
             kind, joint = self.drives.unknowns[index]
@@ -205,7 +205,8 @@ class Unknowns:
             place = self.bodies['load']
             end = place.start + self._known_of_load() if loaded else place.stop
             W[:, :, (every >= place.start) & (every < end)] = 0.0
-        W[:, :, of_joints] = self.drives.of_motors(W[:, :, of_joints])
+        if self.drives.are_coupled:
+            W[:, :, of_joints] = self.drives.of_motors(W[:, :, of_joints])
         return W
 
     def known_torques(
