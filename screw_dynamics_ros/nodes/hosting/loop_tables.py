@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from screw_dynamics_ros.core.compile.typed.records import Record
 from screw_dynamics_ros.core.compile.typed.shared_numbers import SharedRecord, pointers
 from screw_dynamics_ros.core.types import Array
 from screw_dynamics_ros.nodes.hosting.model_state import Encoder
@@ -251,7 +252,9 @@ class LoopTables:
         words[c.STAMP_COUNT], words[c.GATE_COUNT] = len(template.stamps), len(gates)
         records = SharedRecord(len(gates), c.GATE_WORDS)
         for k, gate in enumerate(gates):
-            records[k, c.GATE_KIND], records[k, c.GATE_SIZE] = gate.kind, gate.numbers.size
+            records[k, c.GATE_KIND] = gate.kind
+            if not isinstance(gate.numbers, Record):
+                records[k, c.GATE_SIZE] = gate.numbers.size
             records.point((k, c.GATE_NUMBERS), gate.numbers)
             if gate.function is not None:
                 records.point((k, c.GATE_FUNCTION), self._rcl.library.code(gate.function))

@@ -65,15 +65,15 @@ clock_gettime = External('clock_gettime', ('i32', 'address'), 'i32')
 kernel = Signature(('address',), 'void')
 step = Signature(('address', 'address'), 'i64')
 
-Step = TypeVar('Step', bound=Callable[[Ints, Ints], int])
+Step = TypeVar('Step', bound=Callable[..., int])
 #: Functions that are compiled with the loop, see `compiled_step`.
-STEPS: list[Callable[[Ints, Ints], int]] = []
+STEPS: list[Callable[..., int]] = []
 
 
 def compiled_step(function: Step) -> Step:
     """Declare a function ``(record, t)`` for steps and gates of the loop.
 
-    `record` has its numbers and addresses, `t` is the record of the loop.
+    `record` is one of `Record`, `t` that of the loop.
     """
     function = typed(function)
     STEPS.append(function)

@@ -14,6 +14,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from screw_dynamics_ros.core.compile.typed.records import Record
 from screw_dynamics_ros.core.types import Array
 
 (
@@ -50,12 +51,12 @@ class Gate(NamedTuple):
         0. TRUE: the integer is one of NOT_VALID, VALID and FOR_PYTHON. BEFORE: the number is a time
         on the monotonic clock [s] that has not passed. CALL: the function returns one of NOT_VALID,
         VALID and FOR_PYTHON for the record `numbers`.
-    numbers : array
-        Always the same array; float64, for TRUE and CALL int64.
+    numbers : array or Record
+        Always the same array; float64, for TRUE int64.
     function : callable, optional
         A `compiled_step` for CALL.
     """
 
     kind: int
-    numbers: Array | NDArray[np.int64]
+    numbers: Array | NDArray[np.int64] | Record
     function: Callable[..., int] | None = None

@@ -12,7 +12,6 @@ from typing import Any
 import numpy as np
 
 from screw_dynamics_ros.core import ArgumentError, Robot, ScrewDynamicsError
-from screw_dynamics_ros.core.compile.typed.shared_numbers import SharedRecord
 from screw_dynamics_ros.core.measurement.estimation.delay_line import DelayLine
 from screw_dynamics_ros.core.measurement.estimation.noise_propagation import StageWeights
 from screw_dynamics_ros.core.measurement.estimation.observers.parameters import (
@@ -135,8 +134,10 @@ class TorqueObserver:
         Variances of external torques due to model errors; NaN if they are unknown.
     known_model_variances : (n,) array
         The same, 0 if they are unknown.
+    record : ObserverState
+        Always the same.
     settled : (1,) array of int64
-        Whether the torques are valid; always the same array.
+        Its `is_settled`.
     changes : int
         Number of changes of model or parameters.
     """
@@ -148,9 +149,8 @@ class TorqueObserver:
     def __init__(self, parameters: Parameters) -> None:
         self._parameters = parameters
         self._plan: ObserverPlan | None = None
-        self._words = SharedRecord(step.OBSERVER_WORDS)
-        self._view: Any = self._words.data
-        self.settled = self._words[step.IS_SETTLED : step.IS_SETTLED + 1]
+        self.record = step.ObserverState()
+        self.settled = self.record.element('is_settled')
         self.changes = 0
 
     def plan(self, robot: Robot) -> ObserverPlan:
@@ -172,14 +172,11 @@ class TorqueObserver:
     def bind(self, model: RunningModel, mapper: JointStateMapper, plan: ObserverPlan) -> None:
         """Adopt a new model."""
         self._model, self._mapper, self._plan = model, mapper, plan
-        steps, state = plan.steps, plan.observation.state
-        self._result = model.results.get(state, NO_STATE) if state is not None else NO_STATE
-        arrays = steps.words, steps.reals, steps.numbers, plan.state, self._result
-        for place, array in enumerate(arrays, step.STEP_WORDS):
-            self._words.point(place, array)
-        self._words[[step.TORQUES, step.SIZE]] = steps.n, len(self._result)
-        self._words[step.REQUIRES_FINITE_STATE] = plan.observation.observer.requires_finite_state
-        self._words[step.IS_PENDING] = False
+        state, record = plan.observation.state, self.record
+        record.steps, record.state = plan.steps, plan.state
+        record.result = model.results.get(state, NO_STATE) if state is not None else NO_STATE
+        record.requires_finite_state = plan.observation.observer.requires_finite_state
+        record.is_pending = False
         self.update_parameters()
 
     def update_parameters(self) -> None:
@@ -192,7 +189,7 @@ class TorqueObserver:
         if not plan.line.delay:
             plan.line.restart()
         observer, longest = plan.observation.observer, plan.steps.longest_time_constant
-        self._words[step.SETTLING_TIME] = observer.settling_time(longest)
+        self.record.settling_time = observer.settling_time(longest)
         values = [self._of_joints(name) for name in plan.observation.observer.parameters]
         if values:
             plan.values[:] = np.concatenate(values)
@@ -212,12 +209,12 @@ class TorqueObserver:
     @property
     def is_settled(self) -> bool:
         """Whether the external torques are valid."""
-        return self._view[step.IS_SETTLED] != 0
+        return self.record.is_settled
 
     def _settle(self, plan: ObserverPlan) -> None:
         """Determine whether the external torques are valid."""
-        self._view[step.IS_READY] = not plan.refusal and plan.line.is_ready
-        step.settle(self._view, plan.steps.word_view)
+        self.record.is_ready = not plan.refusal and plan.line.is_ready
+        step.settle(self.record)
 
     @property
     def noise_stages(self) -> tuple[list[StageWeights], list[StageWeights]]:
@@ -243,8 +240,8 @@ class TorqueObserver:
                 prepare=self._advance,
                 consume=lambda mapper, sent: self._keep_state(),
                 is_needed=lambda: self.has_memory,
-                compiled_prepare=CompiledStep(step.advance_in_loop, lambda: self._words),
-                compiled_consume=CompiledStep(step.keep_in_loop, lambda: self._words),
+                compiled_prepare=CompiledStep(step.advance_in_loop, lambda: self.record),
+                compiled_consume=CompiledStep(step.keep_in_loop, lambda: self.record),
             ),
         ]
 
@@ -279,27 +276,19 @@ class TorqueObserver:
         plan = self._plan
         if plan is None or plan.observation.state is None:
             return
-        mapper, steps = self._mapper, plan.steps
-        steps.lengths.longest = mapper.policies.timeout * 1e-9
+        mapper = self._mapper
         step.advance_observer(
-            self._view,
-            steps.word_view,
-            steps.real_view,
-            steps.number_view,
-            plan.state,
+            self.record,
             mapper.stamp,
             mapper.restarted,
             mapper.has_velocity and mapper.has_effort and plan.line.is_ready,
+            mapper.policies.timeout * 1e-9,
         )
 
     def _keep_state(self) -> None:
         """Adopt the new state of the observer, if it is finite."""
-        plan = self._plan
-        if plan is None or plan.observation.state is None:
-            return
-        result = self._result
-        is_finite = bool(np.isfinite(result.sum()))
-        step.keep_state(self._view, plan.steps.word_view, plan.state, result, is_finite)
+        if self.has_memory:
+            step.keep_state(self.record)
 
     def report(self, status: Status) -> None:
         """Report the observer, and whether its torques are valid."""
