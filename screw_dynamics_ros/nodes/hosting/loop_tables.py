@@ -106,8 +106,9 @@ class LoopTables:
         stamps, arrivals, states = (
             words.target(place) for place in (r.HISTORY, r.HISTORY_ARRIVALS, r.HISTORY_STATES)
         )
-        while words[r.HISTORY_READ] < words[r.HISTORY_WRITTEN]:
-            row = int(words[r.HISTORY_READ]) % HISTORY_SIZE
+        rows = np.arange(words[r.HISTORY_READ], words[r.HISTORY_WRITTEN]) % HISTORY_SIZE
+        mapper.velocity_check.add(stamps[rows], states[rows])
+        for row in rows.tolist():
             words[r.HISTORY_READ] += 1
             yield ObservedState(
                 mapper,

@@ -91,7 +91,7 @@ class OdometryNode:
 
         if not open_loop:
             self._states.subscribe_to_states(self._on_state)
-            every(node, HOUSEKEEPING_PERIOD_S, self._states.look_for_drivers)
+            every(node, HOUSEKEEPING_PERIOD_S, self._states.keep_house)
         listen(PoseWithCovarianceStamped, SET_POSE, self._on_pose, qos.COMMAND)
         if self._takes_commands:
             listen(TwistStamped, COMMANDS, self._on_stamped, qos.COMMAND)

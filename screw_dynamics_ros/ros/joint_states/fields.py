@@ -138,11 +138,23 @@ class Velocity(Field):
     position : Position
     continuous : (n,) array of bool
         Joints whose positions are equal modulo 2 pi.
+
+    Attributes
+    ----------
+    distrusted : (n,) array of bool
+        Joints whose values in messages count as missing.
     """
 
     def __init__(self, value: Array, note: Note, position: Position, continuous: Flags) -> None:
         super().__init__(value, note)
         self._position, self._continuous = position, continuous
+        self.distrusted = np.zeros(len(value), dtype=bool)
+
+    def distrust(self, joints: Flags) -> None:
+        """Let values of these joints in messages count as missing, and forget the last ones."""
+        self.distrusted = joints
+        self.usable &= ~joints
+        self.measured[joints] = NEVER_STAMP
 
     def read(
         self,
@@ -155,10 +167,14 @@ class Velocity(Field):
         """Return the velocities; `position` has the positions of the message, not stored yet."""
         self._is_ragged(message.velocity, names, Reason.VELOCITY_RAGGED)
         v, found = measured(message.velocity, names)
+        policy, missing = policies.velocity, ~found
+        if missing.any():
+            self._note(
+                Reason.VELOCITY_MISSING, f'{names.listed(missing)} (velocity_policy: {policy})'
+            )
+        found &= ~self.distrusted[names.target]
         if found.all():
             return JointReading(v, found, found)
-        policy = policies.velocity
-        self._note(Reason.VELOCITY_MISSING, f'{names.listed(~found)} (velocity_policy: {policy})')
         if policy == 'differentiate':
             estimate, usable = self._differentiated(names, stamp, policies, position)
         else:

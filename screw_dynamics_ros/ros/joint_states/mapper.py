@@ -28,6 +28,7 @@ from screw_dynamics_ros.ros.joint_states.contents import JointStateLayout, Joint
 from screw_dynamics_ros.ros.joint_states.fields import Effort, Position, Velocity, measured
 from screw_dynamics_ros.ros.joint_states.name_map import NameMap, NameMaps, listed
 from screw_dynamics_ros.ros.joint_states.policies import NEVER_STAMP, Policies, Reason, Record
+from screw_dynamics_ros.ros.joint_states.velocity_check import VelocityCheck
 from screw_dynamics_ros.ros.messages.cdr import MAX_STAMP, MIN_STAMP
 
 
@@ -112,6 +113,8 @@ class JointStateMapper(SharedNumbers):
         Why the last message was refused; None if it was not.
     records : dict
         Refused and corrected messages, by `Reason`.
+    velocity_check : VelocityCheck
+        Of the values that messages report.
     """
 
     stamp, newest, accepted = Word(STAMP), Word(NEWEST_STAMP), Word(ACCEPTED)
@@ -140,6 +143,7 @@ class JointStateMapper(SharedNumbers):
         self._age = 0
         self.refused: Reason | None = None
         self.maps = NameMaps(joints, known)
+        self.velocity_check = VelocityCheck(self.measured_joints)
 
         size = len(self.measured_joints)
         self._measured = np.zeros((3, size))  # the merged values
@@ -227,6 +231,7 @@ class JointStateMapper(SharedNumbers):
         The current state is kept, but is not considered recently accepted.
         """
         self._spread_whole()
+        self.velocity_check.restart()
         for values in self._fields:
             values.forget()
         self._seen[:] = NEVER_STAMP
@@ -234,6 +239,14 @@ class JointStateMapper(SharedNumbers):
         self._restarting = False
         if self._completion is not None:
             self._completion.restart()
+
+    def distrust_velocities(self) -> None:
+        """Let velocities of joints count as missing, by `velocity_check` and the policy."""
+        faults = self.velocity_check.faults if self._policies.velocity_conflict == 'refuse' else ()
+        distrusted = np.array([name in faults for name in self.measured_joints], dtype=bool)
+        if (distrusted != self._velocity.distrusted).any():
+            self._spread_whole()  # the next message is read joint by joint
+            self._velocity.distrust(distrusted)
 
     def restart_time(self, step: int) -> None:
         """Discard all values because the clock of the stamps went back by a step [ns].
@@ -292,18 +305,18 @@ class JointStateMapper(SharedNumbers):
         """Set the state from a regular message; return whether torques in use are finite."""
         numbers, whole = message.numbers, names.whole
         assert whole is not None
+        tau: Array | float | None = None
         if self._effort.fault:
-            numbers.take(whole, out=self._whole_target, mode='clip')
-            self._whole_values[2] = 0.0
+            tau = 0.0
             self._effort.note_fault()
         elif self._effort.is_calibrated:
             tau = self._effort.torque(numbers[whole[-len(self.measured_joints) :]])
             if not math.isfinite(sum(tau.tolist())):
                 return False
-            numbers.take(whole, out=self._whole_target, mode='clip')
+        numbers.take(whole, out=self._whole_target, mode='clip')
+        if tau is not None:
             self._whole_values[2] = tau
-        else:
-            numbers.take(whole, out=self._whole_target, mode='clip')
+        self.velocity_check.add((message.stamp,), self._whole_values[None])
         if names.unknown:
             self._note(Reason.UNKNOWN_JOINTS, names.unknown)
         if abs(self._age) > self._undisputed_age and self._policies.is_offset(self._age):
@@ -386,6 +399,10 @@ class JointStateMapper(SharedNumbers):
             self._heard[joints[measured(message.position, names)[1]]] = stamp
             self.refused = Reason.POSITION_MISSING  # or ragged
             return False
+        reported = np.full((1, 2, len(self._seen)), np.nan)
+        reported[0, 0, joints] = np.where(position.measured, position.values, np.nan)
+        reported[0, 1, joints] = measured(message.velocity, names)[0]
+        self.velocity_check.add((stamp,), reported)
         velocity = self._velocity.read(message, names, stamp, policies, position)
         effort = self._effort.read(message, names, stamp, policies)
         for field, reading in zip(self._fields, (position, velocity, effort)):
@@ -488,10 +505,7 @@ class JointStateMapper(SharedNumbers):
         )
 
     def _note(self, reason: Reason, detail: str) -> None:
-        record = self.records.setdefault(reason, Record())
-        record.count += 1
-        record.last = self._arrival
-        record.detail = detail
+        self.records.setdefault(reason, Record()).note(self._arrival, detail)
 
     def _refuse(self, reason: Reason, detail: str) -> bool:
         self.refused = reason

@@ -480,6 +480,32 @@ def test_states_of_publishers_that_disagree_are_compared_in_python(pair):
     assert both.loop.outcomes[-4:] == ['done'] * 4
 
 
+def test_wrong_velocities_are_found_in_the_states_of_the_loop(pair):
+    """It leaves them to Python until they are right again; both nodes publish the same."""
+    both = pair(model_state=[''])
+    both.listen(('/dynamics/coriolis',))
+    time = iter(np.arange(0.0, 40.0, 0.005))
+
+    def faults(factor):
+        """Return what is found in 12 s of states, at least one block."""
+        for k in range(2400):
+            t = next(time)
+            both.wait(0.005)
+            both.send(q=Q + 0.3 * np.sin(4.0 * t), v=np.full(8, factor * 1.2 * np.cos(4.0 * t)))
+            if not k % 20:
+                both.listen(('/dynamics/coriolis',))  # housekeeping
+        found = [list(node.host.mapper.velocity_check.faults) for node in both.nodes]
+        assert found[0] == found[1]
+        return found[0]
+
+    assert faults(1.0) == []
+    assert both.loop.outcomes[-500:] == ['done'] * 500
+    assert faults(0.5 / np.pi) == both.joints
+    assert both.loop.outcomes[-100:] == ['handed over'] * 100
+    assert faults(1.0) == []
+    assert both.loop.outcomes[-100:] == ['done'] * 100
+
+
 @pytest.mark.parametrize('seed', range(int(os.environ.get('LOOP_SEQUENCES', '6'))))
 def test_random_sequences(pair, seed):
     """Messages, parameters, payloads, subscribers and robots change in any order."""

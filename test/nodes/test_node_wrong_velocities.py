@@ -1,0 +1,66 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""Velocities that contradict positions: /diagnostics say so, and torques do not follow them."""
+
+import numpy as np
+import pytest
+
+pytest.importorskip('rclpy')
+
+from sensor_msgs.msg import JointState
+
+from screw_dynamics_ros.core import Robot
+from support.robots import urdf_path
+from support.ros_harness import ERROR
+
+ARM = urdf_path('planar_2r').read_text()
+JOINTS = ['joint1', 'joint2']
+STEP, CORIOLIS, STATES = 0.01, 'dynamics/coriolis', 'contrary/bringup: joint states'
+FACTOR = 0.5 / np.pi
+
+
+class Driver:
+    """Both joints swing; the velocity of the second is in turns/s."""
+
+    def __init__(self, client):
+        self.client, self.t, self.q, self.dq = client, 0.0, np.zeros(2), np.zeros(2)
+
+    def send(self):
+        self.t += STEP
+        rate = np.array([3.0, 4.0])
+        q = 0.5 * np.sin(rate * self.t)
+        self.q, self.dq = q, q - self.q
+        self.reported = 0.5 * rate * np.cos(rate * self.t) * [1.0, FACTOR]
+        return self.client.send(JOINTS, q, self.reported, [0.0, 0.0], step=STEP)
+
+    def answer(self):
+        """Return the Coriolis torques of one more state."""
+        stamp = self.send()
+        message = self.client.wait(lambda: self.client.with_stamp(CORIOLIS, stamp))
+        return np.array(message.effort)
+
+
+def test_velocities_of_another_unit(start, connect):
+    start('bringup', arguments=['-r', '__ns:=/contrary'])
+    client, robot = connect('contrary'), Robot.from_urdf(ARM)
+    client.describe(ARM)
+    client.subscribe(JointState, CORIOLIS)
+    driver = Driver(client)
+    client.wait(lambda: client.received[CORIOLIS] or not driver.send(), what='an output')
+    client.expect(
+        STATES,
+        ERROR,
+        'joint joint2: the velocities are in turns/s',
+        'count as missing (velocity_policy: differentiate)',
+        'correct the driver',
+        meanwhile=driver.send,
+    )
+    tau, v = driver.answer(), [driver.reported[0], driver.dq[1] / STEP]
+    assert tau == pytest.approx(robot.coriolis_torques(driver.q, v), rel=1e-6)
+    client.set_parameter('bringup', 'velocity_conflict_policy', 'report')
+    client.expect(
+        STATES, ERROR, 'are used (velocity_conflict_policy: report)', meanwhile=driver.send
+    )
+    tau = driver.answer()
+    assert tau == pytest.approx(robot.coriolis_torques(driver.q, driver.reported), rel=1e-6)
