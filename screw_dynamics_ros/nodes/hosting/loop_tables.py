@@ -189,6 +189,7 @@ class LoopTables:
         scale, offset = mapper.calibration
         words.point(r.SCALE, scale)
         words.point(r.OFFSET, offset)
+        words.point(r.TURNS, mapper.turns)
 
     def _use_layout(self, mapper: JointStateMapper, layout: Layout) -> bool:
         """Adopt the layout of messages; return whether they set all values."""

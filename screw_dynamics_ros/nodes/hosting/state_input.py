@@ -205,10 +205,17 @@ class StateInput:
             statuses.report_records(status, self.mapper, needs, now, only_needs=True)
 
 
-def state_input(node: Node, joints: Collection[str], policies: Policies) -> StateInput:
-    """Return the joint states of some joints; the topic may contain others."""
+def state_input(
+    node: Node, joints: Collection[str], policies: Policies, continuous: Collection[str] = ()
+) -> StateInput:
+    """Return the joint states of some joints; the topic may contain others.
+
+    Positions of `continuous` joints are equal modulo 2 pi.
+    """
     made = StateInput(node)
     clock = StampClock(node, made.restart_time)
-    made.mapper = JointStateMapper(tuple(joints), known=None, clock=clock.now)
+    made.mapper = JointStateMapper(
+        tuple(joints), continuous=continuous, known=None, clock=clock.now
+    )
     made.policies = policies
     return made

@@ -62,7 +62,7 @@ class OdometryNode:
         self._base = base = make_base(values.values)
         noise = WheelNoise(values['wheel_noise_along'], values['wheel_noise_across'])
         readings = WheelReadings(base.wheels, values['position_feedback'])
-        self._states = state_input(node, base.joints, self._policies())
+        self._states = state_input(node, base.joints, self._policies(), base.joints)
         self._path = FollowedPath(Odometry(base.platform, noise), readings)
         self._commands = CommandFilter(base.platform, lambda: values.values)
         self._read = np.full(len(base.joints), NEVER_STAMP)

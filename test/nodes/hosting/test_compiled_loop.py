@@ -247,7 +247,7 @@ def test_observable_wrenches_need_no_python(pair):
         both.listen(topics)
         for _ in range(count):
             both.wait(0.001)
-            numbers = dict(zip('qv', random.uniform(-2.0, 2.0, (2, len(both.joints)))))
+            numbers = dict(zip('qv', random.uniform(-1.5, 1.5, (2, len(both.joints)))))
             both.send(**{**numbers, 'tau': random.uniform(-9.0, 9.0, len(both.joints)), **state})
         assert both.loop.outcomes[-1] == 'done'
 
@@ -504,6 +504,21 @@ def test_wrong_velocities_are_found_in_the_states_of_the_loop(pair):
     assert both.loop.outcomes[-100:] == ['handed over'] * 100
     assert faults(1.0) == []
     assert both.loop.outcomes[-100:] == ['done'] * 100
+
+
+def test_turns_are_added_by_the_loop(pair):
+    """Python takes the message with the step, and the loop those before and after it."""
+    both = pair(model_state=[''])
+    both.listen(('/dynamics/gravity', '/dynamics/coriolis', '/mass_matrix'))
+    q = Q.copy()
+    for angle in (*np.linspace(3.0, 3.3, 30), *np.linspace(3.3, 3.0, 30)):
+        both.wait(0.004)
+        q[0] = (angle + np.pi) % (2.0 * np.pi) - np.pi
+        both.send(q=q)
+        for node in both.nodes:
+            assert node.host.mapper.q[0] == pytest.approx(angle)
+    assert both.loop.host.mapper.records[Reason.WRAPPED].count == 2
+    assert Counter(both.loop.outcomes[-55:]) == {'done': 53, 'handed over': 2}
 
 
 @pytest.mark.parametrize('seed', range(int(os.environ.get('LOOP_SEQUENCES', '6'))))

@@ -23,7 +23,7 @@ from screw_dynamics_ros.nodes.outputs.dynamics.commands import FOLLOWING, OFF, R
 from screw_dynamics_ros.nodes.outputs.external_wrenches.observer_step import are_finite
 from screw_dynamics_ros.ros.data_path import records as r
 from screw_dynamics_ros.ros.data_path.loop import MONOTONIC, compiled_step, time_of
-from screw_dynamics_ros.ros.joint_states import mapper as m
+from screw_dynamics_ros.ros.joint_states import stamped_messages as m
 from screw_dynamics_ros.ros.topics.channel_record import EFFORT
 
 # Places of the words of a controller, its record; those marked `->` are addresses.
