@@ -107,8 +107,9 @@ class LoopTables:
         stamps, arrivals, states = (
             words.target(place) for place in (r.HISTORY, r.HISTORY_ARRIVALS, r.HISTORY_STATES)
         )
-        while words[r.HISTORY_READ] < words[r.HISTORY_WRITTEN]:
-            row = int(words[r.HISTORY_READ]) % HISTORY_SIZE
+        rows = np.arange(words[r.HISTORY_READ], words[r.HISTORY_WRITTEN]) % HISTORY_SIZE
+        mapper.velocity_check.add(stamps[rows], states[rows])
+        for row in rows.tolist():
             words[r.HISTORY_READ] += 1
             yield ObservedState(
                 mapper,
@@ -189,6 +190,7 @@ class LoopTables:
         scale, offset = mapper.calibration
         words.point(r.SCALE, scale)
         words.point(r.OFFSET, offset)
+        words.point(r.TURNS, mapper.turns)
 
     def _use_layout(self, mapper: JointStateMapper, layout: Layout) -> bool:
         """Adopt the layout of messages; return whether they set all values."""

@@ -109,6 +109,23 @@ class StateInput:
 
         self.subscribe(receive)
 
+    def keep_house(self) -> None:
+        """Look for drivers, and compare the velocities that have arrived with the positions."""
+        self.look_for_drivers()
+        self.compare_velocities()
+
+    def compare_velocities(self) -> None:
+        """Judge a block of states, if one is complete."""
+        mapper = self.mapper
+        if mapper is None:
+            return
+        with STATE_LOCK:
+            block = mapper.velocity_check.take()
+        if block is not None:
+            mapper.velocity_check.compare(*block)
+        with STATE_LOCK:
+            mapper.distrust_velocities()
+
     def look_for_drivers(self) -> None:
         """Determine whether there is only one driver, so that lost messages can be counted."""
         topic = self._node.resolve_topic_name(TOPIC)
@@ -188,10 +205,17 @@ class StateInput:
             statuses.report_records(status, self.mapper, needs, now, only_needs=True)
 
 
-def state_input(node: Node, joints: Collection[str], policies: Policies) -> StateInput:
-    """Return the joint states of some joints; the topic may contain others."""
+def state_input(
+    node: Node, joints: Collection[str], policies: Policies, continuous: Collection[str] = ()
+) -> StateInput:
+    """Return the joint states of some joints; the topic may contain others.
+
+    Positions of `continuous` joints are equal modulo 2 pi.
+    """
     made = StateInput(node)
     clock = StampClock(node, made.restart_time)
-    made.mapper = JointStateMapper(tuple(joints), known=None, clock=clock.now)
+    made.mapper = JointStateMapper(
+        tuple(joints), continuous=continuous, known=None, clock=clock.now
+    )
     made.policies = policies
     return made

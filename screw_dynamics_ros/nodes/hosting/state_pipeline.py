@@ -157,6 +157,7 @@ class StatePipeline(StateInput):
         self.look_for_drivers()
         with STATE_LOCK:
             self._use_listeners()
+        self.compare_velocities()
 
     def _use_listeners(self) -> None:
         if self.model_state is not None:

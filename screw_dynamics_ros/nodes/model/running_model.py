@@ -196,6 +196,11 @@ def joint_state_mapper(robot: Robot, **settings: Any) -> JointStateMapper:
         actuated(robot).sensed,
         continuous={joint.name for joint in joints if joint.kind.is_periodic},
         known=set(names),
+        max_speeds={
+            joint.name: joint.limits.velocity
+            for joint in joints
+            if joint.kind.turns and not joint.kind.is_periodic
+        },
         completion=completion,
         **settings,
     )

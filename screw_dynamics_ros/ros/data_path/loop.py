@@ -28,7 +28,7 @@ from screw_dynamics_ros.core.compile.typed.memory import (
 )
 from screw_dynamics_ros.core.units import NANOSECONDS
 from screw_dynamics_ros.ros.data_path import records as r
-from screw_dynamics_ros.ros.joint_states import mapper as m
+from screw_dynamics_ros.ros.joint_states import stamped_messages as m
 from screw_dynamics_ros.ros.joint_states.policies import NEVER_STAMP
 from screw_dynamics_ros.ros.messages.cdr import STAMP_OFFSET, stamp_of_clock
 from screw_dynamics_ros.ros.process.rate_limit import is_due, use
@@ -193,7 +193,7 @@ def has_layout(t: Ints, message: Bytes) -> bool:
 
 @typed
 def is_regular(t: Ints, message: Bytes, stamp: int, age: int) -> bool:
-    """Whether a message follows another one, and has finite numbers and a stamp that is in time.
+    """Whether a message follows another one, with a stamp in time, finite numbers and no jumps.
 
     See `JointStateMapper.update`.
     """
@@ -211,12 +211,23 @@ def is_regular(t: Ints, message: Bytes, stamp: int, age: int) -> bool:
         total += read_f64(message, offsets[k])
     if not math.isfinite(total):
         return False
+    state = floats_at(t[r.STATE])
+    for k in range(t[r.JOINTS]):
+        if abs(position(t, message, k) - state[k]) > math.pi:
+            return False
     if t[r.SCALE] == 0 and t[r.OFFSET] == 0:
         return True
     total = 0.0
     for k in range(t[r.JOINTS]):
         total += torque(t, message, k)
     return math.isfinite(total)
+
+
+@typed
+def position(t: Ints, message: Bytes, joint: int) -> float:
+    """Return the position of a joint, with the turns that its driver leaves out."""
+    q = read_f64(message, ints_at(t[r.PLACES])[joint])
+    return q + floats_at(t[r.TURNS])[joint] if t[r.TURNS] != 0 else q
 
 
 @typed
@@ -251,9 +262,9 @@ def accept(t: Ints, message: Bytes, stamp: int, age: int, arrival: float) -> Non
     n = t[r.JOINTS]
     places = ints_at(t[r.PLACES])
     state = floats_at(t[r.STATE])
-    for k in range(2 * n):
-        state[k] = read_f64(message, places[k])
     for k in range(n):
+        state[k] = position(t, message, k)
+        state[n + k] = read_f64(message, places[n + k])
         state[2 * n + k] = torque(t, message, k)
     words = ints_at(t[r.MAPPER_WORDS])
     words[m.STAMP] = stamp

@@ -41,6 +41,7 @@ LAST_ARRIVAL, BUSY_TIME, MAX_TIME = range(LOAD_REALS := 3)
     STATE,  # -> floats (3, JOINTS)
     SCALE,  # -> floats (JOINTS,)
     OFFSET,  # -> floats (JOINTS,)
+    TURNS,  # -> floats (JOINTS,): what is added to positions [rad]
     # The state.
     MAPPER_WORDS,  # ->
     MAPPER_REALS,  # ->
@@ -72,7 +73,7 @@ LAST_ARRIVAL, BUSY_TIME, MAX_TIME = range(LOAD_REALS := 3)
     HISTORY_WRITTEN,  # states so far
     HISTORY_READ,  # states that Python has read
     REALS,  # -> reals of the loop
-) = range(LOOP_WORDS := 51)
+) = range(LOOP_WORDS := 52)
 
 MAX_DELAY, ARRIVAL, DELAY, START = range(LOOP_REALS := 4)  # [s]
 

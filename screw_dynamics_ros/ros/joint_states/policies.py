@@ -24,6 +24,13 @@ EFFORT_POLICIES = ('reject', 'zero', 'hold')
 #: Policies for several publishers that report different positions.
 CONFLICT_POLICIES = ('refuse', 'newest')
 
+#: Policies for velocities that are not the derivatives of the positions.
+VELOCITY_CONFLICT_POLICIES = ('refuse', 'report')
+
+
+#: Policies for positions that step by a turn.
+WRAP_POLICIES = ('unwrap', 'refuse')
+
 
 class Reason(Enum):
     """Why a message was refused or corrected; the value is the text for users."""
@@ -36,6 +43,7 @@ class Reason(Enum):
     DUPLICATE_JOINT = 'a joint appears twice in one message'
     POSITION_RAGGED = 'the number of positions differs from the number of names'
     POSITION_MISSING = 'a position is missing or not a finite number'
+    WRAPPED = 'a position steps by a turn, faster than the joint can move'
     INCOMPLETE = 'joints without a current state'
     DISPUTED = 'publishers of joint states disagree'
     LOOPS_OPEN = 'the loops of the mechanism cannot be closed at the measured positions'
@@ -64,6 +72,11 @@ class Record:
     last: float = -math.inf
     detail: str = ''
 
+    def note(self, time: float, detail: str) -> None:
+        """Count an occurrence."""
+        self.count += 1
+        self.last, self.detail = time, detail
+
 
 @dataclass(frozen=True)
 class Policies:
@@ -80,6 +93,11 @@ class Policies:
         `reject` leaves the state without effort.
     conflict : {'refuse', 'newest'}
         `refuse` refuses the messages of publishers that disagree, `newest` uses each of them.
+    velocity_conflict : {'refuse', 'report'}
+        `refuse` treats velocities that contradict the positions as missing, `report` uses them.
+    wrap : {'unwrap', 'refuse'}
+        `unwrap` adds turns to positions of revolute joints that step by a turn, `refuse` refuses
+        the messages.
     state_timeout : float
         Longest age of a value that is merged, held or differentiated [s]; 0 for no limit.
     max_stamp_age : float
@@ -96,6 +114,8 @@ class Policies:
     velocity: str = 'differentiate'
     effort: str = 'reject'
     conflict: str = 'refuse'
+    velocity_conflict: str = 'refuse'
+    wrap: str = 'unwrap'
     state_timeout: float = 0.5
     max_stamp_age: float = 0.0
     max_delay: float = 0.0
@@ -107,6 +127,8 @@ class Policies:
             ('velocity', VELOCITY_POLICIES),
             ('effort', EFFORT_POLICIES),
             ('conflict', CONFLICT_POLICIES),
+            ('velocity_conflict', VELOCITY_CONFLICT_POLICIES),
+            ('wrap', WRAP_POLICIES),
         ):
             if getattr(self, name) not in choices:
                 raise ArgumentError(

@@ -247,7 +247,7 @@ def test_observable_wrenches_need_no_python(pair):
         both.listen(topics)
         for _ in range(count):
             both.wait(0.001)
-            numbers = dict(zip('qv', random.uniform(-2.0, 2.0, (2, len(both.joints)))))
+            numbers = dict(zip('qv', random.uniform(-1.5, 1.5, (2, len(both.joints)))))
             both.send(**{**numbers, 'tau': random.uniform(-9.0, 9.0, len(both.joints)), **state})
         assert both.loop.outcomes[-1] == 'done'
 
@@ -478,6 +478,47 @@ def test_states_of_publishers_that_disagree_are_compared_in_python(pair):
     assert refused.count == 4
     assert both.loop.host.mapper.accepted == count + 8
     assert both.loop.outcomes[-4:] == ['done'] * 4
+
+
+def test_wrong_velocities_are_found_in_the_states_of_the_loop(pair):
+    """It leaves them to Python until they are right again; both nodes publish the same."""
+    both = pair(model_state=[''])
+    both.listen(('/dynamics/coriolis',))
+    time = iter(np.arange(0.0, 40.0, 0.005))
+
+    def faults(factor):
+        """Return what is found in 12 s of states, at least one block."""
+        for k in range(2400):
+            t = next(time)
+            both.wait(0.005)
+            both.send(q=Q + 0.3 * np.sin(4.0 * t), v=np.full(8, factor * 1.2 * np.cos(4.0 * t)))
+            if not k % 20:
+                both.listen(('/dynamics/coriolis',))  # housekeeping
+        found = [list(node.host.mapper.velocity_check.faults) for node in both.nodes]
+        assert found[0] == found[1]
+        return found[0]
+
+    assert faults(1.0) == []
+    assert both.loop.outcomes[-500:] == ['done'] * 500
+    assert faults(0.5 / np.pi) == both.joints
+    assert both.loop.outcomes[-100:] == ['handed over'] * 100
+    assert faults(1.0) == []
+    assert both.loop.outcomes[-100:] == ['done'] * 100
+
+
+def test_turns_are_added_by_the_loop(pair):
+    """Python takes the message with the step, and the loop those before and after it."""
+    both = pair(model_state=[''])
+    both.listen(('/dynamics/gravity', '/dynamics/coriolis', '/mass_matrix'))
+    q = Q.copy()
+    for angle in (*np.linspace(3.0, 3.3, 30), *np.linspace(3.3, 3.0, 30)):
+        both.wait(0.004)
+        q[0] = (angle + np.pi) % (2.0 * np.pi) - np.pi
+        both.send(q=q)
+        for node in both.nodes:
+            assert node.host.mapper.q[0] == pytest.approx(angle)
+    assert both.loop.host.mapper.records[Reason.WRAPPED].count == 2
+    assert Counter(both.loop.outcomes[-55:]) == {'done': 53, 'handed over': 2}
 
 
 @pytest.mark.parametrize('seed', range(int(os.environ.get('LOOP_SEQUENCES', '6'))))

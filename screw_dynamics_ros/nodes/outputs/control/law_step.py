@@ -21,7 +21,7 @@ from screw_dynamics_ros.nodes.outputs.dynamics.commands import FOLLOWING, OFF, R
 from screw_dynamics_ros.nodes.outputs.external_wrenches.observer_step import are_finite
 from screw_dynamics_ros.ros.data_path import records as r
 from screw_dynamics_ros.ros.data_path.loop import MONOTONIC, compiled_step, time_of
-from screw_dynamics_ros.ros.joint_states import mapper as m
+from screw_dynamics_ros.ros.joint_states import stamped_messages as m
 from screw_dynamics_ros.ros.topics.channel_record import EFFORT
 
 #: The law has begun with an earlier state, it begins, it has followed no state since it began.

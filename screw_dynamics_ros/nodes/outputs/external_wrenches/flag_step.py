@@ -14,7 +14,7 @@ from screw_dynamics_ros.core.measurement.estimation.threshold_flag import (
 from screw_dynamics_ros.core.types import Array
 from screw_dynamics_ros.ros.data_path import records as r
 from screw_dynamics_ros.ros.data_path.loop import compiled_step
-from screw_dynamics_ros.ros.joint_states import mapper as m
+from screw_dynamics_ros.ros.joint_states import stamped_messages as m
 from screw_dynamics_ros.ros.topics.channel_record import NOT_VALID, VALID
 
 
