@@ -25,8 +25,7 @@ EXCEPTIONS = {
     'core/compile/typed/external.py': {'__call__', 'address_of'},
     'core/compile/typed/library.py': {'__init__', 'from_param'},
     'core/compile/typed/primitives.py': {''},  # its name
-    'core/compile/typed/records.py': {'_allocate', '__set__'},
-    'core/compile/typed/shared_numbers.py': {'point'},
+    'core/compile/typed/records.py': {'__init__', '_allocate', '_target', 'address'},
     'core/robot/autograd/xla_handler.py': {'data_addresses'},
     'core/robot/function_evaluator.py': {'_install_fast'},
     'ros/data_path/rcl.py': {'__init__', 'close'},

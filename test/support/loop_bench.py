@@ -119,7 +119,7 @@ class LoopBench(Bench):
         with STATE_LOCK:
             self._taken.put(data, info)
         STATE_LOCK._mutex.acquire()  # as the loop does
-        outcome = self._rcl.process(self.loop.tables.words)
+        outcome = self._rcl.process(self.loop.tables.loop)
         self.outcomes.append(OUTCOMES[outcome])
         STATE_LOCK.adopt()
         if outcome != loop.DONE:

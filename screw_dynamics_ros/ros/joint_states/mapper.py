@@ -21,22 +21,13 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from screw_dynamics_ros.core.compile.typed.shared_numbers import Flag, Real, Word
 from screw_dynamics_ros.core.types import Array
 from screw_dynamics_ros.ros.joint_states.completion import Completion
 from screw_dynamics_ros.ros.joint_states.contents import JointStateLayout, JointStateMessage
 from screw_dynamics_ros.ros.joint_states.fields import Effort, Position, Velocity, measured
 from screw_dynamics_ros.ros.joint_states.name_map import NameMap, NameMaps, listed
 from screw_dynamics_ros.ros.joint_states.policies import NEVER_STAMP, Policies, Reason
-from screw_dynamics_ros.ros.joint_states.stamped_messages import (
-    ACCEPTED,
-    LAST_ACCEPTED,
-    NEWEST_STAMP,
-    RESTARTED,
-    STAMP,
-    WHOLE,
-    StampedMessages,
-)
+from screw_dynamics_ros.ros.joint_states.stamped_messages import StampedMessages
 from screw_dynamics_ros.ros.joint_states.velocity_check import VelocityCheck
 
 
@@ -101,25 +92,11 @@ class JointStateMapper(StampedMessages):
         of `state`, (3, n). They change only with a new state.
     has_velocity, has_effort : bool
         Whether `v`, `tau` can be used; otherwise missing values are zero.
-    stamp : int
-        Stamp of the state [ns], one that messages can carry.
-    newest : int
-        The same, but `NEVER_STAMP` after time went backwards [ns].
-    accepted : int
-        Number of states.
     continuous : (n,) array of bool
         Which positions are equal modulo 2 pi.
-    last_accepted : float
-        Time of arrival of the message that completed the current state [s], -inf without one.
-    restarted : bool
-        Whether the state is the first one after a pause or after time went backwards.
     velocity_check : VelocityCheck
         Of the values that messages report.
     """
-
-    stamp, newest, accepted = Word(STAMP), Word(NEWEST_STAMP), Word(ACCEPTED)
-    restarted, last_accepted = Flag(RESTARTED), Real(LAST_ACCEPTED)
-    _whole = Word(WHOLE)
 
     def __init__(
         self,
@@ -160,7 +137,7 @@ class JointStateMapper(StampedMessages):
         self._fields = self._position, self._velocity, self._effort
         self._used = self._fields[: 2 if effort_fault else 3]
         self.calibrate(*calibration)
-        self._whole = NEVER_STAMP  # stamp of a complete message not yet recorded in the fields
+        self.whole = NEVER_STAMP
         # Stamps of the values of each joint, and the newest ones, also of refused messages.
         self._seen = np.full(size, NEVER_STAMP, dtype=np.int64)
         self._heard = self._seen.copy()
@@ -184,8 +161,8 @@ class JointStateMapper(StampedMessages):
     @property
     def stamps(self) -> NDArray[np.int64]:
         """Stamp of the last message that reported each of `measured_joints`, (n,) [ns]."""
-        if self._whole > NEVER_STAMP:
-            return np.full(len(self.measured_joints), self._whole)
+        if self.whole > NEVER_STAMP:
+            return np.full(len(self.measured_joints), self.whole)
         return self._seen.copy()
 
     def calibrate(self, scale: Array | None, offset: Array | None) -> None:
@@ -277,11 +254,11 @@ class JointStateMapper(StampedMessages):
     def _is_regular(self, message: JointStateMessage) -> bool:
         """Whether a complete message follows another one, and has finite values and a new stamp."""
         stamp = message.stamp
-        self._age = self.clock() - stamp
+        self.age_ns = self.clock() - stamp
         return (
-            NEVER_STAMP < self._whole == self.newest
+            NEVER_STAMP < self.whole == self.newest
             and 0 < stamp - self.newest <= self._timeout
-            and (abs(self._age) <= self._undisputed_age or self._policies.admits(self._age))
+            and (abs(self.age_ns) <= self._undisputed_age or self._policies.admits(self.age_ns))
             and math.isfinite(sum(message.numbers.tolist()))
         )  # all numbers are finite
 
@@ -312,9 +289,9 @@ class JointStateMapper(StampedMessages):
         self.velocity_check.add((message.stamp,), self._whole_values[None])
         if names.unknown:
             self._note(Reason.UNKNOWN_JOINTS, names.unknown)
-        if abs(self._age) > self._undisputed_age and self._policies.is_offset(self._age):
+        if abs(self.age_ns) > self._undisputed_age and self._policies.is_offset(self.age_ns):
             self._note_clock_offset()
-        self._whole = message.stamp
+        self.whole = message.stamp
         return True
 
     def update_run(
@@ -344,7 +321,7 @@ class JointStateMapper(StampedMessages):
         if (
             names.whole is None
             or self._completion is not None
-            or not NEVER_STAMP < self._whole == self.newest
+            or not NEVER_STAMP < self.whole == self.newest
         ):
             return nothing
         steps, ages = np.diff(stamps, prepend=self.newest), clocks - stamps
@@ -363,9 +340,9 @@ class JointStateMapper(StampedMessages):
         if not count:
             return nothing
         last = count - 1
-        self._arrival, self._age = int(clocks[last]) * 1e-9, int(ages[last])
+        self._arrival, self.age_ns = int(clocks[last]) * 1e-9, int(ages[last])
         self.state[:] = states[last]
-        self._whole = self.stamp = self.newest = int(stamps[last])
+        self.whole = self.stamp = self.newest = int(stamps[last])
         self.restarted, self.last_accepted = False, self._arrival
         self.accepted += count
         if names.unknown:
@@ -435,7 +412,7 @@ class JointStateMapper(StampedMessages):
             and (has_effort or self._effort.fault)
             and all((values.measured == newest).all() for values in self._used)
         ):
-            self._whole = newest
+            self.whole = newest
         if self._completion is None:
             self.state[:] = self._measured
         if not self._accept(newest):
@@ -459,10 +436,10 @@ class JointStateMapper(StampedMessages):
 
     def _spread_whole(self) -> None:
         """Record the last of several regular messages in the fields of the joints."""
-        if self._whole > NEVER_STAMP:
+        if self.whole > NEVER_STAMP:
             self._measured[:] = self._whole_values
-            self._seen[:] = self._heard[:] = self._whole
+            self._seen[:] = self._heard[:] = self.whole
             for values in self._used:
-                values.measured[:] = self._whole
+                values.measured[:] = self.whole
                 values.usable[:] = True
-            self._whole = NEVER_STAMP
+            self.whole = NEVER_STAMP

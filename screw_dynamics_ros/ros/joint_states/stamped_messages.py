@@ -8,16 +8,12 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 
-from screw_dynamics_ros.core.compile.typed.shared_numbers import SharedNumbers, Word
+from screw_dynamics_ros.core.compile.typed import records
 from screw_dynamics_ros.ros.joint_states.policies import NEVER_STAMP, Policies, Reason, Record
 from screw_dynamics_ros.ros.messages.cdr import MAX_STAMP, MIN_STAMP
 
-# Places of the shared attributes of the mapper.
-STAMP, NEWEST_STAMP, WHOLE, ACCEPTED, AGE, RESTARTED = range(MAPPER_WORDS := 6)
-(LAST_ACCEPTED,) = range(MAPPER_REALS := 1)
 
-
-class StampedMessages(SharedNumbers):
+class StampedMessages(records.Record):
     """What the mapper notes of each message.
 
     Parameters
@@ -28,26 +24,45 @@ class StampedMessages(SharedNumbers):
 
     Attributes
     ----------
+    stamp : int
+        Stamp of the state [ns], one that messages can carry.
+    newest : int
+        The same, but `NEVER_STAMP` after time went backwards [ns].
+    whole : int
+        Stamp of a complete message not yet recorded in the fields of joints [ns], or `NEVER_STAMP`.
+    accepted : int
+        Number of states.
+    age_ns : int
+        Clock minus stamp at the arrival of the last message [ns].
+    restarted : bool
+        Whether the state is the first one after a pause or after time went backwards.
+    last_accepted : float
+        Time of arrival of the message that completed the current state [s], -inf without one.
     refused : Reason or None
         Why the last message was refused; None if it was not.
     records : dict
         Refused and corrected messages, by `Reason`.
     """
 
-    _age = Word(AGE)
+    stamp: int
+    newest: int
+    whole: int
+    accepted: int
+    age_ns: int
+    restarted: bool
+    last_accepted: float
 
     def __init__(self, policies: Policies, clock: Callable[[], int]) -> None:
-        super().__init__(MAPPER_WORDS, MAPPER_REALS)
         self.policies, self.clock = policies, clock
         self.records: dict[Reason, Record] = {}
         self.refused: Reason | None = None
-        self._age = 0
+        self.age_ns = 0
         self._watch_end = NEVER_STAMP  # time up to which late messages of the past are refused
 
     @property
     def age(self) -> float:
         """Clock minus stamp at the arrival of the last message [s]."""
-        return self._age * 1e-9
+        return self.age_ns * 1e-9
 
     @property
     def policies(self) -> Policies:
@@ -70,22 +85,22 @@ class StampedMessages(SharedNumbers):
         now = self.clock()
         if stamp == 0:
             self._note(Reason.UNSTAMPED, '')
-            self._age = 0
+            self.age_ns = 0
             if not MIN_STAMP <= now <= MAX_STAMP:
                 self._note(Reason.INVALID_STAMP, f'the clock of this node is at {now} ns')
                 return NEVER_STAMP
             return now
-        self._age = now - stamp
+        self.age_ns = now - stamp
         if now >= self._watch_end:
             self._watch_end = NEVER_STAMP
-        elif -self._age > self._step_back // 2:
+        elif -self.age_ns > self._step_back // 2:
             self._refuse(Reason.OUT_OF_ORDER, 'it is of the time before the clock went back')
             return NEVER_STAMP
-        refusal = self._policies.age_refusal(self._age)
+        refusal = self._policies.age_refusal(self.age_ns)
         if refusal is not None:
             self._refuse(refusal, f'{abs(self.age):.3f} s')
             return NEVER_STAMP
-        if self._policies.is_offset(self._age):
+        if self._policies.is_offset(self.age_ns):
             self._note_clock_offset()
         return stamp
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 import ctypes
 from typing import Any
 
+from screw_dynamics_ros.core.compile.typed.records import Opaque
 from screw_dynamics_ros.core.errors import ScrewDynamicsError
 
 OK = 0
@@ -39,7 +40,7 @@ class SerializedMessage(ctypes.Structure):
     ]
 
 
-class HandleInUse:
+class HandleInUse(Opaque):
     """A handle of rclpy that is not destroyed during the lifetime of this object.
 
     Parameters

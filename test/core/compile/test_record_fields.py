@@ -4,6 +4,7 @@
 """Records mean the same to Python and to compiled code, and own what they refer to."""
 
 import copy
+import ctypes
 import gc
 import random
 import weakref
@@ -19,7 +20,7 @@ from screw_dynamics_ros.core.compile.typed.functions import (
     typed,
 )
 from screw_dynamics_ros.core.compile.typed.library import compiled
-from screw_dynamics_ros.core.compile.typed.records import Record
+from screw_dynamics_ros.core.compile.typed.records import Addresses, Record
 from screw_dynamics_ros.core.errors import ArgumentError
 
 
@@ -134,13 +135,41 @@ def test_what_a_field_refers_to_lives_as_long():
     part.values = values
     whole.first, whole.parts = part, [part]
     del values, part
-    assert is_alive(array) and is_alive(record)
+    assert is_alive(array)
+    assert is_alive(record)
     whole.first = None
     assert is_alive(record)
     whole.parts = ()
     assert not is_alive(record)
     assert not is_alive(array)
     assert (whole.first, whole.parts) == (None, ())
+
+
+def test_targets_that_are_replaced_outlive_their_address():
+    """Nothing frees the last target before the field refers to the next one."""
+    part, seen, values = Part(), [], np.ones(1).view(Watched)
+    weakref.finalize(values, lambda: seen.append(part._words[Part.fields['values'].place]))
+    part.values = values
+    del values
+    part.values = following = np.ones(2)
+    gc.collect()
+    assert seen == [following.ctypes.data]
+
+
+def test_addresses_keep_what_is_there():
+    values, part = np.ones(1).view(Watched), Part()
+    array, record = weakref.ref(values), weakref.ref(part)
+    addresses = Addresses([values, part])
+    expected = [values.ctypes.data, part.address]
+    del values, part
+    assert is_alive(array)
+    assert is_alive(record)
+    assert list((ctypes.c_int64 * 2).from_address(addresses.address)) == expected
+    del addresses
+    assert not is_alive(array)
+    assert not is_alive(record)
+    with pytest.raises(ArgumentError, match='contiguous'):
+        Addresses([np.ones(4)[::2]])
 
 
 def test_the_memory_of_a_number():

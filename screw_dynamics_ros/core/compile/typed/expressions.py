@@ -22,6 +22,7 @@ from screw_dynamics_ros.core.compile.typed.functions import (
     declaration_of,
 )
 from screw_dynamics_ros.core.compile.typed.primitives import PRIMITIVES, Primitive
+from screw_dynamics_ros.core.compile.typed.records import Opaque
 from screw_dynamics_ros.core.compile.typed.source import FunctionSource
 from screw_dynamics_ros.core.compile.typed.writer import TypedWriter, Value, literal
 
@@ -251,8 +252,8 @@ class Expressions:
         if isinstance(called, External):
             return self._call_c(node, called.signature, self.w.external(called), node.args)
         if isinstance(called, Signature) and node.args:
-            address = self.of_type(node.args[0], INT, 'the address').text
-            return self._call_c(node, called, address, node.args[1:])
+            function = self.of_type(node.args[0], Opaque.value_type, 'the function')
+            return self._call_c(node, called, function.text, node.args[1:])
         if isinstance(called, Hashable) and called in PRIMITIVES:
             return self._call_primitive(node, PRIMITIVES[called])
         raise self.source.fault(

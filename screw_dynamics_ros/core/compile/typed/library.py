@@ -10,7 +10,7 @@ import ctypes
 import re
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -31,7 +31,7 @@ from screw_dynamics_ros.core.compile.typed.functions import (
     declaration_of,
     view,
 )
-from screw_dynamics_ros.core.compile.typed.records import Record
+from screw_dynamics_ros.core.compile.typed.records import Opaque, Record
 from screw_dynamics_ros.core.compile.typed.source import FunctionSource, SourceFile
 from screw_dynamics_ros.core.compile.typed.statements import Statements
 from screw_dynamics_ros.core.compile.typed.writer import TypedWriter, external_name
@@ -141,11 +141,11 @@ class TypedLibrary:
         return result
 
 
-class Code(NamedTuple):
+class Code(Opaque):
     """Machine code of a function, loaded during the lifetime of this object."""
 
-    address: int
-    library: TypedLibrary
+    def __init__(self, address: int, library: TypedLibrary) -> None:
+        self.address, self._library = address, library
 
 
 class AddressArgument:

@@ -20,12 +20,13 @@ numbers are set by both.
 from __future__ import annotations
 
 import inspect
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from types import UnionType
 from typing import Any, ClassVar, NamedTuple, TypeVar, Union, get_args, get_origin, get_type_hints
 
 import numpy as np
 
+from screw_dynamics_ros.core.compile.typed.external import address_of
 from screw_dynamics_ros.core.compile.typed.functions import (
     BOOL,
     BYTES,
@@ -53,18 +54,57 @@ class Field(NamedTuple):
     type: ValueType
 
 
-class Record:
-    """An object with fields in memory; all are 0, False or None at first.
-
-    The annotations of a subclass are its fields: `int`, `float`, `bool`, `Ints`, `Floats`, `Bytes`,
-    records, tuples of records (`tuple[X, ...]`), and those that may be None (`X | None`). Other
-    attributes have no annotation. An array or record is not copied; it lives as long as the field
-    refers to it. Arrays are read as vectors, in row-major order.
+class Opaque:
+    """An object that owns memory without fields of Python: structs and functions of C.
 
     Attributes
     ----------
     address : int
         Of the memory; it does not change.
+    """
+
+    address: int
+    fields: ClassVar[Mapping[str, Field]] = {}
+    value_type: ClassVar[ValueType]
+
+
+Opaque.value_type = ValueType('Opaque', 'i64', fields=Opaque)
+
+
+class Addresses(Opaque):
+    """The addresses of contiguous arrays, or of `Opaque` objects, which live as long as this."""
+
+    def __init__(self, owners: Sequence[Any]) -> None:
+        self._owners = tuple(owners)
+        found = [each.address if isinstance(each, Opaque) else address(each) for each in owners]
+        self._table = np.array([*found, 0], dtype=np.int64)
+        self.address = self._table.ctypes.data
+
+
+def address(array: Any) -> int:
+    """Return the address of a contiguous array; raises `ArgumentError` for others."""
+    if not array.flags.c_contiguous:
+        raise ArgumentError(f'compiled code needs contiguous arrays, found strides {array.strides}')
+    return address_of(array)
+
+
+class Target(NamedTuple):
+    """What a field refers to: as it was given, as it is read, and where it is."""
+
+    given: Any
+    value: Any
+    address: int
+    length: int = 0
+    table: Addresses | None = None
+
+
+class Record(Opaque):
+    """An object with fields in memory; all are 0, False or None at first.
+
+    The annotations of a subclass are its fields: `int`, `float`, `bool`, `Ints`, `Floats`, `Bytes`,
+    `Opaque`, records, tuples of records (`tuple[X, ...]`), and those that may be None (`X | None`).
+    Other attributes have no annotation. An array or record is not copied; it lives as long as the
+    field refers to it. Arrays are read as vectors, in row-major order.
 
     Raises
     ------
@@ -74,8 +114,6 @@ class Record:
         When a field is set: an array of another type, or whose memory is not contiguous.
     """
 
-    fields: ClassVar[Mapping[str, Field]] = {}
-    value_type: ClassVar[ValueType]
     _size: ClassVar[int] = 0
 
     def __init_subclass__(cls, **options: Any) -> None:
@@ -95,18 +133,17 @@ class Record:
         """Return a record whose fields are 0, False or None."""
         record = super().__new__(cls)
         record._allocate(np.zeros(max(cls._size, 1), dtype=np.int64))
-        record._targets, record._given = {}, {}
+        record._targets = {}
         return record
 
     def _allocate(self, memory: Any) -> None:
         self._memory = memory
-        self.address: int = memory.ctypes.data
+        self.address = memory.ctypes.data
         # Elements of memory views are numbers of Python, those of arrays are slow.
         self._words: Any = memory.data
         self._reals: Any = memory.view(np.float64).data
 
-    _targets: dict[Any, Any]  # what fields refer to
-    _given: dict[int, Any]  # and what they were set to
+    _targets: dict[int, Target]
 
     def element(self, name: str) -> Any:
         """Return the memory of a number as an array (1,): int64, of floats float64."""
@@ -119,7 +156,7 @@ class Record:
         record = type(self).__new__(type(self))
         record.__dict__.update(self.__dict__)
         record._allocate(self._memory.copy())
-        record._targets, record._given = self._targets.copy(), self._given.copy()
+        record._targets = self._targets.copy()
         return record
 
 
@@ -179,28 +216,33 @@ class Reference:
         self._place, self._type = field
 
     def __get__(self, record: Any, kind: type) -> Any:
-        return record._targets.get(self._place)
+        target = record._targets.get(self._place)
+        return None if target is None else target.value
 
     def __set__(self, record: Any, value: Any) -> None:
-        words, place = record._words, self._place
-        if value is record._given.get(place):
+        words, place, element = record._words, self._place, self._type.element
+        before = record._targets.get(place)
+        if before is not None and value is before.given:
             return
+        target = self._target(value)
+        # The last target lives until its address is replaced.
+        words[place] = target.address
+        if element is not None:
+            words[place + 1] = target.length
+        record._targets[place] = target
+
+    def _target(self, value: Any) -> Target:
+        element = self._type.element
         if value is None:
-            target, address, length = None, 0, 0
-        elif self._type.element is None:
-            target, address, length = value, value.address, 0
-        elif self._type.element.fields is not None:
-            target = tuple(value)
-            table = np.array([each.address for each in target] or [0], dtype=np.int64)
-            record._targets[place, 'table'] = table
-            address, length = table.ctypes.data, len(target)
-        else:
-            target = self._vector(value)
-            address, length = target.ctypes.data, len(target)
-        record._given[place], record._targets[place] = value, target
-        words[place] = address
-        if self._type.element is not None:
-            words[place + 1] = length
+            return Target(None, None, 0)
+        if element is None:
+            return Target(value, value, value.address)
+        if element.fields is None:
+            vector = self._vector(value)
+            return Target(value, vector, vector.ctypes.data, len(vector))
+        owners = tuple(value)
+        table = Addresses(owners)
+        return Target(value, owners, table.address, len(owners), table)
 
     def _vector(self, array: Any) -> Any:
         dtype = DTYPES[self._type]

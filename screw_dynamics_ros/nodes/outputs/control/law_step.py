@@ -14,14 +14,13 @@ from __future__ import annotations
 import numpy as np
 
 from screw_dynamics_ros.core.compile.typed.functions import Floats, Ints, typed
-from screw_dynamics_ros.core.compile.typed.memory import copy_bytes, ints_at
+from screw_dynamics_ros.core.compile.typed.memory import copy_bytes
 from screw_dynamics_ros.core.compile.typed.records import Record
 from screw_dynamics_ros.core.measurement.estimation.observers.steps import StepLengths, step_length
 from screw_dynamics_ros.nodes.outputs.dynamics.commands import FOLLOWING, OFF, RESTING
 from screw_dynamics_ros.nodes.outputs.external_wrenches.observer_step import are_finite
-from screw_dynamics_ros.ros.data_path import records as r
 from screw_dynamics_ros.ros.data_path.loop import MONOTONIC, compiled_step, time_of
-from screw_dynamics_ros.ros.joint_states import stamped_messages as m
+from screw_dynamics_ros.ros.data_path.records import TAKEN, Loop
 from screw_dynamics_ros.ros.topics.channel_record import EFFORT
 
 #: The law has begun with an earlier state, it begins, it has followed no state since it began.
@@ -162,29 +161,28 @@ def keep_memory(law: LawState) -> None:
 
 
 @compiled_step
-def advance_in_loop(law: LawState, t: Ints) -> int:
+def advance_in_loop(law: LawState, loop: Loop) -> int:
     """Write the state of the law, see `Controller.stages`."""
-    words = ints_at(t[r.MAPPER_WORDS])
     advance_law(
         law,
-        words[m.STAMP],
-        words[m.RESTARTED] != 0,
-        t[r.HAS] & EFFORT != 0,
-        time_of(t, MONOTONIC),
-        float(t[r.TIMEOUT]) * 1e-9,
+        loop.mapper.stamp,
+        loop.mapper.restarted,
+        loop.has & EFFORT != 0,
+        time_of(loop, MONOTONIC),
+        float(loop.timeout) * 1e-9,
     )
-    return r.TAKEN
+    return TAKEN
 
 
 @compiled_step
-def check_in_loop(law: LawState, t: Ints) -> int:
+def check_in_loop(law: LawState, loop: Loop) -> int:
     """Check the torques, see `Controller.stages`."""
     check_torques(law)
-    return r.TAKEN
+    return TAKEN
 
 
 @compiled_step
-def keep_in_loop(law: LawState, t: Ints) -> int:
+def keep_in_loop(law: LawState, loop: Loop) -> int:
     """Adopt the next memory of the law."""
     keep_memory(law)
-    return r.TAKEN
+    return TAKEN

@@ -6,12 +6,11 @@
 from __future__ import annotations
 
 from screw_dynamics_ros.core.compile.typed.functions import Floats, Ints
-from screw_dynamics_ros.core.compile.typed.memory import floats_at
 from screw_dynamics_ros.core.compile.typed.records import Record
 from screw_dynamics_ros.core.motion.control.steady_command import SteadyCommand, follow_steadily
 from screw_dynamics_ros.nodes.outputs.dynamics.command_message import CommandMessage
-from screw_dynamics_ros.ros.data_path import records as r
 from screw_dynamics_ros.ros.data_path.loop import MONOTONIC, compiled_step, time_of
+from screw_dynamics_ros.ros.data_path.records import DECLINED, TAKEN, Loop
 from screw_dynamics_ros.ros.topics.channel_record import FOR_PYTHON, VALID, VELOCITY
 
 
@@ -46,16 +45,15 @@ class CommandState(Record):
 
 
 @compiled_step
-def command(state: CommandState, t: Ints) -> int:
+def command(state: CommandState, loop: Loop) -> int:
     """Command the wanted torques, see `Commands.consume`."""
     state.ready = FOR_PYTHON
-    if not state.is_steady or state.valid[0] == 0 or t[r.HAS] & VELOCITY == 0:
-        return r.DECLINED
-    loop_reals = floats_at(t[r.REALS])
-    sent = loop_reals[r.ARRIVAL] - loop_reals[r.DELAY]
-    now = float(time_of(t, MONOTONIC)) / 1e9
+    if not state.is_steady or state.valid[0] == 0 or loop.has & VELOCITY == 0:
+        return DECLINED
+    sent = loop.arrival - loop.delay
+    now = float(time_of(loop, MONOTONIC)) / 1e9
     if not follow_steadily(state.torque, state.wanted, state.gravity, now, sent):
-        return r.DECLINED
+        return DECLINED
     state.ready = VALID
     state.stamp_time = sent
     for k in range(len(state.messages)):
@@ -63,4 +61,4 @@ def command(state: CommandState, t: Ints) -> int:
         for i in range(len(message.places)):
             message.torques[i] = state.torque.command[message.places[i]]
         message.latest = sent + state.torque.age_limit
-    return r.TAKEN
+    return TAKEN

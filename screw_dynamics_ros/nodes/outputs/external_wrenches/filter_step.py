@@ -5,17 +5,16 @@
 
 from __future__ import annotations
 
-from screw_dynamics_ros.core.compile.typed.functions import Floats, Ints, typed
-from screw_dynamics_ros.core.compile.typed.memory import copy_bytes, ints_at
+from screw_dynamics_ros.core.compile.typed.functions import Floats, typed
+from screw_dynamics_ros.core.compile.typed.memory import copy_bytes
 from screw_dynamics_ros.core.compile.typed.records import Record
 from screw_dynamics_ros.core.measurement.estimation.low_pass import LowPassSteps, advance_low_pass
 from screw_dynamics_ros.nodes.outputs.external_wrenches.observer_step import (
     ObserverState,
     are_finite,
 )
-from screw_dynamics_ros.ros.data_path import records as r
 from screw_dynamics_ros.ros.data_path.loop import compiled_step
-from screw_dynamics_ros.ros.joint_states import stamped_messages as m
+from screw_dynamics_ros.ros.data_path.records import TAKEN, Loop
 from screw_dynamics_ros.ros.topics.channel_record import EFFORT, VELOCITY
 
 
@@ -101,16 +100,15 @@ def keep_filters(filters: Filters, is_complete: bool) -> None:
 
 
 @compiled_step
-def advance_in_loop(filters: Filters, t: Ints) -> int:
+def advance_in_loop(filters: Filters, loop: Loop) -> int:
     """Advance the active filters, see `OutputFilters.stage`."""
-    words = ints_at(t[r.MAPPER_WORDS])
-    longest = float(t[r.TIMEOUT]) * 1e-9
-    advance_filters(filters, words[m.STAMP], words[m.RESTARTED] != 0, longest)
-    return r.TAKEN
+    longest = float(loop.timeout) * 1e-9
+    advance_filters(filters, loop.mapper.stamp, loop.mapper.restarted, longest)
+    return TAKEN
 
 
 @compiled_step
-def keep_in_loop(filters: Filters, t: Ints) -> int:
+def keep_in_loop(filters: Filters, loop: Loop) -> int:
     """Adopt the next states of the active filters."""
-    keep_filters(filters, t[r.HAS] == VELOCITY | EFFORT)
-    return r.TAKEN
+    keep_filters(filters, loop.has == VELOCITY | EFFORT)
+    return TAKEN

@@ -5,16 +5,14 @@
 
 from __future__ import annotations
 
-from screw_dynamics_ros.core.compile.typed.functions import Bytes, Floats, Ints, typed
-from screw_dynamics_ros.core.compile.typed.memory import ints_at
+from screw_dynamics_ros.core.compile.typed.functions import Bytes, Floats, typed
 from screw_dynamics_ros.core.measurement.estimation.threshold_flag import (
     ThresholdFlag,
     advance_flag,
 )
 from screw_dynamics_ros.core.types import Array
-from screw_dynamics_ros.ros.data_path import records as r
 from screw_dynamics_ros.ros.data_path.loop import compiled_step
-from screw_dynamics_ros.ros.joint_states import stamped_messages as m
+from screw_dynamics_ros.ros.data_path.records import Loop
 from screw_dynamics_ros.ros.topics.channel_record import NOT_VALID, VALID
 
 
@@ -71,9 +69,9 @@ def take_state(
 
 
 @compiled_step
-def take_flag(flag: MonitoredFlag, t: Ints) -> int:
+def take_flag(flag: MonitoredFlag, loop: Loop) -> int:
     """Process the current state, see `ContactFlags`; return whether any joint is monitored."""
-    state = ints_at(t[r.MAPPER_WORDS])
-    longest = float(t[r.TIMEOUT]) * 1e-9
-    is_taken = take_state(flag, state[m.ACCEPTED], state[m.STAMP], state[m.RESTARTED] != 0, longest)
+    state = loop.mapper
+    longest = float(loop.timeout) * 1e-9
+    is_taken = take_state(flag, state.accepted, state.stamp, state.restarted, longest)
     return VALID if is_taken else NOT_VALID

@@ -8,7 +8,6 @@ from __future__ import annotations
 import math
 
 from screw_dynamics_ros.core.compile.typed.functions import Floats, Ints, typed
-from screw_dynamics_ros.core.compile.typed.memory import ints_at
 from screw_dynamics_ros.core.compile.typed.records import Record
 from screw_dynamics_ros.core.measurement.estimation.wrench_decomposition import (
     FORCES_FIRST,
@@ -20,9 +19,8 @@ from screw_dynamics_ros.core.measurement.estimation.wrench_decomposition import 
     set_axis_shares,
     set_deviations,
 )
-from screw_dynamics_ros.ros.data_path import records as r
 from screw_dynamics_ros.ros.data_path.loop import compiled_step
-from screw_dynamics_ros.ros.joint_states import stamped_messages as m
+from screw_dynamics_ros.ros.data_path.records import Loop
 from screw_dynamics_ros.ros.topics.channel_record import FOR_PYTHON, NOT_VALID, VALID
 
 
@@ -70,18 +68,18 @@ class ObservableState(Record):
 
 
 @compiled_step
-def fill_validity(o: ObservableState, t: Ints) -> int:
+def fill_validity(o: ObservableState, loop: Loop) -> int:
     """Write the validity, see `ObservableWrench.fill_validity`."""
-    decompose_once(o, t)
+    decompose_once(o, loop)
     return VALID if set_validity(o, o.validity_numbers) else NOT_VALID
 
 
 @compiled_step
-def fill_reduced(o: ObservableState, t: Ints) -> int:
+def fill_reduced(o: ObservableState, loop: Loop) -> int:
     """Write the reduced wrench, see `ObservableWrench.fill_reduced`."""
     if not o.has_plain_wrench:
         return FOR_PYTHON
-    decompose_once(o, t)
+    decompose_once(o, loop)
     if o.decomposition.rank == 0:
         return NOT_VALID
     for k in range(len(o.places)):
@@ -91,22 +89,21 @@ def fill_reduced(o: ObservableState, t: Ints) -> int:
 
 
 @compiled_step
-def fill_covariance(o: ObservableState, t: Ints) -> int:
+def fill_covariance(o: ObservableState, loop: Loop) -> int:
     """Write the covariance of the wrench, see `ObservableWrench.fill_covariance`."""
     if not o.has_constant_covariance:
         return FOR_PYTHON
-    decompose_once(o, t)
+    decompose_once(o, loop)
     propagate_covariance(o.decomposition, FORCES_FIRST, o.covariance, o.covariance_numbers)
     return VALID
 
 
 @typed
-def decompose_once(o: ObservableState, t: Ints) -> None:
+def decompose_once(o: ObservableState, loop: Loop) -> None:
     """Decompose the Jacobian of the current state, unless that is done."""
-    number = ints_at(t[r.MAPPER_WORDS])[m.ACCEPTED]
-    if o.decomposed != number:
+    if o.decomposed != loop.mapper.accepted:
         decompose(o.decomposition, o.jacobian)
-        o.decomposed = number
+        o.decomposed = loop.mapper.accepted
 
 
 @typed

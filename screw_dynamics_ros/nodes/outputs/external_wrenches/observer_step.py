@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import math
 
-from screw_dynamics_ros.core.compile.typed.functions import Floats, Ints, typed
-from screw_dynamics_ros.core.compile.typed.memory import copy_bytes, ints_at
+from screw_dynamics_ros.core.compile.typed.functions import Floats, typed
+from screw_dynamics_ros.core.compile.typed.memory import copy_bytes
 from screw_dynamics_ros.core.compile.typed.records import Record
 from screw_dynamics_ros.core.measurement.estimation.observers.observer import is_settled
 from screw_dynamics_ros.core.measurement.estimation.observers.steps import (
@@ -16,9 +16,8 @@ from screw_dynamics_ros.core.measurement.estimation.observers.steps import (
     advance_steps,
     restart_steps,
 )
-from screw_dynamics_ros.ros.data_path import records as r
 from screw_dynamics_ros.ros.data_path.loop import compiled_step
-from screw_dynamics_ros.ros.joint_states import stamped_messages as m
+from screw_dynamics_ros.ros.data_path.records import TAKEN, Loop
 from screw_dynamics_ros.ros.topics.channel_record import EFFORT, VELOCITY
 
 
@@ -111,17 +110,16 @@ def are_finite(numbers: Floats, count: int) -> bool:
 
 
 @compiled_step
-def advance_in_loop(o: ObserverState, t: Ints) -> int:
+def advance_in_loop(o: ObserverState, loop: Loop) -> int:
     """Advance the observer, see `TorqueObserver.stages`."""
-    words = ints_at(t[r.MAPPER_WORDS])
-    is_complete = t[r.HAS] == VELOCITY | EFFORT
-    longest = float(t[r.TIMEOUT]) * 1e-9
-    advance_observer(o, words[m.STAMP], words[m.RESTARTED] != 0, is_complete, longest)
-    return r.TAKEN
+    is_complete = loop.has == VELOCITY | EFFORT
+    longest = float(loop.timeout) * 1e-9
+    advance_observer(o, loop.mapper.stamp, loop.mapper.restarted, is_complete, longest)
+    return TAKEN
 
 
 @compiled_step
-def keep_in_loop(o: ObserverState, t: Ints) -> int:
+def keep_in_loop(o: ObserverState, loop: Loop) -> int:
     """Adopt the next state of the observer."""
     keep_state(o)
-    return r.TAKEN
+    return TAKEN

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import math
 
-from screw_dynamics_ros.core.compile.typed.functions import Floats, Ints, typed
+from screw_dynamics_ros.core.compile.typed.functions import Floats, typed
 from screw_dynamics_ros.core.compile.typed.records import Record
 from screw_dynamics_ros.core.lie.screw_systems import TOLERANCE
 from screw_dynamics_ros.core.measurement.estimation.wrench_decomposition import (
@@ -19,6 +19,7 @@ from screw_dynamics_ros.core.measurement.estimation.wrench_decomposition import 
     decompose,
 )
 from screw_dynamics_ros.ros.data_path.loop import compiled_step
+from screw_dynamics_ros.ros.data_path.records import Loop
 from screw_dynamics_ros.ros.topics.channel_record import NOT_VALID, VALID
 
 EPSILON = 2.0**-52
@@ -50,7 +51,7 @@ class LinkState(Record):
 
 
 @compiled_step
-def fill_measures(link: LinkState, t: Ints) -> int:
+def fill_measures(link: LinkState, loop: Loop) -> int:
     """Write the measures of the current state, unless one of them cannot be published."""
     d = link.decomposition
     n = d.joints
