@@ -43,9 +43,10 @@ WALK = {
 #: Those that see times only.
 BOOKKEEPING = {
     'core/compile/typed/functions.py',
-    'core/compile/typed/shared_numbers.py',
+    'core/compile/typed/records.py',
     'nodes/hosting/load.py',
     'nodes/hosting/stamp_clock.py',
+    'ros/data_path/records.py',
     'ros/joint_states/policies.py',
     'ros/messages/cdr.py',
     'ros/process/deferred_work.py',

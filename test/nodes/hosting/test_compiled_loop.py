@@ -375,7 +375,7 @@ def test_observers_filters_and_flags_need_no_python(pair, observer):
         states(60)
         assert both.reports()[0].values['collision'] == 'no'
     change(effort_delay=0.004)
-    states(8, outcome='handed over')
+    states(8)
     change(effort_delay=0.0, contact_share=0.0)  # only one flag
     states(8)
     for topic in topics:

@@ -52,7 +52,7 @@ def taken(functions, subscription):
 def test_the_structs_of_this_distribution_are_verified(functions, subscription):
     found = taken(functions, subscription)
     assert found.wait_set[rcl.SUBSCRIPTION_COUNT] == 1
-    assert found.message[rcl.CAPACITY] == rcl.INITIAL_CAPACITY
+    assert found.message[rcl.LENGTH + 1] == rcl.INITIAL_CAPACITY
     assert found.data() == b''
     assert not found.has_info
     found.close()

@@ -22,7 +22,6 @@ from screw_dynamics_ros.core.compile.typed.functions import (
     declaration_of,
 )
 from screw_dynamics_ros.core.compile.typed.primitives import PRIMITIVES, Primitive
-from screw_dynamics_ros.core.compile.typed.records import Opaque
 from screw_dynamics_ros.core.compile.typed.source import FunctionSource
 from screw_dynamics_ros.core.compile.typed.writer import TypedWriter, Value, literal
 
@@ -252,7 +251,11 @@ class Expressions:
         if isinstance(called, External):
             return self._call_c(node, called.signature, self.w.external(called), node.args)
         if isinstance(called, Signature) and node.args:
-            function = self.of_type(node.args[0], Opaque.value_type, 'the function')
+            function = self.value(node.args[0])
+            if function.type is not INT and not function.type.fields:
+                raise self.source.fault(
+                    node, f'{ast.unparse(node.args[0])} is {function.type.name}, not an address'
+                )
             return self._call_c(node, called, function.text, node.args[1:])
         if isinstance(called, Hashable) and called in PRIMITIVES:
             return self._call_primitive(node, PRIMITIVES[called])

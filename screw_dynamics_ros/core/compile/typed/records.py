@@ -251,7 +251,7 @@ class Reference:
                 f'a field needs a contiguous array of {np.dtype(dtype)}, found {array.dtype} '
                 f'with strides {array.strides}'
             )
-        return array.reshape(-1)
+        return array if array.ndim == 1 else array.reshape(-1)
 
 
 ACCESS: Mapping[ValueType, Any] = {INT: Word, BOOL: Flag, FLOAT: Real}

@@ -16,9 +16,12 @@ import numpy as np
 from screw_dynamics_ros.core.compile.typed.functions import Floats, Ints, typed
 from screw_dynamics_ros.core.compile.typed.memory import copy_bytes
 from screw_dynamics_ros.core.compile.typed.records import Record
-from screw_dynamics_ros.core.measurement.estimation.observers.steps import StepLengths, step_length
+from screw_dynamics_ros.core.measurement.estimation.observers.steps import (
+    StepLengths,
+    are_finite,
+    step_length,
+)
 from screw_dynamics_ros.nodes.outputs.dynamics.commands import FOLLOWING, OFF, RESTING
-from screw_dynamics_ros.nodes.outputs.external_wrenches.observer_step import are_finite
 from screw_dynamics_ros.ros.data_path.loop import MONOTONIC, compiled_step, time_of
 from screw_dynamics_ros.ros.data_path.records import TAKEN, Loop
 from screw_dynamics_ros.ros.topics.channel_record import EFFORT

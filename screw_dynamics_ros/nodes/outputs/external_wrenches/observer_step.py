@@ -5,15 +5,20 @@
 
 from __future__ import annotations
 
-import math
-
 from screw_dynamics_ros.core.compile.typed.functions import Floats, typed
 from screw_dynamics_ros.core.compile.typed.memory import copy_bytes
 from screw_dynamics_ros.core.compile.typed.records import Record
+from screw_dynamics_ros.core.measurement.estimation.delay_line import (
+    DelayLine,
+    advance_line,
+    keep_row,
+    restart_line,
+)
 from screw_dynamics_ros.core.measurement.estimation.observers.observer import is_settled
 from screw_dynamics_ros.core.measurement.estimation.observers.steps import (
     ObserverSteps,
     advance_steps,
+    are_finite,
     restart_steps,
 )
 from screw_dynamics_ros.ros.data_path.loop import compiled_step
@@ -30,24 +35,50 @@ class ObserverState(Record):
         Whether the state after the last step has not been adopted.
     is_settled : bool
         Whether the torques are valid.
-    is_ready : bool
-        Whether the observer exists, and the delayed torques of the model are known.
+    is_refused : bool
+        Whether the observer does not exist for this robot.
     settling_time : int
         [ns].
     requires_finite_state : bool
     steps : ObserverSteps
     state, result : (size,) arrays
         The state, and the next one, from the kernel.
+    line : DelayLine
+        Of the torques of the model.
+    model : array or None
+        Those of the current state, from the kernel.
     """
 
     is_pending: bool
     is_settled: bool
-    is_ready: bool
+    is_refused: bool
     settling_time: int
     requires_finite_state: bool
     steps: ObserverSteps
     state: Floats
     result: Floats
+    line: DelayLine
+    model: Floats | None
+
+
+@typed
+def advance_delay(
+    o: ObserverState, stamp: int, restarted: bool, has_velocity: bool, longest: float
+) -> None:
+    """Advance the delayed torques of the model; parameters as for `advance_observer`."""
+    if not has_velocity:
+        restart_line(o.line)
+    o.line.lengths.longest = longest
+    advance_line(o.line, stamp, restarted)
+    settle(o)
+
+
+@typed
+def keep_delay(o: ObserverState, has_velocity: bool) -> None:
+    """Store the torques of the model for later states, if they are finite."""
+    if o.model is not None and has_velocity:
+        keep_row(o.line, o.model)
+    settle(o)
 
 
 @typed
@@ -64,19 +95,20 @@ def advance_observer(
     restarted : bool
         Whether the joint state is the first after a pause.
     is_complete : bool
-        Whether it has all that the observer reads.
+        Whether it has velocities and efforts.
     longest : float
         A longer step [s] causes a restart.
     """
     o.steps.lengths.longest = longest
-    if o.is_pending or not is_complete:
+    is_known = is_complete and o.line.is_ready
+    if o.is_pending or not is_known:
         restart_steps(o.steps)
     if advance_steps(o.steps, stamp, restarted):
         for k in range(len(o.state)):
             o.state[k] = 0.0
-    if not is_complete:
+    if not is_known:
         restart_steps(o.steps)
-    o.is_pending = is_complete
+    o.is_pending = is_known
     settle(o)
 
 
@@ -94,19 +126,26 @@ def settle(o: ObserverState) -> None:
     """Determine whether the torques are valid."""
     is_kept = not o.is_pending
     is_valid = is_settled(o.steps.age, o.settling_time, o.requires_finite_state, is_kept)
-    o.is_settled = is_valid and o.is_ready
-
-
-@typed
-def are_finite(numbers: Floats, count: int) -> bool:
-    """Return whether the sum of numbers is finite."""
-    total = 0.0
-    for k in range(count):
-        total += numbers[k]
-    return math.isfinite(total)
+    o.is_settled = is_valid and not o.is_refused and o.line.is_ready
 
 
 # --- in the compiled loop -------------------------------------------------------------------------
+
+
+@compiled_step
+def advance_delay_in_loop(o: ObserverState, loop: Loop) -> int:
+    """Advance the delayed torques, see `TorqueObserver.stages`."""
+    has_velocity = loop.has & VELOCITY != 0
+    longest = float(loop.timeout) * 1e-9
+    advance_delay(o, loop.mapper.stamp, loop.mapper.restarted, has_velocity, longest)
+    return TAKEN
+
+
+@compiled_step
+def keep_delay_in_loop(o: ObserverState, loop: Loop) -> int:
+    """Store the torques of the model."""
+    keep_delay(o, loop.has & VELOCITY != 0)
+    return TAKEN
 
 
 @compiled_step

@@ -175,6 +175,9 @@ class TorqueObserver:
         state, record = plan.observation.state, self.record
         record.steps, record.state = plan.steps, plan.state
         record.result = model.results.get(state, NO_STATE) if state is not None else NO_STATE
+        record.line, model_torque = plan.line, plan.observation.model
+        record.model = model.results.get(model_torque) if model_torque is not None else None
+        record.is_refused = bool(plan.refusal)
         record.requires_finite_state = plan.observation.observer.requires_finite_state
         record.is_pending = False
         self.update_parameters()
@@ -199,7 +202,7 @@ class TorqueObserver:
         )
         self.model_variances = self._of_joints('observer_model_deviation') ** 2
         self.known_model_variances = np.nan_to_num(self.model_variances)
-        self._settle(plan)
+        step.settle(self.record)
         self.changes += 1
 
     def _of_joints(self, name: str) -> Array:
@@ -210,11 +213,6 @@ class TorqueObserver:
     def is_settled(self) -> bool:
         """Whether the external torques are valid."""
         return self.record.is_settled
-
-    def _settle(self, plan: ObserverPlan) -> None:
-        """Determine whether the external torques are valid."""
-        self.record.is_ready = not plan.refusal and plan.line.is_ready
-        step.settle(self.record)
 
     @property
     def noise_stages(self) -> tuple[list[StageWeights], list[StageWeights]]:
@@ -235,6 +233,8 @@ class TorqueObserver:
                 prepare=self._advance_line,
                 consume=lambda mapper, sent: self._keep_line(),
                 is_needed=lambda: self._plan is not None and self._plan.line.delay > 0,
+                compiled_prepare=CompiledStep(step.advance_delay_in_loop, lambda: self.record),
+                compiled_consume=CompiledStep(step.keep_delay_in_loop, lambda: self.record),
             ),
             Stage(
                 prepare=self._advance,
@@ -253,23 +253,15 @@ class TorqueObserver:
     def _advance_line(self) -> None:
         """Advance the delayed torques of the model to the current state."""
         plan, mapper = self._plan, self._mapper
-        if plan is None or not plan.line.delay:
-            return
-        line = plan.line
-        if not mapper.has_velocity:
-            line.restart()
-        line.lengths.longest = mapper.policies.timeout * 1e-9
-        line.advance(mapper.stamp, mapper.restarted)
-        self._settle(plan)
+        if plan is not None and plan.line.delay:
+            longest = mapper.policies.timeout * 1e-9
+            has_velocity = mapper.has_velocity
+            step.advance_delay(self.record, mapper.stamp, mapper.restarted, has_velocity, longest)
 
     def _keep_line(self) -> None:
         """Store the torques of the model for later states, if they are finite."""
-        plan = self._plan
-        if plan is None or plan.observation.model is None or not plan.line.delay:
-            return
-        if self._mapper.has_velocity:
-            plan.line.keep(self._model.results[plan.observation.model])
-        self._settle(plan)
+        if self._plan is not None and self._plan.line.delay:
+            step.keep_delay(self.record, self._mapper.has_velocity)
 
     def _advance(self) -> None:
         """Advance the observer to the current state, before the kernel is evaluated."""
@@ -281,7 +273,7 @@ class TorqueObserver:
             self.record,
             mapper.stamp,
             mapper.restarted,
-            mapper.has_velocity and mapper.has_effort and plan.line.is_ready,
+            mapper.has_velocity and mapper.has_effort,
             mapper.policies.timeout * 1e-9,
         )
 

@@ -64,6 +64,15 @@ def step_length(lengths: StepLengths, stamp: int, restarted: bool) -> int:
     return elapsed
 
 
+@typed
+def are_finite(numbers: Floats, count: int) -> bool:
+    """Return whether the sum of the first numbers is finite."""
+    total = 0.0
+    for k in range(count):
+        total += numbers[k]
+    return math.isfinite(total)
+
+
 class ObserverSteps(Record):
     """Lengths of steps and decay factors, from the stamps of the states.
 
