@@ -157,7 +157,7 @@ class LoopTables:
             or model.table_call is None
             or not mapper.is_direct
             or pipeline.suspended
-            or pipeline.drivers
+            or (pipeline.drivers and pipeline.followed is None)
             or pipeline.needs_preparation
             or not self._use_layout(mapper, layout)
         ):
@@ -190,6 +190,7 @@ class LoopTables:
         words.point(r.SCALE, scale)
         words.point(r.OFFSET, offset)
         words.point(r.TURNS, mapper.turns)
+        words.point(r.FOLLOWED, pipeline.followed)
 
     def _use_layout(self, mapper: JointStateMapper, layout: Layout) -> bool:
         """Adopt the layout of messages; return whether they set all values."""

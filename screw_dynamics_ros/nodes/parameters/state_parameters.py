@@ -44,8 +44,9 @@ TABLE = (
         'conflict_policy',
         'refuse',
         'Several publishers report different positions of one joint. refuse: their messages; '
-        'newest: each message is used.',
-        choices=CONFLICT_POLICIES,
+        'newest: each message is used; the name of a node: its messages only, those of others are '
+        'ignored at any time. Without the compiled data path that must be set at start.',
+        rule=f'one of: {", ".join(CONFLICT_POLICIES)}, or a name such as /robot/broadcaster',
     ),
     Specification(
         'velocity_conflict_policy',

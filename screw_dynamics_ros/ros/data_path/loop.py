@@ -33,6 +33,7 @@ from screw_dynamics_ros.ros.joint_states.policies import NEVER_STAMP
 from screw_dynamics_ros.ros.messages.cdr import STAMP_OFFSET, stamp_of_clock
 from screw_dynamics_ros.ros.process.rate_limit import is_due, use
 from screw_dynamics_ros.ros.topics import channel_record as c
+from screw_dynamics_ros.ros.topics.taken_message import ID_PLACE
 from screw_dynamics_ros.ros.topics.transport import delay_of, gap_before
 
 REALTIME, MONOTONIC = 0, 1  # clocks of Linux
@@ -138,6 +139,8 @@ def process(t: Ints) -> int:
         return HAND_OVER
     if t[r.HISTORY_WRITTEN] - t[r.HISTORY_READ] >= t[r.HISTORY_SIZE]:
         return HAND_OVER
+    if not is_followed(t):
+        return HAND_OVER
     nanosec = read_u32(message, STAMP_OFFSET + 4)
     stamp = read_i32(message, STAMP_OFFSET) * NANOSECONDS + nanosec
     clock_now = ints_at(t[r.TIME])
@@ -189,6 +192,16 @@ def has_layout(t: Ints, message: Bytes) -> bool:
         if message[k] & masks[k] != fixed[k]:
             return False
     return True
+
+
+@typed
+def is_followed(t: Ints) -> bool:
+    """Whether the publisher of a message is the one to follow, if there is one."""
+    if t[r.FOLLOWED] == 0:
+        return True
+    publisher = ints_at(t[r.INFO] + ID_PLACE)
+    followed = ints_at(t[r.FOLLOWED])
+    return publisher[0] == followed[0] and publisher[1] == followed[1]
 
 
 @typed

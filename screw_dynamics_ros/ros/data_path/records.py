@@ -29,6 +29,7 @@ LAST_ARRIVAL, BUSY_TIME, MAX_TIME = range(LOAD_REALS := 3)
     CLOCK,  # -> rcl_clock_t of the stamps
     HAS_INFO,  # whether INFO has the expected fields
     ONE_DRIVER,
+    FOLLOWED,  # -> identifier of the publisher whose messages are used; 0 for any
     HAS,  # VELOCITY | EFFORT: what joint states have
     # The layout of messages.
     SIZE,  # bytes
@@ -73,7 +74,7 @@ LAST_ARRIVAL, BUSY_TIME, MAX_TIME = range(LOAD_REALS := 3)
     HISTORY_WRITTEN,  # states so far
     HISTORY_READ,  # states that Python has read
     REALS,  # -> reals of the loop
-) = range(LOOP_WORDS := 52)
+) = range(LOOP_WORDS := 53)
 
 MAX_DELAY, ARRIVAL, DELAY, START = range(LOOP_REALS := 4)  # [s]
 

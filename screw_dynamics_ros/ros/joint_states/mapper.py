@@ -293,7 +293,9 @@ class JointStateMapper(StampedMessages):
         """
         numbers, whole = message.numbers, names.whole
         assert whole is not None
-        q = self._position.unwrapped(numbers[whole[: len(self.measured_joints)]])
+        q, turns = numbers[whole[: len(self.measured_joints)]], self._position.turns
+        if turns is not None:
+            q += turns
         step = q - self._whole_values[0]
         if step @ step > np.pi**2:
             return False

@@ -97,7 +97,7 @@ class Pair:
         for node in self.nodes:
             node.clock.offset += seconds
 
-    def send(self, q=None, v=None, tau=None, stamp=None, names=None, lost=0):
+    def send(self, q=None, v=None, tau=None, stamp=None, names=None, lost=0, publisher=bytes(16)):
         """Send a joint state to both, and compare what they publish."""
         n = len(self.joints)
         self.stamp = self.loop.clock.time_ns() if stamp is None else stamp
@@ -112,7 +112,7 @@ class Pair:
         now = self.loop.clock.time_ns()
         info = {'source_timestamp': now, 'publication_sequence_number': self.number}
         for node in self.nodes:
-            node.receive(data, info)
+            node.receive(data, {**info, 'publisher': publisher})
         self.compare()
 
     def reports(self):
@@ -478,6 +478,23 @@ def test_states_of_publishers_that_disagree_are_compared_in_python(pair):
     assert refused.count == 4
     assert both.loop.host.mapper.accepted == count + 8
     assert both.loop.outcomes[-4:] == ['done'] * 4
+
+
+def test_the_loop_has_the_states_of_the_publisher_that_is_followed(pair):
+    """Those of others are refused in Python."""
+    both, ids = pair(model_state=[''], conflict_policy='/a'), [bytes(range(16)), bytes(16)]
+    both.listen(('/dynamics/gravity',))
+    for node in both.nodes:
+        states = node.host.states
+        states.drivers, states._names = '/a, /b', dict(zip(ids, ['/a', '/b']))
+        states.followed = np.frombuffer(ids[0], np.int64)
+    both.listen(('/dynamics/gravity',))
+    for k in range(12):
+        both.wait(0.001)
+        both.send(q=np.full(8, 0.3 + 0.2 * (k % 2)), publisher=ids[k % 2])
+    refused = both.loop.host.mapper.records[Reason.NOT_FOLLOWED]
+    assert refused.count == both.loop.host.mapper.accepted == 6
+    assert both.loop.outcomes[-4:] == ['done', 'handed over'] * 2
 
 
 def test_wrong_velocities_are_found_in_the_states_of_the_loop(pair):
