@@ -112,7 +112,8 @@ class JointStateMapper(StampedMessages):
     last_accepted : float
         Time of arrival of the message that completed the current state [s], -inf without one.
     restarted : bool
-        Whether the state is the first one after a pause or after time went backwards.
+        Whether the state is the first one after a pause, after time went backwards, or with other
+        velocities, see `distrust_velocities`.
     velocity_check : VelocityCheck
         Of the values that messages report.
     """
@@ -232,6 +233,7 @@ class JointStateMapper(StampedMessages):
         if (distrusted != self._velocity.distrusted).any():
             self._spread_whole()  # the next message is read joint by joint
             self._velocity.distrust(distrusted)
+            self._restarting = True  # velocities step
 
     def restart_time(self, step: int) -> None:
         """Discard all values because the clock of the stamps went back by a step [ns].

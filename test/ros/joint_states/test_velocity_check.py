@@ -34,7 +34,7 @@ class Stream:
             JOINTS, policies=Policies(**policies), clock=lambda: self.now
         )
         self.step, self.amplitude, self.defects = 1.0 / rate, amplitude, defects
-        self.t, self.now, self.factor = 0.0, START, 1.0
+        self.t, self.now, self.factor, self.restarts = 0.0, START, 1.0, 0
 
     def send(self, count):
         """Send states, and judge them as the housekeeping of nodes does, every 0.1 s."""
@@ -46,7 +46,8 @@ class Stream:
             sent = JointStateMessage.of(
                 JOINTS, [q, 0.3], [self.factor * v, 0.0], [0.0, 0.0], self.now
             )
-            self.mapper.update(sent, t)
+            if self.mapper.update(sent, t):
+                self.restarts += self.mapper.restarted
             if self.t % 0.1 < self.step:
                 self.keep_house()
         return {name: str(fault) for name, fault in self.mapper.velocity_check.faults.items()}
@@ -106,8 +107,10 @@ def test_wrong_velocities_count_as_missing_until_they_are_right():
     assert mapper.v[0] == pytest.approx((mapper.q[0] - before) / stream.step, rel=1e-6)
     assert mapper.v[0] != 0.0
     assert not mapper.records  # nothing is missing
+    assert stream.restarts == 1  # for observers
     stream.factor = 1.0
     assert stream.send(2200) == {}  # two blocks of 2 s: the one in between has both
+    assert stream.restarts == 2
     stream.factor = 1.25  # may be wrong, but is used
     stream.send(1)
     assert mapper.v[0] == pytest.approx(1.25 * 2.5 * np.cos(5.0 * stream.t))
