@@ -100,7 +100,7 @@ def test_motions_that_no_velocity_describes(which):
         'jumps': JointMotion(T, np.repeat(np.arange(20.0), 100), v),
         'poses': JointMotion(0.25 * k, 0.05 * k, 0.0 * k),
         'creeping': JointMotion(T, 0.02 * T, v),  # slower than the resolution of a servo
-        'play': JointMotion(T, 0.0035 * np.sin(31.4 * T) + 0.02 * T, v),  # shaken within a gear
+        'play': JointMotion(T, 0.0035 * np.cos(31.4 * T) + 0.02 * T, v),  # shaken within a gear
         'gaps': JointMotion(T + np.repeat(np.arange(200.0), 10), T, v + 1.0),  # 1 s each
         'backwards': JointMotion(T[::-1], q, v),
         'missing': JointMotion(T, q, v * np.nan),
