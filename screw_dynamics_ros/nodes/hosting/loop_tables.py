@@ -107,7 +107,7 @@ class LoopTables:
             words.target(place) for place in (r.HISTORY, r.HISTORY_ARRIVALS, r.HISTORY_STATES)
         )
         rows = np.arange(words[r.HISTORY_READ], words[r.HISTORY_WRITTEN]) % HISTORY_SIZE
-        mapper.velocity_check.add(stamps[rows], states[rows])
+        mapper.reported.add(stamps[rows], states[rows])
         for row in rows.tolist():
             words[r.HISTORY_READ] += 1
             yield ObservedState(

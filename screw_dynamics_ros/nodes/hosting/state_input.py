@@ -19,6 +19,7 @@ from screw_dynamics_ros.core.errors import ScrewDynamicsError
 from screw_dynamics_ros.nodes.hosting import statuses
 from screw_dynamics_ros.nodes.hosting.load import Load
 from screw_dynamics_ros.nodes.hosting.stamp_clock import StampClock
+from screw_dynamics_ros.nodes.hosting.velocity_check import VelocityCheck
 from screw_dynamics_ros.ros.joint_states.contents import JointStateMessage
 from screw_dynamics_ros.ros.joint_states.driver_comparison import DriverComparison
 from screw_dynamics_ros.ros.joint_states.layouts import Layout
@@ -70,6 +71,7 @@ class StateInput:
         self._names: dict[bytes, str] = {}  # of publishers, if they matter
         self.followed: NDArray[np.int64] | None = None
         self._comparison = DriverComparison()
+        self._check: VelocityCheck | None = None
 
     @property
     def layout(self) -> Layout | None:
@@ -125,7 +127,7 @@ class StateInput:
             try:
                 pass_publishers(self._node, subscription, receive, MAX_BYTES + 1)
             except ScrewDynamicsError as error:
-                self._node.get_logger().error(f'publishers are not known: {error}')
+                self._node.get_logger().error(f'unknown publishers of {TOPIC}: {error}')
 
     def keep_house(self) -> None:
         """Look for drivers, and compare the velocities that have arrived with the positions."""
@@ -134,15 +136,11 @@ class StateInput:
 
     def compare_velocities(self) -> None:
         """Judge a block of states, if one is complete."""
-        mapper = self.mapper
-        if mapper is None:
+        if self.mapper is None:
             return
-        with STATE_LOCK:
-            block = mapper.velocity_check.take()
-        if block is not None:
-            mapper.velocity_check.compare(*block)
-        with STATE_LOCK:
-            mapper.distrust_velocities()
+        if self._check is None or self._check.mapper is not self.mapper:
+            self._check = VelocityCheck(self.mapper)
+        self._check.update()
 
     def look_for_drivers(self) -> None:
         """Determine whether there is only one driver, so that lost messages can be counted."""

@@ -52,7 +52,7 @@ TABLE = (
         'velocity_conflict_policy',
         'refuse',
         'Velocities are not the derivatives of the positions: zero, in other units, of the '
-        'opposite sign. refuse: they count as missing (velocity_policy); report: they are used. '
+        'opposite sign. refuse: they are ignored, see velocity_policy; report: they are used. '
         'Both are reported.',
         choices=VELOCITY_CONFLICT_POLICIES,
     ),

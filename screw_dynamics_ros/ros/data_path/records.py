@@ -42,7 +42,7 @@ LAST_ARRIVAL, BUSY_TIME, MAX_TIME = range(LOAD_REALS := 3)
     STATE,  # -> floats (3, JOINTS)
     SCALE,  # -> floats (JOINTS,)
     OFFSET,  # -> floats (JOINTS,)
-    TURNS,  # -> floats (JOINTS,): what is added to positions [rad]
+    TURNS,  # -> floats (JOINTS,): angles that are added to positions [rad]
     # The state.
     MAPPER_WORDS,  # ->
     MAPPER_REALS,  # ->

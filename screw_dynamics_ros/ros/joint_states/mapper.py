@@ -28,6 +28,7 @@ from screw_dynamics_ros.ros.joint_states.contents import JointStateLayout, Joint
 from screw_dynamics_ros.ros.joint_states.fields import Effort, Position, Velocity, measured
 from screw_dynamics_ros.ros.joint_states.name_map import NameMap, NameMaps, listed
 from screw_dynamics_ros.ros.joint_states.policies import NEVER_STAMP, Policies, Reason
+from screw_dynamics_ros.ros.joint_states.reported_states import ReportedStates
 from screw_dynamics_ros.ros.joint_states.stamped_messages import (
     ACCEPTED,
     LAST_ACCEPTED,
@@ -37,7 +38,6 @@ from screw_dynamics_ros.ros.joint_states.stamped_messages import (
     WHOLE,
     StampedMessages,
 )
-from screw_dynamics_ros.ros.joint_states.velocity_check import VelocityCheck
 
 
 @dataclass(frozen=True, eq=False)
@@ -114,8 +114,10 @@ class JointStateMapper(StampedMessages):
     restarted : bool
         Whether the state is the first one after a pause, after time went backwards, or with other
         velocities, see `distrust_velocities`.
-    velocity_check : VelocityCheck
-        Of the values that messages report.
+    reported : ReportedStates
+        The values in messages of `measured_joints`.
+    velocity_faults : mapping of str to str
+        Faults of velocities by joint, see `distrust_velocities`.
     """
 
     stamp, newest, accepted = Word(STAMP), Word(NEWEST_STAMP), Word(ACCEPTED)
@@ -140,7 +142,8 @@ class JointStateMapper(StampedMessages):
         self.joints = completion.joints if completion else self.measured_joints
         self.accepted = 0
         self.maps = NameMaps(joints, known)
-        self.velocity_check = VelocityCheck(self.measured_joints)
+        self.reported = ReportedStates(len(self.measured_joints))
+        self.velocity_faults: Mapping[str, str] = {}
 
         size = len(self.measured_joints)
         self._measured = np.zeros((3, size))  # the merged values
@@ -203,7 +206,7 @@ class JointStateMapper(StampedMessages):
 
     @property
     def turns(self) -> Array | None:
-        """What is added to reported positions [rad], (n,); None if that is nothing."""
+        """Angles that are added to reported positions [rad], (n,); None if there are none."""
         return self._position.turns
 
     @property
@@ -217,7 +220,7 @@ class JointStateMapper(StampedMessages):
         The current state is kept, but is not considered recently accepted.
         """
         self._spread_whole()
-        self.velocity_check.restart()
+        self.reported.restart()
         for values in self._fields:
             values.forget()
         self._seen[:] = NEVER_STAMP
@@ -226,10 +229,13 @@ class JointStateMapper(StampedMessages):
         if self._completion is not None:
             self._completion.restart()
 
-    def distrust_velocities(self) -> None:
-        """Let velocities of joints count as missing, by `velocity_check` and the policy."""
-        faults = self.velocity_check.faults if self._policies.velocity_conflict == 'refuse' else ()
-        distrusted = np.array([name in faults for name in self.measured_joints], dtype=bool)
+    def distrust_velocities(self, faults: Mapping[str, str]) -> None:
+        """Ignore velocities of the joints with faults in messages, unless the policy uses them."""
+        self.velocity_faults = dict(faults)
+        is_used = self._policies.velocity_conflict == 'report'
+        distrusted = np.array(
+            [name in faults and not is_used for name in self.measured_joints], dtype=bool
+        )
         if (distrusted != self._velocity.distrusted).any():
             self._spread_whole()  # the next message is read joint by joint
             self._velocity.distrust(distrusted)
@@ -313,7 +319,7 @@ class JointStateMapper(StampedMessages):
         self._whole_values[0] = q
         if tau is not None:
             self._whole_values[2] = tau
-        self.velocity_check.add((message.stamp,), self._whole_values[None])
+        self.reported.add((message.stamp,), self._whole_values[None])
         if names.unknown:
             self._note(Reason.UNKNOWN_JOINTS, names.unknown)
         if abs(self._age) > self._undisputed_age and self._policies.is_offset(self._age):
@@ -402,7 +408,7 @@ class JointStateMapper(StampedMessages):
         reported = np.full((1, 2, len(self._seen)), np.nan)
         reported[0, 0, joints] = np.where(position.measured, position.values, np.nan)
         reported[0, 1, joints] = measured(message.velocity, names)[0]
-        self.velocity_check.add((stamp,), reported)
+        self.reported.add((stamp,), reported)
         velocity = self._velocity.read(message, names, stamp, policies, position)
         effort = self._effort.read(message, names, stamp, policies)
         for field, reading in zip(self._fields, (position, velocity, effort)):

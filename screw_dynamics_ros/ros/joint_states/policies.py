@@ -96,7 +96,7 @@ class Policies:
         `refuse` refuses the messages of publishers that disagree, `newest` uses each of them; the
         name of a node with its namespace, as ``/robot/broadcaster``, uses its messages only.
     velocity_conflict : {'refuse', 'report'}
-        `refuse` treats velocities that contradict the positions as missing, `report` uses them.
+        `refuse` ignores velocities that contradict the positions, `report` uses them.
     wrap : {'unwrap', 'refuse'}
         `unwrap` adds turns to positions of revolute joints that step by a turn, `refuse` refuses
         the messages.
@@ -137,8 +137,8 @@ class Policies:
                 )
         if self.conflict not in CONFLICT_POLICIES and not self.followed:
             raise ArgumentError(
-                f'conflict policy {self.conflict!r} is none of {", ".join(CONFLICT_POLICIES)}, nor '
-                'the name of a node with its namespace, such as /robot/broadcaster'
+                f'conflict policy {self.conflict!r} is not one of {", ".join(CONFLICT_POLICIES)}, '
+                'nor the name of a node with its namespace, such as /robot/broadcaster'
             )
         for name in ('state_timeout', 'max_stamp_age', 'max_delay', 'velocity_cutoff'):
             if not 0.0 <= getattr(self, name) < math.inf:

@@ -22,6 +22,7 @@ from screw_dynamics_ros.ros.process.timers import every
 from screw_dynamics_ros.ros.topics.taken_message import HandleInUse, TakenMessage
 
 LOOK_PERIOD_S = 0.002  # between looks for messages with their publishers
+MAX_TAKEN = 10  # messages at one look
 
 
 def subscribe(
@@ -60,7 +61,9 @@ def pass_publishers(
 
     def look() -> None:
         handle = HandleInUse(subscription.handle)
-        while taken.take(handle.address):
+        for _ in range(MAX_TAKEN):
+            if not taken.take(handle.address):
+                break
             callback(taken.data(max_bytes), {'publisher': taken.publisher})
 
     every(node, LOOK_PERIOD_S, FAULTS.guarded(f'messages of {subscription.topic_name}', look))

@@ -511,7 +511,7 @@ def test_wrong_velocities_are_found_in_the_states_of_the_loop(pair):
             both.send(q=Q + 0.3 * np.sin(4.0 * t), v=np.full(8, factor * 1.2 * np.cos(4.0 * t)))
             if not k % 20:
                 both.listen(('/dynamics/coriolis',))  # housekeeping
-        found = [list(node.host.mapper.velocity_check.faults) for node in both.nodes]
+        found = [list(node.host.mapper.velocity_faults) for node in both.nodes]
         assert found[0] == found[1]
         return found[0]
 

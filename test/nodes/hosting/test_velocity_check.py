@@ -6,10 +6,13 @@
 import numpy as np
 import pytest
 
+pytest.importorskip('rclpy')
+
+from screw_dynamics_ros.nodes.hosting.velocity_check import VelocityCheck
 from screw_dynamics_ros.ros.joint_states.contents import JointStateMessage
 from screw_dynamics_ros.ros.joint_states.mapper import JointStateMapper
 from screw_dynamics_ros.ros.joint_states.policies import Policies
-from screw_dynamics_ros.ros.joint_states.velocity_check import BLOCK_NS, MAX_STATES
+from screw_dynamics_ros.ros.joint_states.reported_states import BLOCK_NS, MAX_STATES
 
 START = 1_700_000_000_000_000_000
 JOINTS = ('a', 'b')
@@ -33,6 +36,7 @@ class Stream:
         self.mapper = JointStateMapper(
             JOINTS, policies=Policies(**policies), clock=lambda: self.now
         )
+        self.check = VelocityCheck(self.mapper)
         self.step, self.amplitude, self.defects = 1.0 / rate, amplitude, defects
         self.t, self.now, self.factor, self.restarts = 0.0, START, 1.0, 0
 
@@ -49,14 +53,8 @@ class Stream:
             if self.mapper.update(sent, t):
                 self.restarts += self.mapper.restarted
             if self.t % 0.1 < self.step:
-                self.keep_house()
-        return {name: str(fault) for name, fault in self.mapper.velocity_check.faults.items()}
-
-    def keep_house(self):
-        block = self.mapper.velocity_check.take()
-        if block is not None:
-            self.mapper.velocity_check.compare(*block)
-        self.mapper.distrust_velocities()
+                self.check.update()
+        return self.mapper.velocity_faults
 
 
 @pytest.mark.parametrize('text', FACTORS)
@@ -151,10 +149,8 @@ def test_joints_of_several_messages():
             mapper.update(
                 JointStateMessage.of((name,), [0.5 * np.sin(4.0 * t)], v, [0.0], stamp), t
             )
-    mapper.velocity_check.compare(*mapper.velocity_check.take())
-    assert {name: str(each) for name, each in mapper.velocity_check.faults.items()} == {
-        'b': 'in turns/s'
-    }
+    VelocityCheck(mapper).update()
+    assert mapper.velocity_faults == {'b': 'in turns/s'}
 
 
 class Defect:
