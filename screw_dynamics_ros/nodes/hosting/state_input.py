@@ -88,6 +88,7 @@ class StateInput:
         self._policies = policies
         if self.mapper is not None:
             self.mapper.policies = policies
+            self.mapper.distrust_velocities(self.mapper.velocity_faults)
 
     def subscribe(self, receive: Callable[[bytes, dict[str, Any]], None]) -> Subscription:
         """Subscribe; each serialized message calls ``receive(data, info)``."""

@@ -17,7 +17,7 @@ from screw_dynamics_ros.core.units import NANOSECONDS
 from screw_dynamics_ros.ros.joint_states.mapper import JointStateMapper
 from screw_dynamics_ros.ros.process.state_lock import STATE_LOCK
 
-REST_NS = 6 * NANOSECONDS  # after a block in which the velocities are right
+REST_NS = 14 * NANOSECONDS  # after a block in which the velocities are right
 WINDOWS_S = (0.1, 0.2)  # the shortest; few longer ones fit into a block
 MAX_BLOCKS = 10  # with motion, until a verdict
 
@@ -43,9 +43,11 @@ class VelocityCheck:
 
     def update(self) -> None:
         """Compare a block of states, if it is complete; not in the processing of a state."""
+        if not self.mapper.reported.is_complete:
+            return
         with STATE_LOCK:
             block = self.mapper.reported.take()
-        if block is not None:
+        if len(block[0]):
             self._compare(*block)
         with STATE_LOCK:
             self.mapper.distrust_velocities(self._faults)

@@ -44,10 +44,15 @@ class ReportedStates:
         """Discard the block: time went back, or values of before are no longer valid."""
         self._count, self.resume = 0, NEVER_STAMP
 
-    def take(self) -> tuple[NDArray[np.int64], Array] | None:
-        """Return (N,) stamps and (N, 2, n) states of the block, None until it is complete."""
-        stamps, states = self._stamps[: self._count], self._states[: self._count]
-        if not len(stamps) or (stamps[-1] - stamps[0] < BLOCK_NS and len(stamps) < MAX_STATES):
-            return None
-        self._count = 0
-        return stamps.copy(), states.copy()
+    @property
+    def is_complete(self) -> bool:
+        """Whether the block is long enough."""
+        stamps = self._stamps[: self._count]
+        return len(stamps) > 0 and bool(
+            stamps[-1] - stamps[0] >= BLOCK_NS or len(stamps) == MAX_STATES
+        )
+
+    def take(self) -> tuple[NDArray[np.int64], Array]:
+        """Return (N,) stamps and (N, 2, n) states of the block, and begin another one."""
+        count, self._count = self._count, 0
+        return self._stamps[:count].copy(), self._states[:count].copy()

@@ -501,13 +501,13 @@ def test_wrong_velocities_are_found_in_the_states_of_the_loop(pair):
     """It leaves them to Python until they are right again; both nodes publish the same."""
     both = pair(model_state=[''])
     both.listen(('/dynamics/coriolis',))
-    time = iter(np.arange(0.0, 40.0, 0.005))
+    time = iter(np.arange(0.0, 100.0, 0.02))
 
     def faults(factor):
-        """Return what is found in 12 s of states, at least one block."""
-        for k in range(2400):
+        """Return what is found in 20 s of states, at least one block."""
+        for k in range(1000):
             t = next(time)
-            both.wait(0.005)
+            both.wait(0.02)
             both.send(q=Q + 0.3 * np.sin(4.0 * t), v=np.full(8, factor * 1.2 * np.cos(4.0 * t)))
             if not k % 20:
                 both.listen(('/dynamics/coriolis',))  # housekeeping

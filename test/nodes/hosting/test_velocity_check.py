@@ -115,11 +115,11 @@ def test_wrong_velocities_count_as_missing_until_they_are_right():
 
 
 def test_later_faults_are_found_too():
-    """Of 8 s of right velocities 2 s are compared."""
+    """Of 16 s of right velocities 2 s are compared."""
     stream = Stream()
     assert stream.send(2000) == {}
     stream.factor = -1.0
-    assert stream.send(4000) == {'a': 'of the opposite sign'}
+    assert stream.send(10000) == {'a': 'of the opposite sign'}
 
 
 @pytest.mark.parametrize('policy', ['reject', 'zero', 'hold'])
