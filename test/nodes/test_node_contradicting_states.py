@@ -67,7 +67,7 @@ def test_velocities_of_another_unit(client, robot):
         STATES,
         ERROR,
         'joint joint2: the velocities are in turns/s',
-        'count as missing (velocity_policy: differentiate)',
+        'are ignored (velocity_policy: differentiate)',
         'correct the driver',
         meanwhile=driver.send,
     )

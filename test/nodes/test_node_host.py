@@ -36,6 +36,7 @@ WALK = {
     'ros/joint_states/reader.py',
     'ros/joint_states/layouts.py',
     'ros/joint_states/mapper.py',
+    'ros/joint_states/reported_states.py',
     'nodes/model/running_model.py',
     'ros/topics/channel.py',
     'ros/messages/serialized.py',

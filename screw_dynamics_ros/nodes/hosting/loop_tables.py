@@ -92,7 +92,7 @@ class LoopTables:
             return
         states = history.states.reshape(HISTORY_SIZE, 3, -1)
         rows = np.arange(history.read, history.written) % HISTORY_SIZE
-        mapper.velocity_check.add(history.stamps[rows], states[rows])
+        mapper.reported.add(history.stamps[rows], states[rows])
         for row in rows.tolist():
             history.read += 1
             yield ObservedState(
@@ -136,7 +136,7 @@ class LoopTables:
             or model.table_call is None
             or not mapper.is_direct
             or pipeline.suspended
-            or pipeline.drivers
+            or (pipeline.drivers and pipeline.followed is None)
             or pipeline.needs_preparation
             or not self._use_layout(mapper, layout)
         ):
@@ -166,6 +166,7 @@ class LoopTables:
         loop.has = c.VELOCITY * mapper.has_velocity + c.EFFORT * mapper.has_effort
         loop.scale, loop.offset = mapper.calibration
         loop.turns = mapper.turns
+        loop.followed = pipeline.followed
 
     def _use_layout(self, mapper: JointStateMapper, layout: Layout) -> bool:
         """Adopt the layout of messages; return whether they set all values."""

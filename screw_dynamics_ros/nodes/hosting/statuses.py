@@ -237,12 +237,12 @@ def report_records(
             reason.value + (f': {record.detail}' if record.detail else ''),
         )
     use = (
-        f'count as missing (velocity_policy: {mapper.policies.velocity})'
+        f'are ignored (velocity_policy: {mapper.policies.velocity})'
         if mapper.policies.velocity_conflict == 'refuse'
         else 'are used (velocity_conflict_policy: report)'
     )
     if 'velocity' in needs or not only_needs:
-        for finding in velocity_fault_findings(dict(mapper.velocity_check.faults)):
+        for finding in velocity_fault_findings(mapper.velocity_faults):
             status.report(
                 Level.ERROR if 'velocity' in needs else Level.OK,
                 f'{finding.subject}: {finding.message}, and {use}; {finding.remedy}',

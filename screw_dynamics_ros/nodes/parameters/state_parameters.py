@@ -44,14 +44,15 @@ TABLE = (
         'conflict_policy',
         'refuse',
         'Several publishers report different positions of one joint. refuse: their messages; '
-        'newest: each message is used.',
-        choices=CONFLICT_POLICIES,
+        'newest: each message is used; the name of a node: its messages only, those of others are '
+        'ignored at any time. Without the compiled data path that must be set at start.',
+        rule=f'one of: {", ".join(CONFLICT_POLICIES)}, or a name such as /robot/broadcaster',
     ),
     Specification(
         'velocity_conflict_policy',
         'refuse',
         'Velocities are not the derivatives of the positions: zero, in other units, of the '
-        'opposite sign. refuse: they count as missing (velocity_policy); report: they are used. '
+        'opposite sign. refuse: they are ignored, see velocity_policy; report: they are used. '
         'Both are reported.',
         choices=VELOCITY_CONFLICT_POLICIES,
     ),

@@ -40,9 +40,11 @@ from screw_dynamics_ros.ros.joint_states.policies import NEVER_STAMP
 from screw_dynamics_ros.ros.messages.cdr import STAMP_OFFSET, stamp_of_clock
 from screw_dynamics_ros.ros.process.rate_limit import is_due, use
 from screw_dynamics_ros.ros.topics import channel_record as c
+from screw_dynamics_ros.ros.topics.taken_message import ID_PLACE
 from screw_dynamics_ros.ros.topics.transport import delay_of, gap_before
 
 REALTIME, MONOTONIC = 0, 1  # clocks of Linux
+ID_WORD = ID_PLACE // 8  # of the info: identifier of the publisher
 AGE_OF_NEVER = -NEVER_STAMP // 2  # [ns]; longer means never
 WAIT_TIMEOUT = 100_000_000  # ns for which the loop waits until it looks whether it is to end
 OK, TIMEOUT, NOTHING_TO_TAKE = 0, 2, 401  # results of rcl
@@ -148,6 +150,8 @@ def process(loop: Loop) -> int:
         return HAND_OVER
     if loop.history.written - loop.history.read >= len(loop.history.stamps):
         return HAND_OVER
+    if not is_followed(loop):
+        return HAND_OVER
     nanosec = read_u32(message, STAMP_OFFSET + 4)
     stamp = read_i32(message, STAMP_OFFSET) * NANOSECONDS + nanosec
     if clock_get_now(loop.clock, loop.time) != OK:
@@ -191,6 +195,14 @@ def has_layout(layout: MessageLayout, message: Bytes) -> bool:
         if message[k] & layout.mask[k] != layout.fixed[k]:
             return False
     return True
+
+
+@typed
+def is_followed(loop: Loop) -> bool:
+    """Whether the publisher of a message is the one to follow, if there is one."""
+    if loop.followed is None:
+        return True
+    return loop.info[ID_WORD] == loop.followed[0] and loop.info[ID_WORD + 1] == loop.followed[1]
 
 
 @typed

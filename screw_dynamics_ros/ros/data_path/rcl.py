@@ -22,7 +22,14 @@ from screw_dynamics_ros.core.compile.typed.library import TypedLibrary, compiled
 from screw_dynamics_ros.core.errors import ScrewDynamicsError
 from screw_dynamics_ros.ros.data_path import loop
 from screw_dynamics_ros.ros.data_path.records import Loop, SerializedMessage
-from screw_dynamics_ros.ros.topics.taken_message import OK, STRUCT, Allocator, HandleInUse
+from screw_dynamics_ros.ros.topics.taken_message import (
+    ID_PLACE,
+    ID_SIZE,
+    OK,
+    STRUCT,
+    Allocator,
+    HandleInUse,
+)
 
 MAX_CLOCK_STEP = 10_000_000_000  # ns between the arrival of a message and now
 INITIAL_CAPACITY = 65536  # bytes of the message buffer
@@ -129,11 +136,13 @@ class LoopSubscription:
         """Return the message that was taken last."""
         return ctypes.string_at(int(self.message[BUFFER]), int(self.message[LENGTH]))
 
-    def message_info(self) -> dict[str, int]:
-        """Return its info as rclpy does, empty before it is verified."""
+    def message_info(self) -> dict[str, Any]:
+        """Return its info as rclpy does, and its publisher; only the latter before `verify`."""
+        found: dict[str, Any] = {'publisher': self.info.tobytes()[ID_PLACE : ID_PLACE + ID_SIZE]}
         if not self.has_info:
-            return {}
+            return found
         return {
+            **found,
             'source_timestamp': int(self.info[SOURCE_TIME]),
             'publication_sequence_number': int(self.info[SEQUENCE_NUMBER]),
         }

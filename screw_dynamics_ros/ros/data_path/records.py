@@ -177,6 +177,8 @@ class Loop(Record):
     has_info : bool
         Whether `info` has the expected fields.
     one_driver : bool
+    followed : (2,) array of int or None
+        Identifier of the publisher whose messages are used, None for any.
     has : int
         VELOCITY | EFFORT: what joint states have.
     layout : MessageLayout
@@ -219,6 +221,7 @@ class Loop(Record):
     clock: Opaque | None
     has_info: bool
     one_driver: bool
+    followed: Ints | None
     has: int
     layout: MessageLayout
     joints: int

@@ -119,7 +119,7 @@ class Position(Field):
     Attributes
     ----------
     turns : (n,) array or None
-        What is added to reported positions [rad]; None if that is nothing.
+        Angles that are added to reported positions [rad]; None if there are none.
     """
 
     def __init__(self, value: Array, note: Note, max_speeds: Array) -> None:
@@ -215,7 +215,7 @@ class Velocity(Field):
     Attributes
     ----------
     distrusted : (n,) array of bool
-        Joints whose values in messages count as missing.
+        Joints whose values in messages are ignored.
     """
 
     def __init__(self, value: Array, note: Note, position: Position, continuous: Flags) -> None:
@@ -224,7 +224,7 @@ class Velocity(Field):
         self.distrusted = np.zeros(len(value), dtype=bool)
 
     def distrust(self, joints: Flags) -> None:
-        """Let values of these joints in messages count as missing, and forget the last ones."""
+        """Ignore values of these joints in messages, and forget the last ones."""
         self.distrusted = joints
         self.usable &= ~joints
         self.measured[joints] = NEVER_STAMP

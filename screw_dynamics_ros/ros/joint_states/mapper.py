@@ -27,8 +27,8 @@ from screw_dynamics_ros.ros.joint_states.contents import JointStateLayout, Joint
 from screw_dynamics_ros.ros.joint_states.fields import Effort, Position, Velocity, measured
 from screw_dynamics_ros.ros.joint_states.name_map import NameMap, NameMaps, listed
 from screw_dynamics_ros.ros.joint_states.policies import NEVER_STAMP, Policies, Reason
+from screw_dynamics_ros.ros.joint_states.reported_states import ReportedStates
 from screw_dynamics_ros.ros.joint_states.stamped_messages import StampedMessages
-from screw_dynamics_ros.ros.joint_states.velocity_check import VelocityCheck
 
 
 @dataclass(frozen=True, eq=False)
@@ -94,8 +94,10 @@ class JointStateMapper(StampedMessages):
         Whether `v`, `tau` can be used; otherwise missing values are zero.
     continuous : (n,) array of bool
         Which positions are equal modulo 2 pi.
-    velocity_check : VelocityCheck
-        Of the values that messages report.
+    reported : ReportedStates
+        The values in messages of `measured_joints`.
+    velocity_faults : mapping of str to str
+        Faults of velocities by joint, see `distrust_velocities`.
     """
 
     def __init__(
@@ -116,7 +118,8 @@ class JointStateMapper(StampedMessages):
         self.joints = completion.joints if completion else self.measured_joints
         self.accepted = 0
         self.maps = NameMaps(joints, known)
-        self.velocity_check = VelocityCheck(self.measured_joints)
+        self.reported = ReportedStates(len(self.measured_joints))
+        self.velocity_faults: Mapping[str, str] = {}
 
         size = len(self.measured_joints)
         self._measured = np.zeros((3, size))  # the merged values
@@ -179,7 +182,7 @@ class JointStateMapper(StampedMessages):
 
     @property
     def turns(self) -> Array | None:
-        """What is added to reported positions [rad], (n,); None if that is nothing."""
+        """Angles that are added to reported positions [rad], (n,); None if there are none."""
         return self._position.turns
 
     @property
@@ -193,7 +196,7 @@ class JointStateMapper(StampedMessages):
         The current state is kept, but is not considered recently accepted.
         """
         self._spread_whole()
-        self.velocity_check.restart()
+        self.reported.restart()
         for values in self._fields:
             values.forget()
         self._seen[:] = NEVER_STAMP
@@ -202,13 +205,17 @@ class JointStateMapper(StampedMessages):
         if self._completion is not None:
             self._completion.restart()
 
-    def distrust_velocities(self) -> None:
-        """Let velocities of joints count as missing, by `velocity_check` and the policy."""
-        faults = self.velocity_check.faults if self._policies.velocity_conflict == 'refuse' else ()
-        distrusted = np.array([name in faults for name in self.measured_joints], dtype=bool)
+    def distrust_velocities(self, faults: Mapping[str, str]) -> None:
+        """Ignore velocities of the joints with faults in messages, unless the policy uses them."""
+        self.velocity_faults = dict(faults)
+        is_used = self._policies.velocity_conflict == 'report'
+        distrusted = np.array(
+            [name in faults and not is_used for name in self.measured_joints], dtype=bool
+        )
         if (distrusted != self._velocity.distrusted).any():
             self._spread_whole()  # the next message is read joint by joint
             self._velocity.distrust(distrusted)
+            self._restarting = True  # velocities step
 
     def restart_time(self, step: int) -> None:
         """Discard all values because the clock of the stamps went back by a step [ns].
@@ -270,7 +277,9 @@ class JointStateMapper(StampedMessages):
         """
         numbers, whole = message.numbers, names.whole
         assert whole is not None
-        q = self._position.unwrapped(numbers[whole[: len(self.measured_joints)]])
+        q, turns = numbers[whole[: len(self.measured_joints)]], self._position.turns
+        if turns is not None:
+            q += turns
         step = q - self._whole_values[0]
         if step @ step > np.pi**2:
             return False
@@ -286,7 +295,7 @@ class JointStateMapper(StampedMessages):
         self._whole_values[0] = q
         if tau is not None:
             self._whole_values[2] = tau
-        self.velocity_check.add((message.stamp,), self._whole_values[None])
+        self.reported.add((message.stamp,), self._whole_values[None])
         if names.unknown:
             self._note(Reason.UNKNOWN_JOINTS, names.unknown)
         if abs(self.age_ns) > self._undisputed_age and self._policies.is_offset(self.age_ns):
@@ -375,7 +384,7 @@ class JointStateMapper(StampedMessages):
         reported = np.full((1, 2, len(self._seen)), np.nan)
         reported[0, 0, joints] = np.where(position.measured, position.values, np.nan)
         reported[0, 1, joints] = measured(message.velocity, names)[0]
-        self.velocity_check.add((stamp,), reported)
+        self.reported.add((stamp,), reported)
         velocity = self._velocity.read(message, names, stamp, policies, position)
         effort = self._effort.read(message, names, stamp, policies)
         for field, reading in zip(self._fields, (position, velocity, effort)):

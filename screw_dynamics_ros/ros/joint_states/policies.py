@@ -21,7 +21,7 @@ POSITION_POLICIES = ('reject', 'hold', 'zero')
 VELOCITY_POLICIES = ('reject', 'differentiate', 'zero', 'hold')
 EFFORT_POLICIES = ('reject', 'zero', 'hold')
 
-#: Policies for several publishers that report different positions.
+#: Policies for several publishers that report different positions, besides the name of one node.
 CONFLICT_POLICIES = ('refuse', 'newest')
 
 #: Policies for velocities that are not the derivatives of the positions.
@@ -45,6 +45,7 @@ class Reason(Enum):
     POSITION_MISSING = 'a position is missing or not a finite number'
     WRAPPED = 'a position steps by a turn, faster than the joint can move'
     INCOMPLETE = 'joints without a current state'
+    NOT_FOLLOWED = 'joint states of other publishers are ignored'
     DISPUTED = 'publishers of joint states disagree'
     LOOPS_OPEN = 'the loops of the mechanism cannot be closed at the measured positions'
     DUPLICATE_STAMP = 'the stamp is that of the previous message'
@@ -91,10 +92,11 @@ class Policies:
         `reject` leaves the state without velocity: outputs that do not need it are still computed.
     effort : {'reject', 'zero', 'hold'}
         `reject` leaves the state without effort.
-    conflict : {'refuse', 'newest'}
-        `refuse` refuses the messages of publishers that disagree, `newest` uses each of them.
+    conflict : {'refuse', 'newest'} or str
+        `refuse` refuses the messages of publishers that disagree, `newest` uses each of them; the
+        name of a node with its namespace, as ``/robot/broadcaster``, uses its messages only.
     velocity_conflict : {'refuse', 'report'}
-        `refuse` treats velocities that contradict the positions as missing, `report` uses them.
+        `refuse` ignores velocities that contradict the positions, `report` uses them.
     wrap : {'unwrap', 'refuse'}
         `unwrap` adds turns to positions of revolute joints that step by a turn, `refuse` refuses
         the messages.
@@ -126,7 +128,6 @@ class Policies:
             ('position', POSITION_POLICIES),
             ('velocity', VELOCITY_POLICIES),
             ('effort', EFFORT_POLICIES),
-            ('conflict', CONFLICT_POLICIES),
             ('velocity_conflict', VELOCITY_CONFLICT_POLICIES),
             ('wrap', WRAP_POLICIES),
         ):
@@ -134,11 +135,21 @@ class Policies:
                 raise ArgumentError(
                     f'{name} policy {getattr(self, name)!r} is not one of {", ".join(choices)}'
                 )
+        if self.conflict not in CONFLICT_POLICIES and not self.followed:
+            raise ArgumentError(
+                f'conflict policy {self.conflict!r} is not one of {", ".join(CONFLICT_POLICIES)}, '
+                'nor the name of a node with its namespace, such as /robot/broadcaster'
+            )
         for name in ('state_timeout', 'max_stamp_age', 'max_delay', 'velocity_cutoff'):
             if not 0.0 <= getattr(self, name) < math.inf:
                 raise ArgumentError(
                     f'{name} must be a finite number >= 0, got {getattr(self, name)}'
                 )
+
+    @property
+    def followed(self) -> str:
+        """The node whose messages are used only, empty for any."""
+        return self.conflict if self.conflict.startswith('/') else ''
 
     @cached_property
     def timeout(self) -> int:

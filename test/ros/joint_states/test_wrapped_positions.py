@@ -12,7 +12,7 @@ from screw_dynamics_ros.ros.joint_states.policies import Policies, Reason
 
 START = 1_700_000_000_000_000_000
 JOINTS = ('arm', 'wheel', 'rail')
-SPEED, STEP = 2.0, 0.01  # rad/s, s
+SPEED, STEP = 10.0, 0.01  # rad/s, s
 
 
 class Driver:
@@ -109,7 +109,7 @@ def test_wrapped_positions_can_be_refused(has_velocity):
     [
         (3.0, 0.01),  # put elsewhere
         (-4.0, 0.01),
-        (2.0 * np.pi - 0.3, 0.01),  # nearly a turn
+        (2.0 * np.pi - 0.5, 0.01),  # nearly a turn
         (2.0 * np.pi, 2.0),  # after a pause
     ],
 )

@@ -12,7 +12,7 @@ those of the positions by more than half, with a significance by the jackknife o
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -306,7 +306,7 @@ def _verdict(compared: Array) -> tuple[bool, VelocityFault | None]:
     return True, VelocityFault(float(ratio), float(half[0]), is_zero)
 
 
-def velocity_fault_findings(faults: dict[str, VelocityFault]) -> Iterator[Finding]:
+def velocity_fault_findings(faults: Mapping[str, VelocityFault | str]) -> Iterator[Finding]:
     """Yield a finding for each kind of fault of velocities, by joint."""
     kinds: dict[str, list[str]] = {}
     for name, fault in faults.items():

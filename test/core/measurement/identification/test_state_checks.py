@@ -91,7 +91,7 @@ def test_another_factor_has_no_name():
 
 @pytest.mark.parametrize(
     'which',
-    ['jumps', 'poses', 'creeping', 'gaps', 'backwards', 'missing', 'short', 'huge'],
+    ['jumps', 'poses', 'creeping', 'play', 'gaps', 'backwards', 'missing', 'short', 'huge'],
 )
 def test_motions_that_no_velocity_describes(which):
     """Concatenated poses at rest, far samples, interruptions, and times of another clock."""
@@ -100,6 +100,7 @@ def test_motions_that_no_velocity_describes(which):
         'jumps': JointMotion(T, np.repeat(np.arange(20.0), 100), v),
         'poses': JointMotion(0.25 * k, 0.05 * k, 0.0 * k),
         'creeping': JointMotion(T, 0.02 * T, v),  # slower than the resolution of a servo
+        'play': JointMotion(T, 0.0035 * np.cos(31.4 * T) + 0.02 * T, v),  # shaken within a gear
         'gaps': JointMotion(T + np.repeat(np.arange(200.0), 10), T, v + 1.0),  # 1 s each
         'backwards': JointMotion(T[::-1], q, v),
         'missing': JointMotion(T, q, v * np.nan),
