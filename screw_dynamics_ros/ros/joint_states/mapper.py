@@ -338,7 +338,8 @@ class JointStateMapper(StampedMessages):
         regular &= np.isfinite(numbers @ np.ones(numbers.shape[1]))
         states = numbers[:, names.whole].reshape(-1, *self._measured.shape)
         states[:, 0] = self._position.unwrapped(states[:, 0])
-        moves = np.abs(np.diff(states[:, 0], axis=0, prepend=self.state[:1]))
+        with np.errstate(invalid='ignore'):  # of infinite positions, which are not regular
+            moves = np.abs(np.diff(states[:, 0], axis=0, prepend=self.state[:1]))
         regular &= (moves <= np.pi).all(axis=1)
         if self._effort.fault:
             states[:, 2] = 0.0
