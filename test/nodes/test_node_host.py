@@ -37,6 +37,7 @@ WALK = {
     'ros/joint_states/reader.py',
     'ros/joint_states/layouts.py',
     'ros/joint_states/mapper.py',
+    'ros/joint_states/reported_states.py',
     'nodes/model/running_model.py',
     'ros/topics/channel.py',
     'ros/messages/serialized.py',
@@ -44,9 +45,10 @@ WALK = {
 #: Those that see times only.
 BOOKKEEPING = {
     'core/compile/typed/functions.py',
-    'core/compile/typed/shared_numbers.py',
+    'core/compile/typed/records.py',
     'nodes/hosting/load.py',
     'nodes/hosting/stamp_clock.py',
+    'ros/data_path/records.py',
     'ros/joint_states/policies.py',
     'ros/messages/cdr.py',
     'ros/process/deferred_work.py',

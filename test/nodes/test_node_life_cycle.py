@@ -255,7 +255,7 @@ class LifeCycle(RuleBasedStateMachine):
         return self.values['payload_mass'] and self.values['payload_link']
 
     def check_commands(self):
-        command = self.bench.part.commands.torque._command
+        command = self.bench.part.commands.torque.command
         assert np.isfinite(command).all()
         limits = robot_of(self.robot).limits.effort
         assert (np.abs(command) <= limits).all()

@@ -1,7 +1,7 @@
 # Copyright 2026 The screw_dynamics_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Addresses are stored by `SharedRecord.point` alone, which keeps what is there."""
+"""Addresses are stored by records alone, which keep what is there."""
 
 import ast
 from pathlib import Path
@@ -25,7 +25,7 @@ EXCEPTIONS = {
     'core/compile/typed/external.py': {'__call__', 'address_of'},
     'core/compile/typed/library.py': {'__init__', 'from_param'},
     'core/compile/typed/primitives.py': {''},  # its name
-    'core/compile/typed/shared_numbers.py': {'point'},
+    'core/compile/typed/records.py': {'__init__', '_allocate', '_target', 'address'},
     'core/robot/autograd/xla_handler.py': {'data_addresses'},
     'core/robot/function_evaluator.py': {'_install_fast'},
     'ros/data_path/rcl.py': {'__init__', 'close'},

@@ -74,12 +74,14 @@ class TestedSubscription:
         self.message[:3] = ctypes.addressof(self._data), len(data), len(data) + 8
         self.info[0] = info.get('source_timestamp', 0)
         self.info[2] = info.get('publication_sequence_number', 0)
+        self.info[5:7] = np.frombuffer(info.get('publisher', bytes(16)), np.int64)
 
     def data(self):
         return ctypes.string_at(int(self.message[0]), int(self.message[1]))
 
     def message_info(self):
         return {
+            'publisher': self.info[5:7].tobytes(),
             'source_timestamp': int(self.info[0]),
             'publication_sequence_number': int(self.info[2]),
         }
@@ -119,7 +121,7 @@ class LoopBench(Bench):
         with STATE_LOCK:
             self._taken.put(data, info)
         STATE_LOCK._mutex.acquire()  # as the loop does
-        outcome = self._rcl.process(self.loop.tables.words)
+        outcome = self._rcl.process(self.loop.tables.loop)
         self.outcomes.append(OUTCOMES[outcome])
         STATE_LOCK.adopt()
         if outcome != loop.DONE:

@@ -8,9 +8,10 @@ from __future__ import annotations
 from screw_dynamics_ros.core.compile.cpython.writer import EntryWriter
 from screw_dynamics_ros.core.compile.kernels import Kernel, NativeKernel
 from screw_dynamics_ros.core.compile.llvm import native
+from screw_dynamics_ros.core.compile.typed.records import Opaque
 
 
-class TableCall:
+class TableCall(Opaque):
     """Machine code `void call(int64 *addresses)` that calls a kernel for one sample.
 
     Attributes

@@ -17,7 +17,6 @@ from screw_dynamics_ros.core.errors import ScrewDynamicsError
 from screw_dynamics_ros.nodes.hosting.loop_tables import LoopTables
 from screw_dynamics_ros.ros.compatibility import hide_from_executors, show_to_executors
 from screw_dynamics_ros.ros.data_path import loop
-from screw_dynamics_ros.ros.data_path import records as r
 from screw_dynamics_ros.ros.data_path.rcl import LoopSubscription, Rcl
 from screw_dynamics_ros.ros.process.faults import FAULTS
 from screw_dynamics_ros.ros.process.state_lock import STATE_LOCK
@@ -102,7 +101,7 @@ class CompiledLoop:
         thread, self._thread = self._thread, None
         if thread is None:
             return
-        self.tables.words[r.STOP] = 1
+        self.tables.loop.stop = True
         thread.join(END_TIMEOUT_S)
         if not thread.is_alive():
             self.detach()
@@ -121,7 +120,7 @@ class CompiledLoop:
         try:
             self.tables.update(self._pipeline, is_verifying)
         except Exception as error:  # Python processes the joint states
-            self.tables.words[r.ARMED] = 0
+            self.tables.loop.armed = False
             FAULTS.record('tables of the compiled loop', error)
 
     # --- the thread -----------------------------------------------------------------------------
@@ -130,7 +129,7 @@ class CompiledLoop:
         with STATE_LOCK:
             pass  # arms the loop
         while True:
-            outcome = self._rcl.run(self.tables.words)
+            outcome = self._rcl.run(self.tables.loop)
             if outcome == loop.STOPPED:
                 return
             if outcome == loop.FAILED:
@@ -147,7 +146,7 @@ class CompiledLoop:
 
     def finish(self, outcome: int) -> None:
         """Do what the loop leaves to Python; the lock of states is held."""
-        pipeline, reals = self._pipeline, self.tables.reals
+        pipeline, record = self._pipeline, self.tables.loop
         if outcome == loop.HAND_OVER:
             if not self._taken.has_info:
                 self._attempts += 1
@@ -155,7 +154,7 @@ class CompiledLoop:
             self.catch_up()
             pipeline.receive_now(self._taken.data(), self._taken.message_info())
             return
-        arrival, delay, start = (float(reals[place]) for place in (r.ARRIVAL, r.DELAY, r.START))
+        arrival, delay, start = record.arrival, record.delay, record.start
         if outcome == loop.COMPLETE:
             pipeline.complete(arrival - delay, start, self.tables.taken_steps())
         elif outcome == loop.TOO_LATE:

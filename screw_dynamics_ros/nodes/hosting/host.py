@@ -277,17 +277,17 @@ class ModelHost:
         Raises `ScrewDynamicsError` if it is required, and not possible here.
         """
         wanted = self.parameters['data_path']
-        if wanted == 'python':
-            return None
         try:
-            return compiled_loop(self.node, self.states, self._subscription)
+            if wanted != 'python':
+                return compiled_loop(self.node, self.states, self._subscription)
         except ScrewDynamicsError as error:
             if wanted == 'compiled':
                 raise ScrewDynamicsError(
                     f'data_path compiled is not possible here, set it to auto: {error}'
                 ) from None
             self.node.get_logger().info(f'joint states are processed in Python: {error}')
-            return None
+        self.states.tell_publishers(self._subscription, self.states.receive)
+        return None
 
     # --- diagnostics ----------------------------------------------------------------------------
 

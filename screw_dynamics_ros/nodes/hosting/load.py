@@ -8,30 +8,15 @@ from __future__ import annotations
 import math
 import time
 
-from screw_dynamics_ros.core.compile.typed.shared_numbers import Real, SharedNumbers, Word
-from screw_dynamics_ros.ros.data_path import records
+from screw_dynamics_ros.ros.data_path.records import LoadCounts, count_message, count_served
 
 MAX_LOSS_SHARE = 0.1  # fraction of lost or merged joint states above which a warning is reported
 
 
-class Load(SharedNumbers):
-    """Counts and processing times of joint states, since the last report and in total.
-
-    Attributes
-    ----------
-    arrivals, lost : int
-        Messages, and those that were lost or merged.
-    last_arrival : float
-        On the monotonic clock [s].
-    """
-
-    arrivals, lost = Word(records.ARRIVALS), Word(records.LOST)
-    _count, _served = Word(records.COUNT), Word(records.SERVED)
-    last_arrival = Real(records.LAST_ARRIVAL)
-    _busy, _longest = Real(records.BUSY_TIME), Real(records.MAX_TIME)
+class Load(LoadCounts):
+    """Counts and processing times of joint states, since the last report and in total."""
 
     def __init__(self) -> None:
-        super().__init__(records.LOAD_WORDS, records.LOAD_REALS)
         self.started = self.last_arrival = time.monotonic()
         self.overflows = self.unreadables = self.late = 0
         self.delay = 0.0
@@ -42,14 +27,12 @@ class Load(SharedNumbers):
         self._reset()
 
     def _reset(self) -> None:
-        self._count, self._served, self._busy, self._longest = 0, 0, 0.0, 0.0
+        self.count, self.served, self.busy, self.longest = 0, 0, 0.0, 0.0
         self._lost = self.lost
 
     def arrived(self, now: float) -> None:
         """Count a message that arrived at `now` on the monotonic clock [s]."""
-        self.arrivals += 1
-        self._count += 1
-        self.last_arrival = now
+        count_message(self, now)
 
     def was_late(self, now: float, delay: float) -> None:
         """Count a state that was skipped because of its delay [s]."""
@@ -67,22 +50,18 @@ class Load(SharedNumbers):
         self.last_unreadable = now
         self.unreadable_reason = str(error)
 
-    def served(self, duration: float) -> None:
+    def was_served(self, duration: float) -> None:
         """Count a state that was processed within `duration` [s]."""
-        self._served += 1
-        self._busy += duration
-        self._longest = max(self._longest, duration)
+        count_served(self, duration)
 
     def take(self, now: float) -> dict[str, str]:
         """Return rates and times since the last report, and reset them."""
         interval = max(now - self._reported, 1e-9)
-        self.loses = self.lost - self._lost > MAX_LOSS_SHARE * (
-            self._count + self.lost - self._lost
-        )
-        values = {'rate [Hz]': f'{self._count / interval:.1f}'}
-        if self._served:
-            values['processing mean [us]'] = f'{self._busy / self._served * 1e6:.1f}'
-            values['processing longest [us]'] = f'{self._longest * 1e6:.1f}'
+        self.loses = self.lost - self._lost > MAX_LOSS_SHARE * (self.count + self.lost - self._lost)
+        values = {'rate [Hz]': f'{self.count / interval:.1f}'}
+        if self.served:
+            values['processing mean [us]'] = f'{self.busy / self.served * 1e6:.1f}'
+            values['processing longest [us]'] = f'{self.longest * 1e6:.1f}'
         self._reported = now
         self._reset()
         return values

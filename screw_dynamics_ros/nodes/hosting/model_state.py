@@ -5,8 +5,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -15,10 +16,12 @@ from numpy.typing import NDArray
 from rclpy.node import Node
 from std_msgs.msg import Header
 
+from screw_dynamics_ros.core.compile.typed.library import calls
 from screw_dynamics_ros.core.types import Array
 from screw_dynamics_ros.nodes.model.running_model import RunningModel
 from screw_dynamics_ros.nodes.parameters import model_state_parameters
-from screw_dynamics_ros.ros.data_path.loop import AGE_OF_NEVER
+from screw_dynamics_ros.ros.data_path.loop import fill_part
+from screw_dynamics_ros.ros.data_path.records import Copy, Part
 from screw_dynamics_ros.ros.joint_states.mapper import JointStateMapper
 from screw_dynamics_ros.ros.joint_states.policies import NEVER_STAMP
 from screw_dynamics_ros.ros.messages.serialized import Template
@@ -28,7 +31,7 @@ from screw_dynamics_ros.ros.services import REMEDY
 from screw_dynamics_ros.ros.status import Level, Status
 from screw_dynamics_ros.ros.topics import qos
 from screw_dynamics_ros.ros.topics.channel import Channel
-from screw_dynamics_ros.ros.topics.channel_record import EFFORT, VALID, VALID_STAMP, VELOCITY
+from screw_dynamics_ros.ros.topics.channel_record import EFFORT, VELOCITY
 from screw_dynamics_ros.ros.topics.publishers import Publishers
 
 try:
@@ -162,44 +165,6 @@ class ModelStateTopic:
                 )
 
 
-@dataclass(frozen=True, eq=False)
-class EncodedPart:
-    """A part of the message, and where its numbers are.
-
-    Attributes
-    ----------
-    channel : Channel or None
-        The output; None for a vector of the joint state.
-    needs : int
-        VELOCITY or EFFORT for a vector that is known only with them.
-    since : (1,) array of int64
-        Stamp of the last valid numbers [ns].
-    valid, age, data : arrays
-        The fields of the message, views of it.
-    copies : sequence of (target, source)
-        Contiguous numbers.
-    """
-
-    channel: Channel | None
-    needs: int
-    since: NDArray[np.int64]
-    valid: NDArray[np.uint8]
-    age: Array
-    data: Array
-    copies: Sequence[tuple[Array, Array]]
-
-    def put(self, is_valid: bool, stamp: int) -> None:
-        """Set flag, age and numbers for a joint state."""
-        age = stamp - int(self.since[0])
-        self.valid[0] = is_valid
-        self.age[0] = age * 1e-9 if age < AGE_OF_NEVER else np.inf
-        if not is_valid:
-            self.data.fill(np.nan)
-            return
-        for target, source in self.copies:
-            target[:] = source
-
-
 class Encoder:
     """Encodes model states.
 
@@ -216,7 +181,7 @@ class Encoder:
     Attributes
     ----------
     template : Template
-    parts : list of EncodedPart
+    parts : list of Part
     """
 
     def __init__(
@@ -227,7 +192,7 @@ class Encoder:
         channels: Sequence[Channel],
         mapper: JointStateMapper,
     ) -> None:
-        self.template, self._mapper = template, mapper
+        self.template, self._mapper, self._fill = template, mapper, fill()
         count = len(layout.parts)
         places = located(template.fill(np.zeros(count + layout.size), 0))
         valid, age = template.bytes_at(places.valid, count), template.array(0, count)
@@ -241,32 +206,41 @@ class Encoder:
     def __call__(self, stamp: bytes) -> bytes:
         """Return the message for the current joint state."""
         mapper = self._mapper
-        lacking = VELOCITY * (not mapper.has_velocity) + EFFORT * (not mapper.has_effort)
+        has = VELOCITY * mapper.has_velocity + EFFORT * mapper.has_effort
         for part in self.parts:
-            channel = part.channel
-            if channel is None:
-                is_valid = not part.needs & lacking
-                if is_valid:
-                    part.since[0] = mapper.stamp
-            elif channel.is_held:
-                is_valid = channel.valid_stamp > NEVER_STAMP
-            else:
-                is_valid = channel.state == VALID
-            part.put(is_valid, mapper.stamp)
+            self._fill(part, has, mapper.stamp)
         return self.template.encode(stamp)
 
 
 def encoded_part(
     source: JointVector | Channel, valid: NDArray[np.uint8], age: Array, data: Array
-) -> EncodedPart:
+) -> Part:
     """Return the part of a message with the numbers of an output or of a vector."""
+    part = Part()
+    part.valid, part.age, part.data = valid, age, data
     if isinstance(source, JointVector):
-        since = np.full(1, NEVER_STAMP, dtype=np.int64)
-        return EncodedPart(None, source.needs, since, valid, age, data, [(data, source.values)])
-    ends = np.cumsum([array.size for array in source.arrays])
-    targets = np.split(data, ends[:-1])
-    since = source.words[VALID_STAMP : VALID_STAMP + 1]
-    return EncodedPart(source, 0, since, valid, age, data, list(zip(targets, source.arrays)))
+        part.needs, part.since = source.needs, np.full(1, NEVER_STAMP, dtype=np.int64)
+        pairs = [(data, source.values)]
+    else:
+        part.channel, part.is_held = source, source.is_held
+        part.since = source.element('valid_stamp')
+        ends = np.cumsum([array.size for array in source.arrays])
+        pairs = list(zip(np.split(data, ends[:-1]), source.arrays))
+    part.copies = tuple(copy_of(target, numbers) for target, numbers in pairs)
+    return part
+
+
+def copy_of(target: Array, source: Array) -> Copy:
+    """Return numbers to be copied."""
+    numbers = Copy()
+    numbers.target, numbers.source = target, source
+    return numbers
+
+
+@cache
+def fill() -> Callable[[Part, int, int], None]:
+    """Return `loop.fill_part`, compiled if possible."""
+    return calls(fill_part)[0]
 
 
 def message(layout: ModelStateLayout) -> Template:

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from typing import Generic, Protocol, TypeVar
 
 from screw_dynamics_ros.core import Robot
-from screw_dynamics_ros.core.compile.typed.shared_numbers import SharedRecord
+from screw_dynamics_ros.core.compile.typed.records import Record
 from screw_dynamics_ros.core.robot.functions import Output
 from screw_dynamics_ros.core.robot.fused_kernel import Formula
 from screw_dynamics_ros.core.types import Array
@@ -55,7 +55,7 @@ class CompiledStep:
     """
 
     function: Callable[..., int]
-    record: Callable[[], SharedRecord]
+    record: Callable[[], Record]
 
 
 def always() -> bool:

@@ -157,6 +157,7 @@ class StatePipeline(StateInput):
         self.look_for_drivers()
         with STATE_LOCK:
             self._use_listeners()
+        self.compare_velocities()
 
     def _use_listeners(self) -> None:
         if self.model_state is not None:
@@ -252,7 +253,7 @@ class StatePipeline(StateInput):
                 channel.state = NOT_VALID
                 with FAULTS.caught(f'output {channel.topic}'):  # other topics are still published
                     channel.use(mapper.stamp, stamp)
-        self.load.served(time.monotonic() - start)
+        self.load.was_served(time.monotonic() - start)
 
     def _on_turn(self) -> None:
         """Process the newest waiting state, if there still is one."""
@@ -284,7 +285,7 @@ class StatePipeline(StateInput):
             self.load.was_late(start, start - sent)
             return
         self._evaluate(sent)
-        self.load.served(time.monotonic() - start)
+        self.load.was_served(time.monotonic() - start)
 
     def _evaluate(self, sent: float) -> None:
         """Compute and publish all messages with subscribers for the current state."""

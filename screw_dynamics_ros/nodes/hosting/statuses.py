@@ -12,6 +12,9 @@ from rclpy.logging import get_logger
 from rclpy.node import Node
 from rclpy.qos import DurabilityPolicy
 
+from screw_dynamics_ros.core.measurement.identification.state_checks import (
+    velocity_fault_findings,
+)
 from screw_dynamics_ros.nodes.hosting.load import Load
 from screw_dynamics_ros.nodes.model.running_model import RunningModel
 from screw_dynamics_ros.ros.description import DescriptionSource
@@ -236,6 +239,17 @@ def report_records(
             level if is_missed else Level.OK,
             reason.value + (f': {record.detail}' if record.detail else ''),
         )
+    use = (
+        f'are ignored (velocity_policy: {mapper.policies.velocity})'
+        if mapper.policies.velocity_conflict == 'refuse'
+        else 'are used (velocity_conflict_policy: report)'
+    )
+    if 'velocity' in needs or not only_needs:
+        for finding in velocity_fault_findings(mapper.velocity_faults):
+            status.report(
+                Level.ERROR if 'velocity' in needs else Level.OK,
+                f'{finding.subject}: {finding.message}, and {use}; {finding.remedy}',
+            )
     status.values['age [ms]'] = f'{mapper.age * 1e3:.3f}'
     status.values['states'] = str(mapper.accepted)
 

@@ -62,7 +62,7 @@ class OdometryNode:
         self._base = base = make_base(values.values)
         noise = WheelNoise(values['wheel_noise_along'], values['wheel_noise_across'])
         readings = WheelReadings(base.wheels, values['position_feedback'])
-        self._states = state_input(node, base.joints, self._policies())
+        self._states = state_input(node, base.joints, self._policies(), base.joints)
         self._path = FollowedPath(Odometry(base.platform, noise), readings)
         self._commands = CommandFilter(base.platform, lambda: values.values)
         self._read = np.full(len(base.joints), NEVER_STAMP)
@@ -91,7 +91,7 @@ class OdometryNode:
 
         if not open_loop:
             self._states.subscribe_to_states(self._on_state)
-            every(node, HOUSEKEEPING_PERIOD_S, self._states.look_for_drivers)
+            every(node, HOUSEKEEPING_PERIOD_S, self._states.keep_house)
         listen(PoseWithCovarianceStamped, SET_POSE, self._on_pose, qos.COMMAND)
         if self._takes_commands:
             listen(TwistStamped, COMMANDS, self._on_stamped, qos.COMMAND)

@@ -94,7 +94,7 @@ class PlatformNode:
     def _look_around(self) -> None:
         """Count subscribers, and look for drivers."""
         self._outputs.count_listeners()
-        self._states.look_for_drivers()
+        self._states.keep_house()
 
     # --- messages and requests ------------------------------------------------------------------
 

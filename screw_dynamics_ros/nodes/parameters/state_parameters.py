@@ -12,7 +12,9 @@ from screw_dynamics_ros.ros.joint_states.policies import (
     CONFLICT_POLICIES,
     EFFORT_POLICIES,
     POSITION_POLICIES,
+    VELOCITY_CONFLICT_POLICIES,
     VELOCITY_POLICIES,
+    WRAP_POLICIES,
     Policies,
 )
 from screw_dynamics_ros.ros.parameters import Parameters, Specification, Value
@@ -42,8 +44,24 @@ TABLE = (
         'conflict_policy',
         'refuse',
         'Several publishers report different positions of one joint. refuse: their messages; '
-        'newest: each message is used.',
-        choices=CONFLICT_POLICIES,
+        'newest: each message is used; the name of a node: its messages only, those of others are '
+        'ignored at any time. Without the compiled data path that must be set at start.',
+        rule=f'one of: {", ".join(CONFLICT_POLICIES)}, or a name such as /robot/broadcaster',
+    ),
+    Specification(
+        'velocity_conflict_policy',
+        'refuse',
+        'Velocities are not the derivatives of the positions: zero, in other units, of the '
+        'opposite sign. refuse: they are ignored, see velocity_policy; report: they are used. '
+        'Both are reported.',
+        choices=VELOCITY_CONFLICT_POLICIES,
+    ),
+    Specification(
+        'wrap_policy',
+        'unwrap',
+        'Position of a revolute joint steps by a turn, faster than its velocity limit. unwrap: add '
+        'turns, so that it continues; refuse: the messages, until it returns or state_timeout.',
+        choices=WRAP_POLICIES,
     ),
     Specification(
         'velocity_cutoff',
@@ -93,6 +111,8 @@ def policies(parameters: Parameters, changes: dict[str, Any] | None = None) -> P
         velocity=value('velocity_policy'),
         effort=values.get('effort_policy', parameters.values.get('effort_policy', 'reject')),
         conflict=values.get('conflict_policy', parameters.values.get('conflict_policy', 'refuse')),
+        velocity_conflict=value('velocity_conflict_policy'),
+        wrap=value('wrap_policy'),
         state_timeout=value('state_timeout'),
         max_stamp_age=value('max_stamp_age'),
         max_delay=value('max_delay'),

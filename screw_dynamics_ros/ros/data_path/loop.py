@@ -15,27 +15,36 @@ import math
 from collections.abc import Callable
 from typing import TypeVar
 
-from screw_dynamics_ros.core.compile.typed.external import External, Signature, address_of
-from screw_dynamics_ros.core.compile.typed.functions import Bytes, Ints, typed
+from screw_dynamics_ros.core.compile.typed.external import External, Signature
+from screw_dynamics_ros.core.compile.typed.functions import Bytes, typed
 from screw_dynamics_ros.core.compile.typed.memory import (
     bytes_at,
-    floats_at,
-    ints_at,
     read_f64,
     read_i32,
+    read_i64,
     read_u32,
     write_u32,
 )
 from screw_dynamics_ros.core.units import NANOSECONDS
-from screw_dynamics_ros.ros.data_path import records as r
-from screw_dynamics_ros.ros.joint_states import mapper as m
+from screw_dynamics_ros.ros.data_path.records import (
+    DECLINED,
+    Copy,
+    Loop,
+    LoopStep,
+    MessageLayout,
+    Part,
+    count_message,
+    count_served,
+)
 from screw_dynamics_ros.ros.joint_states.policies import NEVER_STAMP
 from screw_dynamics_ros.ros.messages.cdr import STAMP_OFFSET, stamp_of_clock
 from screw_dynamics_ros.ros.process.rate_limit import is_due, use
 from screw_dynamics_ros.ros.topics import channel_record as c
+from screw_dynamics_ros.ros.topics.taken_message import ID_PLACE
 from screw_dynamics_ros.ros.topics.transport import delay_of, gap_before
 
 REALTIME, MONOTONIC = 0, 1  # clocks of Linux
+ID_WORD = ID_PLACE // 8  # of the info: identifier of the publisher
 AGE_OF_NEVER = -NEVER_STAMP // 2  # [ns]; longer means never
 WAIT_TIMEOUT = 100_000_000  # ns for which the loop waits until it looks whether it is to end
 OK, TIMEOUT, NOTHING_TO_TAKE = 0, 2, 401  # results of rcl
@@ -65,35 +74,32 @@ clock_gettime = External('clock_gettime', ('i32', 'address'), 'i32')
 kernel = Signature(('address',), 'void')
 step = Signature(('address', 'address'), 'i64')
 
-Step = TypeVar('Step', bound=Callable[[Ints, Ints], int])
+Step = TypeVar('Step', bound=Callable[..., int])
 #: Functions that are compiled with the loop, see `compiled_step`.
-STEPS: list[Callable[[Ints, Ints], int]] = []
+STEPS: list[Callable[..., int]] = []
 
 
 def compiled_step(function: Step) -> Step:
-    """Declare a function ``(record, t)`` for steps and gates of the loop.
-
-    `record` has its numbers and addresses, `t` is the record of the loop.
-    """
+    """Declare a function ``(record, loop)`` for steps and gates of the loop."""
     function = typed(function)
     STEPS.append(function)
     return function
 
 
 @typed
-def run(t: Ints) -> int:
+def run(loop: Loop) -> int:
     """Process joint states until Python is needed; return what for.
 
-    `t` is the record of the loop. The lock is held except after `STOPPED` and `FAILED`.
+    The lock is held except after `STOPPED` and `FAILED`.
     """
-    while t[r.STOP] == 0:
-        if wait_set_clear(t[r.WAIT_SET]) != OK:
+    while not loop.stop:
+        if wait_set_clear(loop.wait_set) != OK:
             return FAILED
-        if wait_set_add(t[r.WAIT_SET], t[r.SUBSCRIPTION], t[r.PLACE]) != OK:
+        if wait_set_add(loop.wait_set, loop.subscription, loop.place) != OK:
             return FAILED
-        result = wait(t[r.WAIT_SET], WAIT_TIMEOUT)
+        result = wait(loop.wait_set, WAIT_TIMEOUT)
         if result == OK:
-            outcome = take_all(t)
+            outcome = take_all(loop)
             if outcome != DONE:
                 return outcome
         elif result != TIMEOUT:
@@ -102,70 +108,75 @@ def run(t: Ints) -> int:
 
 
 @typed
-def take_all(t: Ints) -> int:
+def take_all(loop: Loop) -> int:
     """Process the messages that have arrived."""
-    while t[r.STOP] == 0:
-        result = take_message(t[r.SUBSCRIPTION], t[r.MESSAGE], t[r.INFO], 0)
+    while not loop.stop:
+        result = take_message(loop.subscription, loop.message, loop.info, 0)
         if result == NOTHING_TO_TAKE:
             return DONE
         if result != OK:
             return FAILED
-        lock(t[r.MUTEX])
-        outcome = process(t)
+        lock(loop.mutex)
+        outcome = process(loop)
         if outcome != DONE:
             return outcome  # with the lock
-        unlock(t[r.MUTEX])
+        unlock(loop.mutex)
     return DONE
 
 
 @typed
-def time_of(t: Ints, clock: int) -> int:
+def time_of(loop: Loop, clock: int) -> int:
     """Return the time on a clock [ns]."""
-    time = ints_at(t[r.TIME])
-    clock_gettime(clock, t[r.TIME])
-    return time[0] * NANOSECONDS + time[1]
+    clock_gettime(clock, loop.time)
+    return loop.time[0] * NANOSECONDS + loop.time[1]
 
 
 @typed
-def process(t: Ints) -> int:
+def seconds(nanoseconds: int) -> float:
+    """Return a time in s."""
+    return float(nanoseconds) / 1e9
+
+
+@typed
+def process(loop: Loop) -> int:
     """Process a message."""
-    reals = floats_at(t[r.REALS])
-    arrival = float(time_of(t, MONOTONIC)) / 1e9
-    reals[r.ARRIVAL] = arrival
-    serialized = ints_at(t[r.MESSAGE])
-    message = bytes_at(serialized[0])
-    if t[r.ARMED] == 0 or serialized[1] != t[r.SIZE] or not has_layout(t, message):
+    loop.arrival = seconds(time_of(loop, MONOTONIC))
+    message = bytes_at(loop.message[0])
+    if (
+        not loop.armed
+        or loop.message[1] != loop.layout.size
+        or not has_layout(loop.layout, message)
+    ):
         return HAND_OVER
-    if t[r.HISTORY_WRITTEN] - t[r.HISTORY_READ] >= t[r.HISTORY_SIZE]:
+    if loop.history.written - loop.history.read >= len(loop.history.stamps):
+        return HAND_OVER
+    if not is_followed(loop):
         return HAND_OVER
     nanosec = read_u32(message, STAMP_OFFSET + 4)
     stamp = read_i32(message, STAMP_OFFSET) * NANOSECONDS + nanosec
-    clock_now = ints_at(t[r.TIME])
-    if clock_get_now(t[r.CLOCK], t[r.TIME]) != OK:
+    if clock_get_now(loop.clock, loop.time) != OK:
         return HAND_OVER
-    age = stamp_of_clock(clock_now[0]) - stamp
-    if nanosec >= NANOSECONDS or not is_regular(t, message, stamp, age):
+    age = stamp_of_clock(loop.time[0]) - stamp
+    if nanosec >= NANOSECONDS or not is_regular(loop, message, stamp, age):
         return HAND_OVER
-    delay = count_arrival(t, arrival, time_of(t, REALTIME))
-    accept(t, message, stamp, age, arrival)
-    reals[r.DELAY] = delay
-    now = time_of(t, MONOTONIC)
-    start = float(now) / 1e9
-    reals[r.START] = start
-    if start - (arrival - delay) > reals[r.MAX_DELAY]:
+    loop.delay = count_arrival(loop, time_of(loop, REALTIME))
+    accept(loop, message, stamp, age)
+    now = time_of(loop, MONOTONIC)
+    loop.start = seconds(now)
+    if loop.start - (loop.arrival - loop.delay) > loop.max_delay:
         return TOO_LATE
     outcome = DONE
-    if t[r.IS_READ] != 0:
-        take_steps(t, t[r.PREPARATIONS], t[r.PREPARATION_COUNT])
-        kernel(t[r.KERNEL], t[r.KERNEL_ARGUMENTS])
-        if not math.isfinite(floats_at(t[r.TOTAL])[0]):
+    if loop.is_read:
+        prepare(loop)
+        kernel(loop.kernel, loop.arguments)
+        if not math.isfinite(loop.total[0]):
             return NOT_FINITE
-        are_taken = take_steps(t, t[r.STEPS], t[r.STEP_COUNT])
-        outcome = use_channels(t, message, stamp, now)
-        if t[r.NEEDS_PYTHON] != 0 or not are_taken:
+        are_taken = complete(loop)
+        outcome = use_channels(loop, message, stamp, now)
+        if loop.needs_python or not are_taken:
             outcome = COMPLETE
     if outcome == DONE:
-        served(t, float(time_of(t, MONOTONIC)) / 1e9 - start)
+        count_served(loop.load, seconds(time_of(loop, MONOTONIC)) - loop.start)
     return outcome
 
 
@@ -173,263 +184,255 @@ def process(t: Ints) -> int:
 
 
 @typed
-def has_layout(t: Ints, message: Bytes) -> bool:
+def has_layout(layout: MessageLayout, message: Bytes) -> bool:
     """Whether a message of the right size differs from the layout in stamp and numbers only."""
-    masks = bytes_at(t[r.MASK])
-    fixed = bytes_at(t[r.FIXED])
-    size = t[r.SIZE]
-    whole = size // 8
-    words = ints_at(address_of(message))
-    mask_words = ints_at(address_of(masks))
-    fixed_words = ints_at(address_of(fixed))
+    whole = layout.size // 8
     for k in range(whole):
-        if words[k] & mask_words[k] != fixed_words[k]:
+        masked = read_i64(message, 8 * k) & read_i64(layout.mask, 8 * k)
+        if masked != read_i64(layout.fixed, 8 * k):
             return False
-    for k in range(8 * whole, size):  # noqa: SIM110 - `all` is not compiled
-        if message[k] & masks[k] != fixed[k]:
+    for k in range(8 * whole, layout.size):
+        if message[k] & layout.mask[k] != layout.fixed[k]:
             return False
     return True
 
 
 @typed
-def is_regular(t: Ints, message: Bytes, stamp: int, age: int) -> bool:
-    """Whether a message follows another one, and has finite numbers and a stamp that is in time.
+def is_followed(loop: Loop) -> bool:
+    """Whether the publisher of a message is the one to follow, if there is one."""
+    if loop.followed is None:
+        return True
+    return loop.info[ID_WORD] == loop.followed[0] and loop.info[ID_WORD + 1] == loop.followed[1]
+
+
+@typed
+def is_regular(loop: Loop, message: Bytes, stamp: int, age: int) -> bool:
+    """Whether a message follows another one, with a stamp in time, finite numbers and no jumps.
 
     See `JointStateMapper.update`.
     """
-    words = ints_at(t[r.MAPPER_WORDS])
-    newest = words[m.NEWEST_STAMP]
-    if words[m.WHOLE] != newest or newest <= NEVER_STAMP:
+    newest = loop.mapper.newest
+    if loop.mapper.whole != newest or newest <= NEVER_STAMP:
         return False
-    if not 0 < stamp - newest <= t[r.TIMEOUT]:
+    if not 0 < stamp - newest <= loop.timeout:
         return False
-    if abs(age) > t[r.UNDISPUTED_AGE]:
+    if abs(age) > loop.undisputed_age:
         return False
-    offsets = ints_at(t[r.NUMBERS])
     total = 0.0
-    for k in range(t[r.NUMBER_COUNT]):
-        total += read_f64(message, offsets[k])
+    for k in range(len(loop.layout.numbers)):
+        total += read_f64(message, loop.layout.numbers[k])
     if not math.isfinite(total):
         return False
-    if t[r.SCALE] == 0 and t[r.OFFSET] == 0:
+    for k in range(loop.joints):
+        if abs(position(loop, message, k) - loop.state[k]) > math.pi:
+            return False
+    if loop.scale is None and loop.offset is None:
         return True
     total = 0.0
-    for k in range(t[r.JOINTS]):
-        total += torque(t, message, k)
+    for k in range(loop.joints):
+        total += torque(loop, message, k)
     return math.isfinite(total)
 
 
 @typed
-def torque(t: Ints, message: Bytes, joint: int) -> float:
+def position(loop: Loop, message: Bytes, joint: int) -> float:
+    """Return the position of a joint, with the turns that its driver leaves out."""
+    q = read_f64(message, loop.layout.places[joint])
+    return q + loop.turns[joint] if loop.turns is not None else q
+
+
+@typed
+def torque(loop: Loop, message: Bytes, joint: int) -> float:
     """Return scale * effort + offset of a joint."""
-    effort = read_f64(message, ints_at(t[r.PLACES])[2 * t[r.JOINTS] + joint])
-    if t[r.SCALE] != 0:
-        effort = effort * floats_at(t[r.SCALE])[joint]
-    if t[r.OFFSET] != 0:
-        effort = effort + floats_at(t[r.OFFSET])[joint]
+    effort = read_f64(message, loop.layout.places[2 * loop.joints + joint])
+    if loop.scale is not None:
+        effort = effort * loop.scale[joint]
+    if loop.offset is not None:
+        effort = effort + loop.offset[joint]
     return effort
 
 
 @typed
-def count_arrival(t: Ints, arrival: float, now: int) -> float:
+def count_arrival(loop: Loop, now: int) -> float:
     """Count a message and those lost before it; return its delay [s]."""
-    counts = ints_at(t[r.LOAD_COUNTS])
-    counts[r.ARRIVALS] += 1
-    counts[r.COUNT] += 1
-    floats_at(t[r.LOAD_TIMES])[r.LAST_ARRIVAL] = arrival
-    if t[r.HAS_INFO] == 0:
+    count_message(loop.load, loop.arrival)
+    if not loop.has_info:
         return 0.0
-    info = ints_at(t[r.INFO])
-    only = t[r.ONE_DRIVER] != 0
-    counts[r.LOST] += gap_before(ints_at(t[r.GAP_MEMORY]), info[2], only)
-    return delay_of(floats_at(t[r.DELAY_MEMORY]), info[0], now, floats_at(t[r.REALS])[r.MAX_DELAY])
+    loop.load.lost += gap_before(loop.gaps, loop.info[2], loop.one_driver)
+    return delay_of(loop.delays, loop.info[0], now, loop.max_delay)
 
 
 @typed
-def accept(t: Ints, message: Bytes, stamp: int, age: int, arrival: float) -> None:
+def accept(loop: Loop, message: Bytes, stamp: int, age: int) -> None:
     """Set the state."""
-    n = t[r.JOINTS]
-    places = ints_at(t[r.PLACES])
-    state = floats_at(t[r.STATE])
-    for k in range(2 * n):
-        state[k] = read_f64(message, places[k])
+    n = loop.joints
     for k in range(n):
-        state[2 * n + k] = torque(t, message, k)
-    words = ints_at(t[r.MAPPER_WORDS])
-    words[m.STAMP] = stamp
-    words[m.NEWEST_STAMP] = stamp
-    words[m.WHOLE] = stamp
-    words[m.AGE] = age
-    words[m.RESTARTED] = 0
-    words[m.ACCEPTED] += 1
-    floats_at(t[r.MAPPER_REALS])[m.LAST_ACCEPTED] = arrival
-    remember(t, stamp, arrival)
+        loop.state[k] = position(loop, message, k)
+        loop.state[n + k] = read_f64(message, loop.layout.places[n + k])
+        loop.state[2 * n + k] = torque(loop, message, k)
+    loop.mapper.stamp = stamp
+    loop.mapper.newest = stamp
+    loop.mapper.whole = stamp
+    loop.mapper.age_ns = age
+    loop.mapper.restarted = False
+    loop.mapper.accepted += 1
+    loop.mapper.last_accepted = loop.arrival
+    remember(loop, stamp)
 
 
 @typed
-def remember(t: Ints, stamp: int, arrival: float) -> None:
+def remember(loop: Loop, stamp: int) -> None:
     """Add the state to the history."""
-    row = t[r.HISTORY_WRITTEN] % t[r.HISTORY_SIZE]
-    ints_at(t[r.HISTORY])[row] = stamp
-    floats_at(t[r.HISTORY_ARRIVALS])[row] = arrival
-    size = 3 * t[r.JOINTS]
-    kept = floats_at(t[r.HISTORY_STATES])[row * size :]
-    state = floats_at(t[r.STATE])
+    history = loop.history
+    row = history.written % len(history.stamps)
+    history.stamps[row] = stamp
+    history.arrivals[row] = loop.arrival
+    size = 3 * loop.joints
+    kept = history.states[row * size :]
     for k in range(size):
-        kept[k] = state[k]
-    t[r.HISTORY_WRITTEN] += 1
-
-
-@typed
-def served(t: Ints, duration: float) -> None:
-    """Count a state that was processed within `duration` [s]."""
-    ints_at(t[r.LOAD_COUNTS])[r.SERVED] += 1
-    times = floats_at(t[r.LOAD_TIMES])
-    times[r.BUSY_TIME] += duration
-    times[r.MAX_TIME] = max(times[r.MAX_TIME], duration)
+        kept[k] = loop.state[k]
+    history.written += 1
 
 
 # --- steps --------------------------------------------------------------------------------------
 
 
 @typed
-def take_steps(t: Ints, first: int, count: int) -> bool:
-    """Take steps; return whether none was declined."""
+def prepare(loop: Loop) -> None:
+    """Take the steps before the kernel."""
+    for k in range(len(loop.preparations)):
+        take_step(loop.preparations[k], loop)
+
+
+@typed
+def complete(loop: Loop) -> bool:
+    """Take the steps after the kernel; return whether none was declined."""
     are_taken = True
-    steps = ints_at(first)
-    for k in range(count):
-        record = steps[r.STEP_WORDS * k :]
-        record[r.STEP_RESULT] = step(record[r.STEP_FUNCTION], record[r.STEP_RECORD], address_of(t))
-        if record[r.STEP_RESULT] == r.DECLINED:
-            are_taken = False
+    for k in range(len(loop.steps)):
+        are_taken = take_step(loop.steps[k], loop) and are_taken
     return are_taken
+
+
+@typed
+def take_step(each: LoopStep, loop: Loop) -> bool:
+    """Take a step; return whether it was not declined."""
+    each.result = step(each.function, each.record, loop)
+    return each.result != DECLINED
 
 
 # --- outputs ------------------------------------------------------------------------------------
 
 
 @typed
-def use_channels(t: Ints, message: Bytes, stamp: int, start: int) -> int:
+def use_channels(loop: Loop, message: Bytes, stamp: int, start: int) -> int:
     """Check all outputs and publish them; return `COMPLETE` if some are for Python."""
     outcome = DONE
-    channels = ints_at(t[r.CHANNELS])
-    for k in range(t[r.CHANNEL_COUNT]):
-        channel = ints_at(channels[k])
-        channel[c.CURRENT] = c.NOT_VALID
-        if channel[c.NEEDS] & ~t[r.HAS] != 0:
+    for k in range(len(loop.channels)):
+        channel = loop.channels[k]
+        channel.state = c.NOT_VALID
+        if channel.needs & ~loop.has != 0:
             continue
-        if channel[c.LIMIT] != 0:
-            limit = ints_at(channel[c.LIMIT])
-            # Python counts the states that it uses.
-            if (channel[c.IS_NATIVE] != 0 or not is_due(limit, start)) and not use(limit, start):
+        if channel.rate is not None:
+            is_counted = channel.is_native or not is_due(channel.rate, start)  # else Python does
+            if is_counted and not use(channel.rate, start):
                 continue
-        if channel[c.IS_NATIVE] == 0:
-            channel[c.CURRENT] = c.FOR_PYTHON
-        elif channel[c.IS_MODEL_STATE] != 0:
-            fill_model_state(t, channel, stamp)
+        if not channel.is_native:
+            channel.state = c.FOR_PYTHON
+        elif channel.is_model_state:
+            channel.state = fill_model_state(loop, stamp)
         else:
-            channel[c.CURRENT] = state_of(t, channel)
-        if channel[c.CURRENT] == c.VALID:
-            channel[c.VALID_STAMP] = stamp
+            channel.state = state_of(loop, channel)
+        if channel.state == c.VALID:
+            channel.valid_stamp = stamp
             publish(channel, message)
-        if channel[c.CURRENT] == c.FOR_PYTHON:
+        if channel.state == c.FOR_PYTHON:
             outcome = COMPLETE
     return outcome
 
 
 @typed
-def state_of(t: Ints, channel: Ints) -> int:
+def state_of(loop: Loop, channel: c.ChannelRecord) -> int:
     """Return whether the numbers of an output are valid, or whether Python is to look at them."""
-    gates = ints_at(channel[c.GATES])
-    for k in range(channel[c.GATE_COUNT]):
-        gate = gates[c.GATE_WORDS * k :]
-        state = state_of_gate(t, gate)
+    for k in range(len(channel.conditions)):
+        state = state_of_gate(loop, channel.conditions[k])
         if state != c.VALID:
             return state
     return c.VALID
 
 
 @typed
-def state_of_gate(t: Ints, gate: Ints) -> int:
+def state_of_gate(loop: Loop, gate: c.Gate) -> int:
     """Return the state of an output by one of its conditions."""
-    kind = gate[c.GATE_KIND]
-    if kind == c.TRUE:
-        return ints_at(gate[c.GATE_NUMBERS])[0]
-    if kind == c.CALL:
-        return step(gate[c.GATE_FUNCTION], gate[c.GATE_NUMBERS], address_of(t))
-    numbers = floats_at(gate[c.GATE_NUMBERS])
-    if kind == c.BEFORE:
-        now = float(time_of(t, MONOTONIC)) / 1e9
-        return c.VALID if now <= numbers[0] else c.NOT_VALID
-    for k in range(gate[c.GATE_SIZE]):
-        if kind == c.FINITE and not math.isfinite(numbers[k]):
+    if gate.state is not None:
+        return gate.state[0]
+    if gate.kind == c.CALL:
+        return step(gate.code, gate.record, loop)
+    if gate.numbers is None:
+        return c.FOR_PYTHON
+    if gate.kind == c.BEFORE:
+        is_before = seconds(time_of(loop, MONOTONIC)) <= gate.numbers[0]
+        return c.VALID if is_before else c.NOT_VALID
+    for k in range(len(gate.numbers)):
+        if gate.kind == c.FINITE and not math.isfinite(gate.numbers[k]):
             return c.FOR_PYTHON
-        if kind == c.POSITIVE and not numbers[k] > 0.0:
+        if gate.kind == c.POSITIVE and not gate.numbers[k] > 0.0:
             return c.NOT_VALID
     return c.VALID
 
 
 @typed
-def publish(channel: Ints, message: Bytes) -> None:
+def publish(channel: c.ChannelRecord, message: Bytes) -> None:
     """Publish an output, if it has subscribers, with the stamp of the joint state."""
-    if channel[c.PUBLISHER] == 0:
+    if channel.handle is None:
         return
-    stamps = ints_at(channel[c.STAMPS])
-    for k in range(channel[c.STAMP_COUNT]):
-        target = bytes_at(stamps[k])
+    for k in range(len(channel.stamps)):
+        target = channel.stamps[k].data
         write_u32(target, 0, read_u32(message, STAMP_OFFSET))
         write_u32(target, 4, read_u32(message, STAMP_OFFSET + 4))
-    if publish_message(channel[c.PUBLISHER], channel[c.SERIALIZED], 0) == OK:
-        channel[c.PUBLISHED] += 1
+    if publish_message(channel.handle, channel.serialized, 0) == OK:
+        channel.published += 1
     else:
-        channel[c.CURRENT] = c.FOR_PYTHON  # which reports the error
+        channel.state = c.FOR_PYTHON  # which reports the error
 
 
 @typed
-def fill_model_state(t: Ints, channel: Ints, stamp: int) -> None:
+def fill_model_state(loop: Loop, stamp: int) -> int:
     """Collect the numbers of all parts, or leave it to Python if it computes one of them."""
-    parts = ints_at(t[r.PARTS])
-    for k in range(t[r.PART_COUNT]):
-        part = parts[r.PART_WORDS * k :]
-        if part[r.PART_CHANNEL] != 0 and ints_at(part[r.PART_CHANNEL])[c.CURRENT] == c.FOR_PYTHON:
-            channel[c.CURRENT] = c.FOR_PYTHON
-            return
-    for k in range(t[r.PART_COUNT]):
-        fill_part(t, parts[r.PART_WORDS * k :], stamp)
-    channel[c.CURRENT] = c.VALID
+    for k in range(len(loop.parts)):
+        channel = loop.parts[k].channel
+        if channel is not None and channel.state == c.FOR_PYTHON:
+            return c.FOR_PYTHON
+    for k in range(len(loop.parts)):
+        fill_part(loop.parts[k], loop.has, stamp)
+    return c.VALID
 
 
 @typed
-def fill_part(t: Ints, part: Ints, stamp: int) -> None:
-    """Set flag, age and numbers of a part; see `nodes.hosting.model_state.Encoder`."""
-    is_valid = part[r.PART_NEEDS] & ~t[r.HAS] == 0
-    since = ints_at(part[r.PART_SINCE])
-    if part[r.PART_CHANNEL] == 0:
+def fill_part(part: Part, has: int, stamp: int) -> None:
+    """Set flag, age and numbers of a part; `has` is VELOCITY | EFFORT."""
+    is_valid = part.needs & ~has == 0
+    if part.channel is None:
         if is_valid:
-            since[0] = stamp
-    elif part[r.PART_IS_HELD] != 0:
-        is_valid = since[0] > NEVER_STAMP
+            part.since[0] = stamp
+    elif part.is_held:
+        is_valid = part.since[0] > NEVER_STAMP
     else:
-        is_valid = ints_at(part[r.PART_CHANNEL])[c.CURRENT] == c.VALID
+        is_valid = part.channel.state == c.VALID
         if is_valid:
-            since[0] = stamp
-    age = stamp - since[0]
-    floats_at(part[r.PART_AGE])[0] = float(age) * 1e-9 if age < AGE_OF_NEVER else math.inf
-    bytes_at(part[r.PART_VALID])[0] = int(is_valid)
+            part.since[0] = stamp
+    age = stamp - part.since[0]
+    part.age[0] = float(age) * 1e-9 if age < AGE_OF_NEVER else math.inf
+    part.valid[0] = int(is_valid)
     if is_valid:
-        copies = ints_at(part[r.PART_COPIES])
-        for k in range(part[r.PART_COPY_COUNT]):
-            copy(copies[r.COPY_WORDS * k :])
+        for k in range(len(part.copies)):
+            copy(part.copies[k])
     else:
-        data = floats_at(part[r.PART_DATA])
-        for k in range(part[r.PART_SIZE]):
-            data[k] = math.nan
+        for k in range(len(part.data)):
+            part.data[k] = math.nan
 
 
 @typed
-def copy(record: Ints) -> None:
-    """Copy the numbers of a copy record."""
-    target = floats_at(record[r.COPY_TARGET])
-    source = floats_at(record[r.COPY_SOURCE])
-    for k in range(record[r.COPY_SIZE]):
-        target[k] = source[k]
+def copy(numbers: Copy) -> None:
+    """Copy numbers."""
+    for k in range(len(numbers.source)):
+        numbers.target[k] = numbers.source[k]

@@ -19,21 +19,26 @@ from numpy.typing import NDArray
 
 from screw_dynamics_ros.core.compile.typed.external import External, address_of
 from screw_dynamics_ros.core.compile.typed.library import TypedLibrary, compiled
-from screw_dynamics_ros.core.compile.typed.shared_numbers import SharedRecord
 from screw_dynamics_ros.core.errors import ScrewDynamicsError
 from screw_dynamics_ros.ros.data_path import loop
-from screw_dynamics_ros.ros.topics.taken_message import OK, STRUCT, Allocator, HandleInUse
+from screw_dynamics_ros.ros.data_path.records import Loop, SerializedMessage
+from screw_dynamics_ros.ros.topics.taken_message import (
+    ID_PLACE,
+    ID_SIZE,
+    OK,
+    STRUCT,
+    Allocator,
+    HandleInUse,
+)
 
 MAX_CLOCK_STEP = 10_000_000_000  # ns between the arrival of a message and now
 INITIAL_CAPACITY = 65536  # bytes of the message buffer
 
 #: Words of rcl_wait_set_t: number of subscriptions, and those of other entities.
 SUBSCRIPTION_COUNT, OTHER_COUNTS = 1, (3, 5, 7, 9, 11)
-#: Words of rcl_serialized_message_t.
-BUFFER, LENGTH, CAPACITY, ALLOCATOR = range(4)
-SERIALIZED_WORDS = 8
-#: Words of rmw_message_info_t.
-SOURCE_TIME, RECEIVED_TIME, SEQUENCE_NUMBER = range(3)
+#: Words of rcl_serialized_message_t and of rmw_message_info_t.
+BUFFER, LENGTH, SERIALIZED_WORDS = 0, 1, 8
+SOURCE_TIME, RECEIVED_TIME, SEQUENCE_NUMBER = 0, 1, 2
 
 
 class IncompatibleError(ScrewDynamicsError):
@@ -70,7 +75,7 @@ class Rcl:
         if not all(self.allocator.words[:4]):
             raise IncompatibleError('the default allocator has other fields')
         self.library: TypedLibrary = compiled([loop.run, *loop.STEPS], externals)
-        self.run: Callable[[SharedRecord], int] = self.library.callable(loop.run)
+        self.run: Callable[[Loop], int] = self.library.callable(loop.run)
 
     def _address(self, name: str) -> int:
         return ctypes.cast(getattr(self._rcl, name), ctypes.c_void_p).value or 0
@@ -131,11 +136,13 @@ class LoopSubscription:
         """Return the message that was taken last."""
         return ctypes.string_at(int(self.message[BUFFER]), int(self.message[LENGTH]))
 
-    def message_info(self) -> dict[str, int]:
-        """Return its info as rclpy does, empty before it is verified."""
+    def message_info(self) -> dict[str, Any]:
+        """Return its info as rclpy does, and its publisher; only the latter before `verify`."""
+        found: dict[str, Any] = {'publisher': self.info.tobytes()[ID_PLACE : ID_PLACE + ID_SIZE]}
         if not self.has_info:
-            return {}
+            return found
         return {
+            **found,
             'source_timestamp': int(self.info[SOURCE_TIME]),
             'publication_sequence_number': int(self.info[SEQUENCE_NUMBER]),
         }
@@ -165,9 +172,10 @@ class LoopSubscription:
         return self.has_info
 
 
-def serialized_message(rcl: Rcl, message: NDArray[np.uint8]) -> SharedRecord:
+def serialized_message(rcl: Rcl, message: NDArray[np.uint8]) -> SerializedMessage:
     """Return the rcl_serialized_message_t of a message in memory."""
-    record = SharedRecord(SERIALIZED_WORDS)
-    record.point(BUFFER, message)
-    record[LENGTH:] = message.size, message.size, *rcl.allocator.words
-    return record
+    found = SerializedMessage()
+    found.buffer, found.capacity = message, message.size
+    for name in Allocator.NAMES:
+        setattr(found, name, getattr(rcl.allocator, name) or 0)
+    return found

@@ -1,98 +1,251 @@
 # Copyright 2026 The screw_dynamics_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Places of numbers and addresses in the memory that Python and the compiled loop share.
-
-Each record is an array of int64 words; those marked `->` are addresses. An address of 0 means that
-there is no such thing.
-"""
+"""Records that Python and the compiled loop share."""
 
 from __future__ import annotations
 
-# --- counts and times of joint states -------------------------------------------------------------
+from screw_dynamics_ros.core.compile.typed.functions import Bytes, Floats, Ints, typed
+from screw_dynamics_ros.core.compile.typed.records import Opaque, Record
+from screw_dynamics_ros.ros.joint_states.stamped_messages import StampedMessages
+from screw_dynamics_ros.ros.topics.channel_record import ChannelRecord
+from screw_dynamics_ros.ros.topics.transport import SequenceGaps, TransportDelay
 
-ARRIVALS, COUNT, LOST, SERVED = range(LOAD_WORDS := 4)
-LAST_ARRIVAL, BUSY_TIME, MAX_TIME = range(LOAD_REALS := 3)
-
-# --- the loop -------------------------------------------------------------------------------------
-
-(
-    STOP,  # ends the loop
-    ARMED,  # whether the tables are those of the current model, mapper and layout
-    MUTEX,  # -> pthread_mutex_t of the lock of states
-    WAIT_SET,  # -> rcl_wait_set_t
-    SUBSCRIPTION,  # -> rcl_subscription_t
-    MESSAGE,  # -> rcl_serialized_message_t
-    INFO,  # -> rmw_message_info_t
-    PLACE,  # -> size_t
-    TIME,  # -> struct timespec
-    CLOCK,  # -> rcl_clock_t of the stamps
-    HAS_INFO,  # whether INFO has the expected fields
-    ONE_DRIVER,
-    HAS,  # VELOCITY | EFFORT: what joint states have
-    # The layout of messages.
-    SIZE,  # bytes
-    MASK,  # -> words: bits that define the layout
-    FIXED,  # -> words: their values
-    NUMBERS,  # -> offsets of all numbers [bytes]
-    NUMBER_COUNT,
-    PLACES,  # -> offsets of positions, velocities and efforts of the joints [bytes]
-    JOINTS,  # number of joints
-    STATE,  # -> floats (3, JOINTS)
-    SCALE,  # -> floats (JOINTS,)
-    OFFSET,  # -> floats (JOINTS,)
-    # The state.
-    MAPPER_WORDS,  # ->
-    MAPPER_REALS,  # ->
-    TIMEOUT,  # longest step of the stamps [ns]
-    UNDISPUTED_AGE,  # [ns]
-    DELAY_MEMORY,  # -> of `TransportDelay`
-    GAP_MEMORY,  # -> of `SequenceGaps`
-    LOAD_COUNTS,  # -> words of `Load`
-    LOAD_TIMES,  # -> reals of `Load`
-    # The model.
-    IS_READ,  # whether any output has subscribers
-    KERNEL,  # -> void kernel(int64 *arguments)
-    KERNEL_ARGUMENTS,  # -> addresses of its inputs and outputs
-    TOTAL,  # -> float: finite if all outputs that must be are
-    CHANNELS,  # -> addresses of channel records
-    CHANNEL_COUNT,
-    PARTS,  # -> part records
-    PART_COUNT,
-    PREPARATIONS,  # -> step records, for before the kernel
-    PREPARATION_COUNT,
-    STEPS,  # -> step records, for after the kernel
-    STEP_COUNT,
-    NEEDS_PYTHON,  # whether Python processes each state after the loop
-    # States for observers in Python.
-    HISTORY,  # -> stamps [ns]
-    HISTORY_ARRIVALS,  # -> floats [s]
-    HISTORY_STATES,  # -> rows of 3 JOINTS floats
-    HISTORY_SIZE,  # number of rows
-    HISTORY_WRITTEN,  # states so far
-    HISTORY_READ,  # states that Python has read
-    REALS,  # -> reals of the loop
-) = range(LOOP_WORDS := 51)
-
-MAX_DELAY, ARRIVAL, DELAY, START = range(LOOP_REALS := 4)  # [s]
-
-#: A step record: -> function, -> its record, and its last result: `DECLINED` if Python is to do it.
-STEP_FUNCTION, STEP_RECORD, STEP_RESULT = range(STEP_WORDS := 3)
 DECLINED, TAKEN = range(2)
 
-# --- a part of the model state --------------------------------------------------------------------
 
-(
-    PART_CHANNEL,  # -> channel record; 0 for a vector of the joint state
-    PART_NEEDS,  # for a vector: VELOCITY | EFFORT
-    PART_IS_HELD,  # whether the last valid numbers remain
-    PART_SINCE,  # -> stamp of the last valid numbers of a vector [ns]
-    PART_COPIES,  # -> copy records
-    PART_COPY_COUNT,
-    PART_VALID,  # -> byte
-    PART_AGE,  # -> float
-    PART_DATA,  # -> floats
-    PART_SIZE,
-) = range(PART_WORDS := 10)
+class SerializedMessage(Record):
+    """A rcl_serialized_message_t: bytes with their number, capacity, and allocator."""
 
-COPY_TARGET, COPY_SOURCE, COPY_SIZE = range(COPY_WORDS := 3)
+    buffer: Bytes
+    capacity: int
+    allocate: int
+    deallocate: int
+    reallocate: int
+    zero_allocate: int
+    state: int
+
+
+class LoadCounts(Record):
+    """Counts and processing times of joint states.
+
+    Attributes
+    ----------
+    arrivals, lost : int
+        Messages, and those that were lost or merged.
+    count, served : int
+        Messages and processed states since the last report.
+    last_arrival : float
+        On the monotonic clock [s].
+    busy, longest : float
+        Processing times since the last report: sum and maximum [s].
+    """
+
+    arrivals: int
+    lost: int
+    count: int
+    served: int
+    last_arrival: float
+    busy: float
+    longest: float
+
+
+@typed
+def count_message(load: LoadCounts, now: float) -> None:
+    """Count a message that arrived at `now` on the monotonic clock [s]."""
+    load.arrivals += 1
+    load.count += 1
+    load.last_arrival = now
+
+
+@typed
+def count_served(load: LoadCounts, duration: float) -> None:
+    """Count a state that was processed within `duration` [s]."""
+    load.served += 1
+    load.busy += duration
+    load.longest = max(load.longest, duration)
+
+
+class MessageLayout(Record):
+    """What the messages of one layout have in common.
+
+    Attributes
+    ----------
+    size : int
+        [bytes].
+    mask, fixed : arrays of whole words
+        Bits that define the layout, and their values.
+    numbers, places : arrays of int
+        Offsets of all numbers, and of positions, velocities and efforts of the joints [bytes].
+    """
+
+    size: int
+    mask: Bytes
+    fixed: Bytes
+    numbers: Ints
+    places: Ints
+
+
+class LoopStep(Record):
+    """A step before or after the kernel.
+
+    Attributes
+    ----------
+    function : Opaque
+        Machine code of a `compiled_step`.
+    record : Opaque
+        Its record.
+    result : int
+        Of the last state: `DECLINED` if Python is to do it.
+    """
+
+    function: Opaque
+    record: Opaque
+    result: int
+
+
+class Copy(Record):
+    """Numbers (n,) to be copied."""
+
+    target: Floats
+    source: Floats
+
+
+class Part(Record):
+    """A part of the model state.
+
+    Attributes
+    ----------
+    channel : ChannelRecord or None
+        The output; None for a vector of the joint state.
+    needs : int
+        VELOCITY or EFFORT for a vector that is known only with them.
+    is_held : bool
+        Whether the last valid numbers remain.
+    since : (1,) array of int
+        Stamp of the last valid numbers [ns].
+    valid, age, data : arrays
+        The fields of the message.
+    copies : tuple of Copy
+    """
+
+    channel: ChannelRecord | None
+    needs: int
+    is_held: bool
+    since: Ints
+    valid: Bytes
+    age: Floats
+    data: Floats
+    copies: tuple[Copy, ...]
+
+
+class History(Record):
+    """States for observers in Python.
+
+    Attributes
+    ----------
+    stamps, arrivals : (N,) arrays
+        [ns], [s].
+    states : (3 n N,) array
+    written, read : int
+        Number of states so far, and of those that Python has read.
+    """
+
+    stamps: Ints
+    arrivals: Floats
+    states: Floats
+    written: int
+    read: int
+
+
+class Loop(Record):
+    """The record of the loop.
+
+    Attributes
+    ----------
+    stop : bool
+        Ends the loop.
+    armed : bool
+        Whether all is that of the current model, mapper and layout.
+    mutex : Opaque
+        The pthread_mutex_t of the lock of states.
+    wait_set, subscription, message, info, place, clock :
+        Structs of rcl; `message` is the rcl_serialized_message_t, `info` the rmw_message_info_t,
+        `clock` that of the stamps.
+    time : (2,) array
+        A struct timespec.
+    has_info : bool
+        Whether `info` has the expected fields.
+    one_driver : bool
+    followed : (2,) array of int or None
+        Identifier of the publisher whose messages are used, None for any.
+    has : int
+        VELOCITY | EFFORT: what joint states have.
+    layout : MessageLayout
+    joints : int
+        n.
+    state : (3 n,) array
+    scale, offset, turns : (n,) arrays or None
+        Calibration of the efforts; what is added to positions [rad].
+    mapper : StampedMessages
+    timeout, undisputed_age : int
+        Longest step of the stamps, and age [ns].
+    delays, gaps, load
+        Of the messages.
+    is_read : bool
+        Whether any output has subscribers.
+    kernel : Opaque
+        void kernel(int64 *arguments).
+    arguments : Opaque
+        Addresses of its inputs and outputs.
+    total : (1,) array
+        Finite if all outputs that must be are.
+    channels, parts, preparations, steps : tuples
+        Outputs, parts of the model state, steps before and after the kernel.
+    needs_python : bool
+        Whether Python processes each state after the loop.
+    history : History
+    max_delay, arrival, delay, start : float
+        [s].
+    """
+
+    stop: bool
+    armed: bool
+    mutex: Opaque
+    wait_set: Ints
+    subscription: Opaque | None
+    message: Ints
+    info: Ints
+    place: Ints
+    time: Ints
+    clock: Opaque | None
+    has_info: bool
+    one_driver: bool
+    followed: Ints | None
+    has: int
+    layout: MessageLayout
+    joints: int
+    state: Floats
+    scale: Floats | None
+    offset: Floats | None
+    turns: Floats | None
+    mapper: StampedMessages
+    timeout: int
+    undisputed_age: int
+    delays: TransportDelay
+    gaps: SequenceGaps
+    load: LoadCounts
+    is_read: bool
+    kernel: Opaque
+    arguments: Opaque
+    total: Floats
+    channels: tuple[ChannelRecord, ...]
+    parts: tuple[Part, ...]
+    preparations: tuple[LoopStep, ...]
+    steps: tuple[LoopStep, ...]
+    needs_python: bool
+    history: History
+    max_delay: float
+    arrival: float
+    delay: float
+    start: float

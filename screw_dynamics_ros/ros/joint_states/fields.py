@@ -20,6 +20,10 @@ from screw_dynamics_ros.ros.joint_states.contents import JointStateMessage
 from screw_dynamics_ros.ros.joint_states.name_map import NameMap
 from screw_dynamics_ros.ros.joint_states.policies import NEVER_STAMP, Policies, Reason
 
+MAX_SPEED = 100.0  # rad/s, of joints whose limit is higher or unknown
+SPEED_MARGIN = 2.0  # by which joints may exceed their velocity limit
+MIN_STEP = 0.1  # rad; noise and jitter of stamps
+
 Flags = NDArray[np.bool_]
 Note = Callable[[Reason, str], None]
 
@@ -103,16 +107,60 @@ def measured(values: Array, names: NameMap) -> tuple[Array, Flags]:
 
 
 class Position(Field):
-    """Positions: without them there is no state."""
+    """Positions: without them there is no state.
+
+    Parameters
+    ----------
+    value, note
+        As for `Field`.
+    max_speeds : (n,) array
+        Of joints that turn within limits [rad/s]; NaN of others, which may step by a turn.
+
+    Attributes
+    ----------
+    turns : (n,) array or None
+        Angles that are added to reported positions [rad]; None if there are none.
+    """
+
+    def __init__(self, value: Array, note: Note, max_speeds: Array) -> None:
+        super().__init__(value, note)
+        self._max_speeds = np.minimum(max_speeds, MAX_SPEED)
+        self.turns: Array | None = None
+
+    def forget(self) -> None:
+        """Mark all joints as never measured."""
+        super().forget()
+        self.turns = None
+
+    def unwrapped(self, q: Array, joints: NDArray[np.intp] | slice = slice(None)) -> Array:
+        """Return reported positions of some joints (..., k) with `turns`."""
+        return q if self.turns is None else q + self.turns[joints]
 
     def read(
-        self, message: JointStateMessage, names: NameMap, stamp: int, policies: Policies
-    ) -> JointReading | None:
-        """Return the positions, None if the message is refused because some are missing."""
+        self,
+        message: JointStateMessage,
+        names: NameMap,
+        stamp: int,
+        policies: Policies,
+        heard: NDArray[np.int64],
+    ) -> JointReading | Reason:
+        """Return the positions, or why the message is refused.
+
+        `heard` has the stamps of the last messages that report the joints, (n,).
+        """
         is_ragged = self._is_ragged(message.position, names, Reason.POSITION_RAGGED)
         if is_ragged and policies.position == 'reject':
-            return None
-        q, found = measured(message.position, names)
+            return Reason.POSITION_MISSING
+        reported, found = measured(message.position, names)
+        q = self.unwrapped(reported, names.target)
+        turns = self._steps_by_turns(q, names, stamp, policies, heard)
+        if turns.any():
+            if policies.wrap == 'refuse':
+                return Reason.WRAPPED
+            q = q - turns
+            every = np.zeros(len(self.value)) if self.turns is None else self.turns.copy()
+            every[names.target] -= turns
+            self.turns = every if every.any() else None
         if found.all():
             return JointReading(q, found, found)
         self._note(
@@ -123,9 +171,35 @@ class Position(Field):
         if policies.position == 'zero':
             known |= self.measured[names.target] == NEVER_STAMP
         if policies.position == 'reject' or not (found | known).all():
-            return None
+            return Reason.POSITION_MISSING
         q = np.where(found, q, self.value[names.target])
         return JointReading(q, found, np.ones_like(found))
+
+    def _steps_by_turns(
+        self,
+        q: Array,
+        names: NameMap,
+        stamp: int,
+        policies: Policies,
+        heard: NDArray[np.int64],
+    ) -> Array:
+        """Return multiples of 2 pi (k,) by which joints step that cannot move as fast."""
+        joints = names.target
+        dt = 1e-9 * (stamp - heard[joints])
+        step = q - self.value[joints]
+        possible = SPEED_MARGIN * self._max_speeds[joints] * dt + MIN_STEP
+        with np.errstate(invalid='ignore'):  # of infinite positions, which are refused
+            turns = 2.0 * np.pi * np.round(step / (2.0 * np.pi))
+            wrapped = (np.abs(step) > possible) & (np.abs(step - turns) <= possible)
+        wrapped &= self.is_recent(names, stamp, policies)
+        if wrapped.any():
+            k = int(np.argmax(wrapped))
+            self._note(
+                Reason.WRAPPED,
+                f'{names.joints[k]} from {q[k] - step[k]:.4g} to {q[k]:.4g} rad in {dt[k]:.3g} s '
+                f'(wrap_policy: {policies.wrap})',
+            )
+        return np.where(wrapped, turns, 0.0)
 
 
 class Velocity(Field):
@@ -138,11 +212,23 @@ class Velocity(Field):
     position : Position
     continuous : (n,) array of bool
         Joints whose positions are equal modulo 2 pi.
+
+    Attributes
+    ----------
+    distrusted : (n,) array of bool
+        Joints whose values in messages are ignored.
     """
 
     def __init__(self, value: Array, note: Note, position: Position, continuous: Flags) -> None:
         super().__init__(value, note)
         self._position, self._continuous = position, continuous
+        self.distrusted = np.zeros(len(value), dtype=bool)
+
+    def distrust(self, joints: Flags) -> None:
+        """Ignore values of these joints in messages, and forget the last ones."""
+        self.distrusted = joints
+        self.usable &= ~joints
+        self.measured[joints] = NEVER_STAMP
 
     def read(
         self,
@@ -155,10 +241,14 @@ class Velocity(Field):
         """Return the velocities; `position` has the positions of the message, not stored yet."""
         self._is_ragged(message.velocity, names, Reason.VELOCITY_RAGGED)
         v, found = measured(message.velocity, names)
+        policy, missing = policies.velocity, ~found
+        if missing.any():
+            self._note(
+                Reason.VELOCITY_MISSING, f'{names.listed(missing)} (velocity_policy: {policy})'
+            )
+        found &= ~self.distrusted[names.target]
         if found.all():
             return JointReading(v, found, found)
-        policy = policies.velocity
-        self._note(Reason.VELOCITY_MISSING, f'{names.listed(~found)} (velocity_policy: {policy})')
         if policy == 'differentiate':
             estimate, usable = self._differentiated(names, stamp, policies, position)
         else:

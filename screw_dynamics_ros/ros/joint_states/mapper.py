@@ -15,20 +15,20 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
-from screw_dynamics_ros.core.compile.typed.shared_numbers import Flag, Real, SharedNumbers, Word
 from screw_dynamics_ros.core.types import Array
 from screw_dynamics_ros.ros.joint_states.completion import Completion
 from screw_dynamics_ros.ros.joint_states.contents import JointStateLayout, JointStateMessage
 from screw_dynamics_ros.ros.joint_states.fields import Effort, Position, Velocity, measured
 from screw_dynamics_ros.ros.joint_states.name_map import NameMap, NameMaps, listed
-from screw_dynamics_ros.ros.joint_states.policies import NEVER_STAMP, Policies, Reason, Record
-from screw_dynamics_ros.ros.messages.cdr import MAX_STAMP, MIN_STAMP
+from screw_dynamics_ros.ros.joint_states.policies import NEVER_STAMP, Policies, Reason
+from screw_dynamics_ros.ros.joint_states.reported_states import ReportedStates
+from screw_dynamics_ros.ros.joint_states.stamped_messages import StampedMessages
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,13 +57,7 @@ class ObservedState:
     has_effort: bool
 
 
-# Places of the shared attributes.
-STAMP, NEWEST_STAMP, WHOLE, ACCEPTED, AGE, RESTARTED = range(6)
-LAST_ACCEPTED = 0
-MAPPER_WORDS, MAPPER_REALS = 6, 1
-
-
-class JointStateMapper(SharedNumbers):
+class JointStateMapper(StampedMessages):
     """Merges joint states by name into one state of the robot.
 
     Parameters
@@ -84,6 +78,8 @@ class JointStateMapper(SharedNumbers):
         Computes the state of further joints from these; a state is refused if that is impossible.
     effort_fault : str
         Why efforts are not used, regardless of the policy; empty if they are.
+    max_speeds : mapping of str to float, optional
+        Velocity limits [rad/s] of the joints that turn within limits.
 
     Attributes
     ----------
@@ -96,27 +92,13 @@ class JointStateMapper(SharedNumbers):
         of `state`, (3, n). They change only with a new state.
     has_velocity, has_effort : bool
         Whether `v`, `tau` can be used; otherwise missing values are zero.
-    stamp : int
-        Stamp of the state [ns], one that messages can carry.
-    newest : int
-        The same, but `NEVER_STAMP` after time went backwards [ns].
-    accepted : int
-        Number of states.
     continuous : (n,) array of bool
         Which positions are equal modulo 2 pi.
-    last_accepted : float
-        Time of arrival of the message that completed the current state [s], -inf without one.
-    restarted : bool
-        Whether the state is the first one after a pause or after time went backwards.
-    refused : Reason or None
-        Why the last message was refused; None if it was not.
-    records : dict
-        Refused and corrected messages, by `Reason`.
+    reported : ReportedStates
+        The values in messages of `measured_joints`.
+    velocity_faults : mapping of str to str
+        Faults of velocities by joint, see `distrust_velocities`.
     """
-
-    stamp, newest, accepted = Word(STAMP), Word(NEWEST_STAMP), Word(ACCEPTED)
-    restarted, last_accepted = Flag(RESTARTED), Real(LAST_ACCEPTED)
-    _whole, _age = Word(WHOLE), Word(AGE)
 
     def __init__(
         self,
@@ -129,17 +111,15 @@ class JointStateMapper(SharedNumbers):
         clock: Callable[[], int] = time.time_ns,
         completion: Completion | None = None,
         effort_fault: str = '',
+        max_speeds: Mapping[str, float] | None = None,
     ) -> None:
-        super().__init__(MAPPER_WORDS, MAPPER_REALS)
+        super().__init__(policies or Policies(), clock)
         self.measured_joints, self._completion = tuple(joints), completion
         self.joints = completion.joints if completion else self.measured_joints
-        self.policies = policies or Policies()
-        self.clock = clock
-        self.records: dict[Reason, Record] = {}
         self.accepted = 0
-        self._age = 0
-        self.refused: Reason | None = None
         self.maps = NameMaps(joints, known)
+        self.reported = ReportedStates(len(self.measured_joints))
+        self.velocity_faults: Mapping[str, str] = {}
 
         size = len(self.measured_joints)
         self._measured = np.zeros((3, size))  # the merged values
@@ -152,19 +132,19 @@ class JointStateMapper(SharedNumbers):
             for names in (self.joints, self.measured_joints)
         )
         q, v, tau = self._measured
-        self._position = Position(q, self._note)
+        speeds = np.array([(max_speeds or {}).get(name, np.nan) for name in self.measured_joints])
+        self._position = Position(q, self._note, speeds)
         self._velocity = Velocity(v, self._note, self._position, turning)
         self._effort = Effort(tau, self._note)
         self._effort.fault = effort_fault
         self._fields = self._position, self._velocity, self._effort
         self._used = self._fields[: 2 if effort_fault else 3]
         self.calibrate(*calibration)
-        self._whole = NEVER_STAMP  # stamp of a complete message not yet recorded in the fields
+        self.whole = NEVER_STAMP
         # Stamps of the values of each joint, and the newest ones, also of refused messages.
         self._seen = np.full(size, NEVER_STAMP, dtype=np.int64)
         self._heard = self._seen.copy()
         self.stamp = self.newest = NEVER_STAMP
-        self._watch_end = NEVER_STAMP  # time up to which late messages of the past are refused
         self.has_velocity = self.has_effort = self.restarted = False
         self.reset()
 
@@ -182,27 +162,11 @@ class JointStateMapper(SharedNumbers):
         )
 
     @property
-    def age(self) -> float:
-        """Clock minus stamp at the arrival of the last message [s]."""
-        return self._age * 1e-9
-
-    @property
     def stamps(self) -> NDArray[np.int64]:
         """Stamp of the last message that reported each of `measured_joints`, (n,) [ns]."""
-        if self._whole > NEVER_STAMP:
-            return np.full(len(self.measured_joints), self._whole)
+        if self.whole > NEVER_STAMP:
+            return np.full(len(self.measured_joints), self.whole)
         return self._seen.copy()
-
-    @property
-    def policies(self) -> Policies:
-        """The active policies; can be set at any time."""
-        return self._policies
-
-    @policies.setter
-    def policies(self, policies: Policies) -> None:
-        self._policies = policies
-        self._timeout, self._jump = policies.timeout, policies.jump
-        self._undisputed_age = policies.undisputed_age
 
     def calibrate(self, scale: Array | None, offset: Array | None) -> None:
         """Set torque = scale * effort + offset [N m, N], (n,) each; None means 1 and 0.
@@ -217,6 +181,11 @@ class JointStateMapper(SharedNumbers):
         return self._completion is None and not self._effort.fault
 
     @property
+    def turns(self) -> Array | None:
+        """Angles that are added to reported positions [rad], (n,); None if there are none."""
+        return self._position.turns
+
+    @property
     def calibration(self) -> tuple[Array | None, Array | None]:
         """Scale and offset of the efforts, see `calibrate`."""
         return self._effort.scale, self._effort.offset
@@ -227,6 +196,7 @@ class JointStateMapper(SharedNumbers):
         The current state is kept, but is not considered recently accepted.
         """
         self._spread_whole()
+        self.reported.restart()
         for values in self._fields:
             values.forget()
         self._seen[:] = NEVER_STAMP
@@ -235,13 +205,24 @@ class JointStateMapper(SharedNumbers):
         if self._completion is not None:
             self._completion.restart()
 
+    def distrust_velocities(self, faults: Mapping[str, str]) -> None:
+        """Ignore velocities of the joints with faults in messages, unless the policy uses them."""
+        self.velocity_faults = dict(faults)
+        is_used = self._policies.velocity_conflict == 'report'
+        distrusted = np.array(
+            [name in faults and not is_used for name in self.measured_joints], dtype=bool
+        )
+        if (distrusted != self._velocity.distrusted).any():
+            self._spread_whole()  # the next message is read joint by joint
+            self._velocity.distrust(distrusted)
+            self._restarting = True  # velocities step
+
     def restart_time(self, step: int) -> None:
         """Discard all values because the clock of the stamps went back by a step [ns].
 
         Late messages of the time before are refused for a while, up to their stamps.
         """
-        self._watch_end, self._step_back = self.clock() + min(step, self._jump), step
-        self._arrival = time.monotonic()
+        self._watch(step)
         self._restart(step)
 
     def _restart(self, step: int) -> None:
@@ -280,35 +261,46 @@ class JointStateMapper(SharedNumbers):
     def _is_regular(self, message: JointStateMessage) -> bool:
         """Whether a complete message follows another one, and has finite values and a new stamp."""
         stamp = message.stamp
-        self._age = self.clock() - stamp
+        self.age_ns = self.clock() - stamp
         return (
-            NEVER_STAMP < self._whole == self.newest
+            NEVER_STAMP < self.whole == self.newest
             and 0 < stamp - self.newest <= self._timeout
-            and (abs(self._age) <= self._undisputed_age or self._policies.admits(self._age))
+            and (abs(self.age_ns) <= self._undisputed_age or self._policies.admits(self.age_ns))
             and math.isfinite(sum(message.numbers.tolist()))
         )  # all numbers are finite
 
     def _take(self, names: NameMap, message: JointStateMessage) -> bool:
-        """Set the state from a regular message; return whether torques in use are finite."""
+        """Set the state from a regular message.
+
+        Return False without doing so if torques in use are not finite, or if a position may have
+        stepped by a turn.
+        """
         numbers, whole = message.numbers, names.whole
         assert whole is not None
+        q, turns = numbers[whole[: len(self.measured_joints)]], self._position.turns
+        if turns is not None:
+            q += turns
+        step = q - self._whole_values[0]
+        if step @ step > np.pi**2:
+            return False
+        tau: Array | float | None = None
         if self._effort.fault:
-            numbers.take(whole, out=self._whole_target, mode='clip')
-            self._whole_values[2] = 0.0
+            tau = 0.0
             self._effort.note_fault()
         elif self._effort.is_calibrated:
             tau = self._effort.torque(numbers[whole[-len(self.measured_joints) :]])
             if not math.isfinite(sum(tau.tolist())):
                 return False
-            numbers.take(whole, out=self._whole_target, mode='clip')
+        numbers.take(whole, out=self._whole_target, mode='clip')
+        self._whole_values[0] = q
+        if tau is not None:
             self._whole_values[2] = tau
-        else:
-            numbers.take(whole, out=self._whole_target, mode='clip')
+        self.reported.add((message.stamp,), self._whole_values[None])
         if names.unknown:
             self._note(Reason.UNKNOWN_JOINTS, names.unknown)
-        if abs(self._age) > self._undisputed_age and self._policies.is_offset(self._age):
+        if abs(self.age_ns) > self._undisputed_age and self._policies.is_offset(self.age_ns):
             self._note_clock_offset()
-        self._whole = message.stamp
+        self.whole = message.stamp
         return True
 
     def update_run(
@@ -338,13 +330,17 @@ class JointStateMapper(SharedNumbers):
         if (
             names.whole is None
             or self._completion is not None
-            or not NEVER_STAMP < self._whole == self.newest
+            or not NEVER_STAMP < self.whole == self.newest
         ):
             return nothing
         steps, ages = np.diff(stamps, prepend=self.newest), clocks - stamps
         regular = (steps > 0) & (steps <= self._timeout) & self._policies.admits(ages)
         regular &= np.isfinite(numbers @ np.ones(numbers.shape[1]))
         states = numbers[:, names.whole].reshape(-1, *self._measured.shape)
+        states[:, 0] = self._position.unwrapped(states[:, 0])
+        with np.errstate(invalid='ignore'):  # of infinite positions, which are not regular
+            moves = np.abs(np.diff(states[:, 0], axis=0, prepend=self.state[:1]))
+        regular &= (moves <= np.pi).all(axis=1)
         if self._effort.fault:
             states[:, 2] = 0.0
         elif self._effort.is_calibrated:
@@ -354,9 +350,9 @@ class JointStateMapper(SharedNumbers):
         if not count:
             return nothing
         last = count - 1
-        self._arrival, self._age = int(clocks[last]) * 1e-9, int(ages[last])
+        self._arrival, self.age_ns = int(clocks[last]) * 1e-9, int(ages[last])
         self.state[:] = states[last]
-        self._whole = self.stamp = self.newest = int(stamps[last])
+        self.whole = self.stamp = self.newest = int(stamps[last])
         self.restarted, self.last_accepted = False, self._arrival
         self.accepted += count
         if names.unknown:
@@ -381,11 +377,15 @@ class JointStateMapper(SharedNumbers):
             self._note(Reason.PAUSE, f'{(stamp - seen) * 1e-9:.3f} s')
 
         policies = self.policies
-        position = self._position.read(message, names, stamp, policies)
-        if position is None:
+        position = self._position.read(message, names, stamp, policies, self._heard)
+        if isinstance(position, Reason):
             self._heard[joints[measured(message.position, names)[1]]] = stamp
-            self.refused = Reason.POSITION_MISSING  # or ragged
+            self.refused = position
             return False
+        reported = np.full((1, 2, len(self._seen)), np.nan)
+        reported[0, 0, joints] = np.where(position.measured, position.values, np.nan)
+        reported[0, 1, joints] = measured(message.velocity, names)[0]
+        self.reported.add((stamp,), reported)
         velocity = self._velocity.read(message, names, stamp, policies, position)
         effort = self._effort.read(message, names, stamp, policies)
         for field, reading in zip(self._fields, (position, velocity, effort)):
@@ -422,7 +422,7 @@ class JointStateMapper(SharedNumbers):
             and (has_effort or self._effort.fault)
             and all((values.measured == newest).all() for values in self._used)
         ):
-            self._whole = newest
+            self.whole = newest
         if self._completion is None:
             self.state[:] = self._measured
         if not self._accept(newest):
@@ -446,54 +446,10 @@ class JointStateMapper(SharedNumbers):
 
     def _spread_whole(self) -> None:
         """Record the last of several regular messages in the fields of the joints."""
-        if self._whole > NEVER_STAMP:
+        if self.whole > NEVER_STAMP:
             self._measured[:] = self._whole_values
-            self._seen[:] = self._heard[:] = self._whole
+            self._seen[:] = self._heard[:] = self.whole
             for values in self._used:
-                values.measured[:] = self._whole
+                values.measured[:] = self.whole
                 values.usable[:] = True
-            self._whole = NEVER_STAMP
-
-    # --- stamps and reasons ----------------------------------------------------------------------
-
-    def _check_age(self, stamp: int) -> int:
-        """Return the stamp to use, NEVER_STAMP if it is refused."""
-        now = self.clock()
-        if stamp == 0:
-            self._note(Reason.UNSTAMPED, '')
-            self._age = 0
-            if not MIN_STAMP <= now <= MAX_STAMP:
-                self._note(Reason.INVALID_STAMP, f'the clock of this node is at {now} ns')
-                return NEVER_STAMP
-            return now
-        self._age = now - stamp
-        if now >= self._watch_end:
-            self._watch_end = NEVER_STAMP
-        elif -self._age > self._step_back // 2:
-            self._refuse(Reason.OUT_OF_ORDER, 'it is of the time before the clock went back')
-            return NEVER_STAMP
-        refusal = self._policies.age_refusal(self._age)
-        if refusal is not None:
-            self._refuse(refusal, f'{abs(self.age):.3f} s')
-            return NEVER_STAMP
-        if self._policies.is_offset(self._age):
-            self._note_clock_offset()
-        return stamp
-
-    def _note_clock_offset(self) -> None:
-        self._note(
-            Reason.CLOCK_OFFSET,
-            f'by {self.age:.3f} s: a replay without use_sim_time, '
-            'clocks that are not synchronized, or an overloaded machine',
-        )
-
-    def _note(self, reason: Reason, detail: str) -> None:
-        record = self.records.setdefault(reason, Record())
-        record.count += 1
-        record.last = self._arrival
-        record.detail = detail
-
-    def _refuse(self, reason: Reason, detail: str) -> bool:
-        self.refused = reason
-        self._note(reason, detail)
-        return False
+            self.whole = NEVER_STAMP

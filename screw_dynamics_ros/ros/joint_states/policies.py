@@ -21,8 +21,15 @@ POSITION_POLICIES = ('reject', 'hold', 'zero')
 VELOCITY_POLICIES = ('reject', 'differentiate', 'zero', 'hold')
 EFFORT_POLICIES = ('reject', 'zero', 'hold')
 
-#: Policies for several publishers that report different positions.
+#: Policies for several publishers that report different positions, besides the name of one node.
 CONFLICT_POLICIES = ('refuse', 'newest')
+
+#: Policies for velocities that are not the derivatives of the positions.
+VELOCITY_CONFLICT_POLICIES = ('refuse', 'report')
+
+
+#: Policies for positions that step by a turn.
+WRAP_POLICIES = ('unwrap', 'refuse')
 
 
 class Reason(Enum):
@@ -36,7 +43,9 @@ class Reason(Enum):
     DUPLICATE_JOINT = 'a joint appears twice in one message'
     POSITION_RAGGED = 'the number of positions differs from the number of names'
     POSITION_MISSING = 'a position is missing or not a finite number'
+    WRAPPED = 'a position steps by a turn, faster than the joint can move'
     INCOMPLETE = 'joints without a current state'
+    NOT_FOLLOWED = 'joint states of other publishers are ignored'
     DISPUTED = 'publishers of joint states disagree'
     LOOPS_OPEN = 'the loops of the mechanism cannot be closed at the measured positions'
     DUPLICATE_STAMP = 'the stamp is that of the previous message'
@@ -64,6 +73,11 @@ class Record:
     last: float = -math.inf
     detail: str = ''
 
+    def note(self, time: float, detail: str) -> None:
+        """Count an occurrence."""
+        self.count += 1
+        self.last, self.detail = time, detail
+
 
 @dataclass(frozen=True)
 class Policies:
@@ -78,8 +92,14 @@ class Policies:
         `reject` leaves the state without velocity: outputs that do not need it are still computed.
     effort : {'reject', 'zero', 'hold'}
         `reject` leaves the state without effort.
-    conflict : {'refuse', 'newest'}
-        `refuse` refuses the messages of publishers that disagree, `newest` uses each of them.
+    conflict : {'refuse', 'newest'} or str
+        `refuse` refuses the messages of publishers that disagree, `newest` uses each of them; the
+        name of a node with its namespace, as ``/robot/broadcaster``, uses its messages only.
+    velocity_conflict : {'refuse', 'report'}
+        `refuse` ignores velocities that contradict the positions, `report` uses them.
+    wrap : {'unwrap', 'refuse'}
+        `unwrap` adds turns to positions of revolute joints that step by a turn, `refuse` refuses
+        the messages.
     state_timeout : float
         Longest age of a value that is merged, held or differentiated [s]; 0 for no limit.
     max_stamp_age : float
@@ -96,6 +116,8 @@ class Policies:
     velocity: str = 'differentiate'
     effort: str = 'reject'
     conflict: str = 'refuse'
+    velocity_conflict: str = 'refuse'
+    wrap: str = 'unwrap'
     state_timeout: float = 0.5
     max_stamp_age: float = 0.0
     max_delay: float = 0.0
@@ -106,17 +128,28 @@ class Policies:
             ('position', POSITION_POLICIES),
             ('velocity', VELOCITY_POLICIES),
             ('effort', EFFORT_POLICIES),
-            ('conflict', CONFLICT_POLICIES),
+            ('velocity_conflict', VELOCITY_CONFLICT_POLICIES),
+            ('wrap', WRAP_POLICIES),
         ):
             if getattr(self, name) not in choices:
                 raise ArgumentError(
                     f'{name} policy {getattr(self, name)!r} is not one of {", ".join(choices)}'
                 )
+        if self.conflict not in CONFLICT_POLICIES and not self.followed:
+            raise ArgumentError(
+                f'conflict policy {self.conflict!r} is not one of {", ".join(CONFLICT_POLICIES)}, '
+                'nor the name of a node with its namespace, such as /robot/broadcaster'
+            )
         for name in ('state_timeout', 'max_stamp_age', 'max_delay', 'velocity_cutoff'):
             if not 0.0 <= getattr(self, name) < math.inf:
                 raise ArgumentError(
                     f'{name} must be a finite number >= 0, got {getattr(self, name)}'
                 )
+
+    @property
+    def followed(self) -> str:
+        """The node whose messages are used only, empty for any."""
+        return self.conflict if self.conflict.startswith('/') else ''
 
     @cached_property
     def timeout(self) -> int:

@@ -16,20 +16,16 @@ from __future__ import annotations
 
 import time
 
-import numpy as np
-
-from screw_dynamics_ros.core.compile.typed.functions import Ints, typed
+from screw_dynamics_ros.core.compile.typed.functions import typed
+from screw_dynamics_ros.core.compile.typed.records import Record
 from screw_dynamics_ros.core.units import NANOSECONDS
 
 LONG_AGO, MAX_PERIOD = -(2**62), 2**60  # [ns]
 
-# Memory of a limit: times [ns], and a number of states.
-DUE, PERIOD, LAST_TIME, TOLERANT = range(4)
-
 TOLERANT_STATES = 16  # after an interval that is longer than half a period
 
 
-class RateLimit:
+class RateLimit(Record):
     """Selects states at a mean rate, see the module.
 
     Parameters
@@ -39,14 +35,20 @@ class RateLimit:
 
     Attributes
     ----------
-    memory : (4,) array of int64
-        Next due time, period, and time of the last state [ns]; number of next states that may be
-        used before the due time.
+    due, period, last_time : int
+        Next due time, period, and time of the last state [ns].
+    tolerant : int
+        Number of next states that may be used before the due time.
     """
 
+    due: int
+    period: int
+    last_time: int
+    tolerant: int
+
     def __init__(self, rate: float) -> None:
-        period = round(min(NANOSECONDS / rate, MAX_PERIOD))
-        self.memory = np.array([LONG_AGO, period, LONG_AGO, 0])
+        self.period = round(min(NANOSECONDS / rate, MAX_PERIOD))
+        self.due = self.last_time = LONG_AGO
 
     def __call__(self) -> bool:
         """Whether to use a state that arrives now, on the monotonic clock."""
@@ -54,42 +56,42 @@ class RateLimit:
 
     def use(self, now: int) -> bool:
         """Whether to use a state of the time `now` [ns]; call it once for each state."""
-        return use(self.memory, now)
+        return use(self, now)
 
 
 @typed
-def is_due(memory: Ints, now: int) -> bool:
+def is_due(limit: RateLimit, now: int) -> bool:
     """Whether a state of the time `now` [ns] is used; nothing is changed."""
-    if restarts(memory, now):
+    if restarts(limit, now):
         return True
-    tolerance = memory[PERIOD] // 2 if tolerant_states(memory, now) > 0 else 0
-    return now > memory[LAST_TIME] and now >= memory[DUE] - tolerance
+    tolerance = limit.period // 2 if tolerant_states(limit, now) > 0 else 0
+    return now > limit.last_time and now >= limit.due - tolerance
 
 
 @typed
-def use(memory: Ints, now: int) -> bool:
+def use(limit: RateLimit, now: int) -> bool:
     """Whether a state of the time `now` [ns] is used, which is counted; once for each state."""
-    is_used = is_due(memory, now)
-    if restarts(memory, now):
-        memory[DUE] = now
-        memory[TOLERANT] = 0
+    is_used = is_due(limit, now)
+    if restarts(limit, now):
+        limit.due = now
+        limit.tolerant = 0
     else:
-        memory[TOLERANT] = tolerant_states(memory, now)
+        limit.tolerant = tolerant_states(limit, now)
     if is_used:
-        memory[DUE] += memory[PERIOD]
-    memory[LAST_TIME] = now
+        limit.due += limit.period
+    limit.last_time = now
     return is_used
 
 
 @typed
-def restarts(memory: Ints, now: int) -> bool:
+def restarts(limit: RateLimit, now: int) -> bool:
     """Whether due times restart: after a gap, or if the clock was set back."""
-    return now < memory[LAST_TIME] or now - memory[DUE] >= memory[PERIOD]
+    return now < limit.last_time or now - limit.due >= limit.period
 
 
 @typed
-def tolerant_states(memory: Ints, now: int) -> int:
+def tolerant_states(limit: RateLimit, now: int) -> int:
     """Return the number of states from `now` on that may be used before the due time."""
-    if 2 * (now - memory[LAST_TIME]) > memory[PERIOD]:
+    if 2 * (now - limit.last_time) > limit.period:
         return TOLERANT_STATES
-    return max(memory[TOLERANT] - 1, 0)
+    return max(limit.tolerant - 1, 0)

@@ -22,6 +22,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from screw_dynamics_ros.core.compile.typed.external import address_of
+from screw_dynamics_ros.core.compile.typed.records import Opaque
 
 Function = TypeVar('Function', bound=Callable[..., Any])
 
@@ -66,7 +67,7 @@ class _NativeMutex:
         self._unlock(self.address)
 
 
-class StateLock:
+class StateLock(Opaque):
     """The lock, reentrant; use it in a `with` statement.
 
     Attributes

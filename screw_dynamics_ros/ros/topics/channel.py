@@ -8,19 +8,10 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, ClassVar
 
-from screw_dynamics_ros.core.compile.typed.shared_numbers import SharedNumbers, Word
 from screw_dynamics_ros.core.types import Array
 from screw_dynamics_ros.ros.joint_states.policies import NEVER_STAMP
 from screw_dynamics_ros.ros.messages.serialized import Contents, Template
-from screw_dynamics_ros.ros.topics.channel_record import (
-    CHANNEL_WORDS,
-    CURRENT,
-    NOT_VALID,
-    PUBLISHED,
-    VALID,
-    VALID_STAMP,
-    Gate,
-)
+from screw_dynamics_ros.ros.topics.channel_record import NOT_VALID, VALID, ChannelRecord, Gate
 from screw_dynamics_ros.ros.topics.publishers import raw_publish
 
 #: Returns the serialized message with a stamp (from `packed`); None if there is nothing to publish.
@@ -43,7 +34,7 @@ class Watched:
             Channel.changes += 1
 
 
-class Channel(SharedNumbers):
+class Channel(ChannelRecord):
     """One topic, and the fields of a state that its message requires.
 
     Parameters
@@ -79,15 +70,9 @@ class Channel(SharedNumbers):
     topic : str
     listeners : int
         Number of subscribers at the last count.
-    published : int
-        Number of published messages.
     contents : Contents
     arrays : sequence of arrays
         The current numbers.
-    state : int
-        NOT_VALID, VALID or FOR_PYTHON: whether they are valid for the current joint state.
-    valid_stamp : int
-        Stamp of the last joint state for which they were [ns], `NEVER_STAMP` without one.
     refresh : callable, optional
         Writes numbers that do not depend on joint states, for the compiled loop.
     limit : callable, optional
@@ -106,8 +91,6 @@ class Channel(SharedNumbers):
     listeners, enabled, is_read, is_muted = Watched(), Watched(), Watched(), Watched()
     is_due, limit, gates = Watched(), Watched(), Watched()
 
-    state, valid_stamp, published = Word(CURRENT), Word(VALID_STAMP), Word(PUBLISHED)
-
     def __init__(
         self,
         publisher: Any,
@@ -125,7 +108,6 @@ class Channel(SharedNumbers):
         is_held: bool = False,
         follows_states: bool = True,
     ) -> None:
-        super().__init__(CHANNEL_WORDS, 0)
         self.publisher, self.topic = publisher, publisher.topic_name
         self.send = raw_publish(publisher)
         self.targets: Mapping[Any, Array] = targets or {}

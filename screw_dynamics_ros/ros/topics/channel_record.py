@@ -1,46 +1,23 @@
 # Copyright 2026 The screw_dynamics_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Memory of an output that Python and the compiled loop share.
-
-A record is an array of int64 words; those marked `->` are addresses, 0 if there is no such thing.
-"""
+"""Records of an output for the compiled loop."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import NamedTuple
+from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
-
-from screw_dynamics_ros.core.types import Array
-
-(
-    PUBLISHER,  # -> rcl_publisher_t, 0 if the topic has no subscribers
-    SERIALIZED,  # -> rcl_serialized_message_t
-    STAMPS,  # -> addresses of its stamps
-    STAMP_COUNT,
-    NEEDS,  # VELOCITY | EFFORT
-    GATES,  # -> gate records
-    GATE_COUNT,
-    IS_NATIVE,  # whether the loop processes it, or Python
-    IS_MODEL_STATE,
-    LIMIT,  # -> memory of a `RateLimit`
-    CURRENT,  # NOT_VALID, VALID, or FOR_PYTHON
-    VALID_STAMP,  # of the last valid numbers [ns]
-    PUBLISHED,  # number of messages
-) = range(CHANNEL_WORDS := 13)
+from screw_dynamics_ros.core.compile.typed.functions import Bytes, Floats, Ints
+from screw_dynamics_ros.core.compile.typed.records import Opaque, Record
+from screw_dynamics_ros.ros.process.rate_limit import RateLimit
 
 VELOCITY, EFFORT = 1, 2
 NOT_VALID, VALID, FOR_PYTHON = range(3)
-
-#: A gate record: kind, -> numbers, their count, and -> function.
-GATE_KIND, GATE_NUMBERS, GATE_SIZE, GATE_FUNCTION = range(GATE_WORDS := 4)
 FINITE, POSITIVE, TRUE, BEFORE, CALL = range(5)
 
 
-class Gate(NamedTuple):
+class Gate(Record):
     """A condition for publishing, for the compiled loop.
 
     Attributes
@@ -49,13 +26,87 @@ class Gate(NamedTuple):
         FINITE: all numbers are finite, otherwise Python reports it. POSITIVE: all are greater than
         0. TRUE: the integer is one of NOT_VALID, VALID and FOR_PYTHON. BEFORE: the number is a time
         on the monotonic clock [s] that has not passed. CALL: the function returns one of NOT_VALID,
-        VALID and FOR_PYTHON for the record `numbers`.
-    numbers : array
-        Always the same array; float64, for TRUE and CALL int64.
+        VALID and FOR_PYTHON for the record.
+    numbers : array or None
+        Of FINITE, POSITIVE and BEFORE.
+    state : (1,) array of int or None
+        Of TRUE.
+    record, code : Opaque or None
+        Of CALL.
+    function : callable or None
+        A `compiled_step`, whose machine code is `code`.
+
+    Parameters
+    ----------
+    kind : int
+    given : array or Record
+        Always the same array; float64, for TRUE int64.
     function : callable, optional
-        A `compiled_step` for CALL.
     """
 
     kind: int
-    numbers: Array | NDArray[np.int64]
-    function: Callable[..., int] | None = None
+    numbers: Floats | None
+    state: Ints | None
+    record: Opaque | None
+    code: Opaque | None
+
+    def __init__(
+        self,
+        kind: int,
+        given: Any,
+        function: Callable[..., int] | None = None,
+    ) -> None:
+        self.kind, self.function = kind, function
+        if isinstance(given, Record):
+            self.record = given
+        elif kind == TRUE:
+            self.state = given
+        else:
+            self.numbers = given
+
+
+class MessageStamp(Record):
+    """The bytes of a stamp in a message."""
+
+    data: Bytes
+
+    def __init__(self, data: Bytes) -> None:
+        self.data = data
+
+
+class ChannelRecord(Record):
+    """The part of a `Channel` that the compiled loop uses.
+
+    Attributes
+    ----------
+    handle : Opaque or None
+        The rcl_publisher_t, None if the topic has no subscribers.
+    serialized : Opaque
+        The rcl_serialized_message_t.
+    stamps : tuple of MessageStamp
+    needs : int
+        VELOCITY | EFFORT.
+    conditions : tuple of Gate
+    is_native : bool
+        Whether the loop processes it, or Python.
+    is_model_state : bool
+    rate : RateLimit or None
+    state : int
+        NOT_VALID, VALID or FOR_PYTHON: whether the numbers are valid for the current joint state.
+    valid_stamp : int
+        Stamp of the last joint state for which they were [ns], `NEVER_STAMP` without one.
+    published : int
+        Number of published messages.
+    """
+
+    handle: Opaque | None
+    serialized: Opaque
+    stamps: tuple[MessageStamp, ...]
+    needs: int
+    conditions: tuple[Gate, ...]
+    is_native: bool
+    is_model_state: bool
+    rate: RateLimit | None
+    state: int
+    valid_stamp: int
+    published: int

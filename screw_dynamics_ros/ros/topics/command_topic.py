@@ -26,7 +26,7 @@ from screw_dynamics_ros.ros.process.faults import FAULTS
 from screw_dynamics_ros.ros.process.state_lock import STATE_LOCK
 from screw_dynamics_ros.ros.process.timers import every
 from screw_dynamics_ros.ros.status import Level, Status
-from screw_dynamics_ros.ros.topics.taken_message import HandleInUse, TakenMessage
+from screw_dynamics_ros.ros.topics.taken_message import HandleInUse, TakenMessage, publisher_names
 
 DEPTH = 10  # messages
 MAX_BYTES = 2**19  # of a message that is read
@@ -152,12 +152,7 @@ class CommandTopic:
 
     def _names(self) -> dict[bytes, str]:
         """Return the names of the nodes that publish, by publisher."""
-        return {
-            bytes(info.endpoint_gid)[: TakenMessage.ID_SIZE]: (
-                f'{info.node_namespace.rstrip("/")}/{info.node_name}'
-            )
-            for info in self._node.get_publishers_info_by_topic(self._subscription.topic_name)
-        }
+        return publisher_names(self._node, self._subscription.topic_name)
 
     def report(self, status: Status) -> None:
         """Name all publishers, if there are several."""

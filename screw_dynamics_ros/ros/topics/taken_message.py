@@ -8,11 +8,16 @@ from __future__ import annotations
 import ctypes
 from typing import Any
 
+from rclpy.node import Node
+
+from screw_dynamics_ros.core.compile.typed.records import Opaque
 from screw_dynamics_ros.core.errors import ScrewDynamicsError
 
 OK = 0
 STRUCT = 512  # bytes for a struct of unknown size, several times the expected one
 INITIAL_CAPACITY = 4096  # bytes
+ID_SIZE = 16  # bytes of a publisher
+ID_PLACE = 40  # bytes before it in rmw_message_info_t: four numbers and a pointer
 
 
 class Allocator(ctypes.Structure):
@@ -39,7 +44,7 @@ class SerializedMessage(ctypes.Structure):
     ]
 
 
-class HandleInUse:
+class HandleInUse(Opaque):
     """A handle of rclpy that is not destroyed during the lifetime of this object.
 
     Parameters
@@ -64,6 +69,14 @@ class HandleInUse:
             self._handle.__exit__(None, None, None)
 
 
+def publisher_names(node: Node, topic: str) -> dict[bytes, str]:
+    """Return the names of the nodes that publish a topic, by `TakenMessage.publisher`."""
+    return {
+        bytes(info.endpoint_gid)[:ID_SIZE]: (f'{info.node_namespace.rstrip("/")}/{info.node_name}')
+        for info in node.get_publishers_info_by_topic(topic)
+    }
+
+
 class TakenMessage:
     """The message that was taken last of a subscription.
 
@@ -74,10 +87,6 @@ class TakenMessage:
     publisher : bytes
         Identifier of its publisher, the first `ID_SIZE` bytes of `endpoint_gid` in the graph.
     """
-
-    ID_SIZE = 16
-    #: Of rmw_message_info_t: four numbers and a pointer are before it.
-    ID_PLACE = 40
 
     def __init__(self) -> None:
         self.publisher = b''
@@ -102,7 +111,7 @@ class TakenMessage:
         message, info = ctypes.byref(self._message), ctypes.byref(self._info)
         if self._take(subscription, message, info, None) != OK:
             return False
-        self.publisher = bytes(self._info[self.ID_PLACE : self.ID_PLACE + self.ID_SIZE])
+        self.publisher = bytes(self._info[ID_PLACE : ID_PLACE + ID_SIZE])
         return True
 
     def data(self, most: int) -> bytes:

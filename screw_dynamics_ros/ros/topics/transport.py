@@ -12,9 +12,8 @@ from __future__ import annotations
 
 import math
 
-import numpy as np
-
-from screw_dynamics_ros.core.compile.typed.functions import Floats, Ints, typed
+from screw_dynamics_ros.core.compile.typed.functions import typed
+from screw_dynamics_ros.core.compile.typed.records import Record
 
 MAX_CLOCK_DRIFT = 1e-3  # s/s; largest relative drift of two clocks
 MAX_GAP = 1000  # messages; a larger step of the sequence number means another publisher
@@ -23,36 +22,37 @@ CLOCK_RESET_TIME_S = (
 )
 
 
-# Memory of `delay_of`.
-CLOCK_DIFFERENCE, TIME_BEFORE, LATE_SINCE = range(3)
-
-
-class TransportDelay:
+class TransportDelay(Record):
     """Delays of the messages of one subscription.
 
     Attributes
     ----------
-    memory : (3,) array
-        Smallest difference of the two clocks, time of the last message, and time since which all
-        are late [s].
+    clock_difference : float
+        Smallest difference of the two clocks [s].
+    time_before, late_since : float
+        Time of the last message, and time since which all are late [s].
     """
 
+    clock_difference: float
+    time_before: float
+    late_since: float
+
     def __init__(self) -> None:
-        self.memory = np.array([math.inf, -math.inf, math.inf])
+        self.clock_difference = self.late_since = math.inf
+        self.time_before = -math.inf
 
     def of(self, sent: int, now: int, limit: float) -> float:
         """Return the delay of the next message [s]; parameters as for `delay_of`."""
-        return delay_of(self.memory, sent, now, limit)
+        return delay_of(self, sent, now, limit)
 
 
 @typed
-def delay_of(memory: Floats, sent: int, now: int, limit: float) -> float:
+def delay_of(delays: TransportDelay, sent: int, now: int, limit: float) -> float:
     """Return the delay of the next message [s].
 
     Parameters
     ----------
-    memory : array
-        Of a `TransportDelay`.
+    delays : TransportDelay
     sent : int
         Sending time by the clock of the sender [ns]; 0 if the middleware does not report it.
     now : int
@@ -65,37 +65,36 @@ def delay_of(memory: Floats, sent: int, now: int, limit: float) -> float:
         return 0.0
     age = 1e-9 * float(now - sent)
     time = 1e-9 * float(now)
-    elapsed = time - memory[TIME_BEFORE]
-    memory[TIME_BEFORE] = time
+    elapsed = time - delays.time_before
+    delays.time_before = time
     if elapsed > 0.0:  # negative if the local clock was set back
-        memory[CLOCK_DIFFERENCE] += MAX_CLOCK_DRIFT * elapsed
+        delays.clock_difference += MAX_CLOCK_DRIFT * elapsed
     delay = 0.0
-    if age <= memory[CLOCK_DIFFERENCE]:
-        memory[CLOCK_DIFFERENCE] = age
+    if age <= delays.clock_difference:
+        delays.clock_difference = age
     else:
-        delay = age - memory[CLOCK_DIFFERENCE]
+        delay = age - delays.clock_difference
     if delay <= limit:
-        memory[LATE_SINCE] = math.inf
-    elif memory[LATE_SINCE] == math.inf or elapsed < 0.0:
-        memory[LATE_SINCE] = time
-    elif time - memory[LATE_SINCE] > CLOCK_RESET_TIME_S:
-        memory[CLOCK_DIFFERENCE] = age
-        memory[LATE_SINCE] = math.inf
+        delays.late_since = math.inf
+    elif delays.late_since == math.inf or elapsed < 0.0:
+        delays.late_since = time
+    elif time - delays.late_since > CLOCK_RESET_TIME_S:
+        delays.clock_difference = age
+        delays.late_since = math.inf
         delay = 0.0
     return delay
 
 
-class SequenceGaps:
+class SequenceGaps(Record):
     """Lost messages, detected by the sequence numbers of the middleware.
 
     Attributes
     ----------
-    memory : (1,) array of int64
+    last : int
         The last sequence number.
     """
 
-    def __init__(self) -> None:
-        self.memory = np.zeros(1, dtype=np.int64)
+    last: int
 
     def before(self, number: int | None, is_only_publisher: bool) -> int:
         """Return the number of missing messages before the next one.
@@ -109,18 +108,18 @@ class SequenceGaps:
         """
         if not number or number >= 2**63:
             return 0
-        return gap_before(self.memory, number, is_only_publisher)
+        return gap_before(self, number, is_only_publisher)
 
 
 @typed
-def gap_before(memory: Ints, number: int, is_only_publisher: bool) -> int:
+def gap_before(gaps: SequenceGaps, number: int, is_only_publisher: bool) -> int:
     """Return the number of missing messages before the one with a sequence number.
 
-    A number that is not positive is not one. `memory` is that of a `SequenceGaps`.
+    A number that is not positive is not one.
     """
     if number <= 0:
         return 0
-    last = memory[0]
-    memory[0] = number
+    last = gaps.last
+    gaps.last = number
     gap = number - last - 1
     return gap if is_only_publisher and last != 0 and 0 < gap <= MAX_GAP else 0

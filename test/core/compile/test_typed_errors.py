@@ -53,7 +53,7 @@ BODIES = {
     'return float(x=1)': 'pass arguments by position',
     'return undefined': 'the name undefined is not defined',
     'return math': 'math is module: only int, float and bool',
-    'return x.real': "'x.real' (Attribute) is not supported",
+    'return x.real': 'x is float, without a field real',
     'return 2**63 + n': '9223372036854775808 does not fit into 64 bits',
     'return 1 // 0': '1 // 0 has no value: integer division or modulo by zero',
     'assert b': "'assert b' (Assert) is not supported",

@@ -23,7 +23,7 @@ def test_rates_and_times_are_those_since_the_last_report(load):
     for k in range(1, 9):
         load.arrived(begin + 0.25 * k)
     for duration in (1e-4, 3e-4, 2e-4):
-        load.served(duration)
+        load.was_served(duration)
     assert load.take(begin + 2.0) == {
         'rate [Hz]': '4.0',
         'processing mean [us]': '200.0',
@@ -33,7 +33,7 @@ def test_rates_and_times_are_those_since_the_last_report(load):
     load.arrived(begin + 2.5)
     assert load.take(begin + 2.5) == {'rate [Hz]': '2.0'}
     assert load.take(begin + 2.5) == {'rate [Hz]': '0.0'}
-    load.served(5e-5)
+    load.was_served(5e-5)
     assert load.take(begin + 3.5)['processing longest [us]'] == '50.0'
     assert load.arrivals == 9
 

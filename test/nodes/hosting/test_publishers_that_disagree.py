@@ -14,6 +14,7 @@ from sensor_msgs.msg import JointState
 from std_msgs.msg import String
 
 from screw_dynamics_ros.ros.diagnostics import Level
+from screw_dynamics_ros.ros.topics.taken_message import publisher_names
 from support.host_bench import Bench, serialized
 from support.robots import urdf_path
 
@@ -45,11 +46,16 @@ class Driven:
     def states(self):
         return self.bench.host.states
 
-    def send(self, names, q):
+    def identifier(self, driver):
+        """Return what messages have of a driver, None for one that is not in the graph."""
+        names = publisher_names(self.bench.node, '/life/joint_states')
+        return next((each for each, name in names.items() if name == driver), b'none')
+
+    def send(self, names, q, info=None):
         """Return whether there is an answer to a joint state."""
         self.bench.clock.offset += 0.01
         self.bench.sent.clear()
-        self.states.receive(serialized(names, q, self.bench.clock.time_ns()), {})
+        self.states.receive(serialized(names, q, self.bench.clock.time_ns()), info or {})
         return any(topic.endswith('/gravity') for topic, _ in self.bench.sent)
 
     def both(self, second, count=20):
@@ -95,3 +101,52 @@ def test_each_message_is_used_with_the_policy_newest(driven):
     (result,) = driven.bench.node.set_parameters([Parameter('conflict_policy', value='newest')])
     assert result.successful
     assert driven.both([-0.3, 0.2]) == 40
+
+
+CHOSEN, OTHER = '/life/broadcaster', '/life/joint_state_publisher'
+
+
+def test_one_publisher_is_followed(driven):
+    """Those of others are ignored, also when it is silent or gone."""
+    joints, bench = ['joint1', 'joint2'], driven.bench
+    sources = [
+        {'publisher': driven.identifier(name)} for name in (CHOSEN, OTHER, '/not/discovered')
+    ]
+    (result,) = bench.node.set_parameters([Parameter('conflict_policy', value=CHOSEN)])
+    assert result.successful
+    driven.count(2)
+    for _ in range(10):
+        answers = [
+            driven.send(joints, q, info) for q, info in zip(([0.5, -0.3], [0.2, 0.0]) * 2, sources)
+        ]
+        assert answers == [True, False, False]
+        assert bench.host.mapper.q.tolist() == [0.5, -0.3]
+    assert driven.status.level == Level.WARN
+    text = 'joint states of other publishers are ignored: an unknown publisher; conflict_policy is'
+    assert text in driven.status.summary
+    driven.send(joints, [0.2, 0.0], sources[1])
+    assert f'ignored: {OTHER}; conflict_policy is to follow {CHOSEN}' in driven.status.summary
+
+    assert not driven.send(joints, [0.5, -0.3])  # executors do not tell the publisher
+    assert f'restart it with conflict_policy {CHOSEN}' in driven.status.summary
+    driven.drivers[0].destroy_publisher(driven.publishers[0])
+    driven.count(1)
+    assert driven.states.drivers == OTHER
+    assert not driven.send(joints, [0.2, 0.0], sources[1])
+
+
+def test_the_only_publisher_may_be_the_one_to_follow(driven):
+    """The compiled loop has its messages."""
+    driven.drivers[1].destroy_publisher(driven.publishers[1])
+    driven.bench.node.set_parameters([Parameter('conflict_policy', value=CHOSEN)])
+    driven.count(1)
+    assert driven.states.drivers == ''
+    assert driven.send(['joint1', 'joint2'], [0.5, -0.3], {'publisher': driven.identifier(CHOSEN)})
+    assert not driven.send(['joint1', 'joint2'], [0.2, 0.0], {'publisher': b'not discovered'})
+
+
+@pytest.mark.parametrize('value', ['broadcaster', 'oldest', ''])
+def test_other_policies_are_refused(driven, value):
+    (result,) = driven.bench.node.set_parameters([Parameter('conflict_policy', value=value)])
+    assert not result.successful
+    assert 'nor the name of a node with its namespace, such as /robot' in result.reason

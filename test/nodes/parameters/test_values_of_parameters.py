@@ -134,6 +134,8 @@ def test_a_mass_without_a_link_is_reported(link, mass, warns):
 STATES = Given(
     position_policy='hold',
     velocity_policy='zero',
+    velocity_conflict_policy='refuse',
+    wrap_policy='unwrap',
     effort_policy='hold',
     state_timeout=0.1,
     max_stamp_age=0.2,

@@ -52,7 +52,7 @@ def taken(functions, subscription):
 def test_the_structs_of_this_distribution_are_verified(functions, subscription):
     found = taken(functions, subscription)
     assert found.wait_set[rcl.SUBSCRIPTION_COUNT] == 1
-    assert found.message[rcl.CAPACITY] == rcl.INITIAL_CAPACITY
+    assert found.message[rcl.LENGTH + 1] == rcl.INITIAL_CAPACITY
     assert found.data() == b''
     assert not found.has_info
     found.close()
@@ -103,7 +103,9 @@ def test_the_info_of_messages_is_verified(functions, subscription, messages, exp
         found.info[:3] = sent * SECOND, received * SECOND, number
         verified = found.verify(22 * SECOND)
     assert verified == found.has_info == expected
+    found.info[5:7] = 7, 8  # the publisher, which needs no verification
     info = found.message_info()
+    assert info.pop('publisher') == found.info[5:7].tobytes()
     assert info == ({'source_timestamp': 20 * SECOND, **info} if expected else {})
     found.close()
 

@@ -184,7 +184,6 @@ def test_without_the_interface_of_c_the_executor_delivers(monkeypatch, ros_domai
         raise ScrewDynamicsError('no librcl.so')
 
     monkeypatch.setattr(command_topic, 'TakenMessage', missing)
-    missing.ID_SIZE = 16
     made = Followed(monkeypatch, ros_domain)
     try:
         for name in ('teacher', 'planner'):

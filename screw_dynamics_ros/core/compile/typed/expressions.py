@@ -66,7 +66,7 @@ class Expressions:
     def of_type(self, node: ast.expr, type_: ValueType, what: str) -> Value:
         """Write an expression that must have a type; `what` it is, for the error."""
         value = self.value(node)
-        if value.type is not type_:
+        if value.type is not type_ and not is_subclass(value.type, type_):
             raise self.source.fault(
                 node,
                 f'{what} {ast.unparse(node)!r} is {value.type.name}, not {type_.name}'
@@ -91,6 +91,17 @@ class Expressions:
             raise self.source.fault(node, 'negative indices are not supported')
         return self.w.element_address(array, number)
 
+    def field(self, node: ast.Attribute) -> Value:
+        """Write the address of a field, as an array of its type."""
+        owner = self.value(node.value)
+        fields = owner.type.fields.fields if owner.type.fields else {}
+        if node.attr not in fields:
+            raise self.source.fault(
+                node, f'{ast.unparse(node.value)} is {owner.type.name}, without a field {node.attr}'
+            )
+        place, type_ = fields[node.attr]
+        return self.w.field_address(owner, place, type_)
+
     def _literal(self, node: ast.expr, number: int | float | bool) -> Value:
         if type(number) is int and not operations.SMALLEST <= number <= operations.LARGEST:
             raise self.source.fault(node, f'{number} does not fit into 64 bits')
@@ -104,6 +115,8 @@ class Expressions:
         return self._attribute(node)
 
     def _attribute(self, node: ast.expr) -> Value:
+        if isinstance(node, ast.Attribute) and self.source.is_local(node.value):
+            return self.w.get_element(self.field(node))
         found = type(self.source.object_of(node)).__name__
         raise self.source.fault(
             node, f'{ast.unparse(node)} is {found}: only int, float and bool can be constants'
@@ -147,6 +160,8 @@ class Expressions:
         )
 
     def _compare(self, node: ast.Compare) -> Value:
+        if isinstance(node.ops[0], ast.Is | ast.IsNot):
+            return self._compared_to_none(node)
         before = self.value(node.left)
 
         def link(operator: ast.cmpop, operand: ast.expr) -> Value:
@@ -157,6 +172,16 @@ class Expressions:
             return result
 
         return self._decided(True, [partial(link, *p) for p in zip(node.ops, node.comparators)])
+
+    def _compared_to_none(self, node: ast.Compare) -> Value:
+        value, (other, *further) = self.value(node.left), node.comparators
+        is_none = isinstance(other, ast.Constant) and other.value is None
+        if not is_none or further or not (value.type.element or value.type.fields):
+            raise self.source.fault(
+                node, f'{ast.unparse(node)}: arrays and records are compared to None only'
+            )
+        name = 'eq' if isinstance(node.ops[0], ast.Is) else 'ne'
+        return self.w.relation(name, value, literal(0))
 
     def _compared(self, node: ast.AST, operator: ast.cmpop, a: Value, b: Value) -> Value:
         a, b = mixed(a, b)
@@ -218,19 +243,34 @@ class Expressions:
         if node.keywords or any(isinstance(each, ast.Starred) for each in node.args):
             raise self.source.fault(node, f'{ast.unparse(node)}: pass arguments by position')
         called = self.source.object_of(node.func)
+        if called is len and len(node.args) == 1:
+            return self._length(node.args[0])
         declaration = declaration_of(called)
         if declaration is not None:
             return self._call_typed(node, declaration)
         if isinstance(called, External):
             return self._call_c(node, called.signature, self.w.external(called), node.args)
         if isinstance(called, Signature) and node.args:
-            address = self.of_type(node.args[0], INT, 'the address').text
-            return self._call_c(node, called, address, node.args[1:])
+            function = self.value(node.args[0])
+            if function.type is not INT and not function.type.fields:
+                raise self.source.fault(
+                    node, f'{ast.unparse(node.args[0])} is {function.type.name}, not an address'
+                )
+            return self._call_c(node, called, function.text, node.args[1:])
         if isinstance(called, Hashable) and called in PRIMITIVES:
             return self._call_primitive(node, PRIMITIVES[called])
         raise self.source.fault(
             node, f'{ast.unparse(node.func)} is neither a typed function nor known to the compiler'
         )
+
+    def _length(self, node: ast.expr) -> Value:
+        is_field = isinstance(node, ast.Attribute) and self.source.is_local(node)
+        field = self.field(node) if isinstance(node, ast.Attribute) and is_field else None
+        if field is None or field.type.element is None or field.type.element.element is None:
+            raise self.source.fault(
+                node, f'{ast.unparse(node)}: only arrays and tuples in fields have a length'
+            )
+        return self.w.get_element(self.w.field_address(field, 1, INT))
 
     def _arguments(self, node: ast.Call, types: Sequence[ValueType]) -> list[Value]:
         name = ast.unparse(node.func)
@@ -273,7 +313,7 @@ class Expressions:
         for argument, type_ in zip(arguments, signature.arguments):
             if type_ == 'address':
                 value = self.value(argument)
-                if value.type is not INT and value.type.element is None:
+                if value.type is not INT and not (value.type.element or value.type.fields):
                     raise self.source.fault(
                         argument,
                         f'{ast.unparse(argument)} is {value.type.name}, not an array or address',
@@ -282,6 +322,11 @@ class Expressions:
                 value = self.of_type(argument, FLOAT if type_ == 'double' else INT, 'the argument')
             values.append(value)
         return self.w.c_call(signature, address, values)
+
+
+def is_subclass(type_: ValueType, base: ValueType) -> bool:
+    """Return whether a record has all fields of another one, which it begins with."""
+    return bool(type_.fields and base.fields) and issubclass(type_.fields, base.fields)
 
 
 def mixed(a: Value, b: Value) -> tuple[Value, Value]:

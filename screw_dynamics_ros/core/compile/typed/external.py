@@ -51,9 +51,13 @@ class Signature:
         if 'void' in self.arguments:
             raise ArgumentError('an argument of a C function cannot be void')
 
-    def __call__(self, address: int, *arguments: Any) -> Any:
-        """Call the function at an address, from Python."""
-        given = [address_of(a) if isinstance(a, np.ndarray | memoryview) else a for a in arguments]
+    def __call__(self, function: Any, *arguments: Any) -> Any:
+        """Call the function at an address, or of an object with `address`, from Python."""
+        given = [
+            address_of(a) if isinstance(a, np.ndarray | memoryview) else getattr(a, 'address', a)
+            for a in arguments
+        ]
+        address = getattr(function, 'address', function)
         return prototype(self.arguments, self.result)(address)(*given)
 
 

@@ -4,7 +4,8 @@
 """Typed functions: a subset of Python that runs as Python, and is compiled to machine code.
 
 `typed` marks a function whose annotations are `int`, `float`, `bool`, `Ints`, `Floats`, `Bytes`,
-and `None` for the result. `library.compiled` compiles it. Both paths give the same bits, except
+records (`records.Record`), and `None` for the result. `library.compiled` compiles it. Both paths
+give the same bits, except
 
 * integers have 64 bits in compiled code and wrap; Python's are unbounded. Python raises an error
   when a number is stored that does not fit; compiled code stores its low bits.
@@ -22,7 +23,7 @@ integers would wrap at other sizes. Callers pass arrays or memory views.
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Hashable
 from dataclasses import dataclass
 from functools import wraps
 from typing import Any, NamedTuple, TypeVar, cast, get_type_hints
@@ -42,7 +43,8 @@ Function = TypeVar('Function', bound=Callable[..., Any])
 class ValueType(NamedTuple):
     """Type of a value: its name in Python, its type in IR, and of an array, that of elements.
 
-    `formats` are those of memory views of such an array, `size` the bytes of an element.
+    `formats` are those of memory views of such an array, `size` the bytes of an element, `fields`
+    the class of a record.
     """
 
     name: str
@@ -50,6 +52,7 @@ class ValueType(NamedTuple):
     element: ValueType | None = None
     size: int = 0
     formats: str = ''
+    fields: Any = None
 
     @property
     def passed(self) -> str:
@@ -150,8 +153,10 @@ def declared(function: Callable[..., Any]) -> FunctionDeclaration:
         if parameters[-1][1] is NOTHING:
             raise first.fault(line, f'{name} has the type None')
     result = annotated(first, 'return', hints)
-    if result.element:
-        raise first.fault(line, 'returns an array: return an index or an offset instead')
+    if result.element or result.fields:
+        raise first.fault(
+            line, 'returns an array or a record: return an index or an offset instead'
+        )
     return FunctionDeclaration(function, tuple(parameters), result)
 
 
@@ -160,13 +165,15 @@ def annotated(declaration: FunctionDeclaration, name: str, hints: dict[str, Any]
     line = declaration.function.__code__.co_firstlineno
     if name not in hints:
         raise declaration.fault(line, f'{name} has no annotation')
-    try:
-        return TYPES[hints[name]]
-    except (KeyError, TypeError):
+    hint = hints[name]
+    type_ = TYPES.get(hint) if isinstance(hint, Hashable) else None
+    type_ = type_ or getattr(hint, 'value_type', None)
+    if type_ is None:
         choice = ', '.join(type_.name for type_ in TYPES.values())
         raise declaration.fault(
-            line, f'{name} has the type {hints[name]!r}: choose one of {choice}'
-        ) from None
+            line, f'{name} has the type {hint!r}: choose one of {choice}, or a record'
+        )
+    return type_
 
 
 def view(declaration: FunctionDeclaration, index: int, array: Any, type_: ValueType) -> memoryview:

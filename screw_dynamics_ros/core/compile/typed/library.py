@@ -10,7 +10,7 @@ import ctypes
 import re
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -31,6 +31,7 @@ from screw_dynamics_ros.core.compile.typed.functions import (
     declaration_of,
     view,
 )
+from screw_dynamics_ros.core.compile.typed.records import Opaque, Record
 from screw_dynamics_ros.core.compile.typed.source import FunctionSource, SourceFile
 from screw_dynamics_ros.core.compile.typed.statements import Statements
 from screw_dynamics_ros.core.compile.typed.writer import TypedWriter, external_name
@@ -140,19 +141,21 @@ class TypedLibrary:
         return result
 
 
-class Code(NamedTuple):
+class Code(Opaque):
     """Machine code of a function, loaded during the lifetime of this object."""
 
-    address: int
-    library: TypedLibrary
+    def __init__(self, address: int, library: TypedLibrary) -> None:
+        self.address, self._library = address, library
 
 
 class AddressArgument:
-    """Type of ctypes for arguments of functions: an array, or the address of one."""
+    """Type of ctypes for arguments of functions: an array, a record, or the address of one."""
 
     @staticmethod
     def from_param(value: Any) -> Any:
         """Return the address for the duration of a call."""
+        if isinstance(value, Record):
+            return ctypes.c_size_t(value.address)
         return ctypes.c_size_t(value if isinstance(value, int) else address_of(value))
 
 
@@ -222,6 +225,6 @@ def machine_code(text: str) -> bytes:
 
 def c_type(type_: ValueType) -> Any:
     """Return the type of ctypes in which a value is passed."""
-    if type_.element is not None:
+    if type_.element or type_.fields:
         return AddressArgument
     return {FLOAT: ctypes.c_double, BOOL: ctypes.c_bool, NOTHING: None}.get(type_, ctypes.c_int64)

@@ -61,18 +61,21 @@ class FunctionSource:
         text = ast.unparse(node).split('\n')[0]
         return self.fault(node, f'{text!r} ({type(node).__name__}) is not supported')
 
-    def _is_local(self, node: ast.expr) -> bool:
+    def is_local(self, node: ast.expr) -> bool:
+        """Return whether an expression is a local name, or a field or element of one."""
+        while isinstance(node, ast.Attribute | ast.Subscript):
+            node = node.value
         return isinstance(node, ast.Name) and node.id in self.locals
 
     def object_of(self, node: ast.expr) -> Any:
         """Return the object that a global name, or an attribute of a module, refers to."""
-        if isinstance(node, ast.Name) and not self._is_local(node):
+        if isinstance(node, ast.Name) and not self.is_local(node):
             if node.id in self._globals:
                 return self._globals[node.id]
             if hasattr(builtins, node.id):
                 return getattr(builtins, node.id)
             raise self.fault(node, f'the name {node.id} is not defined')
-        if isinstance(node, ast.Attribute) and not self._is_local(node.value):
+        if isinstance(node, ast.Attribute) and not self.is_local(node.value):
             owner = self.object_of(node.value)
             if isinstance(owner, ModuleType) and hasattr(owner, node.attr):
                 return getattr(owner, node.attr)
@@ -91,7 +94,7 @@ class FunctionSource:
         if isinstance(node, ast.Constant):
             return number(node.value)
         if isinstance(node, ast.Attribute | ast.Name):
-            return None if self._is_local(node) else number(self.object_of(node))
+            return None if self.is_local(node) else number(self.object_of(node))
         if isinstance(node, ast.UnaryOp):
             operands = [node.operand]
         elif isinstance(node, ast.BinOp):

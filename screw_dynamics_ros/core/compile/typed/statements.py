@@ -127,8 +127,8 @@ class Statements:
             ) from None
 
     def _augassign(self, node: ast.AugAssign) -> None:
-        if isinstance(node.target, ast.Subscript):
-            address = self.expressions.address(node.target)
+        if isinstance(node.target, ast.Subscript | ast.Attribute):
+            address = self._place(node.target)
             before = self.w.get_element(address)
         elif isinstance(node.target, ast.Name):
             before = self.expressions.value(
@@ -138,21 +138,35 @@ class Statements:
             raise self.source.unsupported(node)
         operand = self.expressions.value(node.value)
         value = self.expressions.binary(node, node.op, before, operand)
-        if isinstance(node.target, ast.Subscript):
-            self._set_element(node, address, value)
-        else:
+        if isinstance(node.target, ast.Name):
             self._bind(node, node.target.id, value)
+        else:
+            self._set_element(node, address, value)
 
     def _store(self, node: ast.stmt, target: ast.expr, value: Value) -> None:
         if isinstance(target, ast.Name):
             self._bind(node, target.id, value)
-        elif isinstance(target, ast.Subscript) and not isinstance(target.slice, ast.Slice):
-            self._set_element(node, self.expressions.address(target), value)
+        elif isinstance(target, ast.Attribute) or (
+            isinstance(target, ast.Subscript) and not isinstance(target.slice, ast.Slice)
+        ):
+            self._set_element(node, self._place(target), value)
         else:
             raise self.source.fault(
                 node,
                 f'cannot assign to {ast.unparse(target)}: assign names and elements one by one',
             )
+
+    def _place(self, target: ast.Subscript | ast.Attribute) -> Value:
+        """Write the address of an element or of a field."""
+        if isinstance(target, ast.Subscript):
+            return self.expressions.address(target)
+        field = self.expressions.field(target)
+        type_ = field.type.element
+        if type_ is not None and (type_.element or type_.fields):
+            raise self.source.fault(
+                target, f'{ast.unparse(target)} is {type_.name}, which is set in Python only'
+            )
+        return field
 
     def _set_element(self, node: ast.stmt, address: Value, value: Value) -> None:
         element = address.type.element

@@ -134,6 +134,11 @@ class TypedWriter(EntryWriter):
         size = self.operation('mul', index, literal(array.type.size))
         return self.value(array.type, f'add i64 {array.text}, {size.text}')
 
+    def field_address(self, record: Value, place: int, type_: ValueType) -> Value:
+        """Return the address of a word of a record, as an array of its type."""
+        array = ValueType(f'field of {type_.name}', 'i64', type_, 8)
+        return self.value(array, f'add i64 {record.text}, {8 * place}')
+
     def load_at(self, stored: str, address: str, aligned: bool = False) -> str:
         """Return the value of IR type `stored` at an address of any alignment."""
         place = self._pointer(stored, address)
@@ -154,11 +159,12 @@ class TypedWriter(EntryWriter):
             byte = self.load_at('i8', array.text)
             return self.value(INT, f'zext i8 {byte} to i64')
         element = array.type.element or NOTHING
-        return Value(element, self.load_at(element.ir, array.text, aligned=True))
+        return self.received(element, self.load_at(element.passed, array.text, aligned=True))
 
     def set_element(self, array: Value, value: Value) -> None:
         """Set the first element of an array; bytes are the low bits."""
         if array.type.size == 1:
             self.store_at('i8', self(f'trunc i64 {value.text} to i8'), array.text)
         else:
-            self.store_at(value.type.ir, value.text, array.text, aligned=True)
+            type_, _, text = self.passed(value).partition(' ')
+            self.store_at(type_, text, array.text, aligned=True)

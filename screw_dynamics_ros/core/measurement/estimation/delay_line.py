@@ -26,13 +26,19 @@ True [0.15]
 
 from __future__ import annotations
 
-from collections import deque
-
 import numpy as np
 from numpy.typing import NDArray
 
-from screw_dynamics_ros.core.measurement.estimation.observers.steps import StepLengths
+from screw_dynamics_ros.core.compile.typed.functions import Floats, Ints, typed
+from screw_dynamics_ros.core.compile.typed.records import Record
+from screw_dynamics_ros.core.measurement.estimation.observers.steps import (
+    StepLengths,
+    are_finite,
+    step_length,
+)
 from screw_dynamics_ros.core.types import Array
+
+CAPACITY = 2048  # samples
 
 
 def delayed(numbers: Array, now: Array) -> Array:
@@ -40,33 +46,51 @@ def delayed(numbers: Array, now: Array) -> Array:
     return np.asarray(numbers[:-1] + numbers[-1] * now)
 
 
-class DelayLine:
+class DelayLine(Record):
     """Stores m quantities of past samples.
+
+    Parameters
+    ----------
+    size : int
+        m.
 
     Attributes
     ----------
+    lengths : StepLengths
+        Detects pauses, which clear the stored samples.
     numbers : (m + 1,) array
         `held` and `share` of (1) for the current sample; always the same array.
     delay : int
         d [ns]; 0 for none. Can be changed at any time.
     is_ready : bool
         Whether the stored samples cover t - d.
-    lengths : StepLengths
-        Detects pauses, which clear the stored samples.
+    stamp : int
+        Of the current sample [ns].
+    stamps, rows : (`CAPACITY`,) and (`CAPACITY` m,) arrays
+        The stored samples, in a ring: no two are closer than 2 d / `CAPACITY`.
+    first, count : int
+        Index of the oldest one, and their number.
     """
 
+    lengths: StepLengths
+    numbers: Floats
+    delay: int
+    is_ready: bool
+    stamp: int
+    stamps: Ints
+    rows: Floats
+    first: int
+    count: int
+
     def __init__(self, size: int) -> None:
-        self.numbers = np.zeros(size + 1)
-        self.delay = 0
-        self.lengths = StepLengths()
-        self._past: deque[tuple[int, Array]] = deque()
+        self.lengths, self.numbers = StepLengths(), np.zeros(size + 1)
+        self.stamps = np.zeros(CAPACITY, dtype=np.int64)
+        self.rows = np.zeros(CAPACITY * size)
         self.restart()
 
     def restart(self) -> None:
         """Restart with the next sample."""
-        self.lengths.restart()
-        self._set(None, 1.0)
-        self.is_ready = not self.delay
+        restart_line(self)
 
     def advance(self, stamp: int, restarted: bool = False) -> None:
         """Advance to a sample.
@@ -78,36 +102,74 @@ class DelayLine:
         restarted : bool
             Whether the sample is the first after a pause.
         """
-        self._stamp, past, target = stamp, self._past, stamp - self.delay
-        if not self.lengths.take(stamp, restarted):
-            past.clear()
-        while len(past) > 1 and past[1][0] <= target:
-            past.popleft()
-        self.is_ready = not self.delay or bool(past and past[0][0] <= target)
-        if not self.delay or not self.is_ready:
-            self._set(None, 1.0)
-            return
-        begin, before = past[0]
-        end, after = past[1] if len(past) > 1 else (stamp, None)
-        share = (target - begin) / (end - begin)
-        held = (1.0 - share) * before
-        if after is None:
-            self._set(held, share)
-        else:
-            self._set(held + share * after, 0.0)
+        advance_line(self, stamp, restarted)
 
     def keep(self, now: Array) -> None:
         """Store x (m,) of the current sample; numbers that are not finite cause a restart."""
-        if not self.delay:
-            return
-        if np.isfinite(now.sum()):
-            self._past.append((self._stamp, now.copy()))
-        else:
-            self.restart()
+        keep_row(self, now)
 
-    def _set(self, held: Array | None, share: float) -> None:
-        self.numbers[:-1] = 0.0 if held is None else held
-        self.numbers[-1] = share
+
+@typed
+def restart_line(line: DelayLine) -> None:
+    """Restart with the next sample."""
+    line.lengths.has_stamp = False
+    pass_present(line)
+    line.is_ready = line.delay == 0
+
+
+@typed
+def pass_present(line: DelayLine) -> None:
+    """Let (1) be x(t)."""
+    m = len(line.numbers) - 1
+    for k in range(m):
+        line.numbers[k] = 0.0
+    line.numbers[m] = 1.0
+
+
+@typed
+def advance_line(line: DelayLine, stamp: int, restarted: bool) -> None:
+    """See `DelayLine.advance`."""
+    line.stamp = stamp
+    target = stamp - line.delay
+    if step_length(line.lengths, stamp, restarted) == 0:
+        line.count = 0
+    while line.count > 1 and line.stamps[(line.first + 1) % CAPACITY] <= target:
+        line.first = (line.first + 1) % CAPACITY
+        line.count -= 1
+    begin = line.stamps[line.first]
+    line.is_ready = line.delay == 0 or (line.count > 0 and begin <= target)
+    if line.delay == 0 or not line.is_ready:
+        pass_present(line)
+        return
+    m = len(line.numbers) - 1
+    following = (line.first + 1) % CAPACITY
+    is_between = line.count > 1
+    end = line.stamps[following] if is_between else stamp
+    share = float(target - begin) / float(end - begin)
+    for k in range(m):
+        line.numbers[k] = (1.0 - share) * line.rows[line.first * m + k]
+        if is_between:
+            line.numbers[k] += share * line.rows[following * m + k]
+    line.numbers[m] = 0.0 if is_between else share
+
+
+@typed
+def keep_row(line: DelayLine, now: Floats) -> None:
+    """See `DelayLine.keep`."""
+    if line.delay == 0:
+        return
+    m = len(line.numbers) - 1
+    if not are_finite(now, m):
+        restart_line(line)
+        return
+    newest = (line.first + line.count - 1) % CAPACITY
+    if line.count > 0 and line.stamp - line.stamps[newest] < 2 * line.delay // CAPACITY:
+        return
+    place = (line.first + line.count) % CAPACITY
+    line.stamps[place] = line.stamp
+    for k in range(m):
+        line.rows[place * m + k] = now[k]
+    line.count += 1
 
 
 class StackDelay:

@@ -30,24 +30,16 @@ Source: Franklin, Powell and Workman, Digital Control of Dynamic Systems, 3rd ed
 from __future__ import annotations
 
 import math
-from typing import Any
 
 import numpy as np
 
-from screw_dynamics_ros.core.compile.typed.functions import Floats, Ints, typed
-from screw_dynamics_ros.core.compile.typed.shared_numbers import Real, SharedNumbers
-from screw_dynamics_ros.core.measurement.estimation.observers.steps import (
-    LENGTH_WORDS,
-    StepLengths,
-    step_length,
-)
+from screw_dynamics_ros.core.compile.typed.functions import Floats, typed
+from screw_dynamics_ros.core.compile.typed.records import Record
+from screw_dynamics_ros.core.measurement.estimation.observers.steps import StepLengths, step_length
 from screw_dynamics_ros.core.types import Array
 
 SERIES_LIMIT = 1e-6  # a h below which the series of w1 is exact to rounding
 PASS_WEIGHTS = (0.0, 0.0, 1.0)  # weights of an inactive filter, and of the first step
-
-# Place of the shared attribute, after those of `StepLengths`.
-CUTOFF = 1
 
 
 def weights(cutoff: float, step: float) -> Array:
@@ -83,7 +75,7 @@ def low_pass_step(state: Array, u: Array, weight: Array) -> Array:
     return np.concatenate([u, weight[0] * y + weight[1] * before + weight[2] * u])
 
 
-class LowPassSteps(SharedNumbers):
+class LowPassSteps(Record):
     """The weights of a filter from sample to sample, by the stamps.
 
     Attributes
@@ -102,13 +94,13 @@ class LowPassSteps(SharedNumbers):
         The array to use.
     """
 
-    cutoff = Real(CUTOFF)
+    lengths: StepLengths
+    cutoff: float
+    weights: Floats
 
     def __init__(self, weights: Array | None = None) -> None:
-        super().__init__(LENGTH_WORDS, CUTOFF + 1)
         self.weights = np.zeros(3) if weights is None else weights
-        self.weight_view: Any = self.weights.data
-        self.lengths = StepLengths(self)
+        self.lengths = StepLengths()
         self.weights[:] = PASS_WEIGHTS
 
     def set_cutoff(self, cutoff: float) -> None:
@@ -133,19 +125,17 @@ class LowPassSteps(SharedNumbers):
         restarted : bool
             Whether the sample is the first after a pause.
         """
-        return advance_low_pass(self.word_view, self.real_view, self.weight_view, stamp, restarted)
+        return advance_low_pass(self, stamp, restarted)
 
 
 @typed
-def advance_low_pass(
-    words: Ints, reals: Floats, weight: Floats, stamp: int, restarted: bool
-) -> bool:
-    """Return the result of `LowPassSteps.advance` with its words, reals and weights (3,)."""
-    elapsed = step_length(words, reals, stamp, restarted)
-    if elapsed != 0 and reals[CUTOFF] != 0.0:
-        set_weights(weight, reals[CUTOFF], float(elapsed) * 1e-9)
+def advance_low_pass(steps: LowPassSteps, stamp: int, restarted: bool) -> bool:
+    """Return the result of `LowPassSteps.advance`."""
+    elapsed = step_length(steps.lengths, stamp, restarted)
+    if elapsed != 0 and steps.cutoff != 0.0:
+        set_weights(steps.weights, steps.cutoff, float(elapsed) * 1e-9)
         return False
-    weight[0] = 0.0  # `PASS_WEIGHTS`
-    weight[1] = 0.0
-    weight[2] = 1.0
+    steps.weights[0] = 0.0  # `PASS_WEIGHTS`
+    steps.weights[1] = 0.0
+    steps.weights[2] = 1.0
     return True

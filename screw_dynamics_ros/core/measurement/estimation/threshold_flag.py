@@ -16,29 +16,19 @@ restarts the measurement of these times.
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from screw_dynamics_ros.core.compile.typed.functions import Floats, Ints, typed
-from screw_dynamics_ros.core.compile.typed.shared_numbers import Flag, Real, SharedNumbers, Word
+from screw_dynamics_ros.core.compile.typed.records import Record
 from screw_dynamics_ros.core.errors import ArgumentError
-from screw_dynamics_ros.core.measurement.estimation.observers.steps import (
-    StepLengths,
-    step_length,
-)
+from screw_dynamics_ros.core.measurement.estimation.observers.steps import StepLengths, step_length
 from screw_dynamics_ros.core.types import Array
 
 NO_STRETCH = -1  # the signal is not beyond its threshold
 NO_CAUSE = -1
 
-# Places of the shared attributes, after those of `StepLengths`. ABOVE: the first of n times [ns].
-# UPPER: the first of n upper thresholds, before n lower ones.
-IS_RAISED, CAUSE, BELOW, ABOVE = range(2, 6)
-RISE, FALL, CAUSE_SIGNAL, CAUSE_LIMIT, UPPER = range(1, 6)
 
-
-class ThresholdFlag(SharedNumbers):
+class ThresholdFlag(Record):
     """A flag over n signals.
 
     Parameters
@@ -51,33 +41,45 @@ class ThresholdFlag(SharedNumbers):
     Attributes
     ----------
     is_raised : bool
+    raised_by : int
+        Index of the signal that raised it last, or `NO_CAUSE`.
     cause_signal, cause_limit : float
         Its value and its upper threshold at that sample.
     lengths : StepLengths
         Detects gaps.
     upper, lower : (n,) arrays
         Always the same arrays.
+    above : (n,) array of int
+        Time for which each signal has been above [ns], or `NO_STRETCH`.
+    below : int
+        Time for which all have been below [ns], or `NO_STRETCH`.
     """
 
-    is_raised = Flag(IS_RAISED)
-    rise, fall = Real(RISE), Real(FALL)
-    cause_signal, cause_limit = Real(CAUSE_SIGNAL), Real(CAUSE_LIMIT)
-    _cause, _below = Word(CAUSE), Word(BELOW)
+    lengths: StepLengths
+    is_raised: bool
+    raised_by: int
+    cause_signal: float
+    cause_limit: float
+    rise: float
+    fall: float
+    upper: Floats
+    lower: Floats
+    above: Ints
+    below: int
 
     def __init__(self, upper: Array, lower: Array, rise: float, fall: float) -> None:
         n = len(upper)
-        super().__init__(ABOVE + n, UPPER + 2 * n)
-        self._n, self._above = n, self.words[ABOVE:]
-        self.upper, self.lower = self.reals[UPPER : UPPER + n], self.reals[UPPER + n :]
+        self.upper, self.lower = np.zeros(n), np.zeros(n)
+        self.above = np.zeros(n, dtype=np.int64)
         self.rise, self.fall = rise, fall
-        self.lengths = StepLengths(self)
+        self.lengths = StepLengths()
         self.set_thresholds(upper, lower)
         self.reset()
 
     @property
     def cause(self) -> int | None:
         """The signal that raised it last."""
-        return None if self._cause == NO_CAUSE else self._cause
+        return None if self.raised_by == NO_CAUSE else self.raised_by
 
     def set_thresholds(self, upper: Array, lower: Array) -> None:
         """Set the thresholds (n,) of the absolute values; infinite ones never raise the flag.
@@ -97,9 +99,9 @@ class ThresholdFlag(SharedNumbers):
 
     def reset(self) -> None:
         """Lower the flag, and reset all times."""
-        self.is_raised, self._cause = False, NO_CAUSE
+        self.is_raised, self.raised_by = False, NO_CAUSE
         self.lengths.restart()
-        self._above[:], self._below = NO_STRETCH, NO_STRETCH
+        self.above[:], self.below = NO_STRETCH, NO_STRETCH
 
     def take(self, stamp: int, signals: Array, restarted: bool = False) -> bool:
         """Return the flag after a sample.
@@ -113,40 +115,37 @@ class ThresholdFlag(SharedNumbers):
         restarted : bool
             Whether the sample is the first after a pause.
         """
-        given: Any = np.ascontiguousarray(signals, dtype=np.float64).data
-        return advance_flag(self.word_view, self.real_view, given, self._n, stamp, restarted)
+        given = np.ascontiguousarray(signals, dtype=np.float64)
+        return advance_flag(self, given, stamp, restarted)
 
 
 @typed
-def advance_flag(
-    words: Ints, reals: Floats, signals: Floats, n: int, stamp: int, restarted: bool
-) -> bool:
-    """Return the result of `ThresholdFlag.take` with its words and reals, for n signals."""
-    elapsed = step_length(words, reals, stamp, restarted)
+def advance_flag(flag: ThresholdFlag, signals: Floats, stamp: int, restarted: bool) -> bool:
+    """Return the result of `ThresholdFlag.take`."""
+    elapsed = step_length(flag.lengths, stamp, restarted)
     is_below = True
     longest = NO_STRETCH
     cause = 0
-    for k in range(n):
+    for k in range(len(flag.upper)):
         size = abs(signals[k])
         above = NO_STRETCH
-        if size > reals[UPPER + k]:
-            above = continued(words[ABOVE + k], elapsed)
-        words[ABOVE + k] = above
+        if size > flag.upper[k]:
+            above = continued(flag.above[k], elapsed)
+        flag.above[k] = above
         if above > longest:
             longest = above
             cause = k
-        is_below = is_below and size < reals[UPPER + n + k]
-    below = continued(words[BELOW], elapsed) if is_below else NO_STRETCH
-    words[BELOW] = below
-    if longest >= round(1e9 * reals[RISE]):
-        if words[IS_RAISED] == 0:
-            words[CAUSE] = cause
-            reals[CAUSE_SIGNAL] = signals[cause]
-            reals[CAUSE_LIMIT] = reals[UPPER + cause]
-        words[IS_RAISED] = 1
-    elif is_below and below >= round(1e9 * reals[FALL]):
-        words[IS_RAISED] = 0
-    return words[IS_RAISED] != 0
+        is_below = is_below and size < flag.lower[k]
+    flag.below = continued(flag.below, elapsed) if is_below else NO_STRETCH
+    if longest >= round(1e9 * flag.rise):
+        if not flag.is_raised:
+            flag.raised_by = cause
+            flag.cause_signal = signals[cause]
+            flag.cause_limit = flag.upper[cause]
+        flag.is_raised = True
+    elif is_below and flag.below >= round(1e9 * flag.fall):
+        flag.is_raised = False
+    return flag.is_raised
 
 
 @typed

@@ -3,9 +3,9 @@
 
 """Observable wrenches as typed functions: decomposition of a Jacobian, estimate, covariance.
 
-Equations, symbols and units are those of `wrench_observability`. All functions work on the words
-and reals of a `WrenchObservability`. Joints that do not move the link have columns of zeros in the
-Jacobian; only the others, the moving ones, take part: 7 of 32 for a hand of TALOS.
+Equations, symbols and units are those of `wrench_observability`. Joints that do not move the link
+have columns of zeros in the Jacobian; only the others, the moving ones, take part: 7 of 32 for a
+hand of TALOS.
 
 Rotations of pairs of rows (one-sided Jacobi method) make the rows of A = D J orthogonal, Q A = W.
 Then s_k is the length of row k of W, v_k its direction, and u_k is row k of Q. The first row of
@@ -21,13 +21,7 @@ from __future__ import annotations
 import math
 
 from screw_dynamics_ros.core.compile.typed.functions import Floats, Ints, typed
-
-JOINTS, RANK, MOVING = range(WORDS := 3)  # MOVING: number of moving joints; then their indices
-CHARACTERISTIC_LENGTH, THRESHOLD, DAMPING = range(3)
-SINGULAR_VALUES = 3  # s, (6,)
-DIRECTIONS = 9  # u_k, (6, 6), row by row
-TORQUES = 45  # v_k, (6, n), row by row; then G, (6, n), and (n,) intermediate results
-COLUMNS = 13  # numbers for each joint
+from screw_dynamics_ros.core.compile.typed.records import Record
 
 MOMENTS_FIRST, FORCES_FIRST = 0, 3  # the first component of a written wrench
 
@@ -41,18 +35,55 @@ MIN_ELEMENT, MAX_ELEMENT, RESCALING = (
 )  # of elements whose squares are exact
 
 
+class Decomposition(Record):
+    """The decomposition of a Jacobian (6, n), and the estimator.
+
+    Attributes
+    ----------
+    joints : int
+        n.
+    rank : int
+        Number of singular values above the threshold.
+    moving_count : int
+        m, number of moving joints.
+    moving : (n,) array of int
+        Their indices, the first m.
+    characteristic_length, threshold, damping : float
+        [m].
+    singular_values : (6,) array
+        s [m].
+    u, v, G : (36,), (6 n,) and (6 n,) arrays
+        u_k, v_k and the estimator, row by row.
+    row : (n,) array
+        Intermediate results.
+    """
+
+    joints: int
+    rank: int
+    moving_count: int
+    moving: Ints
+    characteristic_length: float
+    threshold: float
+    damping: float
+    singular_values: Floats
+    u: Floats
+    v: Floats
+    G: Floats
+    row: Floats
+
+
 @typed
-def decompose(words: Ints, reals: Floats, jacobian: Floats) -> None:
+def decompose(d: Decomposition, jacobian: Floats) -> None:
     """Decompose a Jacobian (6, n): set s, rank, u_k, v_k and G.
 
     If an element is not finite, s is NaN and the rank 0.
     """
-    select_moving_joints(words, jacobian)
-    m = words[MOVING]
-    s = reals[SINGULAR_VALUES:]
-    rows = reals[TORQUES + 6 * words[JOINTS] :]  # (6, m); later G
-    factor = scaled_rows(words, rows, jacobian, reals[CHARACTERISTIC_LENGTH])
-    directions = reals[DIRECTIONS:]
+    select_moving_joints(d, jacobian)
+    m = d.moving_count
+    s = d.singular_values
+    rows = d.G  # (6, m); later G
+    factor = scaled_rows(d, rows, jacobian)
+    directions = d.u
     for k in range(36):
         directions[k] = 1.0 if k % 7 == 0 else 0.0
     if math.isnan(factor):
@@ -66,24 +97,22 @@ def decompose(words: Ints, reals: Floats, jacobian: Floats) -> None:
     rank = 0
     for k in range(6):
         s[k] = s[k] / factor
-        if s[k] > reals[THRESHOLD]:
+        if s[k] > d.threshold:
             rank += 1
-    words[RANK] = rank
-    set_torques(words, rows, reals[TORQUES:])
-    set_estimator(words, reals)
+    d.rank = rank
+    set_torques(d, rows)
+    set_estimator(d)
 
 
 @typed
-def select_moving_joints(words: Ints, jacobian: Floats) -> None:
+def select_moving_joints(d: Decomposition, jacobian: Floats) -> None:
     """Set the indices of the joints whose columns of the Jacobian are not zero."""
-    n = words[JOINTS]
-    moving = words[WORDS:]
     m = 0
-    for k in range(n):
-        if is_moving(jacobian, n, k):
-            moving[m] = k
+    for k in range(d.joints):
+        if is_moving(jacobian, d.joints, k):
+            d.moving[m] = k
             m += 1
-    words[MOVING] = m
+    d.moving_count = m
 
 
 @typed
@@ -96,19 +125,18 @@ def is_moving(jacobian: Floats, n: int, joint: int) -> bool:
 
 
 @typed
-def scaled_rows(words: Ints, rows: Floats, jacobian: Floats, length: float) -> float:
+def scaled_rows(d: Decomposition, rows: Floats, jacobian: Floats) -> float:
     """Set the rows of A = D J (6, m) times a power of two, and return it.
 
     It is 1 unless squares would overflow or lose digits; NaN if an element is not finite.
     """
-    n = words[JOINTS]
-    m = words[MOVING]
+    m = d.moving_count
     largest = 0.0
     for i in range(6):
         for k in range(m):
-            x = jacobian[n * i + words[WORDS + k]]
+            x = jacobian[d.joints * i + d.moving[k]]
             if i < 3:
-                x = x * length
+                x = x * d.characteristic_length
             if not math.isfinite(x):
                 return math.nan
             largest = max(largest, abs(x))
@@ -221,103 +249,99 @@ def normalize(rows: Floats, s: Floats, n: int) -> None:
 
 
 @typed
-def set_torques(words: Ints, rows: Floats, torques: Floats) -> None:
+def set_torques(d: Decomposition, rows: Floats) -> None:
     """Set v_k (6, n) from their elements for the moving joints (6, m)."""
-    n = words[JOINTS]
-    m = words[MOVING]
+    n = d.joints
+    m = d.moving_count
     for k in range(6 * n):
-        torques[k] = 0.0
+        d.v[k] = 0.0
     for i in range(6):
         for k in range(m):
-            torques[n * i + words[WORDS + k]] = rows[m * i + k]
+            d.v[n * i + d.moving[k]] = rows[m * i + k]
 
 
 @typed
-def set_estimator(words: Ints, reals: Floats) -> None:
+def set_estimator(d: Decomposition) -> None:
     """Set G of (2)."""
-    n = words[JOINTS]
-    G = reals[TORQUES + 6 * n :]
+    n = d.joints
+    G = d.G
     for k in range(6 * n):
         G[k] = 0.0
-    for k in range(words[RANK]):
-        s = reals[SINGULAR_VALUES + k]
-        gain = 1.0 / (s + reals[DAMPING] * (reals[DAMPING] / s))
+    for k in range(d.rank):
+        s = d.singular_values[k]
+        gain = 1.0 / (s + d.damping * (d.damping / s))
         for i in range(6):
-            scale = reals[CHARACTERISTIC_LENGTH] if i < 3 else 1.0
-            u = reals[DIRECTIONS + 6 * k + i] * scale * gain
-            for at in range(words[MOVING]):
-                j = words[WORDS + at]
-                G[n * i + j] += u * reals[TORQUES + n * k + j]
+            scale = d.characteristic_length if i < 3 else 1.0
+            u = d.u[6 * k + i] * scale * gain
+            for at in range(d.moving_count):
+                j = d.moving[at]
+                G[n * i + j] += u * d.v[n * k + j]
 
 
 @typed
-def estimate_wrench(words: Ints, reals: Floats, first: int, torques: Floats, w: Floats) -> None:
+def estimate_wrench(d: Decomposition, first: int, torques: Floats, w: Floats) -> None:
     """Set w = G tau (6,) for torques (n,).
 
     `first` is `MOMENTS_FIRST` or `FORCES_FIRST`, here and in the following functions.
     """
-    n = words[JOINTS]
     for i in range(6):
-        w[(i + first) % 6] = moving_product(words, reals[TORQUES + 6 * n + n * i :], torques)
+        w[(i + first) % 6] = moving_product(d, d.G[d.joints * i :], torques)
 
 
 @typed
-def moving_product(words: Ints, a: Floats, b: Floats) -> float:
+def moving_product(d: Decomposition, a: Floats, b: Floats) -> float:
     """Return the scalar product of two rows (n,) over the moving joints."""
     total = 0.0
-    for k in range(words[MOVING]):
-        total += a[words[WORDS + k]] * b[words[WORDS + k]]
+    for k in range(d.moving_count):
+        total += a[d.moving[k]] * b[d.moving[k]]
     return total
 
 
 @typed
-def propagate_covariance(words: Ints, reals: Floats, first: int, P: Floats, C: Floats) -> None:
+def propagate_covariance(d: Decomposition, first: int, P: Floats, C: Floats) -> None:
     """Set C = G P G^T (6, 6) for the covariance P (n, n) of the torques."""
-    n = words[JOINTS]
-    G = reals[TORQUES + 6 * n :]
-    row = reals[TORQUES + 12 * n :]  # of G P
+    n = d.joints
+    G = d.G
+    row = d.row  # of G P
     for i in range(6):
-        for at in range(words[MOVING]):
-            k = words[WORDS + at]
-            row[k] = moving_product(words, P[n * k :], G[n * i :])
+        for at in range(d.moving_count):
+            k = d.moving[at]
+            row[k] = moving_product(d, P[n * k :], G[n * i :])
         a = (i + first) % 6
         for j in range(i + 1):
             b = (j + first) % 6
-            C[6 * a + b] = moving_product(words, row, G[n * j :])
+            C[6 * a + b] = moving_product(d, row, G[n * j :])
             C[6 * b + a] = C[6 * a + b]
 
 
 @typed
-def set_axis_shares(words: Ints, reals: Floats, first: int, shares: Floats) -> None:
+def set_axis_shares(d: Decomposition, first: int, shares: Floats) -> None:
     """Set the observable share of each axis (6,)."""
     for i in range(6):
         total = 0.0
-        for k in range(words[RANK]):
-            u = reals[DIRECTIONS + 6 * k + i]
+        for k in range(d.rank):
+            u = d.u[6 * k + i]
             total += u * u
         shares[(i + first) % 6] = total
 
 
 @typed
-def set_deviations(
-    words: Ints, reals: Floats, first: int, variances: Floats, deviations: Floats
-) -> None:
+def set_deviations(d: Decomposition, first: int, variances: Floats, deviations: Floats) -> None:
     """Set the standard deviations of the wrench (6,) due to independent torques.
 
     Joints that do not move the link have no effect, also if their variance (n,) is NaN.
     """
-    n = words[JOINTS]
     for i in range(6):
         total = 0.0
-        for at in range(words[MOVING]):
-            k = words[WORDS + at]
-            g = reals[TORQUES + 6 * n + n * i + k]
+        for at in range(d.moving_count):
+            k = d.moving[at]
+            g = d.G[d.joints * i + k]
             total += g * g * variances[k]
         deviations[(i + first) % 6] = math.sqrt(total)
 
 
 @typed
-def condition_number(reals: Floats) -> float:
+def condition_number(d: Decomposition) -> float:
     """Return the largest singular value over the smallest of the six, infinite if that is zero."""
-    last = reals[SINGULAR_VALUES + 5]
-    return reals[SINGULAR_VALUES] / last if last > 0.0 else math.inf
+    last = d.singular_values[5]
+    return d.singular_values[0] / last if last > 0.0 else math.inf

@@ -40,7 +40,6 @@ from types import SimpleNamespace
 import numpy as np
 
 from screw_dynamics_ros.core.compile.typed.library import calls
-from screw_dynamics_ros.core.compile.typed.shared_numbers import Real, SharedNumbers, Word
 from screw_dynamics_ros.core.measurement.estimation import wrench_decomposition as d
 from screw_dynamics_ros.core.measurement.estimation.contact_wrench import lengths
 from screw_dynamics_ros.core.measurement.estimation.low_pass import LowPassSteps, low_pass_step
@@ -61,60 +60,44 @@ def functions() -> SimpleNamespace:
     return SimpleNamespace(**dict(zip(names, calls(*all_of_them))))
 
 
-class WrenchObservability(SharedNumbers):
+class WrenchObservability(d.Decomposition):
     """The decomposition (1) of a Jacobian, and the estimator (2).
+
+    A change of `characteristic_length`, `threshold` or `damping` requires another `decompose`.
 
     Parameters
     ----------
     joints : int
         n.
-
-    Attributes
-    ----------
-    rank : int
-        Number of singular values above the threshold.
-    characteristic_length, threshold, damping : float
-        [m]; a change requires another `decompose`.
-    singular_values : (6,) array
-        s [m], in descending order; zeros beyond the number of joints.
-    estimator : (6, n) array
-        G of (2), moments first [1/m and 1].
-
-    All arrays are always the same ones.
     """
 
-    rank = Word(d.RANK)
-    characteristic_length, threshold, damping = (
-        Real(d.CHARACTERISTIC_LENGTH),
-        Real(d.THRESHOLD),
-        Real(d.DAMPING),
-    )
-
     def __init__(self, joints: int) -> None:
-        super().__init__(d.WORDS + joints, d.TORQUES + d.COLUMNS * joints)
-        self.words[d.JOINTS] = joints
+        self.joints, self.moving = joints, np.zeros(joints, dtype=np.int64)
+        self.singular_values, self.u = np.zeros(6), np.zeros(36)
+        self.v, self.G, self.row = np.zeros(6 * joints), np.zeros(6 * joints), np.zeros(joints)
         self._compute = functions()
-        rows = self.reals[d.TORQUES :].reshape(d.COLUMNS, joints)
-        self.singular_values = self.reals[d.SINGULAR_VALUES : d.DIRECTIONS]
-        self._directions = self.reals[d.DIRECTIONS : d.TORQUES].reshape(6, 6)
-        self._torques, self.estimator = rows[:6], rows[6:12]
 
     def decompose(self, jacobian: Array) -> None:
         """Decompose a Jacobian (6, n).
 
         If an element is not finite, the singular values are NaN and the rank is 0.
         """
-        self._compute.decompose(self.words, self.reals, vector(jacobian))
+        self._compute.decompose(self, vector(jacobian))
 
     @property
     def directions(self) -> Array:
         """u_k, moments first, (6, rank)."""
-        return self._directions[: self.rank].T
+        return self.u.reshape(6, 6)[: self.rank].T
 
     @property
     def torques(self) -> Array:
         """v_k, (n, rank)."""
-        return self._torques[: self.rank].T
+        return self.v.reshape(6, -1)[: self.rank].T
+
+    @property
+    def estimator(self) -> Array:
+        """G of (2), moments first [1/m and 1], (6, n)."""
+        return self.G.reshape(6, -1)
 
     @property
     def scale(self) -> Array:
@@ -124,20 +107,20 @@ class WrenchObservability(SharedNumbers):
     @property
     def condition(self) -> float:
         """Largest singular value over the smallest of the six, infinite if that is zero."""
-        number: float = self._compute.condition_number(self.reals)
+        number: float = self._compute.condition_number(self)
         return number
 
     @property
     def axis_shares(self) -> Array:
         """Observable share of each axis, 0 to 1, (6,), moments first."""
         shares = np.empty(6)
-        self._compute.set_axis_shares(self.words, self.reals, d.MOMENTS_FIRST, shares)
+        self._compute.set_axis_shares(self, d.MOMENTS_FIRST, shares)
         return shares
 
     def wrench(self, torques: Array) -> Array:
         """Return the reduced wrench (6,), moment first, for external torques (n,)."""
         w = np.empty(6)
-        self._compute.estimate_wrench(self.words, self.reals, d.MOMENTS_FIRST, vector(torques), w)
+        self._compute.estimate_wrench(self, d.MOMENTS_FIRST, vector(torques), w)
         return w
 
     def covariance(self, torque_covariance: Array) -> Array:
@@ -146,9 +129,7 @@ class WrenchObservability(SharedNumbers):
         It is that of the observable part, and zero along unobservable directions.
         """
         C = np.empty(36)
-        self._compute.propagate_covariance(
-            self.words, self.reals, d.MOMENTS_FIRST, vector(torque_covariance), C
-        )
+        self._compute.propagate_covariance(self, d.MOMENTS_FIRST, vector(torque_covariance), C)
         return C.reshape(6, 6)
 
 

@@ -60,7 +60,6 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from screw_dynamics_ros.core.compile.typed.shared_numbers import Real, SharedNumbers
 from screw_dynamics_ros.core.errors import ArgumentError, ScrewDynamicsError
 from screw_dynamics_ros.core.motion.control import command_settings as actions
 from screw_dynamics_ros.core.motion.control.command_bounds import CommandBounds
@@ -72,11 +71,8 @@ from screw_dynamics_ros.core.motion.control.command_report import (
 )
 from screw_dynamics_ros.core.motion.control.command_settings import CommandSettings
 from screw_dynamics_ros.core.motion.control.steady_command import (
-    AGE_LIMIT,
     MAX_TORQUE,
-    NOW,
-    SENT,
-    STATE_TIME,
+    SteadyCommand,
     follow_steadily,
 )
 from screw_dynamics_ros.core.types import Array
@@ -86,7 +82,7 @@ SILENT, ENDED, FOLLOWING, HOLDING, GRAVITY, TO_ZERO = range(6)
 QUIET = (SILENT, ENDED)
 
 
-class TorqueCommand(SharedNumbers):
+class TorqueCommand(SteadyCommand):
     """Computes commanded torques from desired ones, at each joint state or tick of a timer.
 
     It has no clock and no lock: all calls are made by one thread, with the time of one monotonic
@@ -102,20 +98,14 @@ class TorqueCommand(SharedNumbers):
     ----------
     is_steady : bool
         Whether wanted torques are commanded as they are, unless limits act or a call is late.
-    steady_arrays : tuple of (n,) arrays
-        Limits, rates, last command, and gravity torques of the last state, for `follow_steadily`.
     """
 
-    _now, _state_time, _sent = Real(NOW), Real(STATE_TIME), Real(SENT)
-    _age_limit = Real(AGE_LIMIT)
-
     def __init__(self, settings: CommandSettings) -> None:
-        super().__init__(0, 4)
         self._phase, self._since = SILENT, -math.inf
         self._is_enabled = self._is_ending = False
         self._is_lost, self._reason, self._losses = False, '', 0
-        self._now = self._state_time = -math.inf
-        self._sent = math.inf  # time of the last command [s], infinite after silence
+        self.now = self.state_time = -math.inf
+        self.sent = math.inf  # time of the last command [s], infinite after silence
         self._is_ramping, self._ramp_start = False, math.inf
         self._is_blending, self._blend_start, self._blend_duration = False, 0.0, 0.0
         self._change: float | None = None  # duration of a blend that begins with the next command
@@ -129,11 +119,12 @@ class TorqueCommand(SharedNumbers):
         n = len(self.joints)
         self._shape = (n,)
         self._bounds = CommandBounds(settings, self._log)
-        self._age_limit, self._ramp_time = settings.age_limit, settings.ramp_time
-        self._command = np.zeros(n)  # the last one, zero after silence
-        self._result = self._command.view()
+        self.upper, self.rates = self._bounds.upper, self._bounds.rates
+        self.age_limit, self._ramp_time = settings.age_limit, settings.ramp_time
+        self.command = np.zeros(n)  # the last one, zero after silence
+        self._result = self.command.view()
         self._result.flags.writeable = False
-        self._target, self._gravity, self._bias = np.zeros(n), np.zeros(n), np.zeros(n)
+        self._target, self.gravity, self._bias = np.zeros(n), np.zeros(n), np.zeros(n)
         self._ramped = np.ones(n)  # 1 for joints that a ramp is for
 
     @classmethod
@@ -146,12 +137,11 @@ class TorqueCommand(SharedNumbers):
         `previous` must not be used any longer.
         """
         new = copy.copy(previous)
-        new.detach()
         new._configure(settings)
         places = {name: place for place, name in enumerate(previous.joints)}
         kept = [place for place, name in enumerate(new.joints) if name in places]
         sources = [places[new.joints[place]] for place in kept]
-        for array in ('_command', '_gravity', '_bias', '_ramped'):
+        for array in ('command', 'gravity', '_bias', '_ramped'):
             getattr(new, array)[kept] = getattr(previous, array)[sources]
         if new._phase in (FOLLOWING, GRAVITY):
             new._change = max(settings.blend_time, new._change or 0.0)
@@ -181,7 +171,7 @@ class TorqueCommand(SharedNumbers):
 
     def is_following(self, now: float) -> bool:
         """Whether wanted torques are being commanded, the last ones no pause [s] before `now`."""
-        is_recent = now - self._sent <= self._age_limit
+        is_recent = now - self.sent <= self.age_limit
         return self._is_enabled and self._phase == FOLLOWING and is_recent
 
     @property
@@ -255,27 +245,19 @@ class TorqueCommand(SharedNumbers):
         if self._is_ending:
             return self._advance(now)
         age = now - state_time
-        if not -self._age_limit <= age <= self._age_limit:
+        if not -self.age_limit <= age <= self.age_limit:
             return self._lose(now, self._too_old(age))
-        if self.is_steady and follow_steadily(
-            self.reals,
-            *self.steady_arrays,
-            wanted,
-            gravity,
-            len(wanted),
-            now,
-            state_time,
-        ):
+        if self.is_steady and follow_steadily(self, wanted, gravity, now, state_time):
             return self._result
         torques = wanted.tolist()
         if not total(torques) + total(gravity.tolist()) < MAX_TORQUE:
             reason = impossible(self.joints, MAX_TORQUE, wanted=wanted, gravity=gravity)
             return self._lose(now, reason)
-        self._state_time = state_time if age > 0.0 else now
-        self._gravity[:] = gravity
+        self.state_time = state_time if age > 0.0 else now
+        self.gravity[:] = gravity
         self._is_lost = False
         if self._is_enabled:
-            if self._phase != FOLLOWING or now - self._sent > self._age_limit:
+            if self._phase != FOLLOWING or now - self.sent > self.age_limit:
                 self._follow(now)
             self._bounds.limit(wanted, self._target)
             return self._advance(now)
@@ -296,8 +278,8 @@ class TorqueCommand(SharedNumbers):
             return None
         if self._is_lost or self._is_ending:
             return self._proceed(now)
-        age = now - self._state_time
-        if age <= self._age_limit:
+        age = now - self.state_time
+        if age <= self.age_limit:
             return None
         return self._lose(now, self._too_old(age))
 
@@ -308,7 +290,7 @@ class TorqueCommand(SharedNumbers):
         may be used again, they are not missing.
         """
         now = self._checked(now)
-        self._state_time = max(self._state_time, min(state_time, now))
+        self.state_time = max(self.state_time, min(state_time, now))
         return self._lose(now, reason)
 
     def end(self, now: float) -> Array | None:
@@ -346,15 +328,15 @@ class TorqueCommand(SharedNumbers):
 
     def _checked(self, now: float) -> float:
         """Return the time of a call, never before that of the last one; NaN is ignored."""
-        if self._now < now < math.inf:
-            self._now = now
+        if self.now < now < math.inf:
+            self.now = now
         elif not math.isfinite(now):
             raise ArgumentError(f'now must be a finite time [s], got {now!r}')
-        pause = self._now - self._sent - self._age_limit
+        pause = self.now - self.sent - self.age_limit
         if pause > 0.0:
             self._ramp_start += pause
             self._blend_start += pause
-        return self._now
+        return self.now
 
     def _lose(self, now: float, reason: str) -> Array | None:
         self._reason = reason
@@ -390,7 +372,7 @@ class TorqueCommand(SharedNumbers):
     def _follow(self, now: float) -> None:
         """Begin or resume to follow wanted torques."""
         if self._phase == FOLLOWING:  # after a pause in which no tick came, either
-            self._reason = f'no call for {now - self._sent:.3g} s'
+            self._reason = f'no call for {now - self.sent:.3g} s'
             self._losses += 1
         if self._phase in (SILENT, TO_ZERO) or self._is_ramping:
             self._ramped[:] = 1.0
@@ -405,8 +387,8 @@ class TorqueCommand(SharedNumbers):
     def _silence(self, now: float) -> None:
         self._begin(ENDED if self._is_ending else SILENT, now, None)
         self._is_ramping = self._is_blending = False
-        self._command[:] = 0.0
-        self._sent = math.inf
+        self.command[:] = 0.0
+        self.sent = math.inf
 
     # --- one command ----------------------------------------------------------------------------
 
@@ -426,11 +408,6 @@ class TorqueCommand(SharedNumbers):
             )
         )
 
-    @property
-    def steady_arrays(self) -> tuple[Array, Array, Array, Array]:
-        """Limits, rates, last command, gravity torques."""
-        return self._bounds.upper, self._bounds.rates, self._command, self._gravity
-
     def _advance(self, now: float) -> Array | None:
         """Return the next command; wanted torques, limited, are in `_target`."""
         phase, target = self._phase, self._target
@@ -438,26 +415,26 @@ class TorqueCommand(SharedNumbers):
             return None
         if self._has_new_limits:
             self._has_new_limits = False
-            self._bounds.limit(self._command, self._command)
+            self._bounds.limit(self.command, self.command)
         if phase == FOLLOWING:
             if self._is_ramping:
                 self._ramp(now)
         elif phase == GRAVITY:
-            self._bounds.limit(self._gravity, target)
+            self._bounds.limit(self.gravity, target)
         elif phase == TO_ZERO:
             target[:] = 0.0
         else:
-            target[:] = self._command
+            target[:] = self.command
         if self._change is not None:
             self._start_blend(now, self._change)
         if self._is_blending:
             self._add_bias(now)
         is_late = False
         if self._bounds.has_rates:
-            dt = min(now - self._sent, self._age_limit)
-            is_late = self._bounds.limit_rates(target, self._command, dt)
-        self._command[:] = target
-        self._sent = now
+            dt = min(now - self.sent, self.age_limit)
+            is_late = self._bounds.limit_rates(target, self.command, dt)
+        self.command[:] = target
+        self.sent = now
         if phase == TO_ZERO:
             if not target.any():
                 self._silence(now)
@@ -479,7 +456,7 @@ class TorqueCommand(SharedNumbers):
         self._change = None
         if self._phase == FOLLOWING and self._is_blending:  # do not cut a longer one short
             duration = max(duration, self._blend_start + self._blend_duration - now)
-        np.subtract(self._command, self._target, self._bias)
+        np.subtract(self.command, self._target, self._bias)
         self._is_blending, self._since = True, now
         self._blend_start, self._blend_duration = now, duration
 
@@ -507,7 +484,7 @@ class TorqueCommand(SharedNumbers):
         return {ENDED: Mode.ENDED, HOLDING: Mode.HOLDING, GRAVITY: Mode.GRAVITY}[self._phase]
 
     def _too_old(self, age: float) -> str:
-        return f'the last state is {age:.3g} s old, age_limit is {self._age_limit:g} s'
+        return f'the last state is {age:.3g} s old, age_limit is {self.age_limit:g} s'
 
 
 def total(torques: Sequence[float]) -> float:

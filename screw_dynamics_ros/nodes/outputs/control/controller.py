@@ -14,10 +14,8 @@ from geometry_msgs.msg import WrenchStamped
 from rclpy.node import Node
 
 from screw_dynamics_ros.core import ArgumentError, Robot, ScrewDynamicsError
-from screw_dynamics_ros.core.compile.typed.shared_numbers import SharedRecord
 from screw_dynamics_ros.core.law import JOINTS, RobotLaw
 from screw_dynamics_ros.core.lie.screws import transform_wrench
-from screw_dynamics_ros.core.measurement.estimation.observers.steps import StepLengths
 from screw_dynamics_ros.core.motion.laws.law_source import options_of
 from screw_dynamics_ros.core.robot.actuated_robot import REST
 from screw_dynamics_ros.core.robot.fused_kernel import Formula
@@ -30,7 +28,6 @@ from screw_dynamics_ros.nodes.model.actuated import actuated
 from screw_dynamics_ros.nodes.model.running_model import of_joints
 from screw_dynamics_ros.nodes.model.scalar_joints import ScalarJoints, scalar_joints
 from screw_dynamics_ros.nodes.model.torque_terms import sum_of_torques
-from screw_dynamics_ros.nodes.outputs.control import finite_torques as finite
 from screw_dynamics_ros.nodes.outputs.control import law_step as step
 from screw_dynamics_ros.nodes.outputs.control import parameters as own
 from screw_dynamics_ros.nodes.outputs.control.law_process import LawProcess, LawVersion
@@ -101,21 +98,13 @@ class Controller:
         self._restarted = -np.inf, ''  # last restart while torques followed the law, and its reason
         self._changed: LawVersion | None = None  # not in use yet
         self._gains = Parameters(node, own.gains_of(self._law.law), self._check, self._apply)
-        self._words = SharedRecord(step.LAW_WORDS)
-        self._words[step.PHASE] = step.WAITING
-        self._view: Any = self._words.data
-        self.commands = Commands(
-            node, host, self._fault, self._words[step.IS_VALID :], self._switched
-        )
+        self._state = step.LawState()
+        valid = self._state.element('is_valid')
+        self.commands = Commands(node, host, self._fault, valid, self._switched)
         host.endings.append(self.commands)
         blend = self.commands.blend
         self.reference = FollowedReference(node, host, blend, self._refusal_now, WHERE_ENDED)
         self._targets = TaskReference(node, host, blend, self._refusal_now)
-        self._lengths = StepLengths()
-        self._sensed = np.zeros(7)  # wrench of the sensor, and its time
-        self._sensed[step.FORCE_TIME] = -np.inf
-        self._arrays: list[Any] = []
-        self._torques, self._check_record = np.zeros(0), SharedRecord(finite.RECORD_WORDS)
         callback = FAULTS.guarded('a wrench', STATE_LOCK.exclusive(self.receive_wrench))
         node.create_subscription(WrenchStamped, '~/wrench', callback, qos.COMMAND)
         host.states.deferred_work.every(LOOK_PERIOD_S, self._look_at_files)
@@ -166,12 +155,12 @@ class Controller:
             ),
             Stage(prepare=self._update_reference, is_needed=self._reference_moves),
             Stage(
-                consume=lambda mapper, sent: self._check_torques(),
-                compiled_consume=CompiledStep(finite.check_in_loop, lambda: self._check_record),
+                consume=lambda mapper, sent: step.check_torques(self._state),
+                compiled_consume=CompiledStep(step.check_in_loop, lambda: self._state),
             ),
             Stage(
-                consume=lambda mapper, sent: self._keep_memory(),
-                is_needed=lambda: bool(self._view[step.SIZE]),
+                consume=lambda mapper, sent: step.keep_memory(self._state),
+                is_needed=lambda: len(self._state.memory) > 0,
                 compiled_consume=CompiledStep(step.keep_in_loop, self._record),
             ),
             Stage(
@@ -192,7 +181,7 @@ class Controller:
             for name in before.plan.inputs:
                 plan.inputs[name][:] = before.plan.inputs[name]
         else:
-            self._lengths.restart()
+            self._state.lengths.restart()
         self.reference.bind(model, mapper, plan.given)
         numbers = plan.inputs.get('law_reference', np.zeros(0))
         if self._targets.bind(plan.law, model, mapper, plan.given, numbers):
@@ -219,17 +208,17 @@ class Controller:
         return bool(
             self._targets.is_moving
             or self.reference.is_followed
-            or self._view[step.PHASE] == step.BEGINNING
+            or self._state.phase == step.BEGINNING
             or self.commands.activity != FOLLOWING
         )
 
     def _update_reference(self) -> None:
         """Write the reference; commands from before the law begins are forgotten."""
-        phase = self._view[step.PHASE]
+        phase = self._state.phase
         if phase == step.BEGINNING:
             self._forget_commands()
             self.commands.blend()
-            self._view[step.PHASE] = step.WAITING
+            self._state.phase = step.WAITING
         if self.reference.is_followed:
             self.reference.update()
         self._targets.update(phase != step.RUNNING)
@@ -237,7 +226,7 @@ class Controller:
     def _switched(self) -> None:
         """Begin again; torques may follow the law without a pause if no state was in between."""
         self._forget_commands()
-        self._lengths.restart()
+        self._state.lengths.restart()
         self.commands.blend()
 
     def _forget_commands(self) -> None:
@@ -250,36 +239,21 @@ class Controller:
     def _bind_step(self, adopted: Adopted[ControllerPlan]) -> None:
         """Connect the law to the arrays that it reads and writes."""
         model, mapper, plan = adopted.model, adopted.mapper, adopted.plan
-        words, law, nothing = self._words, plan.law, np.zeros(0)
-        memory = plan.inputs.get('law_memory', nothing)
-        self._arrays = [
-            plan.inputs.get('law_state', nothing),
-            memory,
-            model.results.get(law.next_memory, nothing),
-            mapper.state[2],
-            model.v_places.astype(np.int64),
-            self._sensed,
-            self._lengths.word_view,
-            self._lengths.real_view,
-        ]
-        for place, each in enumerate(self._arrays, step.STATE):
-            words.point(place, each)
-        places = law.state.places
-        words[[step.TAU, step.DT, step.WRENCH]] = [
-            places.get(name, -1) for name in ('tau', 'dt', 'wrench')
-        ]
-        words[[step.COUNT, step.SIZE]] = len(model.joints), len(memory)
-        self._torques = model.results.get(plan.torque, nothing)
-        valid = words[step.IS_VALID :]
-        self._check_record.point(finite.VALID, valid)
-        self._check_record.point(finite.TORQUES, self._torques)
-        self._check_record[finite.COUNT] = self._torques.size
+        state, law, nothing = self._state, plan.law, np.zeros(0)
+        state.state = plan.inputs.get('law_state', nothing)
+        state.memory = plan.inputs.get('law_memory', nothing)
+        state.next_memory = model.results.get(law.next_memory, nothing)
+        state.torques = model.results.get(plan.torque, nothing)
+        state.efforts, state.places = mapper.state[2], model.v_places.astype(np.int64)
+        state.tau, state.dt, state.wrench = (
+            law.state.places.get(name, -1) for name in ('tau', 'dt', 'wrench')
+        )
 
-    def _record(self) -> SharedRecord:
+    def _record(self) -> step.LawState:
         """Return the record of the steps of the loop."""
-        self._words[step.ACTIVITY] = self.commands.activity
-        self._words[step.WRENCH_TIMEOUT] = round(1e9 * self._setup['wrench_timeout'])
-        return self._words
+        self._state.activity = self.commands.activity
+        self._state.wrench_timeout = round(1e9 * self._setup['wrench_timeout'])
+        return self._state
 
     def _advance(self) -> None:
         """Write the state of the law."""
@@ -287,32 +261,14 @@ class Controller:
         if adopted is None:
             return
         mapper = adopted.mapper
-        self._lengths.longest = mapper.policies.timeout * 1e-9
-        self._record()
-        state, memory, _, efforts, places, sensed, words, reals = self._arrays
         step.advance_law(
-            self._view,
-            words,
-            reals,
-            state,
-            memory,
-            efforts,
-            places,
-            sensed,
+            self._record(),
             mapper.stamp,
             mapper.restarted,
             mapper.has_effort,
             time.monotonic_ns(),
+            mapper.policies.timeout * 1e-9,
         )
-
-    def _check_torques(self) -> None:
-        """Use no torques that are not finite."""
-        finite.check_torques(self._view[step.IS_VALID :], self._torques, self._torques.size)
-
-    def _keep_memory(self) -> None:
-        """Adopt the next memory, if it is finite."""
-        if self._view[step.SIZE]:
-            step.keep_memory(self._view, self._arrays[1], self._arrays[2])
 
     def receive_wrench(self, message: WrenchStamped) -> None:
         """Keep a wrench of the sensor as one at the link of the law, or refuse it."""
@@ -320,7 +276,10 @@ class Controller:
         try:
             if not np.isfinite(wrench).all():
                 raise ArgumentError('a number is not finite')
-            self._sensed[:] = *self._at_link(message.header.frame_id, wrench), time.monotonic()
+            self._state.sensed[:] = (
+                *self._at_link(message.header.frame_id, wrench),
+                time.monotonic(),
+            )
         except ScrewDynamicsError as error:
             self._wrench_refusal = f'~/wrench refused: {error}'
         else:
@@ -353,17 +312,17 @@ class Controller:
         adopted = self._adopted
         if adopted is None:
             return ''
-        if self._view[step.ACTIVITY] == FOLLOWING and self.commands.activity == RESTING:
+        if self._state.activity == FOLLOWING and self.commands.activity == RESTING:
             return 'the node paused'  # since it looked: a law may have to begin again
-        if self._view[step.IS_VALID]:
+        if self._state.is_valid:
             return ''
-        if self._view[step.STEPPED]:
+        if self._state.stepped:
             self._restarted = time.monotonic(), self._restart_reason()
             return self._restarted[1]
         shapes = adopted.plan.law.state.shapes
         if 'tau' in shapes and not adopted.mapper.has_effort:
             return 'joint states contain no effort, which the law reads'
-        age = time.monotonic() - self._sensed[step.FORCE_TIME]
+        age = time.monotonic() - self._state.sensed[step.FORCE_TIME]
         if 'wrench' in shapes and age > self._setup['wrench_timeout']:
             return 'no wrench on ~/wrench within wrench_timeout, which the law reads'
         return self._not_finite(adopted)
@@ -371,7 +330,7 @@ class Controller:
     def _not_finite(self, adopted: Adopted[ControllerPlan]) -> str:
         """Return which result of the law is not finite."""
         law, model = adopted.plan.law, adopted.model
-        wrong = np.flatnonzero(~np.isfinite(self._torques))
+        wrong = np.flatnonzero(~np.isfinite(self._state.torques))
         if wrong.size:
             joints = shorten([model.joints[k] for k in wrong])
             return f'law {law.law.name}: the torques of {joints} are not finite'
@@ -384,8 +343,8 @@ class Controller:
 
     def _restart_reason(self) -> str:
         """Return why the time since the last state is unknown, so that the law begins again."""
-        seconds = self._view[step.STEP] * 1e-9
-        if 0.0 < seconds <= self._lengths.longest:
+        seconds = self._state.step * 1e-9
+        if 0.0 < seconds <= self._state.lengths.longest:
             what = 'an input of the joint states was lost or has returned'
         else:
             what = f'the stamps of the joint states stepped by {seconds:.3f} s'

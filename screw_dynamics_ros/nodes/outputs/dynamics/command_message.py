@@ -12,6 +12,8 @@ from typing import Any
 import numpy as np
 from sensor_msgs.msg import JointState
 
+from screw_dynamics_ros.core.compile.typed.functions import Floats, Ints
+from screw_dynamics_ros.core.compile.typed.records import Record
 from screw_dynamics_ros.core.types import Array
 from screw_dynamics_ros.ros.compatibility import joint_command_type
 from screw_dynamics_ros.ros.messages import templates
@@ -35,7 +37,7 @@ def joint_command(names: Sequence[str]) -> tuple[type, Template]:
     return kind, Template(build, len(names))
 
 
-class CommandMessage:
+class CommandMessage(Record):
     """A message with a deadline for sending, because the process may have stalled.
 
     Parameters
@@ -49,28 +51,27 @@ class CommandMessage:
     ----------
     latest : float
         The deadline, on the monotonic clock [s].
-    torques, deadline : arrays
-        The numbers of the message, and `latest` (1,).
+    torques : array
+        The numbers of the message.
     places : array of int
     template : Template
     """
+
+    latest: float
+    torques: Floats
+    places: Ints
 
     def __init__(self, template: Template, places: Any) -> None:
         self.template, self.torques = template, template.array(0)
         self.places = np.arange(len(self.torques))
         if not isinstance(places, slice):
             self.places = np.array(places, dtype=np.int64)
-        self.deadline = np.full(1, np.inf)
-
-    @property
-    def latest(self) -> float:
-        """The deadline [s]."""
-        return float(self.deadline[0])
+        self.latest = np.inf
 
     def write(self, command: Array, latest: float) -> None:
         """Set the torques and the deadline [s]."""
         self.torques[:] = command[self.places]
-        self.deadline[0] = latest
+        self.latest = latest
 
     @property
     def is_in_time(self) -> bool:

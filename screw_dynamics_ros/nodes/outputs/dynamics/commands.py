@@ -22,7 +22,6 @@ from rclpy.qos import QoSProfile
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray
 
-from screw_dynamics_ros.core.compile.typed.shared_numbers import SharedRecord
 from screw_dynamics_ros.core.errors import ArgumentError
 from screw_dynamics_ros.core.motion.control import (
     ActedLimit,
@@ -99,19 +98,18 @@ class Commands:
         valid: NDArray[np.int64] = ALWAYS,
         switched: Callable[[], None] = lambda: None,
     ) -> None:
-        self._node, self._host, self._fault, self._valid = node, host, fault, valid
+        self._node, self._host, self._fault = node, host, fault
         self._switched = switched
         self.torque: TorqueCommand | None = None
         self._joints: tuple[str, ...] = ()
         self._motors: tuple[str, ...] = ()
         self._efforts: dict[str, float] = {}
         self._topics: list[tuple[Channel, CommandMessage]] = []
-        self._ready = np.zeros(1, dtype=np.int64)  # whether there is one for the current state
+        self._state = command_step.CommandState()
+        self._state.valid, self._state.stamp_time = valid, -np.inf
         self._stopped = ''  # reason why a description stopped the torques
         self._action = ''  # action for that reason
-        self._stamp_time = np.full(1, -np.inf)  # of the last state [s]
         self._is_ending = False
-        self._record_key: tuple[object, ...] = ()
         #: Time and details of the last action of each limit, by joint and quantity.
         self._limited: dict[tuple[str, str], tuple[float, ActedLimit]] = {}
         self._parameters = Parameters(node, TABLE, self._check, self._apply)
@@ -190,8 +188,11 @@ class Commands:
             message,
             name=topic.removeprefix('~/') if topic in ('~/feedforward', '~/commands') else '',
             numbers=(template.contents, template.arrays),
-            is_valid=lambda: self._ready[0] == VALID and message.is_in_time,
-            gates=(Gate(TRUE, self._ready), Gate(BEFORE, message.deadline)),
+            is_valid=lambda: self._state.ready == VALID and message.is_in_time,
+            gates=(
+                Gate(TRUE, self._state.element('ready')),
+                Gate(BEFORE, message.element('latest')),
+            ),
             rank=LAST_RANK,
             follows_states=False,
         )
@@ -280,25 +281,16 @@ class Commands:
         """Return `consume` for the compiled loop."""
         return CompiledStep(command_step.command, self._record)
 
-    def _record(self) -> SharedRecord:
+    def _record(self) -> command_step.CommandState:
         """Return the record of `command_step.command`, of the current torques and topics."""
-        torque, listened = self.torque, self._listened
+        state, torque = self._state, self.torque
         assert torque is not None
-        # The last record keeps the arrays of its key: no other array has the same `id`.
-        key = (torque, id(self._wanted), id(self._weight), *(topic for topic, _ in listened))
-        if key != self._record_key:
-            self._record_key = key
-            self._step_record = command_step.command_record(
-                torque,
-                self._ready,
-                self._valid,
-                self._stamp_time,
-                self._wanted,
-                self._weight,
-                [message for _, message in listened],
-            )
-        self._step_record[command_step.IS_STEADY] = not self._stopped and torque.is_steady
-        return self._step_record
+        state.torque, state.wanted, state.gravity = torque, self._wanted, self._weight
+        messages = tuple(message for _, message in self._listened)
+        if messages != state.messages:
+            state.messages = messages
+        state.is_steady = not self._stopped and torque.is_steady
+        return state
 
     @property
     def is_listened(self) -> bool:
@@ -307,12 +299,12 @@ class Commands:
 
     def consume(self, mapper: JointStateMapper, sent: float) -> None:
         """Compute the command for a state."""
-        self._ready[0] = NOT_VALID
+        self._state.ready = NOT_VALID
         listened = self._listened
         if self.torque is None or not listened:
             return
         now = time.monotonic()
-        self._stamp_time[0] = sent
+        self._state.stamp_time = sent
         reason = self._stopped or (
             '' if mapper.has_velocity else 'joint states contain no velocity (velocity_policy)'
         )
@@ -325,7 +317,7 @@ class Commands:
             command = self.torque.step(now, self._wanted, self._weight, sent)
         if command is None:
             return
-        self._ready[0] = VALID
+        self._state.ready = VALID
         # A final zero command never expires, because no command follows it.
         is_off = self.torque.is_silent and not command.any()
         latest = np.inf if is_off else sent + self.torque.settings.age_limit
@@ -334,7 +326,7 @@ class Commands:
 
     def watch(self) -> None:
         """React to missing joint states and to refused descriptions."""
-        is_fresh = time.monotonic() - self._stamp_time[0] <= WATCH_PERIOD_S
+        is_fresh = time.monotonic() - self._state.stamp_time <= WATCH_PERIOD_S
         if not is_fresh or self._stopped or self._host.source.descriptions.reason:
             with STATE_LOCK:
                 self._watch()
@@ -342,12 +334,12 @@ class Commands:
     def _watch(self) -> None:
         self._react_to_refusal()
         now = time.monotonic()
-        if now - self._stamp_time[0] <= WATCH_PERIOD_S:
+        if now - self._state.stamp_time <= WATCH_PERIOD_S:
             return  # joint states arrive, and `consume` handles them
         if self.torque is not None and self._listened:
             self._send(
                 self.torque.unusable(now, self._stopped)
-                if self._stopped and now - self._stamp_time[0] > self._parameters['age_limit']
+                if self._stopped and now - self._state.stamp_time > self._parameters['age_limit']
                 else self.torque.tick(now),
                 now,
             )
@@ -358,7 +350,7 @@ class Commands:
             return
         mapper = self._host.mapper
         assert mapper is not None
-        stamp = packed(mapper.stamp + round(1e9 * (now - self._stamp_time[0])))
+        stamp = packed(mapper.stamp + round(1e9 * (now - self._state.stamp_time)))
         for channel, message in self._listened:
             with FAULTS.caught(f'output {channel.topic}'):
                 message.write(command, np.inf)

@@ -199,7 +199,7 @@ class FlagTopic:
         template = Template.constant(encoded(False))
         self._value, self._number = template.bytes_at(BOOL_OFFSET, 1), np.zeros(1)
         self._flag, self._settled, self._take = flag, settled, take
-        record = flag.record(torques, self._number, self._value)
+        flag.torques, flag.number, flag.value = torques, self._number, self._value
         self.channel = Channel(
             publisher,
             template,
@@ -208,7 +208,7 @@ class FlagTopic:
             velocity=True,
             effort=True,
             is_valid=self._is_valid,
-            gates=(Gate(TRUE, settled), Gate(CALL, record, step.take_flag)),
+            gates=(Gate(TRUE, settled), Gate(CALL, flag, step.take_flag)),
             rank=1,
         )
 
@@ -287,18 +287,8 @@ class ContactFlags:
         """Process the current state; return whether any joint is monitored."""
         mapper = self._mapper
         assert mapper is not None
-        flag.lengths.longest = mapper.policies.timeout * 1e-9
-        torques: Any = self._model.results[self._torques]
-        return step.take_state(
-            flag.monitor_view,
-            flag.word_view,
-            flag.real_view,
-            torques,
-            len(torques),
-            mapper.accepted,
-            mapper.stamp,
-            mapper.restarted,
-        )
+        longest = mapper.policies.timeout * 1e-9
+        return step.take_state(flag, mapper.accepted, mapper.stamp, mapper.restarted, longest)
 
     def _cause(self, flag: MonitoredFlag) -> str:
         """Return the joint and the torque that raised a flag."""

@@ -5,39 +5,15 @@
 
 from __future__ import annotations
 
-from typing import Any
-
-import numpy as np
-from numpy.typing import NDArray
-
-from screw_dynamics_ros.core.compile.typed.functions import Floats, Ints, typed
-from screw_dynamics_ros.core.compile.typed.memory import bytes_at, floats_at, ints_at
-from screw_dynamics_ros.core.compile.typed.shared_numbers import SharedRecord, pointers
-from screw_dynamics_ros.core.measurement.estimation.observers.steps import MAX_STEP
+from screw_dynamics_ros.core.compile.typed.functions import Bytes, Floats, typed
 from screw_dynamics_ros.core.measurement.estimation.threshold_flag import (
-    IS_RAISED,
     ThresholdFlag,
     advance_flag,
 )
 from screw_dynamics_ros.core.types import Array
-from screw_dynamics_ros.ros.data_path import records as r
 from screw_dynamics_ros.ros.data_path.loop import compiled_step
-from screw_dynamics_ros.ros.joint_states import mapper as m
+from screw_dynamics_ros.ros.data_path.records import Loop
 from screw_dynamics_ros.ros.topics.channel_record import NOT_VALID, VALID
-
-# Places of the words of a `MonitoredFlag`.
-IS_MONITORED, SEEN = range(2)
-
-# Places of a record; those marked `->` are addresses.
-(
-    MONITOR,  # -> words of the `MonitoredFlag`
-    FLAG_WORDS,  # -> of the `ThresholdFlag`
-    FLAG_REALS,  # ->
-    TORQUES,  # ->
-    COUNT,  # number of torques
-    NUMBER,  # -> float: 1 if it is raised, else 0
-    VALUE,  # -> the same as a byte
-) = range(7)
 
 
 class MonitoredFlag(ThresholdFlag):
@@ -49,84 +25,53 @@ class MonitoredFlag(ThresholdFlag):
         Whether any joint has a threshold.
     seen : int
         Number of the last joint state.
+    torques : (n,) array
+        [N m, N].
+    number, value : (1,) arrays
+        1 if it is raised, else 0: a float, and the byte of its message.
     """
+
+    is_monitored: bool
+    seen: int
+    torques: Floats
+    number: Floats
+    value: Bytes
 
     def __init__(self, upper: Array, lower: Array, rise: float, fall: float) -> None:
         super().__init__(upper, lower, rise, fall)
-        self._monitor = np.array([False, -1], dtype=np.int64)
-        self.monitor_view: Any = self._monitor.data
-
-    @property
-    def is_monitored(self) -> bool:
-        """Whether any joint has a threshold."""
-        return self.monitor_view[IS_MONITORED] != 0
-
-    @is_monitored.setter
-    def is_monitored(self, value: bool) -> None:
-        self.monitor_view[IS_MONITORED] = value
-
-    @property
-    def seen(self) -> int:
-        """Number of the last joint state."""
-        return self.monitor_view[SEEN]
-
-    def record(self, torques: Array, number: Array, value: NDArray[np.uint8]) -> SharedRecord:
-        """Return the record of `take_flag`."""
-        record = pointers([self._monitor, self.words, self.reals, torques, None, number, value])
-        record[COUNT] = len(torques)
-        return record
+        self.seen = -1
 
 
 @typed
 def take_state(
-    monitor: Ints,
-    words: Ints,
-    reals: Floats,
-    torques: Floats,
-    n: int,
-    number: int,
-    stamp: int,
-    restarted: bool,
+    flag: MonitoredFlag, number: int, stamp: int, restarted: bool, longest: float
 ) -> bool:
-    """Pass torques to a flag; return whether any joint is monitored.
+    """Pass the torques to a flag; return whether any joint is monitored.
 
     Parameters
     ----------
-    monitor, words, reals : arrays
-        Of a `MonitoredFlag`.
-    torques : (n,) array
-        [N m, N].
-    n : int
+    flag : MonitoredFlag
     number, stamp : int
         Number and stamp [ns] of the joint state.
     restarted : bool
         Whether it is the first after a pause.
+    longest : float
+        A longer step [s] restarts the measurement of times.
     """
-    if monitor[IS_MONITORED] == 0:
-        return False
-    follows = monitor[SEEN] == number - 1
-    monitor[SEEN] = number
-    advance_flag(words, reals, torques, n, stamp, restarted or not follows)
-    return True
+    if flag.is_monitored:
+        follows = flag.seen == number - 1
+        flag.seen = number
+        flag.lengths.longest = longest
+        advance_flag(flag, flag.torques, stamp, restarted or not follows)
+    flag.number[0] = float(int(flag.is_raised))
+    flag.value[0] = int(flag.is_raised)
+    return flag.is_monitored
 
 
 @compiled_step
-def take_flag(record: Ints, t: Ints) -> int:
+def take_flag(flag: MonitoredFlag, loop: Loop) -> int:
     """Process the current state, see `ContactFlags`; return whether any joint is monitored."""
-    state = ints_at(t[r.MAPPER_WORDS])
-    words = ints_at(record[FLAG_WORDS])
-    reals = floats_at(record[FLAG_REALS])
-    reals[MAX_STEP] = float(t[r.TIMEOUT]) * 1e-9
-    is_taken = take_state(
-        ints_at(record[MONITOR]),
-        words,
-        reals,
-        floats_at(record[TORQUES]),
-        record[COUNT],
-        state[m.ACCEPTED],
-        state[m.STAMP],
-        state[m.RESTARTED] != 0,
-    )
-    floats_at(record[NUMBER])[0] = float(words[IS_RAISED])
-    bytes_at(record[VALUE])[0] = words[IS_RAISED]
+    state = loop.mapper
+    longest = float(loop.timeout) * 1e-9
+    is_taken = take_state(flag, state.accepted, state.stamp, state.restarted, longest)
     return VALID if is_taken else NOT_VALID

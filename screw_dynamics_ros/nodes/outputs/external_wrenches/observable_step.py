@@ -8,12 +8,10 @@ from __future__ import annotations
 import math
 
 from screw_dynamics_ros.core.compile.typed.functions import Floats, Ints, typed
-from screw_dynamics_ros.core.compile.typed.memory import floats_at, ints_at
+from screw_dynamics_ros.core.compile.typed.records import Record
 from screw_dynamics_ros.core.measurement.estimation.wrench_decomposition import (
     FORCES_FIRST,
-    JOINTS,
-    RANK,
-    SINGULAR_VALUES,
+    Decomposition,
     condition_number,
     decompose,
     estimate_wrench,
@@ -21,99 +19,102 @@ from screw_dynamics_ros.core.measurement.estimation.wrench_decomposition import 
     set_axis_shares,
     set_deviations,
 )
-from screw_dynamics_ros.ros.data_path import records as r
 from screw_dynamics_ros.ros.data_path.loop import compiled_step
-from screw_dynamics_ros.ros.joint_states import mapper as m
+from screw_dynamics_ros.ros.data_path.records import Loop
 from screw_dynamics_ros.ros.topics.channel_record import FOR_PYTHON, NOT_VALID, VALID
 
-# Places of a record; those marked `->` are addresses.
-(
-    DECOMPOSED,  # number of the state whose Jacobian is decomposed
-    WORDS,  # -> of the `WrenchObservability`
-    REALS,  # ->
-    JACOBIAN,  # -> (6, n)
-    FREEDOMS,  # largest rank of the Jacobian
-    TORQUES,  # -> external torques of all joints
-    PLACES,  # -> (n,) joints of the Jacobian among them
-    SELECTED,  # -> (n,) memory for their torques
-    VARIANCES,  # -> (n,) variances of their torques by errors of the model
-    COVARIANCE,  # -> (n, n) covariance of their torques
-    HAS_PLAIN_WRENCH,  # whether the wrench has neither filter nor dead bands
-    HAS_CONSTANT_COVARIANCE,  # whether COVARIANCE is that of all states
-    VALIDITY_NUMBERS,  # -> of the messages
-    REDUCED_NUMBERS,  # ->
-    COVARIANCE_NUMBERS,  # ->
-) = range(RECORD_WORDS := 15)
+
+class ObservableState(Record):
+    """The observable part of a wrench in the current state, see `ObservableWrench`.
+
+    Attributes
+    ----------
+    decomposed : int
+        Number of the state whose Jacobian is decomposed.
+    decomposition : Decomposition
+    jacobian : (6 n,) array
+    freedoms : int
+        Largest rank of the Jacobian.
+    torques : array
+        External torques of all joints [N m, N].
+    places : (n,) array of int
+        Joints of the Jacobian among them.
+    selected : (n,) array
+        Memory for their torques.
+    variances, covariance : (n,) and (n n,) arrays
+        Of their torques: by errors of the model, and in all.
+    has_plain_wrench : bool
+        Whether the wrench has neither filter nor dead bands.
+    has_constant_covariance : bool
+        Whether `covariance` is that of all states.
+    validity_numbers, reduced_numbers, covariance_numbers : arrays
+        Of the messages.
+    """
+
+    decomposed: int
+    decomposition: Decomposition
+    jacobian: Floats
+    freedoms: int
+    torques: Floats
+    places: Ints
+    selected: Floats
+    variances: Floats
+    covariance: Floats
+    has_plain_wrench: bool
+    has_constant_covariance: bool
+    validity_numbers: Floats
+    reduced_numbers: Floats
+    covariance_numbers: Floats
 
 
 @compiled_step
-def fill_validity(record: Ints, t: Ints) -> int:
+def fill_validity(o: ObservableState, loop: Loop) -> int:
     """Write the validity, see `ObservableWrench.fill_validity`."""
-    decompose_once(record, t)
-    is_valid = set_validity(
-        ints_at(record[WORDS]),
-        floats_at(record[REALS]),
-        floats_at(record[VARIANCES]),
-        record[FREEDOMS],
-        floats_at(record[VALIDITY_NUMBERS]),
-    )
-    return VALID if is_valid else NOT_VALID
+    decompose_once(o, loop)
+    return VALID if set_validity(o, o.validity_numbers) else NOT_VALID
 
 
 @compiled_step
-def fill_reduced(record: Ints, t: Ints) -> int:
+def fill_reduced(o: ObservableState, loop: Loop) -> int:
     """Write the reduced wrench, see `ObservableWrench.fill_reduced`."""
-    if record[HAS_PLAIN_WRENCH] == 0:
+    if not o.has_plain_wrench:
         return FOR_PYTHON
-    decompose_once(record, t)
-    words = ints_at(record[WORDS])
-    if words[RANK] == 0:
+    decompose_once(o, loop)
+    if o.decomposition.rank == 0:
         return NOT_VALID
-    torques = floats_at(record[TORQUES])
-    selected = floats_at(record[SELECTED])
-    places = ints_at(record[PLACES])
-    for k in range(words[JOINTS]):
-        selected[k] = torques[places[k]]
-    numbers = floats_at(record[REDUCED_NUMBERS])
-    estimate_wrench(words, floats_at(record[REALS]), FORCES_FIRST, selected, numbers)
+    for k in range(len(o.places)):
+        o.selected[k] = o.torques[o.places[k]]
+    estimate_wrench(o.decomposition, FORCES_FIRST, o.selected, o.reduced_numbers)
     return VALID
 
 
 @compiled_step
-def fill_covariance(record: Ints, t: Ints) -> int:
+def fill_covariance(o: ObservableState, loop: Loop) -> int:
     """Write the covariance of the wrench, see `ObservableWrench.fill_covariance`."""
-    if record[HAS_CONSTANT_COVARIANCE] == 0:
+    if not o.has_constant_covariance:
         return FOR_PYTHON
-    decompose_once(record, t)
-    propagate_covariance(
-        ints_at(record[WORDS]),
-        floats_at(record[REALS]),
-        FORCES_FIRST,
-        floats_at(record[COVARIANCE]),
-        floats_at(record[COVARIANCE_NUMBERS]),
-    )
+    decompose_once(o, loop)
+    propagate_covariance(o.decomposition, FORCES_FIRST, o.covariance, o.covariance_numbers)
     return VALID
 
 
 @typed
-def decompose_once(record: Ints, t: Ints) -> None:
+def decompose_once(o: ObservableState, loop: Loop) -> None:
     """Decompose the Jacobian of the current state, unless that is done."""
-    number = ints_at(t[r.MAPPER_WORDS])[m.ACCEPTED]
-    if record[DECOMPOSED] != number:
-        decompose(ints_at(record[WORDS]), floats_at(record[REALS]), floats_at(record[JACOBIAN]))
-        record[DECOMPOSED] = number
+    if o.decomposed != loop.mapper.accepted:
+        decompose(o.decomposition, o.jacobian)
+        o.decomposed = loop.mapper.accepted
 
 
 @typed
-def set_validity(
-    words: Ints, reals: Floats, variances: Floats, freedoms: int, numbers: Floats
-) -> bool:
+def set_validity(o: ObservableState, numbers: Floats) -> bool:
     """Set the numbers of `VALIDITY_LABELS`; return whether the decomposition is finite."""
-    set_axis_shares(words, reals, FORCES_FIRST, numbers)
+    d = o.decomposition
+    set_axis_shares(d, FORCES_FIRST, numbers)
     for k in range(6):
-        numbers[6 + k] = reals[SINGULAR_VALUES + k]
-    numbers[12] = float(words[RANK])
-    numbers[13] = condition_number(reals)
-    numbers[14] = 1.0 if words[RANK] < freedoms else 0.0
-    set_deviations(words, reals, FORCES_FIRST, variances, numbers[15:])
-    return math.isfinite(reals[SINGULAR_VALUES])
+        numbers[6 + k] = d.singular_values[k]
+    numbers[12] = float(d.rank)
+    numbers[13] = condition_number(d)
+    numbers[14] = 1.0 if d.rank < o.freedoms else 0.0
+    set_deviations(d, FORCES_FIRST, o.variances, numbers[15:])
+    return math.isfinite(d.singular_values[0])

@@ -11,7 +11,6 @@ from typing import Any
 import numpy as np
 
 from screw_dynamics_ros.core.compile.typed.library import calls
-from screw_dynamics_ros.core.compile.typed.shared_numbers import Flag, SharedNumbers, Word
 from screw_dynamics_ros.core.lie.screws import WRENCH_ROWS
 from screw_dynamics_ros.core.measurement.estimation.wrench_observability import (
     ReducedWrench,
@@ -41,7 +40,7 @@ VALIDITY_LABELS = (
 NO_STATE = -1  # not the number of a state
 
 
-class ObservableWrench(SharedNumbers):
+class ObservableWrench(o.ObservableState):
     """The observable part of the wrench at one link in the current state.
 
     The decomposition of its Jacobian is computed at most once for each state.
@@ -61,16 +60,7 @@ class ObservableWrench(SharedNumbers):
         Dead bands, see `OutputFilters`.
     freedoms : int
         The largest rank of the Jacobian.
-
-    Attributes
-    ----------
-    words : array of int64
-        The record for the compiled loop.
     """
-
-    _decomposed = Word(o.DECOMPOSED)
-    _has_plain_wrench = Flag(o.HAS_PLAIN_WRENCH)
-    _has_constant_covariance = Flag(o.HAS_CONSTANT_COVARIANCE)
 
     def __init__(
         self,
@@ -83,73 +73,57 @@ class ObservableWrench(SharedNumbers):
         bands: Array,
         freedoms: int,
     ) -> None:
-        super().__init__(o.RECORD_WORDS, 0)
         self._model, self._mapper, self._contact, self._torques = model, mapper, contact, torques
         self._covariance, self._parameters, self._bands = covariance, parameters, bands
-        self._freedoms = freedoms
+        self.freedoms = freedoms
         motors = actuated(model.robot).joint_names
-        self._places = np.array([model.joints.index(name) for name in motors], dtype=np.int64)
+        self.places = np.array([model.joints.index(name) for name in motors], dtype=np.int64)
         n = len(motors)
-        self._seen = WrenchObservability(n)
-        self._variances, self._constant = np.zeros(n), np.zeros((n, n))
+        self.decomposition = self._seen = WrenchObservability(n)
+        self.variances, self.selected, self.covariance = np.zeros(n), np.zeros(n), np.zeros(n * n)
         self._constant_since: int | None = None  # changes of the observer, None: not known
         self._reduced = ReducedWrench()
         self._set_validity = set_validity()
-        self._selected = np.zeros(n)
-        self.words[o.FREEDOMS] = freedoms
-        for place, array in (
-            (o.WORDS, self._seen.words),
-            (o.REALS, self._seen.reals),
-            (o.PLACES, self._places),
-            (o.SELECTED, self._selected),
-            (o.VARIANCES, self._variances),
-            (o.COVARIANCE, self._constant),
-        ):
-            self.words.point(place, array)
         self.use_parameters()
 
     def write_into(self, validity: Array, reduced: Array, covariance: Array) -> None:
         """Use these numbers of messages in the compiled loop."""
-        for place, array in (
-            (o.VALIDITY_NUMBERS, validity),
-            (o.REDUCED_NUMBERS, reduced),
-            (o.COVARIANCE_NUMBERS, covariance),
-        ):
-            self.words.point(place, array)
+        self.validity_numbers, self.reduced_numbers = validity, reduced
+        self.covariance_numbers = covariance
 
     def use_parameters(self) -> None:
         """Apply the current values of the parameters."""
         value, seen = self._parameters, self._seen
         seen.threshold, seen.damping = value['singularity_threshold'], value['damping']
         seen.characteristic_length = value['characteristic_length']
-        self._variances[:] = self._covariance.of_model[self._places]
-        self._decomposed, self._constant_since = NO_STATE, None
+        self.variances[:] = self._covariance.of_model[self.places]
+        self.decomposed, self._constant_since = NO_STATE, None
 
     def refresh(self) -> None:
         """Prepare the record for the compiled loop."""
         results = self._model.results
-        self.words.point(o.JACOBIAN, results[self._contact.jacobian])
-        self.words.point(o.TORQUES, results[self._torques])
-        self._has_plain_wrench = not self._parameters['wrench_cutoff'] and not self._has_bands
-        self._has_constant_covariance = self._covariance.is_constant
-        if not self._has_constant_covariance:
+        self.jacobian = results[self._contact.jacobian]
+        self.torques = results[self._torques]
+        self.has_plain_wrench = not self._parameters['wrench_cutoff'] and not self._has_bands
+        self.has_constant_covariance = self._covariance.is_constant
+        if not self.has_constant_covariance:
             self._constant_since = None
         elif self._constant_since != self._covariance.changes:
             self._constant_since = self._covariance.changes
-            self._constant[:] = self._of_torques()
+            self.covariance[:] = self._of_torques().ravel()
 
     @property
     def seen(self) -> WrenchObservability:
         """The observability of the wrench in the current state."""
-        if self._decomposed != self._mapper.accepted:
+        if self.decomposed != self._mapper.accepted:
             self._seen.decompose(self._model.results[self._contact.jacobian])
-            self._decomposed = self._mapper.accepted
+            self.decomposed = self._mapper.accepted
         return self._seen
 
     @property
     def is_near_singular(self) -> bool:
         """Whether the rank is lower than in regular configurations."""
-        return self.seen.rank < self._freedoms
+        return self.seen.rank < self.freedoms
 
     @property
     def _has_bands(self) -> bool:
@@ -157,10 +131,8 @@ class ObservableWrench(SharedNumbers):
 
     def fill_validity(self, numbers: Array) -> bool:
         """Write the numbers of `VALIDITY_LABELS`; return whether they may be published."""
-        seen = self.seen
-        is_valid: bool = self._set_validity(
-            seen.words, seen.reals, self._variances, self._freedoms, numbers
-        )
+        _ = self.seen
+        is_valid: bool = self._set_validity(self, numbers)
         return is_valid
 
     def fill_reduced(self, numbers: Array) -> bool:
@@ -170,7 +142,7 @@ class ObservableWrench(SharedNumbers):
         reduced.filter.lengths.longest = mapper.policies.timeout * 1e-9
         wrench = reduced.take(
             self.seen,
-            self._model.results[self._torques][self._places],
+            self._model.results[self._torques][self.places],
             mapper.accepted,
             mapper.stamp,
             mapper.restarted,
@@ -189,7 +161,7 @@ class ObservableWrench(SharedNumbers):
 
     def _of_torques(self) -> Array:
         """Return the covariance (n, n) of the torques of the joints of the Jacobian."""
-        return self._covariance.now()[np.ix_(self._places, self._places)]
+        return self._covariance.now()[np.ix_(self.places, self.places)]
 
 
 @cache

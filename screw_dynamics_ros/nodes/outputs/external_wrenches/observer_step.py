@@ -5,133 +5,160 @@
 
 from __future__ import annotations
 
-import math
-
-from screw_dynamics_ros.core.compile.typed.functions import Floats, Ints, typed
-from screw_dynamics_ros.core.compile.typed.memory import copy_bytes, floats_at, ints_at
+from screw_dynamics_ros.core.compile.typed.functions import Floats, typed
+from screw_dynamics_ros.core.compile.typed.memory import copy_bytes
+from screw_dynamics_ros.core.compile.typed.records import Record
+from screw_dynamics_ros.core.measurement.estimation.delay_line import (
+    DelayLine,
+    advance_line,
+    keep_row,
+    restart_line,
+)
 from screw_dynamics_ros.core.measurement.estimation.observers.observer import is_settled
 from screw_dynamics_ros.core.measurement.estimation.observers.steps import (
-    AGE,
-    MAX_STEP,
+    ObserverSteps,
     advance_steps,
+    are_finite,
     restart_steps,
 )
-from screw_dynamics_ros.ros.data_path import records as r
 from screw_dynamics_ros.ros.data_path.loop import compiled_step
-from screw_dynamics_ros.ros.joint_states import mapper as m
+from screw_dynamics_ros.ros.data_path.records import TAKEN, Loop
 from screw_dynamics_ros.ros.topics.channel_record import EFFORT, VELOCITY
 
-# Places of the words of a `TorqueObserver`, its record; those marked `->` are addresses.
-(
-    IS_PENDING,  # whether the state after the last step has not been adopted
-    IS_SETTLED,  # whether the torques are valid
-    IS_READY,  # whether the observer exists, and the delayed torques of the model are known
-    SETTLING_TIME,  # [ns]
-    REQUIRES_FINITE_STATE,
-    TORQUES,  # number of torques
-    SIZE,  # of the state
-    STEP_WORDS,  # -> of `ObserverSteps`
-    STEP_REALS,  # ->
-    NUMBERS,  # ->
-    STATE,  # ->
-    RESULT,  # -> next state, from the kernel
-) = range(OBSERVER_WORDS := 12)
+
+class ObserverState(Record):
+    """The state of a `TorqueObserver`.
+
+    Attributes
+    ----------
+    is_pending : bool
+        Whether the state after the last step has not been adopted.
+    is_settled : bool
+        Whether the torques are valid.
+    is_refused : bool
+        Whether the observer does not exist for this robot.
+    settling_time : int
+        [ns].
+    requires_finite_state : bool
+    steps : ObserverSteps
+    state, result : (size,) arrays
+        The state, and the next one, from the kernel.
+    line : DelayLine
+        Of the torques of the model.
+    model : array or None
+        Those of the current state, from the kernel.
+    """
+
+    is_pending: bool
+    is_settled: bool
+    is_refused: bool
+    settling_time: int
+    requires_finite_state: bool
+    steps: ObserverSteps
+    state: Floats
+    result: Floats
+    line: DelayLine
+    model: Floats | None
+
+
+@typed
+def advance_delay(
+    o: ObserverState, stamp: int, restarted: bool, has_velocity: bool, longest: float
+) -> None:
+    """Advance the delayed torques of the model; parameters as for `advance_observer`."""
+    if not has_velocity:
+        restart_line(o.line)
+    o.line.lengths.longest = longest
+    advance_line(o.line, stamp, restarted)
+    settle(o)
+
+
+@typed
+def keep_delay(o: ObserverState, has_velocity: bool) -> None:
+    """Store the torques of the model for later states, if they are finite."""
+    if o.model is not None and has_velocity:
+        keep_row(o.line, o.model)
+    settle(o)
 
 
 @typed
 def advance_observer(
-    words: Ints,
-    step_words: Ints,
-    step_reals: Floats,
-    numbers: Floats,
-    state: Floats,
-    stamp: int,
-    restarted: bool,
-    is_complete: bool,
+    o: ObserverState, stamp: int, restarted: bool, is_complete: bool, longest: float
 ) -> None:
     """Advance to a joint state, before the kernel is evaluated.
 
     Parameters
     ----------
-    words : array
-        Of a `TorqueObserver`.
-    step_words, step_reals, numbers : arrays
-        Of its `ObserverSteps`.
-    state : (size,) array
+    o : ObserverState
     stamp : int
         [ns].
     restarted : bool
         Whether the joint state is the first after a pause.
     is_complete : bool
-        Whether it has all that the observer reads.
+        Whether it has velocities and efforts.
+    longest : float
+        A longer step [s] causes a restart.
     """
-    n = words[TORQUES]
-    if words[IS_PENDING] != 0 or not is_complete:
-        restart_steps(step_words, numbers, n)
-    if advance_steps(step_words, step_reals, numbers, n, stamp, restarted):
-        for k in range(words[SIZE]):
-            state[k] = 0.0
-    if not is_complete:
-        restart_steps(step_words, numbers, n)
-    words[IS_PENDING] = int(is_complete)
-    settle(words, step_words)
+    o.steps.lengths.longest = longest
+    is_known = is_complete and o.line.is_ready
+    if o.is_pending or not is_known:
+        restart_steps(o.steps)
+    if advance_steps(o.steps, stamp, restarted):
+        for k in range(len(o.state)):
+            o.state[k] = 0.0
+    if not is_known:
+        restart_steps(o.steps)
+    o.is_pending = is_known
+    settle(o)
 
 
 @typed
-def keep_state(
-    words: Ints, step_words: Ints, state: Floats, result: Floats, is_finite: bool
-) -> None:
+def keep_state(o: ObserverState) -> None:
     """Adopt the state that the kernel has computed, if it is finite."""
-    if words[IS_PENDING] != 0 and is_finite:
-        copy_bytes(state, result, 8 * words[SIZE])
-        words[IS_PENDING] = 0
-    settle(words, step_words)
+    if o.is_pending and are_finite(o.result, len(o.result)):
+        copy_bytes(o.state, o.result, 8 * len(o.result))
+        o.is_pending = False
+    settle(o)
 
 
 @typed
-def settle(words: Ints, step_words: Ints) -> None:
+def settle(o: ObserverState) -> None:
     """Determine whether the torques are valid."""
-    is_kept = words[IS_PENDING] == 0
-    requires = words[REQUIRES_FINITE_STATE] != 0
-    is_valid = is_settled(step_words[AGE], words[SETTLING_TIME], requires, is_kept)
-    words[IS_SETTLED] = int(is_valid and words[IS_READY] != 0)
-
-
-@typed
-def are_finite(numbers: Floats, count: int) -> bool:
-    """Return whether the sum of numbers is finite."""
-    total = 0.0
-    for k in range(count):
-        total += numbers[k]
-    return math.isfinite(total)
+    is_kept = not o.is_pending
+    is_valid = is_settled(o.steps.age, o.settling_time, o.requires_finite_state, is_kept)
+    o.is_settled = is_valid and not o.is_refused and o.line.is_ready
 
 
 # --- in the compiled loop -------------------------------------------------------------------------
 
 
 @compiled_step
-def advance_in_loop(record: Ints, t: Ints) -> int:
-    """Advance the observer, see `TorqueObserver.stages`."""
-    words = ints_at(t[r.MAPPER_WORDS])
-    reals = floats_at(record[STEP_REALS])
-    reals[MAX_STEP] = float(t[r.TIMEOUT]) * 1e-9
-    advance_observer(
-        record,
-        ints_at(record[STEP_WORDS]),
-        reals,
-        floats_at(record[NUMBERS]),
-        floats_at(record[STATE]),
-        words[m.STAMP],
-        words[m.RESTARTED] != 0,
-        t[r.HAS] == VELOCITY | EFFORT,
-    )
-    return r.TAKEN
+def advance_delay_in_loop(o: ObserverState, loop: Loop) -> int:
+    """Advance the delayed torques, see `TorqueObserver.stages`."""
+    has_velocity = loop.has & VELOCITY != 0
+    longest = float(loop.timeout) * 1e-9
+    advance_delay(o, loop.mapper.stamp, loop.mapper.restarted, has_velocity, longest)
+    return TAKEN
 
 
 @compiled_step
-def keep_in_loop(record: Ints, t: Ints) -> int:
+def keep_delay_in_loop(o: ObserverState, loop: Loop) -> int:
+    """Store the torques of the model."""
+    keep_delay(o, loop.has & VELOCITY != 0)
+    return TAKEN
+
+
+@compiled_step
+def advance_in_loop(o: ObserverState, loop: Loop) -> int:
+    """Advance the observer, see `TorqueObserver.stages`."""
+    is_complete = loop.has == VELOCITY | EFFORT
+    longest = float(loop.timeout) * 1e-9
+    advance_observer(o, loop.mapper.stamp, loop.mapper.restarted, is_complete, longest)
+    return TAKEN
+
+
+@compiled_step
+def keep_in_loop(o: ObserverState, loop: Loop) -> int:
     """Adopt the next state of the observer."""
-    result = floats_at(record[RESULT])
-    is_finite = are_finite(result, record[SIZE])
-    keep_state(record, ints_at(record[STEP_WORDS]), floats_at(record[STATE]), result, is_finite)
-    return r.TAKEN
+    keep_state(o)
+    return TAKEN

@@ -9,9 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
-from screw_dynamics_ros.core.compile.typed.shared_numbers import SharedRecord
 from screw_dynamics_ros.core.measurement.estimation.dead_band import dead_band, dead_band_of_size
 from screw_dynamics_ros.core.measurement.estimation.low_pass import LowPassSteps, low_pass_step
 from screw_dynamics_ros.core.robot.fused_kernel import Formula
@@ -19,6 +17,8 @@ from screw_dynamics_ros.core.types import Array
 from screw_dynamics_ros.nodes.hosting.output_group import CompiledStep, Stage
 from screw_dynamics_ros.nodes.model.running_model import RunningModel
 from screw_dynamics_ros.nodes.outputs.external_wrenches import filter_step as step
+from screw_dynamics_ros.nodes.outputs.external_wrenches.filter_step import ActiveFilter
+from screw_dynamics_ros.nodes.outputs.external_wrenches.observer_step import ObserverState
 from screw_dynamics_ros.ros.joint_states.mapper import JointStateMapper
 from screw_dynamics_ros.ros.parameters import Parameters, Specification
 
@@ -110,47 +110,6 @@ class FilterPlan:
         return cls(signals, steps, {STATE: state, WEIGHTS: weights, BANDS: bands})
 
 
-@dataclass(frozen=True, eq=False)
-class ActiveFilter:
-    """A filter and its memory.
-
-    Attributes
-    ----------
-    steps : LowPassSteps
-    state, result : (2 n,) arrays
-        Its state, and the next one from the kernel.
-    pivots : array or None
-        Numbers that must be positive, None if its input is never valid.
-    """
-
-    steps: LowPassSteps
-    state: Array
-    result: Array
-    pivots: Array | None
-
-    @property
-    def condition(self) -> tuple[Array, int]:
-        """The pivots and their number, as for `filter_step.is_valid`."""
-        if self.pivots is None:
-            return np.zeros(0), step.NEVER_VALID
-        return self.pivots, len(self.pivots)
-
-    def write(self, record: SharedRecord, first: int) -> None:
-        """Write its part of the record for the compiled loop, which begins at `first`."""
-        pivots, count = self.condition
-        steps = self.steps
-        for place, array in (
-            (step.STEP_WORDS, steps.words),
-            (step.STEP_REALS, steps.reals),
-            (step.WEIGHTS, steps.weights),
-            (step.STATE, self.state),
-            (step.RESULT, self.result),
-            (step.PIVOTS, pivots),
-        ):
-            record.point(first + place, array)
-        record[first + step.SIZE], record[first + step.PIVOT_COUNT] = len(self.result), count
-
-
 def filtered(name: str, value: Formula, size: int, before: Sequence[Signal]) -> Signal:
     """Return a low-pass filtered signal (size,); `before` are the previous signals."""
     place = 2 * sum(signal.size for signal in before)
@@ -203,15 +162,15 @@ class OutputFilters:
         self._parameters = parameters
         self.bands = np.zeros(3)
         self._plan: FilterPlan | None = None
-        self._active: list[ActiveFilter] = []
-        self._record = SharedRecord(step.FILTERS)
+        self._record = step.Filters()
+        self._record.active = ()
 
     def bind(
         self,
         model: RunningModel,
         mapper: JointStateMapper,
         plan: FilterPlan,
-        settled: NDArray[np.int64],
+        observer: ObserverState,
         pivots: Sequence[Array | None],
     ) -> None:
         """Adopt a new model.
@@ -221,21 +180,22 @@ class OutputFilters:
         model : RunningModel
         mapper : JointStateMapper
         plan : FilterPlan
-        settled : (1,) array of int64
-            Whether the torques are valid.
+        observer : ObserverState
+            Of the torques.
         pivots : sequence of arrays or None
             For each signal the numbers that must be positive, None if it is never valid.
         """
-        self._mapper, self._plan, self._settled = mapper, plan, settled
+        self._mapper, self._plan = mapper, plan
         sizes = [2 * signal.size for signal in plan.signals]
         states = np.split(plan.parameters[STATE], np.cumsum(sizes)[:-1])
-        self._filters = [
-            ActiveFilter(steps, state, model.results[signal.state], each)
-            for signal, steps, state, each in zip(plan.signals, plan.steps, states, pivots)
-            if signal.state in model.results
-        ]
-        self._record = SharedRecord(step.FILTERS + step.FILTER_WORDS * len(self._filters))
-        self._record.point(step.SETTLED, settled)
+        self._filters = []
+        for signal, steps, state, each in zip(plan.signals, plan.steps, states, pivots):
+            if signal.state in model.results:
+                found = ActiveFilter()
+                found.steps, found.state = steps, state
+                found.result, found.pivots = model.results[signal.state], each
+                self._filters.append(found)
+        self._record.is_pending, self._record.observer = False, observer
         self.update_parameters()
 
     def update_parameters(self) -> None:
@@ -247,44 +207,26 @@ class OutputFilters:
             return
         for number, steps in enumerate(plan.steps):
             steps.set_cutoff(value['wrench_cutoff' if number else 'torque_cutoff'])
-        self._active = [each for each in self._filters if each.steps.cutoff]
-        self._record[step.COUNT] = len(self._active)
-        for k, each in enumerate(self._active):
-            each.write(self._record, step.FILTERS + step.FILTER_WORDS * k)
+        self._record.active = tuple(each for each in self._filters if each.steps.cutoff)
 
     def stage(self) -> Stage:
         """Return the stage that processes each joint state."""
         return Stage(
             prepare=self._advance,
             consume=lambda mapper, sent: self._keep_state(),
-            is_needed=lambda: bool(self._active),
+            is_needed=lambda: bool(self._record.active),
             compiled_prepare=CompiledStep(step.advance_in_loop, lambda: self._record),
             compiled_consume=CompiledStep(step.keep_in_loop, lambda: self._record),
         )
 
     def _advance(self) -> None:
         """Advance the filters to the current state, before the kernel is evaluated."""
-        if not self._active:
-            return
-        mapper = self._mapper
-        restarted = mapper.restarted or bool(self._record[step.IS_PENDING])
-        for each in self._active:
-            each.steps.lengths.longest = mapper.policies.timeout * 1e-9
-            each.steps.advance(mapper.stamp, restarted)
-        self._record[step.IS_PENDING] = True
+        mapper, record = self._mapper, self._record
+        if record.active:
+            longest = mapper.policies.timeout * 1e-9
+            step.advance_filters(record, mapper.stamp, mapper.restarted, longest)
 
     def _keep_state(self) -> None:
         """Adopt the new states of the filters."""
-        if not self._active:
-            return
-        self._record[step.IS_PENDING] = False
-        is_complete = self._mapper.has_velocity and self._mapper.has_effort
-        for each in self._active:
-            pivots, count = each.condition
-            result = each.result
-            is_kept = (
-                is_complete
-                and step.is_valid(self._settled, pivots, count)
-                and bool(np.isfinite(result.sum()))
-            )
-            step.keep_filter(each.steps.word_view, each.state, result, len(result), is_kept)
+        if self._record.active:
+            step.keep_filters(self._record, self._mapper.has_velocity and self._mapper.has_effort)

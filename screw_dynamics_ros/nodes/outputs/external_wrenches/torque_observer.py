@@ -12,7 +12,6 @@ from typing import Any
 import numpy as np
 
 from screw_dynamics_ros.core import ArgumentError, Robot, ScrewDynamicsError
-from screw_dynamics_ros.core.compile.typed.shared_numbers import SharedRecord
 from screw_dynamics_ros.core.measurement.estimation.delay_line import DelayLine
 from screw_dynamics_ros.core.measurement.estimation.noise_propagation import StageWeights
 from screw_dynamics_ros.core.measurement.estimation.observers.parameters import (
@@ -135,8 +134,10 @@ class TorqueObserver:
         Variances of external torques due to model errors; NaN if they are unknown.
     known_model_variances : (n,) array
         The same, 0 if they are unknown.
+    record : ObserverState
+        Always the same.
     settled : (1,) array of int64
-        Whether the torques are valid; always the same array.
+        Its `is_settled`.
     changes : int
         Number of changes of model or parameters.
     """
@@ -148,9 +149,8 @@ class TorqueObserver:
     def __init__(self, parameters: Parameters) -> None:
         self._parameters = parameters
         self._plan: ObserverPlan | None = None
-        self._words = SharedRecord(step.OBSERVER_WORDS)
-        self._view: Any = self._words.data
-        self.settled = self._words[step.IS_SETTLED : step.IS_SETTLED + 1]
+        self.record = step.ObserverState()
+        self.settled = self.record.element('is_settled')
         self.changes = 0
 
     def plan(self, robot: Robot) -> ObserverPlan:
@@ -172,14 +172,14 @@ class TorqueObserver:
     def bind(self, model: RunningModel, mapper: JointStateMapper, plan: ObserverPlan) -> None:
         """Adopt a new model."""
         self._model, self._mapper, self._plan = model, mapper, plan
-        steps, state = plan.steps, plan.observation.state
-        self._result = model.results.get(state, NO_STATE) if state is not None else NO_STATE
-        arrays = steps.words, steps.reals, steps.numbers, plan.state, self._result
-        for place, array in enumerate(arrays, step.STEP_WORDS):
-            self._words.point(place, array)
-        self._words[[step.TORQUES, step.SIZE]] = steps.n, len(self._result)
-        self._words[step.REQUIRES_FINITE_STATE] = plan.observation.observer.requires_finite_state
-        self._words[step.IS_PENDING] = False
+        state, record = plan.observation.state, self.record
+        record.steps, record.state = plan.steps, plan.state
+        record.result = model.results.get(state, NO_STATE) if state is not None else NO_STATE
+        record.line, model_torque = plan.line, plan.observation.model
+        record.model = model.results.get(model_torque) if model_torque is not None else None
+        record.is_refused = bool(plan.refusal)
+        record.requires_finite_state = plan.observation.observer.requires_finite_state
+        record.is_pending = False
         self.update_parameters()
 
     def update_parameters(self) -> None:
@@ -192,7 +192,7 @@ class TorqueObserver:
         if not plan.line.delay:
             plan.line.restart()
         observer, longest = plan.observation.observer, plan.steps.longest_time_constant
-        self._words[step.SETTLING_TIME] = observer.settling_time(longest)
+        self.record.settling_time = observer.settling_time(longest)
         values = [self._of_joints(name) for name in plan.observation.observer.parameters]
         if values:
             plan.values[:] = np.concatenate(values)
@@ -202,7 +202,7 @@ class TorqueObserver:
         )
         self.model_variances = self._of_joints('observer_model_deviation') ** 2
         self.known_model_variances = np.nan_to_num(self.model_variances)
-        self._settle(plan)
+        step.settle(self.record)
         self.changes += 1
 
     def _of_joints(self, name: str) -> Array:
@@ -212,12 +212,7 @@ class TorqueObserver:
     @property
     def is_settled(self) -> bool:
         """Whether the external torques are valid."""
-        return self._view[step.IS_SETTLED] != 0
-
-    def _settle(self, plan: ObserverPlan) -> None:
-        """Determine whether the external torques are valid."""
-        self._view[step.IS_READY] = not plan.refusal and plan.line.is_ready
-        step.settle(self._view, plan.steps.word_view)
+        return self.record.is_settled
 
     @property
     def noise_stages(self) -> tuple[list[StageWeights], list[StageWeights]]:
@@ -238,13 +233,15 @@ class TorqueObserver:
                 prepare=self._advance_line,
                 consume=lambda mapper, sent: self._keep_line(),
                 is_needed=lambda: self._plan is not None and self._plan.line.delay > 0,
+                compiled_prepare=CompiledStep(step.advance_delay_in_loop, lambda: self.record),
+                compiled_consume=CompiledStep(step.keep_delay_in_loop, lambda: self.record),
             ),
             Stage(
                 prepare=self._advance,
                 consume=lambda mapper, sent: self._keep_state(),
                 is_needed=lambda: self.has_memory,
-                compiled_prepare=CompiledStep(step.advance_in_loop, lambda: self._words),
-                compiled_consume=CompiledStep(step.keep_in_loop, lambda: self._words),
+                compiled_prepare=CompiledStep(step.advance_in_loop, lambda: self.record),
+                compiled_consume=CompiledStep(step.keep_in_loop, lambda: self.record),
             ),
         ]
 
@@ -256,50 +253,34 @@ class TorqueObserver:
     def _advance_line(self) -> None:
         """Advance the delayed torques of the model to the current state."""
         plan, mapper = self._plan, self._mapper
-        if plan is None or not plan.line.delay:
-            return
-        line = plan.line
-        if not mapper.has_velocity:
-            line.restart()
-        line.lengths.longest = mapper.policies.timeout * 1e-9
-        line.advance(mapper.stamp, mapper.restarted)
-        self._settle(plan)
+        if plan is not None and plan.line.delay:
+            longest = mapper.policies.timeout * 1e-9
+            has_velocity = mapper.has_velocity
+            step.advance_delay(self.record, mapper.stamp, mapper.restarted, has_velocity, longest)
 
     def _keep_line(self) -> None:
         """Store the torques of the model for later states, if they are finite."""
-        plan = self._plan
-        if plan is None or plan.observation.model is None or not plan.line.delay:
-            return
-        if self._mapper.has_velocity:
-            plan.line.keep(self._model.results[plan.observation.model])
-        self._settle(plan)
+        if self._plan is not None and self._plan.line.delay:
+            step.keep_delay(self.record, self._mapper.has_velocity)
 
     def _advance(self) -> None:
         """Advance the observer to the current state, before the kernel is evaluated."""
         plan = self._plan
         if plan is None or plan.observation.state is None:
             return
-        mapper, steps = self._mapper, plan.steps
-        steps.lengths.longest = mapper.policies.timeout * 1e-9
+        mapper = self._mapper
         step.advance_observer(
-            self._view,
-            steps.word_view,
-            steps.real_view,
-            steps.number_view,
-            plan.state,
+            self.record,
             mapper.stamp,
             mapper.restarted,
-            mapper.has_velocity and mapper.has_effort and plan.line.is_ready,
+            mapper.has_velocity and mapper.has_effort,
+            mapper.policies.timeout * 1e-9,
         )
 
     def _keep_state(self) -> None:
         """Adopt the new state of the observer, if it is finite."""
-        plan = self._plan
-        if plan is None or plan.observation.state is None:
-            return
-        result = self._result
-        is_finite = bool(np.isfinite(result.sum()))
-        step.keep_state(self._view, plan.steps.word_view, plan.state, result, is_finite)
+        if self.has_memory:
+            step.keep_state(self.record)
 
     def report(self, status: Status) -> None:
         """Report the observer, and whether its torques are valid."""

@@ -150,7 +150,7 @@ class WrenchEstimator:
             for contact in plan.contacts.values()
         ]
         self._filters.bind(
-            model, mapper, plan.filters, self._observer.settled, [np.zeros(0), *pivots]
+            model, mapper, plan.filters, self._observer.record, [np.zeros(0), *pivots]
         )
         self._topics, self._channels = None, []
         if model.results:

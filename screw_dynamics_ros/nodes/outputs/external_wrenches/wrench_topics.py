@@ -187,10 +187,10 @@ class WrenchTopics:
             lambda numbers: observable() and reduced.fill_covariance(numbers),
         )
         self.channels[-1].refresh = reduced.refresh
-        self._add_gates(gate, Gate(CALL, reduced.words, observable_step.fill_covariance))
+        self._add_gates(gate, Gate(CALL, reduced, observable_step.fill_covariance))
         self._add_computed(kind, f'reduced_wrench/{token}', reduced_wrench, reduced.fill_reduced)
         self.channels[-1].refresh = reduced.refresh
-        self._add_gates(Gate(CALL, reduced.words, observable_step.fill_reduced))
+        self._add_gates(Gate(CALL, reduced, observable_step.fill_reduced))
         self._add_computed(
             Float64MultiArray,
             f'wrench_validity/{token}',
@@ -199,7 +199,7 @@ class WrenchTopics:
             of_positions=True,
         )
         self.channels[-1].refresh = reduced.refresh
-        self.channels[-1].gates = (Gate(CALL, reduced.words, observable_step.fill_validity),)
+        self.channels[-1].gates = (Gate(CALL, reduced, observable_step.fill_validity),)
 
     def _add_gates(self, *gates: Gate) -> None:
         """Add conditions to the last topic, whose numbers must be finite and settled."""

@@ -17,7 +17,6 @@ from screw_dynamics_ros.core.arms.inverse.manipulability import (
     freedoms,
 )
 from screw_dynamics_ros.core.compile.typed.library import calls
-from screw_dynamics_ros.core.compile.typed.shared_numbers import SharedNumbers
 from screw_dynamics_ros.core.measurement.estimation.wrench_observability import WrenchObservability
 from screw_dynamics_ros.core.robot.functions import Output
 from screw_dynamics_ros.core.robot.fused_kernel import Formula
@@ -36,6 +35,7 @@ from screw_dynamics_ros.ros.topics.channel_record import CALL, VALID, Gate
 RANDOM_SAMPLES = 3  # random configurations; at least one is regular
 MAX_CONDITION = 1e12  # of the mass matrix as joint metric
 
+NO_LOOP = np.zeros(1, dtype=np.int64)
 METRICS = ('identity', 'inertia')
 
 TABLE = (
@@ -75,7 +75,7 @@ def fill_measures() -> Any:
     return calls(step.fill_measures)[0]
 
 
-class LinkMeasures(SharedNumbers):
+class LinkMeasures(step.LinkState):
     """The measures of one link in the current state, at most at a rate.
 
     Parameters
@@ -94,27 +94,18 @@ class LinkMeasures(SharedNumbers):
     def __init__(
         self, joints: int, freedoms: int, jacobian: Array, metric: Array | None, numbers: Array
     ) -> None:
-        super().__init__(step.RECORD_WORDS, 0)
-        self._decomposition = WrenchObservability(joints)
-        self.words[step.FREEDOMS] = freedoms
-        for place, array in (
-            (step.WORDS, self._decomposition.words),
-            (step.REALS, self._decomposition.reals),
-            (step.JACOBIAN, jacobian),
-            (step.METRIC, metric),
-            (step.SCALED, np.zeros((6 + joints, joints))),
-            (step.NUMBERS, numbers),
-        ):
-            self.words.point(place, array)
+        self.decomposition, self.freedoms = WrenchObservability(joints), freedoms
+        self.jacobian, self.metric, self.numbers = jacobian, metric, numbers
+        self.scaled = np.zeros((6 + joints) * joints)
         self._fill = fill_measures()
 
     def set_length(self, length: float) -> None:
         """Set the characteristic length [m]."""
-        self._decomposition.characteristic_length = length
+        self.decomposition.characteristic_length = length
 
     def fill(self) -> bool:
         """Set the measures; return False without a change if one cannot be published."""
-        return bool(self._fill(self.words, self.words) == VALID)
+        return bool(self._fill(self, NO_LOOP) == VALID)
 
 
 class Singularities:
@@ -175,7 +166,7 @@ class Singularities:
             publisher,
             template,
             name=f'singularity/{token}',
-            gates=(Gate(CALL, measures.words, step.fill_measures),),
+            gates=(Gate(CALL, measures, step.fill_measures),),
             is_held=True,
             follows_states=False,
         )

@@ -11,47 +11,58 @@ from __future__ import annotations
 
 import math
 
-from screw_dynamics_ros.core.compile.typed.functions import Floats, Ints, typed
-from screw_dynamics_ros.core.compile.typed.memory import floats_at, ints_at
+from screw_dynamics_ros.core.compile.typed.functions import Floats, typed
+from screw_dynamics_ros.core.compile.typed.records import Record
 from screw_dynamics_ros.core.lie.screw_systems import TOLERANCE
 from screw_dynamics_ros.core.measurement.estimation.wrench_decomposition import (
-    JOINTS,
-    SINGULAR_VALUES,
+    Decomposition,
     decompose,
 )
 from screw_dynamics_ros.ros.data_path.loop import compiled_step
+from screw_dynamics_ros.ros.data_path.records import Loop
 from screw_dynamics_ros.ros.topics.channel_record import NOT_VALID, VALID
-
-# Places of a record; those marked `->` are addresses.
-(
-    FREEDOMS,  # largest rank of the Jacobian
-    WORDS,  # -> of a `WrenchObservability`
-    REALS,  # ->
-    JACOBIAN,  # -> (6, n)
-    METRIC,  # -> joint metric (n, n), 0 for the identity
-    SCALED,  # -> (6 + n, n): J L^-T, then L
-    NUMBERS,  # -> `MEASURES`
-) = range(RECORD_WORDS := 7)
 
 EPSILON = 2.0**-52
 
 
+class LinkState(Record):
+    """What the measures of a link are computed from and written to.
+
+    Attributes
+    ----------
+    freedoms : int
+        Largest rank of the Jacobian.
+    decomposition : Decomposition
+    jacobian : (6 n,) array
+    metric : (n n,) array or None
+        Joint metric, None for the identity.
+    scaled : ((6 + n) n,) array
+        J L^-T, then L.
+    numbers : (4,) array
+        `MEASURES`.
+    """
+
+    freedoms: int
+    decomposition: Decomposition
+    jacobian: Floats
+    metric: Floats | None
+    scaled: Floats
+    numbers: Floats
+
+
 @compiled_step
-def fill_measures(record: Ints, t: Ints) -> int:
+def fill_measures(link: LinkState, loop: Loop) -> int:
     """Write the measures of the current state, unless one of them cannot be published."""
-    words = ints_at(record[WORDS])
-    reals = floats_at(record[REALS])
-    n = words[JOINTS]
-    jacobian = floats_at(record[JACOBIAN])
-    if record[METRIC] != 0:
-        scaled = floats_at(record[SCALED])
-        factor = scaled[6 * n :]
-        factorize(floats_at(record[METRIC]), factor, n)
-        divide(jacobian, factor, scaled, n)
-        decompose(words, reals, scaled)
+    d = link.decomposition
+    n = d.joints
+    if link.metric is not None:
+        factor = link.scaled[6 * n :]
+        factorize(link.metric, factor, n)
+        divide(link.jacobian, factor, link.scaled, n)
+        decompose(d, link.scaled)
     else:
-        decompose(words, reals, jacobian)
-    is_set = set_measures(reals[SINGULAR_VALUES:], record[FREEDOMS], floats_at(record[NUMBERS]))
+        decompose(d, link.jacobian)
+    is_set = set_measures(d.singular_values, link.freedoms, link.numbers)
     return VALID if is_set else NOT_VALID
 
 

@@ -18,14 +18,16 @@ T = np.arange(0.0, 20.0, 0.01)
 RATE = 2.0 * np.pi * 0.4
 
 
-def motion(factor=1.0, *, noise=1e-4, delay=0.0, quantum=0.0, backlash=0.0, t=T, stop=5.0):
-    """Return a joint that swings at up to 1.5 rad/s, and rests in the last seconds."""
+def motion(
+    factor=1.0, *, noise=1e-4, delay=0.0, quantum=0.0, backlash=0.0, t=T, stop=5.0, rate=RATE
+):
+    """Return a joint that swings by 0.6 rad, and rests in the last seconds."""
     rng = np.random.default_rng(0)
     until = t[-1] - stop
 
     def at(times):
         moving = np.clip(times, 0.0, until)
-        return 0.6 * np.sin(RATE * moving), 0.6 * RATE * np.cos(RATE * moving) * (times < until)
+        return 0.6 * np.sin(rate * moving), 0.6 * rate * np.cos(rate * moving) * (times < until)
 
     q, v = at(t)[0], at(t - delay)[1]
     for k in range(1, len(q)):  # the play of a gear
@@ -46,6 +48,7 @@ HEALTHY = [
     {'quantum': 1.5e-3},
     {'backlash': 5e-3},
     {'noise': 5e-4, 'delay': 0.03, 'quantum': 1.5e-3, 'backlash': 2e-3},
+    {'delay': 0.07, 'rate': 6.0 * np.pi},  # by a fifth of the period of 0.33 s
 ]
 FACTORS = {
     'in turns/s': 1.0 / (2.0 * np.pi),
@@ -88,7 +91,7 @@ def test_another_factor_has_no_name():
 
 @pytest.mark.parametrize(
     'which',
-    ['jumps', 'poses', 'creeping', 'gaps', 'backwards', 'missing', 'short', 'huge'],
+    ['jumps', 'poses', 'creeping', 'play', 'gaps', 'backwards', 'missing', 'short', 'huge'],
 )
 def test_motions_that_no_velocity_describes(which):
     """Concatenated poses at rest, far samples, interruptions, and times of another clock."""
@@ -97,6 +100,7 @@ def test_motions_that_no_velocity_describes(which):
         'jumps': JointMotion(T, np.repeat(np.arange(20.0), 100), v),
         'poses': JointMotion(0.25 * k, 0.05 * k, 0.0 * k),
         'creeping': JointMotion(T, 0.02 * T, v),  # slower than the resolution of a servo
+        'play': JointMotion(T, 0.0035 * np.cos(31.4 * T) + 0.02 * T, v),  # shaken within a gear
         'gaps': JointMotion(T + np.repeat(np.arange(200.0), 10), T, v + 1.0),  # 1 s each
         'backwards': JointMotion(T[::-1], q, v),
         'missing': JointMotion(T, q, v * np.nan),

@@ -9,7 +9,7 @@ import pytest
 from screw_dynamics_ros.core.motion.control.command_bounds import CommandBounds
 from screw_dynamics_ros.core.motion.control.command_report import LimitLog, impossible
 from screw_dynamics_ros.core.motion.control.command_settings import CommandSettings
-from screw_dynamics_ros.core.motion.control.steady_command import follow_steadily
+from screw_dynamics_ros.core.motion.control.steady_command import SteadyCommand, follow_steadily
 
 JOINTS = ['a', 'b', 'c']
 
@@ -69,11 +69,11 @@ def test_what_no_limit_changes():
 
     def allow(torques, last, dt):
         """Return whether torques follow a command at time 0."""
-        n, nothing = len(last), np.zeros(len(last))
-        reals, command = np.array([0.0, 0.0, 0.0, 1.0]), np.array(last)
-        arrays = both.upper, both.rates, command, nothing, np.array(torques), nothing
-        followed = follow_steadily(reals, *arrays, n, dt, dt)
-        np.testing.assert_array_equal(command, torques if followed else last)
+        command, nothing = SteadyCommand(), np.zeros(len(last))
+        command.upper, command.rates, command.age_limit = both.upper, both.rates, 1.0
+        command.command, command.gravity = np.array(last), nothing
+        followed = follow_steadily(command, np.array(torques), nothing, dt, dt)
+        np.testing.assert_array_equal(command.command, torques if followed else last)
         return followed
 
     assert allow([3.5, 20.0, 1.0], last, 0.5)

@@ -6,47 +6,38 @@
 from __future__ import annotations
 
 import math
-from typing import Any
 
 import numpy as np
 
-from screw_dynamics_ros.core.compile.typed.functions import Floats, Ints, typed
-from screw_dynamics_ros.core.compile.typed.shared_numbers import Flag, Real, SharedNumbers, Word
+from screw_dynamics_ros.core.compile.typed.functions import Floats, typed
+from screw_dynamics_ros.core.compile.typed.records import Record
 
 SETTLING_TIME_CONSTANTS = 5.0  # time constants after which 99.3 % of a torque are estimated
 
-# Places of the shared attributes: those of `StepLengths` are the first ones of each owner.
-STAMP, HAS_STAMP, AGE, STARTS = range(STEP_WORDS := 4)
-LENGTH_WORDS = 2
-MAX_STEP, TIME_CONSTANTS = range(2)  # the first of n
 
-
-class StepLengths:
+class StepLengths(Record):
     """Times between samples, from their stamps.
-
-    Parameters
-    ----------
-    owner : SharedNumbers, optional
-        Has the memory for `LENGTH_WORDS` and `MAX_STEP` at its beginning.
 
     Attributes
     ----------
+    stamp : int
+        Of the last sample [ns].
+    has_stamp : bool
+        Whether there is one.
     longest : float
         A longer step [s] causes a restart.
     """
 
-    longest = Real(MAX_STEP)
-    _has_stamp = Flag(HAS_STAMP)
+    stamp: int
+    has_stamp: bool
+    longest: float
 
-    def __init__(self, owner: SharedNumbers | None = None) -> None:
-        memory = owner or SharedNumbers(LENGTH_WORDS, 1)
-        self.word_view, self.real_view = memory.word_view, memory.real_view
+    def __init__(self) -> None:
         self.longest = math.inf
-        self.restart()
 
     def restart(self) -> None:
         """Restart with the next sample."""
-        self._has_stamp = False
+        self.has_stamp = False
 
     def take(self, stamp: int, restarted: bool = False) -> int:
         """Return the time since the previous sample [ns], 0 at a start.
@@ -58,22 +49,31 @@ class StepLengths:
         restarted : bool
             Whether the sample is the first after a pause.
         """
-        return step_length(self.word_view, self.real_view, stamp, restarted)
+        return step_length(self, stamp, restarted)
 
 
 @typed
-def step_length(words: Ints, reals: Floats, stamp: int, restarted: bool) -> int:
-    """Return the result of `StepLengths.take` with its words and reals."""
-    elapsed = stamp - words[STAMP]
-    is_start = words[HAS_STAMP] == 0 or restarted
-    words[STAMP] = stamp
-    words[HAS_STAMP] = 1
-    if is_start or not 0.0 < float(elapsed) * 1e-9 <= reals[MAX_STEP]:
+def step_length(lengths: StepLengths, stamp: int, restarted: bool) -> int:
+    """Return the result of `StepLengths.take`."""
+    elapsed = stamp - lengths.stamp
+    is_start = not lengths.has_stamp or restarted
+    lengths.stamp = stamp
+    lengths.has_stamp = True
+    if is_start or not 0.0 < float(elapsed) * 1e-9 <= lengths.longest:
         return 0
     return elapsed
 
 
-class ObserverSteps(SharedNumbers):
+@typed
+def are_finite(numbers: Floats, count: int) -> bool:
+    """Return whether the sum of the first numbers is finite."""
+    total = 0.0
+    for k in range(count):
+        total += numbers[k]
+    return math.isfinite(total)
+
+
+class ObserverSteps(Record):
     """Lengths of steps and decay factors, from the stamps of the states.
 
     Parameters
@@ -96,20 +96,20 @@ class ObserverSteps(SharedNumbers):
         Number of starts of the observer.
     """
 
-    age, starts = Word(AGE), Word(STARTS)
+    lengths: StepLengths
+    age: int
+    starts: int
+    numbers: Floats
+    time_constants: Floats
 
     def __init__(self, n: int) -> None:
-        super().__init__(STEP_WORDS, TIME_CONSTANTS + n)
-        self.n, self.numbers = n, np.zeros(n + 3)
-        self.number_view: Any = self.numbers.data
-        self.time_constants = self.reals[TIME_CONSTANTS:]
-        self.time_constants[:] = 0.02
-        self.lengths = StepLengths(self)
+        self.lengths = StepLengths()
+        self.numbers, self.time_constants = np.zeros(n + 3), np.full(n, 0.02)
         self.restart()
 
     def restart(self) -> None:
         """Restart with the next state."""
-        restart_steps(self.word_view, self.number_view, self.n)
+        restart_steps(self)
 
     def advance(self, stamp: int, restarted: bool = False) -> bool:
         """Advance to a state; return whether it is the first one.
@@ -121,9 +121,7 @@ class ObserverSteps(SharedNumbers):
         restarted : bool
             Whether the state is the first after a pause.
         """
-        return advance_steps(
-            self.word_view, self.real_view, self.number_view, self.n, stamp, restarted
-        )
+        return advance_steps(self, stamp, restarted)
 
     @property
     def settled(self) -> bool:
@@ -137,28 +135,28 @@ class ObserverSteps(SharedNumbers):
 
 
 @typed
-def restart_steps(words: Ints, numbers: Floats, n: int) -> None:
-    """Restart `ObserverSteps` with the next state."""
-    words[HAS_STAMP] = 0
-    words[AGE] = 0
-    set_numbers_of_start(numbers, n)
+def restart_steps(steps: ObserverSteps) -> None:
+    """Restart with the next state."""
+    steps.lengths.has_stamp = False
+    steps.age = 0
+    set_numbers_of_start(steps)
 
 
 @typed
-def advance_steps(
-    words: Ints, reals: Floats, numbers: Floats, n: int, stamp: int, restarted: bool
-) -> bool:
-    """Return the result of `ObserverSteps.advance` with its words, reals and numbers (n + 3,)."""
-    elapsed = step_length(words, reals, stamp, restarted)
+def advance_steps(steps: ObserverSteps, stamp: int, restarted: bool) -> bool:
+    """Return the result of `ObserverSteps.advance`."""
+    elapsed = step_length(steps.lengths, stamp, restarted)
     if elapsed == 0:
-        words[AGE] = 0
-        words[STARTS] += 1
-        set_numbers_of_start(numbers, n)
+        steps.age = 0
+        steps.starts += 1
+        set_numbers_of_start(steps)
         return True
-    words[AGE] += elapsed
+    steps.age += elapsed
     h = float(elapsed) * 1e-9
+    n = len(steps.time_constants)
+    numbers = steps.numbers
     for k in range(n):
-        numbers[k] = math.exp(-h / reals[TIME_CONSTANTS + k])
+        numbers[k] = math.exp(-h / steps.time_constants[k])
     numbers[n] = 1.0 / h
     numbers[n + 1] = h
     numbers[n + 2] = 0.0
@@ -166,8 +164,10 @@ def advance_steps(
 
 
 @typed
-def set_numbers_of_start(numbers: Floats, n: int) -> None:
-    """Set the numbers (n + 3,) of the first step."""
+def set_numbers_of_start(steps: ObserverSteps) -> None:
+    """Set the numbers of the first step."""
+    n = len(steps.time_constants)
+    numbers = steps.numbers
     for k in range(n):
         numbers[k] = 1.0
     numbers[n] = 0.0
