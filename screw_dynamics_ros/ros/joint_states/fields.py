@@ -186,10 +186,11 @@ class Position(Field):
         """Return multiples of 2 pi (k,) by which joints step that cannot move as fast."""
         joints = names.target
         dt = 1e-9 * (stamp - heard[joints])
-        step = q - self.value[joints]
-        turns = 2.0 * np.pi * np.round(step / (2.0 * np.pi))
         possible = SPEED_MARGIN * self._max_speeds[joints] * dt + MIN_STEP
-        wrapped = (np.abs(step) > possible) & (np.abs(step - turns) <= possible)
+        with np.errstate(over='ignore', invalid='ignore'):  # positions that are not finite
+            step = q - self.value[joints]
+            turns = 2.0 * np.pi * np.round(step / (2.0 * np.pi))
+            wrapped = (np.abs(step) > possible) & (np.abs(step - turns) <= possible)
         wrapped &= self.is_recent(names, stamp, policies)
         if wrapped.any():
             k = int(np.argmax(wrapped))
