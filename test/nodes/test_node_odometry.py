@@ -209,6 +209,34 @@ def test_states_in_doubt_are_refused_and_counted(base):
     assert not base.bench.set(velocity_policy='guess').successful
 
 
+def test_velocities_that_contradict_the_positions_stop_the_odometry(make):
+    """They are in rpm; with `velocity_policy` differentiate there is a path again."""
+    bench = make(position_feedback=False)
+    base = Base(bench)
+
+    def drive(count):
+        """Drive at 2 rad/s for a number of states; return that of poses."""
+        before = len(base.poses)
+        for _ in range(count):
+            bench.go_on(0.02)
+            base.wheels = base.wheels + 0.04
+            message = JointState(name=NAMES, position=list(base.wheels), velocity=[19.1] * 2)
+            stamp = message.header.stamp
+            stamp.sec, stamp.nanosec = divmod(bench.clock.time_ns(), 10**9)
+            bench.hear('joint_states', message)
+        return len(base.poses) - before
+
+    assert drive(120) > 90  # 2 s, until the next housekeeping
+    assert drive(20) == 0
+    base.check(2, 'joints right, left: the velocities are in rpm', 'are ignored')
+    assert bench.set(velocity_policy='differentiate').successful
+    drive(2)
+    assert bench.trigger('reset').success  # the path was lost
+    assert drive(40) > 30
+    base.check(2, 'are ignored (velocity_policy: differentiate)')
+    assert base.poses[-1].twist.twist.linear.x == pytest.approx(0.2)
+
+
 def test_velocities_need_no_positions(make):
     """With position_feedback: false, as in diff_drive_controller; without either it says so."""
     bench = make(position_feedback=False)

@@ -186,9 +186,9 @@ class Position(Field):
         """Return multiples of 2 pi (k,) by which joints step that cannot move as fast."""
         joints = names.target
         dt = 1e-9 * (stamp - heard[joints])
-        step = q - self.value[joints]
         possible = SPEED_MARGIN * self._max_speeds[joints] * dt + MIN_STEP
-        with np.errstate(invalid='ignore'):  # of infinite positions, which are refused
+        with np.errstate(over='ignore', invalid='ignore'):  # positions that are not finite
+            step = q - self.value[joints]
             turns = 2.0 * np.pi * np.round(step / (2.0 * np.pi))
             wrapped = (np.abs(step) > possible) & (np.abs(step - turns) <= possible)
         wrapped &= self.is_recent(names, stamp, policies)

@@ -281,7 +281,7 @@ class JointStateMapper(StampedMessages):
         if turns is not None:
             q += turns
         step = q - self._whole_values[0]
-        if step @ step > np.pi**2:
+        if not step.dot(step) <= np.pi**2:
             return False
         tau: Array | float | None = None
         if self._effort.fault:
@@ -338,7 +338,7 @@ class JointStateMapper(StampedMessages):
         regular &= np.isfinite(numbers @ np.ones(numbers.shape[1]))
         states = numbers[:, names.whole].reshape(-1, *self._measured.shape)
         states[:, 0] = self._position.unwrapped(states[:, 0])
-        with np.errstate(invalid='ignore'):  # of infinite positions, which are not regular
+        with np.errstate(over='ignore', invalid='ignore'):
             moves = np.abs(np.diff(states[:, 0], axis=0, prepend=self.state[:1]))
         regular &= (moves <= np.pi).all(axis=1)
         if self._effort.fault:

@@ -137,6 +137,9 @@ STATES = Given(
     velocity_conflict_policy='refuse',
     wrap_policy='unwrap',
     effort_policy='hold',
+    conflict_policy='/robot/driver',
+    velocity_conflict_policy='report',
+    wrap_policy='refuse',
     state_timeout=0.1,
     max_stamp_age=0.2,
     max_delay=0.3,
@@ -147,6 +150,8 @@ STATES = Given(
 def test_policies_are_those_of_the_parameters():
     found = state_parameters.policies(STATES)
     assert (found.position, found.velocity, found.effort) == ('hold', 'zero', 'hold')
+    assert (found.conflict, found.followed) == ('/robot/driver', '/robot/driver')
+    assert (found.velocity_conflict, found.wrap) == ('report', 'refuse')
     assert (found.state_timeout, found.max_stamp_age) == (0.1, 0.2)
     assert (found.max_delay, found.velocity_cutoff) == (0.3, 0.4)
     changed = {'effort_policy': 'zero', 'max_delay': 0.0, 'velocity_policy': 'reject'}
