@@ -18,7 +18,6 @@ from screw_dynamics_ros.core.description.robot_description import (
 )
 from screw_dynamics_ros.core.measurement.identification.state_checks import (
     JointMotion,
-    VelocityFault,
     range_findings,
     velocity_fault,
     velocity_fault_findings,
@@ -73,16 +72,10 @@ class JointMotions:
                 (lower, upper),
                 (low, high),
             ),
-            *velocity_fault_findings(self.velocity_faults(description)),
+            *velocity_fault_findings(
+                {joint.name: velocity_fault(self._motions(joint.name)) for joint in joints}
+            ),
         ]
-
-    def velocity_faults(self, description: RobotDescription) -> dict[str, VelocityFault]:
-        """Return joints whose velocities are not the derivatives of their positions."""
-        found = {
-            joint.name: velocity_fault(self._motions(joint.name))
-            for joint in scalar_joints(description)
-        }
-        return {name: fault for name, fault in found.items() if fault is not None}
 
     def _motions(self, name: str) -> list[JointMotion]:
         """Return the motions of a joint, one for each layout that contains it."""

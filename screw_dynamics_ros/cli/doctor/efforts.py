@@ -13,6 +13,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
+from numpy.typing import NDArray
 
 from screw_dynamics_ros.cli.doctor.section import Section
 from screw_dynamics_ros.cli.doctor.session_data import TERMS, Configuration
@@ -119,11 +120,22 @@ def poses_at_rest(found: RecordedEfforts) -> Poses | None:
         np.array([values[group].mean(axis=0) for group in groups])
         for values in (found.measured, found.gravity, found.payload)
     )
-    total = np.abs(gravity + payload)
-    conclusive = total.max(axis=0) >= max(
-        MIN_GRAVITY_TORQUE, MIN_GRAVITY_SHARE * total.max(initial=0.0)
-    )
+    conclusive = are_conclusive(gravity + payload, found.limits)
     return Poses(found.joints, measured, dict(zip(WEIGHT, (gravity, payload))), conclusive)
+
+
+def are_conclusive(torques: Array, limits: Array | None) -> NDArray[np.bool_]:
+    """Return the joints (n,) whose torques (..., n), less friction, are not about zero."""
+    largest = np.abs(torques).reshape(-1, torques.shape[-1]).max(axis=0)
+    least = max(MIN_GRAVITY_TORQUE, MIN_GRAVITY_SHARE * float(largest.max(initial=0.0)))
+    return largest >= np.maximum(least, friction_of(limits) / (1.0 - FRICTION_SHARE))
+
+
+def friction_of(limits: Array | None) -> Array | float:
+    """Return the torques attributed to static friction, by effort limits (n,) [N m, N]."""
+    if limits is None:
+        return 0.0
+    return FRICTION_LIMIT_SHARE * np.where(np.isfinite(limits), limits, 0.0)
 
 
 def efforts_section(efforts: RecordedEfforts) -> Section:
@@ -205,9 +217,7 @@ def effort_findings(
     """Yield faults of efforts (n,) or (poses, n), and their terms if these differ from `terms`."""
     measured, weight = np.atleast_2d(measured), {k: np.atleast_2d(x) for k, x in weight.items()}
     largest = max(np.abs(part).max(initial=0.0) for part in weight.values())
-    conclusive = np.max(np.abs(list(weight.values())), axis=(0, 1)) >= max(
-        MIN_GRAVITY_TORQUE, MIN_GRAVITY_SHARE * largest
-    )
+    conclusive = are_conclusive(np.array(list(weight.values())), limits)
     if not conclusive.any():
         yield Finding(
             'info',
@@ -300,10 +310,10 @@ def joint_findings(
     Where gravity loads a joint less than others, and where the difference is small compared with
     its effort limit (n,), only a significant opposite sign is a finding.
     """
-    known = np.zeros(len(joints)) if limits is None else np.where(np.isfinite(limits), limits, 0.0)
     measured, model = np.atleast_2d(measured), np.atleast_2d(model)
     least = max(MIN_GRAVITY_TORQUE, MIN_GRAVITY_SHARE * np.abs(model).max(initial=0.0))
-    for joint, e, g, friction in zip(joints, measured.T, model.T, FRICTION_LIMIT_SHARE * known):
+    frictions = np.broadcast_to(friction_of(limits), len(joints))
+    for joint, e, g, friction in zip(joints, measured.T, model.T, frictions):
         is_conclusive = np.abs(g).max() >= least and np.abs(e - g).max() > friction
         interval = effort_ratio(g, e, MIN_GRAVITY_TORQUE)
         is_reversed = interval is not None and interval[1] < 0.0

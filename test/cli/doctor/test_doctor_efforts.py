@@ -98,6 +98,16 @@ def test_static_friction_of_large_joints(limit, is_found):
     assert [each.subject for each in found] == ['joint a'] * is_found
 
 
+@pytest.mark.parametrize(('limit', 'is_conclusive'), [(139.0, True), (141.0, False)])
+def test_contents_are_those_of_joints_that_gravity_loads_more_than_friction(limit, is_conclusive):
+    """Friction of 5 % of the limit, which efforts less 70 % of the torque are attributed to."""
+    weight = {'gravity': np.array([10.0, 0.4]), 'payload': np.zeros(2)}
+    limits = np.array([limit, np.inf])
+    (finding,) = effort_findings(['a', 'b'], np.array([2.0, 0.0]), weight, ['gravity'], limits)
+    assert ('near zero' in finding.message) == is_conclusive
+    assert ('too small in this pose' in finding.message) == (not is_conclusive)
+
+
 def test_poses_are_compared_separately():
     """Torques of symmetric poses have the mean zero; their signs show only in each pose."""
     gravity = np.repeat([[5.0, 10.0], [-5.0, 10.0]], 5, axis=0)

@@ -5,8 +5,9 @@
 
 Velocities are compared with differences of positions over windows of time in which a joint clearly
 moves. Noise, delay and quantization change the displacements of both little, since the windows are
-as long as the motion permits. A velocity is wrong if its displacements differ from those of the
-positions by more than half, with a significance by the jackknife over blocks of time.
+as long as the motion permits. A velocity is wrong if the ratio r of its displacements to those of
+the positions, in their direction, is certainly beyond `RATIOS`, by the jackknife over blocks of
+time. A phase lag p of an oscillation has r = cos p and is no fault up to 1.27 rad.
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ MIN_SIGNAL = 10.0  # displacement in a window, in standard deviations of the pos
 MIN_WINDOWS = 10
 WINDOW_SHARE = 0.8  # of the largest compared displacement, for longer windows
 MAX_DISPLACEMENT = 1e9  # rad, m; larger ones are no motion
-MISMATCH = 0.5  # of the displacements
+RATIOS = (0.3, 1.5)  # of displacements
 QUANTILE = 4.3  # of Student's t with 9 degrees of freedom, one-sided, 99.9 %
 FACTOR_TOLERANCE = 0.1
 
@@ -198,9 +199,9 @@ def _valid(motion: JointMotion) -> JointMotion | None:
 
 
 def _displacements(motion: JointMotion, length: float) -> Array:
-    """Return rows (M, 3) of windows [s] in which the joint moves evenly, without gaps.
+    """Return displacements (M, 2) in windows [s] in which the joint moves evenly, without gaps.
 
-    The columns are the displacement of the positions, that of the velocities, and its noise.
+    The columns are those of positions and of velocities.
     """
     t, q, v = motion
     steps = np.diff(t)
@@ -208,7 +209,7 @@ def _displacements(motion: JointMotion, length: float) -> Array:
     n = max(round(length / step), MIN_STEPS)
     edges = np.arange(0, len(t), n)
     if len(edges) < 2:
-        return np.zeros((0, 3))
+        return np.zeros((0, 2))
     moved = np.concatenate([[0.0], np.cumsum(0.5 * (v[1:] + v[:-1]) * steps)])
     time, x, y = (np.diff(each[edges]) for each in (t, q, moved))
     largest = np.maximum.reduceat(np.abs(np.diff(q))[: edges[-1]], edges[:-1])
@@ -217,7 +218,7 @@ def _displacements(motion: JointMotion, length: float) -> Array:
         & (largest <= 0.5 * np.abs(x))  # not a jump
         & (time <= 1.5 * n * step)  # no gap
     )
-    found = np.stack([x, y, _noise(v) * time / np.sqrt(n)], axis=1)[rows]
+    found = np.stack([x, y], axis=1)[rows]
     return found[(np.abs(found) < MAX_DISPLACEMENT).all(axis=1)]
 
 
@@ -228,29 +229,27 @@ def _noise(x: Array) -> float:
 
 
 def _fault(compared: Array) -> VelocityFault | None:
-    """Return the fault by displacements (M, 3), if it is significant."""
-    x, y, noise = compared.T
-    sizes = np.stack(
-        [np.abs(x), y * np.sign(x), np.maximum(np.abs(y - x) - 2.0 * noise, 0.0)], axis=1
-    )
+    """Return the fault by displacements (M, 2), if it is significant."""
+    x, y = compared.T
+    sizes = np.stack([np.abs(x), y * np.sign(x)], axis=1)
     blocks = np.array([each.sum(axis=0) for each in np.array_split(sizes, MIN_WINDOWS)])
     whole = blocks.sum(axis=0)
-    ratio, mismatch = whole[1:] / whole[0]
     without = whole - blocks
-    omitted = without[:, 1:] / without[:, :1]
-    spread = np.sum((omitted - omitted.mean(axis=0)) ** 2, axis=0)
-    half = QUANTILE * np.sqrt((MIN_WINDOWS - 1) / MIN_WINDOWS * spread)
-    if not mismatch - half[1] > MISMATCH:
+    omitted = without[:, 1] / without[:, 0]
+    spread = np.sum((omitted - omitted.mean()) ** 2)
+    ratio = float(whole[1] / whole[0])
+    half = QUANTILE * float(np.sqrt((MIN_WINDOWS - 1) / MIN_WINDOWS * spread))
+    if RATIOS[0] <= ratio + half and ratio - half <= RATIOS[1]:
         return None
-    is_zero = bool(np.abs(y).sum() <= 1e-3 * whole[0])
-    return VelocityFault(float(ratio), float(half[0]), is_zero)
+    return VelocityFault(ratio, half, is_zero=bool(np.abs(y).sum() <= 1e-3 * whole[0]))
 
 
-def velocity_fault_findings(faults: dict[str, VelocityFault]) -> Iterator[Finding]:
-    """Yield a finding for each kind of fault of velocities, by joint."""
+def velocity_fault_findings(faults: dict[str, VelocityFault | None]) -> Iterator[Finding]:
+    """Yield a finding for each kind of fault of velocities, by joint; None is no fault."""
     kinds: dict[str, list[str]] = {}
     for name, fault in faults.items():
-        kinds.setdefault(str(fault), []).append(name)
+        if fault is not None:
+            kinds.setdefault(str(fault), []).append(name)
     for kind, names in kinds.items():
         yield Finding(
             'warning',

@@ -42,6 +42,7 @@ HEALTHY = [
     {'noise': 0.0},
     {'noise': 1e-3},
     {'delay': 0.05},
+    {'delay': 0.4},  # 1 rad of the oscillation
     {'delay': -0.02},
     {'quantum': 1.5e-3},
     {'backlash': 5e-3},
