@@ -28,6 +28,7 @@ CURRENT_CORRELATION = 0.95  # with gravity torques; higher values suggest curren
 MIN_CURRENT_RATIO = 0.02  # to gravity torques; higher values may be currents
 MIN_POSE_DISTANCE = 0.1  # rad, m, between poses
 POSE_SAMPLES = 5  # per pose
+LARGE_RATIO = 100.0  # of efforts to torques, from which on digits mean nothing
 FRICTION_LIMIT_SHARE = 0.05  # of the effort limit, attributed to static friction
 FRICTION_SHARE = 0.3  # of the gravity torque, attributed to static friction and calibration
 
@@ -320,7 +321,8 @@ def joint_findings(
         if not is_conclusive and not is_reversed:
             continue
         ratio = float(e @ g / (g @ g))
-        subject, message = f'joint {joint}', f'its effort is {ratio:.2f} times that of the model'
+        factor = f'{ratio:.2f}' if abs(ratio) < LARGE_RATIO else f'{ratio:.2g}'
+        subject, message = f'joint {joint}', f'its effort is {factor} times that of the model'
         if ratio < -FRICTION_SHARE:
             to = ' to -1' if abs(ratio + 1.0) <= FRICTION_SHARE else ''
             yield Finding('warning', subject, message, f'opposite sign: set effort_scale{to}')

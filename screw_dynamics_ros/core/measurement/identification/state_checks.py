@@ -5,9 +5,10 @@
 
 Velocities are compared with differences of positions over windows of time in which a joint clearly
 moves. Noise, delay and quantization change the displacements of both little, since the windows are
-as long as the motion permits. A velocity is wrong if the ratio r of its displacements to those of
-the positions, in their direction, is certainly beyond `RATIOS`, by the jackknife over blocks of
-time. A phase lag p of an oscillation has r = cos p and is no fault up to 1.27 rad.
+as long as the motion permits. A velocity is wrong if its displacements differ from those of the
+positions by more than `MISMATCH`, with a significance by the jackknife over blocks of time, and a
+delay does not explain it: displacements that lag by a phase p < 1.27 rad have nearly the same size,
+and their components in the direction of those of the positions are cos p times as large.
 """
 
 from __future__ import annotations
@@ -31,7 +32,9 @@ MIN_SIGNAL = 10.0  # displacement in a window, in standard deviations of the pos
 MIN_WINDOWS = 10
 WINDOW_SHARE = 0.8  # of the largest compared displacement, for longer windows
 MAX_DISPLACEMENT = 1e9  # rad, m; larger ones are no motion
-RATIOS = (0.3, 1.5)  # of displacements
+MISMATCH = 0.45  # of the displacements
+LAG_RATIOS = (0.3, 0.95)  # of components to sizes of displacements that lag
+MAX_SIZE = 1.5  # of displacements that lag, by those of the positions
 QUANTILE = 4.3  # of Student's t with 9 degrees of freedom, one-sided, 99.9 %
 FACTOR_TOLERANCE = 0.1
 
@@ -85,6 +88,8 @@ class VelocityFault(NamedTuple):
         if self.is_zero:
             return 'zero while the positions change'
         size, half = abs(self.ratio), self.half_width
+        if size <= half:
+            return 'not related to the derivatives'
         nearest = min(FACTORS, key=lambda factor: abs(np.log(max(size, 1e-9) / factor)))
         which = [
             text
@@ -92,7 +97,7 @@ class VelocityFault(NamedTuple):
             if abs(size - factor) <= half or factor == nearest
         ]
         if abs(size - nearest) > max(FACTOR_TOLERANCE * nearest, half) or half > 0.5 * size:
-            return f'{self.ratio:.3g} times the derivatives'
+            return f'{self.ratio:.2g} times the derivatives'
         reversed_sign = 'of the opposite sign' if self.ratio < 0.0 else ''
         units = ' or '.join(filter(None, which))
         return ' and '.join(filter(None, (units, reversed_sign)))
@@ -199,9 +204,9 @@ def _valid(motion: JointMotion) -> JointMotion | None:
 
 
 def _displacements(motion: JointMotion, length: float) -> Array:
-    """Return displacements (M, 2) in windows [s] in which the joint moves evenly, without gaps.
+    """Return rows (M, 3) of windows [s] in which the joint moves evenly, without gaps.
 
-    The columns are those of positions and of velocities.
+    The columns are the displacement of the positions, that of the velocities, and its noise.
     """
     t, q, v = motion
     steps = np.diff(t)
@@ -209,7 +214,7 @@ def _displacements(motion: JointMotion, length: float) -> Array:
     n = max(round(length / step), MIN_STEPS)
     edges = np.arange(0, len(t), n)
     if len(edges) < 2:
-        return np.zeros((0, 2))
+        return np.zeros((0, 3))
     moved = np.concatenate([[0.0], np.cumsum(0.5 * (v[1:] + v[:-1]) * steps)])
     time, x, y = (np.diff(each[edges]) for each in (t, q, moved))
     largest = np.maximum.reduceat(np.abs(np.diff(q))[: edges[-1]], edges[:-1])
@@ -218,7 +223,7 @@ def _displacements(motion: JointMotion, length: float) -> Array:
         & (largest <= 0.5 * np.abs(x))  # not a jump
         & (time <= 1.5 * n * step)  # no gap
     )
-    found = np.stack([x, y], axis=1)[rows]
+    found = np.stack([x, y, _noise(v) * time / np.sqrt(n)], axis=1)[rows]
     return found[(np.abs(found) < MAX_DISPLACEMENT).all(axis=1)]
 
 
@@ -229,19 +234,23 @@ def _noise(x: Array) -> float:
 
 
 def _fault(compared: Array) -> VelocityFault | None:
-    """Return the fault by displacements (M, 2), if it is significant."""
-    x, y = compared.T
-    sizes = np.stack([np.abs(x), y * np.sign(x)], axis=1)
+    """Return the fault by displacements (M, 3), if it is significant."""
+    x, y, noise = compared.T
+    sizes = np.stack(
+        [np.abs(x), y * np.sign(x), np.maximum(np.abs(y - x) - 2.0 * noise, 0.0)], axis=1
+    )
     blocks = np.array([each.sum(axis=0) for each in np.array_split(sizes, MIN_WINDOWS)])
     whole = blocks.sum(axis=0)
+    ratio, mismatch = whole[1:] / whole[0]
     without = whole - blocks
-    omitted = without[:, 1] / without[:, 0]
-    spread = np.sum((omitted - omitted.mean()) ** 2)
-    ratio = float(whole[1] / whole[0])
-    half = QUANTILE * float(np.sqrt((MIN_WINDOWS - 1) / MIN_WINDOWS * spread))
-    if RATIOS[0] <= ratio + half and ratio - half <= RATIOS[1]:
+    omitted = without[:, 1:] / without[:, :1]
+    spread = np.sum((omitted - omitted.mean(axis=0)) ** 2, axis=0)
+    half = QUANTILE * np.sqrt((MIN_WINDOWS - 1) / MIN_WINDOWS * spread)
+    size = float(np.abs(y).sum() / whole[0])
+    lags = LAG_RATIOS[0] <= ratio <= LAG_RATIOS[1] * size and size <= MAX_SIZE
+    if lags or not mismatch - half[1] > MISMATCH:
         return None
-    return VelocityFault(ratio, half, is_zero=bool(np.abs(y).sum() <= 1e-3 * whole[0]))
+    return VelocityFault(float(ratio), float(half[0]), is_zero=size <= 1e-3)
 
 
 def velocity_fault_findings(faults: dict[str, VelocityFault | None]) -> Iterator[Finding]:

@@ -83,8 +83,15 @@ def test_zero_velocities():
     assert velocity_fault([JointMotion(T, 0.01 * rng.normal(size=T.shape), 0.0 * T)]) is None
 
 
-def test_another_factor_has_no_name():
-    assert str(velocity_fault([motion(3.0)])).endswith('times the derivatives')
+@pytest.mark.parametrize('factor', [0.5, 3.0])
+def test_another_factor_has_no_name(factor):
+    assert str(velocity_fault([motion(factor)])) == f'{factor:g} times the derivatives'
+
+
+def test_positions_instead_of_velocities():
+    found = velocity_fault([motion()._replace(v=0.8 * motion().q)])
+    assert str(found) == 'not related to the derivatives'
+    assert not found.is_zero
 
 
 @pytest.mark.parametrize(
