@@ -4,15 +4,15 @@
 """Joint states that contradict themselves: wrong units of positions, wrong velocities.
 
 Velocities are compared with differences of positions over windows of time in which a joint clearly
-moves. Noise, delay and quantization change the displacements of both little, since the windows are
-as long as the motion permits. A velocity is wrong if its displacements differ from those of the
-positions by more than `MISMATCH`, with a significance by the jackknife over blocks of time, and a
-delay does not explain it: displacements that lag by a phase p < 1.27 rad have nearly the same size,
-and their components in the direction of those of the positions are cos p times as large.
+moves. Noise and quantization change the displacements of both little, since the windows are as long
+as the motion permits; delays are compensated. A velocity is wrong if its displacements differ from
+those of the positions by more than `MISMATCH`, with a significance by the jackknife over blocks of
+time.
 """
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
@@ -28,15 +28,16 @@ POSE_PERIOD_S = 0.2  # s, shortest period of samples that are treated as poses a
 WINDOWS_S = (0.1, 0.2, 0.4, 0.8, 1.6)  # s
 MIN_STEPS = 4  # samples of a window
 MIN_SPEED = 0.05  # rad/s, m/s; slower windows are not compared
+MIN_DISPLACEMENT = 0.01  # rad, m; of a window, more than backlash
+DELAYS_S = np.arange(-0.04, 0.11, 0.02)  # of velocities, by filters
 MIN_SIGNAL = 10.0  # displacement in a window, in standard deviations of the positions
 MIN_WINDOWS = 10
 WINDOW_SHARE = 0.8  # of the largest compared displacement, for longer windows
 MAX_DISPLACEMENT = 1e9  # rad, m; larger ones are no motion
 MISMATCH = 0.45  # of the displacements
-LAG_RATIOS = (0.3, 0.95)  # of components to sizes of displacements that lag
-MAX_SIZE = 1.5  # of displacements that lag, by those of the positions
 QUANTILE = 4.3  # of Student's t with 9 degrees of freedom, one-sided, 99.9 %
 FACTOR_TOLERANCE = 0.1
+UNRELATED = 2.0  # half widths of the interval of a ratio that is not significant
 
 #: Factors between velocities in wrong units and those in rad/s.
 FACTORS = {
@@ -88,7 +89,7 @@ class VelocityFault(NamedTuple):
         if self.is_zero:
             return 'zero while the positions change'
         size, half = abs(self.ratio), self.half_width
-        if size <= half:
+        if size <= UNRELATED * half:
             return 'not related to the derivatives'
         nearest = min(FACTORS, key=lambda factor: abs(np.log(max(size, 1e-9) / factor)))
         which = [
@@ -176,18 +177,59 @@ def velocity_fault(parts: Sequence[JointMotion]) -> VelocityFault | None:
     >>> print(velocity_fault([JointMotion(t, q, v * 30.0 / np.pi)]))
     in rpm
     """
-    valid = [each for part in parts if (each := _valid(part)) is not None]
-    with np.errstate(over='ignore', invalid='ignore'):  # of positions near the largest number
-        compared = [
-            np.concatenate([_displacements(part, length) for part in valid])
-            for length in WINDOWS_S
-            if valid
-        ]
-    sizes = [np.abs(each[:, 0]).sum() for each in compared]
-    for each, size in zip(reversed(compared), reversed(sizes)):
-        if len(each) >= MIN_WINDOWS and size >= WINDOW_SHARE * max(sizes):
-            return _fault(each)
-    return None
+    comparison = VelocityComparison()
+    for part in parts:
+        comparison.add(part)
+    return comparison.verdict()[1]
+
+
+class VelocityComparison:
+    """Collects the displacements of a joint in windows of time, by positions and by velocities.
+
+    Parameters
+    ----------
+    lengths : sequence of float
+        Of the windows [s].
+    most : int, optional
+        Number of parts with motion that are kept, the last ones.
+    """
+
+    def __init__(self, lengths: Sequence[float] = WINDOWS_S, most: int | None = None) -> None:
+        self._lengths = lengths
+        self._compared: list[deque[Array]] = [deque(maxlen=most) for _ in lengths]
+
+    def add(self, motion: JointMotion) -> None:
+        """Add a part: consecutive samples."""
+        valid = None if len(motion.q) and np.ptp(motion.q) < MIN_DISPLACEMENT else _valid(motion)
+        if valid is None:
+            return
+        with np.errstate(over='ignore', invalid='ignore'):  # of positions near the largest number
+            for kept, found in zip(self._compared, _displacements(valid, self._lengths)):
+                kept.append(found)
+
+    def clear(self) -> None:
+        """Discard all parts."""
+        for kept in self._compared:
+            kept.clear()
+
+    def verdict(self) -> tuple[bool, VelocityFault | None]:
+        """Return whether the velocities are significantly right or wrong, and their fault."""
+        windows = self._windows()
+        return (False, None) if windows is None else _verdict(windows)
+
+    def _windows(self) -> Array | None:
+        """Return the rows of the longest windows with most of the motion, None if too few.
+
+        Their columns are those of `_displacements`.
+        """
+        if not self._compared[0]:
+            return None
+        compared = [np.concatenate(kept) for kept in self._compared]
+        sizes = [np.abs(each[:, 0]).sum() for each in compared]
+        for each, size in zip(reversed(compared), reversed(sizes)):
+            if len(each) >= MIN_WINDOWS and size >= WINDOW_SHARE * max(sizes):
+                return each
+        return None
 
 
 def _valid(motion: JointMotion) -> JointMotion | None:
@@ -198,47 +240,63 @@ def _valid(motion: JointMotion) -> JointMotion | None:
         latest = np.maximum.accumulate(t)
         later = np.r_[True, t[1:] > latest[:-1]]
         t, q, v = t[later], q[later], v[later]
-    if len(t) <= MIN_STEPS or np.median(np.diff(t)) >= POSE_PERIOD_S:
+    if len(t) <= MIN_STEPS or _quantile(np.diff(t), 0.5) >= POSE_PERIOD_S:
         return None
     return JointMotion(t, q, v)
 
 
-def _displacements(motion: JointMotion, length: float) -> Array:
-    """Return rows (M, 3) of windows [s] in which the joint moves evenly, without gaps.
+def _displacements(motion: JointMotion, lengths: Sequence[float]) -> Iterator[Array]:
+    """Yield rows (M, 2 + D) for each length of windows in which the joint moves evenly.
 
-    The columns are the displacement of the positions, that of the velocities, and its noise.
+    The columns are the displacement of the positions, the noise of that of the velocities, and the
+    latter if they are late by each of `DELAYS_S`.
     """
     t, q, v = motion
-    steps = np.diff(t)
-    step = float(np.median(steps))
-    n = max(round(length / step), MIN_STEPS)
-    edges = np.arange(0, len(t), n)
-    if len(edges) < 2:
-        return np.zeros((0, 3))
+    steps, moves = np.diff(t), np.abs(np.diff(q))
+    step = _quantile(steps, 0.5)
     moved = np.concatenate([[0.0], np.cumsum(0.5 * (v[1:] + v[:-1]) * steps)])
-    time, x, y = (np.diff(each[edges]) for each in (t, q, moved))
-    largest = np.maximum.reduceat(np.abs(np.diff(q))[: edges[-1]], edges[:-1])
-    rows = (
-        (np.abs(x) >= np.maximum(MIN_SPEED * time, MIN_SIGNAL * _noise(q)))
-        & (largest <= 0.5 * np.abs(x))  # not a jump
-        & (time <= 1.5 * n * step)  # no gap
-    )
-    found = np.stack([x, y, _noise(v) * time / np.sqrt(n)], axis=1)[rows]
-    return found[(np.abs(found) < MAX_DISPLACEMENT).all(axis=1)]
+    signal, noise = MIN_SIGNAL * _noise(q), _noise(v)
+    for length in lengths:
+        n = max(round(length / step), MIN_STEPS)
+        edges = np.arange(0, len(t), n)
+        if len(edges) < 2:
+            yield np.zeros((0, 2 + len(DELAYS_S)))
+            continue
+        ends = t[edges]
+        delayed = ends[:, None] + DELAYS_S
+        time, x = np.diff(ends), np.diff(q[edges])
+        largest = np.maximum.reduceat(moves[: edges[-1]], edges[:-1])
+        rows = (
+            (np.abs(x) >= np.maximum(MIN_SPEED * time, signal))
+            & (np.abs(x) >= MIN_DISPLACEMENT)
+            & (largest <= 0.5 * np.abs(x))  # not a jump
+            & (time <= 1.5 * n * step)  # no gap
+            & (delayed[:-1, 0] >= t[0])
+            & (delayed[1:, -1] <= t[-1])
+        )
+        y = np.diff(np.interp(delayed, t, moved), axis=0)
+        found = np.column_stack([x, noise * time / np.sqrt(n), y])[rows]
+        yield found[(np.abs(found) < MAX_DISPLACEMENT).all(axis=1)]
 
 
 def _noise(x: Array) -> float:
     """Return the standard deviation of white noise of samples, from their third differences."""
-    differences = np.abs(np.diff(x, 3))
-    return float(np.quantile(differences, 0.9) / (1.645 * np.sqrt(20.0))) if len(x) > 3 else 0.0
+    return _quantile(np.abs(np.diff(x, 3)), 0.9) / (1.645 * np.sqrt(20.0)) if len(x) > 3 else 0.0
 
 
-def _fault(compared: Array) -> VelocityFault | None:
-    """Return the fault by displacements (M, 3), if it is significant."""
-    x, y, noise = compared.T
-    sizes = np.stack(
-        [np.abs(x), y * np.sign(x), np.maximum(np.abs(y - x) - 2.0 * noise, 0.0)], axis=1
-    )
+def _quantile(x: Array, level: float) -> float:
+    """Return a quantile of samples, in less time than that of NumPy."""
+    k = round(level * (len(x) - 1))
+    return float(np.partition(x, k)[k])
+
+
+def _verdict(compared: Array) -> tuple[bool, VelocityFault | None]:
+    """Return whether windows of a `VelocityComparison` are significant, and the fault."""
+    x, noise, late = compared[:, :1], compared[:, 1:2], compared[:, 2:]
+    along = late * np.sign(x)
+    errors = np.maximum(np.abs(late - x) - 2.0 * noise, 0.0)
+    likely, best = np.argmax(np.abs(along.sum(axis=0))), np.argmin(errors.sum(axis=0))
+    sizes = np.stack([np.abs(x[:, 0]), along[:, likely], errors[:, best]], axis=1)
     blocks = np.array([each.sum(axis=0) for each in np.array_split(sizes, MIN_WINDOWS)])
     whole = blocks.sum(axis=0)
     ratio, mismatch = whole[1:] / whole[0]
@@ -246,11 +304,10 @@ def _fault(compared: Array) -> VelocityFault | None:
     omitted = without[:, 1:] / without[:, :1]
     spread = np.sum((omitted - omitted.mean(axis=0)) ** 2, axis=0)
     half = QUANTILE * np.sqrt((MIN_WINDOWS - 1) / MIN_WINDOWS * spread)
-    size = float(np.abs(y).sum() / whole[0])
-    lags = LAG_RATIOS[0] <= ratio <= LAG_RATIOS[1] * size and size <= MAX_SIZE
-    if lags or not mismatch - half[1] > MISMATCH:
-        return None
-    return VelocityFault(float(ratio), float(half[0]), is_zero=size <= 1e-3)
+    if not mismatch - half[1] > MISMATCH:
+        return bool(mismatch + half[1] < MISMATCH), None
+    is_zero = bool(np.abs(late[:, likely]).sum() <= 1e-3 * whole[0])
+    return True, VelocityFault(float(ratio), float(half[0]), is_zero)
 
 
 def velocity_fault_findings(faults: dict[str, VelocityFault | None]) -> Iterator[Finding]:

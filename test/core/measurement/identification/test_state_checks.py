@@ -18,14 +18,16 @@ T = np.arange(0.0, 20.0, 0.01)
 RATE = 2.0 * np.pi * 0.4
 
 
-def motion(factor=1.0, *, noise=1e-4, delay=0.0, quantum=0.0, backlash=0.0, t=T, stop=5.0):
-    """Return a joint that swings at up to 1.5 rad/s, and rests in the last seconds."""
+def motion(
+    factor=1.0, *, noise=1e-4, delay=0.0, quantum=0.0, backlash=0.0, t=T, stop=5.0, rate=RATE
+):
+    """Return a joint that swings by 0.6 rad, and rests in the last seconds."""
     rng = np.random.default_rng(0)
     until = t[-1] - stop
 
     def at(times):
         moving = np.clip(times, 0.0, until)
-        return 0.6 * np.sin(RATE * moving), 0.6 * RATE * np.cos(RATE * moving) * (times < until)
+        return 0.6 * np.sin(rate * moving), 0.6 * rate * np.cos(rate * moving) * (times < until)
 
     q, v = at(t)[0], at(t - delay)[1]
     for k in range(1, len(q)):  # the play of a gear
@@ -42,11 +44,11 @@ HEALTHY = [
     {'noise': 0.0},
     {'noise': 1e-3},
     {'delay': 0.05},
-    {'delay': 0.4},  # 1 rad of the oscillation
     {'delay': -0.02},
     {'quantum': 1.5e-3},
     {'backlash': 5e-3},
     {'noise': 5e-4, 'delay': 0.03, 'quantum': 1.5e-3, 'backlash': 2e-3},
+    {'delay': 0.07, 'rate': 6.0 * np.pi},  # by a fifth of the period of 0.33 s
 ]
 FACTORS = {
     'in turns/s': 1.0 / (2.0 * np.pi),
