@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -18,12 +18,20 @@ from screw_dynamics_ros.core.description.robot_description import (
 )
 from screw_dynamics_ros.core.measurement.identification.state_checks import (
     JointMotion,
+    joints_subject,
     range_findings,
     velocity_fault,
     velocity_fault_findings,
 )
 from screw_dynamics_ros.core.types import Array
 from screw_dynamics_ros.ros.joint_states.contents import JointStateLayout
+from screw_dynamics_ros.ros.joint_states.driver_comparison import (
+    MIN_RETURNS,
+    MIN_STEP,
+    WINDOW,
+    returns,
+    wrapped,
+)
 from screw_dynamics_ros.ros.recordings.stacks import joint_state_stacks
 from screw_dynamics_ros.ros.recordings.storage import Block
 
@@ -62,20 +70,16 @@ class JointMotions:
     def findings(self, description: RobotDescription) -> list[Finding]:
         """Return contradictions in the states of joints with one coordinate."""
         joints = scalar_joints(description)
-        ranges = np.array([_range(self._motions(joint.name)) for joint in joints])
+        motions = {joint.name: self._motions(joint.name) for joint in joints}
+        ranges = np.array([_range(each) for each in motions.values()])
         limits = np.array([(joint.limits.lower, joint.limits.upper) for joint in joints])
         (lower, upper), (low, high) = limits.reshape(-1, 2).T, ranges.reshape(-1, 2).T
-        return [
-            *range_findings(
-                [joint.name for joint in joints],
-                np.array([joint.kind.turns for joint in joints], dtype=bool),
-                (lower, upper),
-                (low, high),
-            ),
-            *velocity_fault_findings(
-                {joint.name: velocity_fault(self._motions(joint.name)) for joint in joints}
-            ),
-        ]
+        turns = np.array([joint.kind.turns for joint in joints], dtype=bool)
+        found = list(range_findings(list(motions), turns, (lower, upper), (low, high)))
+        if not found:  # the noise of positions in small units alternates, too
+            found += publisher_findings(motions)
+        faults = {name: velocity_fault(each) for name, each in motions.items()}
+        return [*found, *velocity_fault_findings(faults)]
 
     def _motions(self, name: str) -> list[JointMotion]:
         """Return the motions of a joint, one for each layout that contains it."""
@@ -91,6 +95,35 @@ class JointMotions:
                     v = np.concatenate([numbers[:, column] for _, numbers in parts])
                 found.append(JointMotion(t, q, v))
         return found
+
+
+def publisher_findings(motions: Mapping[str, Sequence[JointMotion]]) -> Iterator[Finding]:
+    """Yield a finding about joints whose positions step away and back, in order of time."""
+    values: dict[str, tuple[float, float]] = {}
+    for name, parts in motions.items():
+        t, q = (np.concatenate([np.zeros(0), *(each[k] for each in parts)]) for k in (0, 1))
+        q = q[np.argsort(t, kind='stable')]
+        q = q[np.isfinite(q)]
+        steps = np.diff(q)
+        far = (np.abs(steps[1:]) > MIN_STEP) & (steps[1:] * steps[:-1] < 0.0)
+        jumps = [
+            k
+            for k in np.flatnonzero(far).tolist()
+            if returns(wrapped(steps[k]), wrapped(steps[k + 1]))
+        ]
+        for k, last in zip(jumps, jumps[MIN_RETURNS - 1 :]):
+            if last - k <= WINDOW:
+                values[name] = float(q[k]), float(q[k + 1])
+                break
+    if values:
+        name, (first, second) = next(iter(values.items()))
+        yield Finding(
+            'error',
+            joints_subject(values),
+            f'positions alternate ({name}: {first:.4g} in some messages, {second:.4g} in others): '
+            'several publishers of joint states disagree',
+            'stop the others (ros2 topic info --verbose joint_states), and record again',
+        )
 
 
 def moving(blocks: Iterable[Block], motions: JointMotions) -> Iterator[Block]:

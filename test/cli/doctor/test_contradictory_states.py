@@ -12,8 +12,10 @@ from screw_dynamics_ros.cli.annotate.command import main as annotate
 from screw_dynamics_ros.cli.annotate.command import parse, request_of
 from screw_dynamics_ros.cli.annotate.folders import annotate_one, tasks
 from screw_dynamics_ros.cli.doctor.command import main as doctor
+from screw_dynamics_ros.cli.joint_motions import JointMotions
 from screw_dynamics_ros.cli.replay.command import main as replay
 from screw_dynamics_ros.core import Robot
+from screw_dynamics_ros.ros.joint_states.contents import JointStateLayout
 from support.robots import urdf_path
 
 T = np.arange(0.0, 12.0, 0.01)
@@ -69,12 +71,36 @@ def in_degrees(q, v):
     return np.degrees(q), np.degrees(v)
 
 
+def of_two_publishers(q, v):
+    """Every second state is of another one, whose joint 4 is elsewhere."""
+    other = q.copy()
+    other[1::2, 3] += 0.2
+    return other, v
+
+
 FAULTS = {
+    of_two_publishers: 'joint panda_joint4: positions alternate',
     without_velocity: 'the velocities are zero while the positions change',
     in_turns: 'joint panda_joint2: the velocities are in turns/s',
     reversed_velocities: 'the velocities are of the opposite sign',
     in_degrees: 'seem to be in degrees',
 }
+
+
+def test_publishers_with_other_fields(panda):
+    """One sends the joints in another order, without velocities, 3 ms later."""
+    q, v, _ = moving(panda)
+    names = tuple(panda.joint_names)
+    n = len(names)
+    for offset, found in ((0.0, ''), (0.2, 'positions alternate (panda_joint1: ')):
+        motions = JointMotions()
+        motions.add(JointStateLayout(names, n, n, 0), T, np.hstack([q, v]))
+        motions.add(
+            JointStateLayout(names[::-1], n, 0, 0), T + 3e-3, (q + offset * np.eye(n)[0])[:, ::-1]
+        )
+        text = '; '.join(map(str, motions.findings(panda.description)))
+        assert found in text
+        assert bool(text) == bool(found)
 
 
 @pytest.mark.parametrize('fault', FAULTS)

@@ -24,6 +24,8 @@ from screw_dynamics_ros.core.types import Array
 
 LIMIT_TOLERANCE = 0.2  # accepted excess of position limits, relative to their range
 
+TURN = 2.01 * np.pi  # rad, with some noise
+
 POSE_PERIOD_S = 0.2  # s, shortest period of samples that are treated as poses at rest
 WINDOWS_S = (0.1, 0.2, 0.4, 0.8, 1.6)  # s
 MIN_STEPS = 4  # samples of a window
@@ -127,21 +129,27 @@ def range_findings(
     (lower, upper), (low, high) = limits, ranges
     margin = LIMIT_TOLERANCE * (upper - lower)  # infinite without limits
     beyond = (low < lower - margin) | (high > upper + margin)
-    for chosen, factor, unit, expected in (
-        (beyond & turns, np.degrees(1.0), 'degrees', 'rad'),
-        (beyond & ~turns, 1000.0, 'mm', 'm'),
+    turned = beyond & turns & (np.maximum(-low, high) <= TURN) & (high - low <= TURN)
+    for chosen, units, expected in (
+        (turned, {'another turn, 2 pi away': 1.0}, 'rad'),
+        (beyond & turns & ~turned, {'degrees': np.degrees(1.0)}, 'rad'),
+        (beyond & ~turns, {'mm': 1000.0, 'cm': 100.0}, 'm'),
     ):
         if not chosen.any():
             continue
-        fits = (low / factor >= lower - margin) & (high / factor <= upper + margin)
         i = int(np.argmax(np.where(chosen, high - low, -1.0)))
-        likely = bool(fits[chosen].all())
+        likely = ' or '.join(
+            unit
+            for unit, x in units.items()
+            if (chosen is turned)
+            or ((low / x >= lower - margin) & (high / x <= upper + margin))[chosen].all()
+        )
         yield Finding(
             'error',
             joints_subject(np.array(names)[chosen]),
             f'positions are beyond the limits ({names[i]}: {low[i]:.4g} to {high[i]:.4g}, limits '
             f'{lower[i]:.4g} to {upper[i]:.4g} {expected}); '
-            + (f'they seem to be in {unit}' if likely else 'no result can be right'),
+            + (f'they seem to be in {likely}' if likely else 'no result can be right'),
             f'convert them, {expected} are expected'
             if likely
             else f'{expected} are expected; compare units and names of joints with the description',

@@ -10,6 +10,7 @@ import pytest
 
 from screw_dynamics_ros.core.measurement.identification.state_checks import (
     JointMotion,
+    range_findings,
     velocity_fault,
     velocity_fault_findings,
 )
@@ -131,6 +132,24 @@ def test_joints_with_the_same_fault_share_a_finding():
     found = list(velocity_fault_findings({'a': zero, 'b': reversed_sign, 'c': zero}))
     assert [each.subject for each in found] == ['joints a, c', 'joint b']
     assert found[0].message.startswith('the velocities are zero while the positions change')
+
+
+@pytest.mark.parametrize(
+    ('turns', 'low', 'high', 'text'),
+    [
+        (True, 0.1, 6.28, 'seem to be in another turn, 2 pi away'),
+        (True, -50.0, 50.0, 'seem to be in degrees'),
+        (True, -400.0, 400.0, 'no result can be right'),
+        (False, 6.0, 24.0, 'seem to be in mm or cm'),
+        (False, 6.0, 240.0, 'seem to be in mm ('),
+    ],
+)
+def test_units_of_positions_beyond_the_limits(turns, low, high, text):
+    limits, ranges = ([-1.0, -1.0], [1.0, 1.0]), ([0.0, low], [0.5, high])
+    arrays = [tuple(np.array(each) for each in pair) for pair in (limits, ranges)]
+    (found,) = range_findings(['a', 'b'], np.array([turns, turns]), *arrays)
+    assert found.subject == 'joint b'
+    assert text in str(found)
 
 
 @pytest.mark.parametrize('field', ['q', 'v'])
