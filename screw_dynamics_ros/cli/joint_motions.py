@@ -36,6 +36,9 @@ from screw_dynamics_ros.ros.recordings.stacks import joint_state_stacks
 from screw_dynamics_ros.ros.recordings.storage import Block
 
 MAX_STATES = 1_000_000  # kept states, evenly spaced
+MIN_GAP_S = 1.0  # s, median between samples whose stamps may be in milliseconds
+MIN_MOVES = 100  # between samples of a motion
+MIN_MOVE, EVEN_MOVE = 0.001, 0.05  # of the range of positions; poses are farther apart
 OUTLIERS = 0.005  # fraction of the lowest and of the highest positions that may be spikes
 
 
@@ -78,6 +81,7 @@ class JointMotions:
         found = list(range_findings(list(motions), turns, (lower, upper), (low, high)))
         if not found:  # the noise of positions in small units alternates, too
             found += publisher_findings(motions)
+        found += stamp_findings(motions)
         faults = {name: velocity_fault(each) for name, each in motions.items()}
         return [*found, *velocity_fault_findings(faults)]
 
@@ -124,6 +128,26 @@ def publisher_findings(motions: Mapping[str, Sequence[JointMotion]]) -> Iterator
             'several publishers of joint states disagree',
             'stop the others (ros2 topic info --verbose joint_states), and record again',
         )
+
+
+def stamp_findings(motions: Mapping[str, Sequence[JointMotion]]) -> Iterator[Finding]:
+    """Yield a finding if samples are far apart in time and positions change evenly."""
+    for name, parts in motions.items():
+        for t, q, _ in parts:
+            steps, moves = np.diff(t), np.abs(np.diff(q))
+            size = np.ptp(q) if np.isfinite(q).all() else 0.0
+            moves = moves[moves > MIN_MOVE * size]
+            if len(moves) < MIN_MOVES or not size > MIN_STEP or np.median(steps) < MIN_GAP_S:
+                continue
+            if np.median(moves) < EVEN_MOVE * size:
+                yield Finding(
+                    'error',
+                    'stamps',
+                    f'are {np.median(steps):.3g} s apart, but the positions of {name} change '
+                    'evenly: they seem to be in milliseconds',
+                    'convert them, seconds are expected',
+                )
+                return
 
 
 def moving(blocks: Iterable[Block], motions: JointMotions) -> Iterator[Block]:

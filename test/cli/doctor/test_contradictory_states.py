@@ -87,6 +87,25 @@ FAULTS = {
 }
 
 
+@pytest.mark.parametrize('with_velocities', [True, False])
+def test_stamps_in_milliseconds(panda, with_velocities, tmp_path, capsys):
+    q, v, tau = moving(panda)
+    velocities = v if with_velocities else np.nan * v
+    path = table(tmp_path / 'run.csv', panda, q, velocities, tau, t=1e3 * T)
+    doctor([path, '--urdf', str(urdf_path('panda'))])
+    text = capsys.readouterr().out
+    assert 'stamps: are 10 s apart, but the positions of panda_joint1 change evenly' in text
+    assert 'skipped: contradictory states of stamps' in text
+
+
+def test_poses_that_are_far_apart_in_time_are_healthy(panda):
+    motions, n = JointMotions(), len(panda.joint_names)
+    q = np.repeat(panda.random_configuration(0, 60), 4, axis=0)  # four samples of each pose
+    layout = JointStateLayout(tuple(panda.joint_names), n, n, 0)
+    motions.add(layout, 5.0 * np.arange(len(q)), np.hstack([q, 0.0 * q]))
+    assert motions.findings(panda.description) == []
+
+
 def test_publishers_with_other_fields(panda):
     """One sends the joints in another order, without velocities, 3 ms later."""
     q, v, _ = moving(panda)
