@@ -24,7 +24,7 @@ from screw_dynamics_ros.core.types import Array
 
 LIMIT_TOLERANCE = 0.2  # accepted excess of position limits, relative to their range
 
-TURN = 2.01 * np.pi  # rad, with some noise
+MAX_TURN = 2.01 * np.pi  # rad, with some noise
 
 POSE_PERIOD_S = 0.2  # s, shortest period of samples that are treated as poses at rest
 WINDOWS_S = (0.1, 0.2, 0.4, 0.8, 1.6)  # s
@@ -129,7 +129,7 @@ def range_findings(
     (lower, upper), (low, high) = limits, ranges
     margin = LIMIT_TOLERANCE * (upper - lower)  # infinite without limits
     beyond = (low < lower - margin) | (high > upper + margin)
-    turned = beyond & turns & (np.maximum(-low, high) <= TURN) & (high - low <= TURN)
+    turned = beyond & turns & (np.maximum(-low, high) <= MAX_TURN) & (high - low <= MAX_TURN)
     for chosen, units, expected in (
         (turned, {'another turn, 2 pi away': 1.0}, 'rad'),
         (beyond & turns & ~turned, {'degrees': np.degrees(1.0)}, 'rad'),
