@@ -36,6 +36,7 @@ from screw_dynamics_ros.ros.recordings.stacks import joint_state_stacks
 from screw_dynamics_ros.ros.recordings.storage import Block
 
 MAX_STATES = 1_000_000  # kept states, evenly spaced
+MAX_ALTERNATION = 0.8 * np.pi  # rad; wrapped positions of fast wheels alternate by about pi
 MIN_GAP_S = 1.0  # s, median between samples whose stamps may be in milliseconds
 MIN_MOVES = 100  # between samples of a motion
 MIN_MOVE, EVEN_MOVE = 0.001, 0.05  # of the range of positions; poses are farther apart
@@ -113,7 +114,8 @@ def publisher_findings(motions: Mapping[str, Sequence[JointMotion]]) -> Iterator
         jumps = [
             k
             for k in np.flatnonzero(far).tolist()
-            if returns(wrapped(steps[k]), wrapped(steps[k + 1]))
+            if abs(wrapped(steps[k])) < MAX_ALTERNATION
+            and returns(wrapped(steps[k]), wrapped(steps[k + 1]))
         ]
         for k, last in zip(jumps, jumps[MIN_RETURNS - 1 :]):
             if last - k <= WINDOW:

@@ -53,7 +53,7 @@ def suggest_efforts(made: Suggestion, heard: SessionData, driver: Driver | None)
         return False
     wrong = heard.motions.findings(heard.robot.description)
     if wrong:
-        whose = ', '.join(each.subject for each in wrong)
+        whose = ', '.join(dict.fromkeys(each.subject for each in wrong))
         made.leave(NAMES, f'contradictory states of {whose} do not show when the robot rests')
         return False
     poses = poses_at_rest(efforts(heard, calibrated=False))

@@ -28,7 +28,7 @@ def topic_sections(heard: SessionData) -> Iterator[Section]:
     yield joint_states_section(heard)
     contradictions = heard.motions.findings(heard.robot.description)
     if contradictions:
-        whose = ', '.join(each.subject for each in contradictions)
+        whose = ', '.join(dict.fromkeys(each.subject for each in contradictions))
         yield Section('efforts at rest', [f'skipped: contradictory states of {whose}'])
     elif is_free(heard):
         yield Section('efforts at rest', ['skipped: pose and contacts of a free base are unknown'])

@@ -23,6 +23,7 @@ from support.healthy_recordings import (
     described,
     recorded,
     repeated,
+    wrapped,
 )
 
 LOADED = {
@@ -72,6 +73,16 @@ def test_healthy_recordings_with_several_disturbances(seed, tmp_path, capsys):
 def test_a_configured_payload_causes_no_alarm(name, tmp_path, capsys):
     run = currents(recorded(name, payload=LOADED[name]), np.random.default_rng(1))
     assert alarms(name, run, tmp_path, capsys) == []
+
+
+def test_fast_wheels_between_slow_messages_cause_no_alarm(tmp_path, capsys):
+    """Half a turn from one message to the next, of positions between -pi and pi."""
+    run = recorded('rover', moves=12.0)
+    wheels = np.pi * np.arange(len(run.t))[:, None] * [1.0, -1.01, 0.0] + [0.1, 0.2, 0.0]
+    run = wrapped(
+        run.but(q=wheels, v=np.pi / 0.1 * np.array([1.0, -1.01, 0.0]) + 0.0 * wheels), None
+    )
+    assert alarms('rover', run.but(t=10.0 * run.t), tmp_path, capsys) == []
 
 
 def test_contacts_of_a_free_base_cause_no_alarm(tmp_path, capsys):
