@@ -19,9 +19,11 @@ from screw_dynamics_ros.cli.doctor.section import Section
 from screw_dynamics_ros.cli.doctor.session_data import TERMS, Configuration
 from screw_dynamics_ros.core.description.robot_description import Finding
 from screw_dynamics_ros.core.measurement.identification.effort_scales import effort_ratio
+from screw_dynamics_ros.core.measurement.identification.state_checks import joints_subject
 from screw_dynamics_ros.core.types import Array
 
 MAX_REST_VELOCITY = 0.02  # rad/s, m/s
+MAX_REST_MOTION = 0.01  # rad, m, of all positions
 MIN_GRAVITY_SHARE = 0.1  # of the largest gravity torque: smaller ones are not conclusive
 MIN_GRAVITY_TORQUE = 0.5  # N m, N: likewise
 CURRENT_CORRELATION = 0.95  # with gravity torques; higher values suggest currents
@@ -70,6 +72,20 @@ class RecordedEfforts:
     q: Array | None = None
     limits: Array | None = None
 
+    @property
+    def rests(self) -> bool:
+        """Whether no position changes; velocities may be noisy or wrong."""
+        return (
+            self.q is not None
+            and len(self.q) >= POSE_SAMPLES
+            and bool(np.ptp(self.q, axis=0).max(initial=0.0) < MAX_REST_MOTION)
+        )
+
+    @property
+    def still(self) -> NDArray[np.bool_]:
+        """The samples at rest, (samples,)."""
+        return (np.abs(self.v).max(axis=1, initial=0.0) < MAX_REST_VELOCITY) | self.rests
+
 
 @dataclass(frozen=True, eq=False)
 class Poses:
@@ -107,7 +123,7 @@ class Poses:
 
 def poses_at_rest(found: RecordedEfforts) -> Poses | None:
     """Return means over the samples of each pose at rest, or None."""
-    still = np.flatnonzero(np.abs(found.v).max(axis=1, initial=0.0) < MAX_REST_VELOCITY)
+    still = np.flatnonzero(found.still)
     q = np.zeros_like(found.v) if found.q is None else found.q
     groups, left = [], still
     while len(left):
@@ -142,10 +158,12 @@ def friction_of(limits: Array | None) -> Array | float:
 def efforts_section(efforts: RecordedEfforts) -> Section:
     """Compare the efforts of a robot at rest with gravity torques."""
     section = Section('efforts at rest')
-    still = np.abs(efforts.v).max(axis=1, initial=0.0) < MAX_REST_VELOCITY
+    still = efforts.still
     if not still.any():
         section.lines.append('skipped: the robot moves; stop it for the comparison')
         return section
+    if efforts.rests:
+        section.findings += rest_velocity_findings(efforts)
     measured, *parts = (
         each[still].mean(axis=0) for each in (efforts.measured, efforts.gravity, efforts.payload)
     )
@@ -171,6 +189,19 @@ def efforts_section(efforts: RecordedEfforts) -> Section:
             section.lines.append(f'means over {len(measured)} poses, which are compared separately')
     section.findings += effort_findings(efforts.joints, measured, weight, terms, efforts.limits)
     return section
+
+
+def rest_velocity_findings(efforts: RecordedEfforts) -> Iterator[Finding]:
+    """Yield a finding about velocities of a robot at rest that are not zero, but for noise."""
+    mean = np.abs(efforts.v.mean(axis=0))
+    wrong = mean > MAX_REST_VELOCITY
+    if wrong.any():
+        yield Finding(
+            'warning',
+            joints_subject(np.array(efforts.joints)[wrong]),
+            f'the velocities are {mean.max():.3g} rad/s (m/s) although the positions do not change',
+            'correct the driver, or remove the velocities from the joint states',
+        )
 
 
 def silent_nodes(configuration: Configuration) -> Iterator[Finding]:
