@@ -53,6 +53,7 @@ PAGES = {
     **{f'{PERFORMANCE}/{name}.md': 'page_tables.benchmark' for name in MEASURED},
     'doc/reference/all_solutions.md': 'page_tables.solutions',
     'doc/reference/all_solutions_tables.md': 'page_tables.solutions',
+    'doc/reference/doctor.md': 'page_tables.detection',
     'doc/how_to/gradients.md': 'page_tables.gradients',
     'doc/how_to/identification.md': 'identification',
     'doc/how_to/contact_localization.md': 'page_tables.contacts',

@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -18,17 +18,28 @@ from screw_dynamics_ros.core.description.robot_description import (
 )
 from screw_dynamics_ros.core.measurement.identification.state_checks import (
     JointMotion,
-    VelocityFault,
+    joints_subject,
     range_findings,
     velocity_fault,
     velocity_fault_findings,
 )
 from screw_dynamics_ros.core.types import Array
 from screw_dynamics_ros.ros.joint_states.contents import JointStateLayout
+from screw_dynamics_ros.ros.joint_states.driver_comparison import (
+    MIN_RETURNS,
+    MIN_STEP,
+    WINDOW,
+    returns,
+    wrapped,
+)
 from screw_dynamics_ros.ros.recordings.stacks import joint_state_stacks
 from screw_dynamics_ros.ros.recordings.storage import Block
 
 MAX_STATES = 1_000_000  # kept states, evenly spaced
+MAX_ALTERNATION = 0.8 * np.pi  # rad; wrapped positions of fast wheels alternate by about pi
+MIN_GAP_S = 1.0  # s, median between samples whose stamps may be in milliseconds
+MIN_MOVES = 100  # between samples of a motion
+MIN_MOVE, EVEN_MOVE = 0.001, 0.05  # of the range of positions; poses are farther apart
 OUTLIERS = 0.005  # fraction of the lowest and of the highest positions that may be spikes
 
 
@@ -63,26 +74,17 @@ class JointMotions:
     def findings(self, description: RobotDescription) -> list[Finding]:
         """Return contradictions in the states of joints with one coordinate."""
         joints = scalar_joints(description)
-        ranges = np.array([_range(self._motions(joint.name)) for joint in joints])
+        motions = {joint.name: self._motions(joint.name) for joint in joints}
+        ranges = np.array([_range(each) for each in motions.values()])
         limits = np.array([(joint.limits.lower, joint.limits.upper) for joint in joints])
         (lower, upper), (low, high) = limits.reshape(-1, 2).T, ranges.reshape(-1, 2).T
-        return [
-            *range_findings(
-                [joint.name for joint in joints],
-                np.array([joint.kind.turns for joint in joints], dtype=bool),
-                (lower, upper),
-                (low, high),
-            ),
-            *velocity_fault_findings(self.velocity_faults(description)),
-        ]
-
-    def velocity_faults(self, description: RobotDescription) -> dict[str, VelocityFault]:
-        """Return joints whose velocities are not the derivatives of their positions."""
-        found = {
-            joint.name: velocity_fault(self._motions(joint.name))
-            for joint in scalar_joints(description)
-        }
-        return {name: fault for name, fault in found.items() if fault is not None}
+        turns = np.array([joint.kind.turns for joint in joints], dtype=bool)
+        found = list(range_findings(list(motions), turns, (lower, upper), (low, high)))
+        if not found:  # the noise of positions in small units alternates, too
+            found += publisher_findings(motions)
+        found += stamp_findings(motions)
+        faults = {name: velocity_fault(each) for name, each in motions.items()}
+        return [*found, *velocity_fault_findings(faults)]
 
     def _motions(self, name: str) -> list[JointMotion]:
         """Return the motions of a joint, one for each layout that contains it."""
@@ -98,6 +100,56 @@ class JointMotions:
                     v = np.concatenate([numbers[:, column] for _, numbers in parts])
                 found.append(JointMotion(t, q, v))
         return found
+
+
+def publisher_findings(motions: Mapping[str, Sequence[JointMotion]]) -> Iterator[Finding]:
+    """Yield a finding about joints whose positions step away and back, in order of time."""
+    values: dict[str, tuple[float, float]] = {}
+    for name, parts in motions.items():
+        t, q = (np.concatenate([np.zeros(0), *(each[k] for each in parts)]) for k in (0, 1))
+        q = q[np.argsort(t, kind='stable')]
+        q = q[np.isfinite(q)]
+        steps = np.diff(q)
+        far = (np.abs(steps[1:]) > MIN_STEP) & (steps[1:] * steps[:-1] < 0.0)
+        jumps = [
+            k
+            for k in np.flatnonzero(far).tolist()
+            if abs(wrapped(steps[k])) < MAX_ALTERNATION
+            and returns(wrapped(steps[k]), wrapped(steps[k + 1]))
+        ]
+        for k, last in zip(jumps, jumps[MIN_RETURNS - 1 :]):
+            if last - k <= WINDOW:
+                values[name] = float(q[k]), float(q[k + 1])
+                break
+    if values:
+        name, (first, second) = next(iter(values.items()))
+        yield Finding(
+            'error',
+            joints_subject(values),
+            f'positions alternate ({name}: {first:.4g} in some messages, {second:.4g} in others): '
+            'several publishers of joint states disagree',
+            'stop the others (ros2 topic info --verbose joint_states), and record again',
+        )
+
+
+def stamp_findings(motions: Mapping[str, Sequence[JointMotion]]) -> Iterator[Finding]:
+    """Yield a finding if samples are far apart in time and positions change evenly."""
+    for name, parts in motions.items():
+        for t, q, _ in parts:
+            steps, moves = np.diff(t), np.abs(np.diff(q))
+            size = np.ptp(q) if np.isfinite(q).all() else 0.0
+            moves = moves[moves > MIN_MOVE * size]
+            if len(moves) < MIN_MOVES or not size > MIN_STEP or np.median(steps) < MIN_GAP_S:
+                continue
+            if np.median(moves) < EVEN_MOVE * size:
+                yield Finding(
+                    'error',
+                    'stamps',
+                    f'are {np.median(steps):.3g} s apart, but the positions of {name} change '
+                    'evenly: they seem to be in milliseconds',
+                    'convert them, seconds are expected',
+                )
+                return
 
 
 def moving(blocks: Iterable[Block], motions: JointMotions) -> Iterator[Block]:

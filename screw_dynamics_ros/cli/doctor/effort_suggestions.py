@@ -51,10 +51,10 @@ def suggest_efforts(made: Suggestion, heard: SessionData, driver: Driver | None)
         whose = f'; efforts of {shorten(sorted(never))} are always missing' if never else ''
         made.leave(NAMES, f'no joint state contains the efforts of all joints{whose}')
         return False
-    wrong = heard.motions.velocity_faults(heard.robot.description)
+    wrong = heard.motions.findings(heard.robot.description)
     if wrong:
-        whose = f'velocities of {shorten(list(wrong))}, which contradict the positions'
-        made.leave(NAMES, f'{whose}, do not show when the robot rests')
+        whose = ', '.join(dict.fromkeys(each.subject for each in wrong))
+        made.leave(NAMES, f'contradictory states of {whose} do not show when the robot rests')
         return False
     poses = poses_at_rest(efforts(heard, calibrated=False))
     if poses is None:

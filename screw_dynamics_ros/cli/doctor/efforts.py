@@ -13,20 +13,24 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
+from numpy.typing import NDArray
 
 from screw_dynamics_ros.cli.doctor.section import Section
 from screw_dynamics_ros.cli.doctor.session_data import TERMS, Configuration
 from screw_dynamics_ros.core.description.robot_description import Finding
 from screw_dynamics_ros.core.measurement.identification.effort_scales import effort_ratio
+from screw_dynamics_ros.core.measurement.identification.state_checks import joints_subject
 from screw_dynamics_ros.core.types import Array
 
 MAX_REST_VELOCITY = 0.02  # rad/s, m/s
+MAX_REST_MOTION = 0.01  # rad, m, of all positions
 MIN_GRAVITY_SHARE = 0.1  # of the largest gravity torque: smaller ones are not conclusive
 MIN_GRAVITY_TORQUE = 0.5  # N m, N: likewise
 CURRENT_CORRELATION = 0.95  # with gravity torques; higher values suggest currents
 MIN_CURRENT_RATIO = 0.02  # to gravity torques; higher values may be currents
 MIN_POSE_DISTANCE = 0.1  # rad, m, between poses
 POSE_SAMPLES = 5  # per pose
+LARGE_RATIO = 100.0  # of efforts to torques, from which on digits mean nothing
 FRICTION_LIMIT_SHARE = 0.05  # of the effort limit, attributed to static friction
 FRICTION_SHARE = 0.3  # of the gravity torque, attributed to static friction and calibration
 
@@ -68,6 +72,20 @@ class RecordedEfforts:
     q: Array | None = None
     limits: Array | None = None
 
+    @property
+    def rests(self) -> bool:
+        """Whether no position changes; velocities may be noisy or wrong."""
+        return (
+            self.q is not None
+            and len(self.q) >= POSE_SAMPLES
+            and bool(np.ptp(self.q, axis=0).max(initial=0.0) < MAX_REST_MOTION)
+        )
+
+    @property
+    def still(self) -> NDArray[np.bool_]:
+        """The samples at rest, (samples,)."""
+        return (np.abs(self.v).max(axis=1, initial=0.0) < MAX_REST_VELOCITY) | self.rests
+
 
 @dataclass(frozen=True, eq=False)
 class Poses:
@@ -105,7 +123,7 @@ class Poses:
 
 def poses_at_rest(found: RecordedEfforts) -> Poses | None:
     """Return means over the samples of each pose at rest, or None."""
-    still = np.flatnonzero(np.abs(found.v).max(axis=1, initial=0.0) < MAX_REST_VELOCITY)
+    still = np.flatnonzero(found.still)
     q = np.zeros_like(found.v) if found.q is None else found.q
     groups, left = [], still
     while len(left):
@@ -119,20 +137,33 @@ def poses_at_rest(found: RecordedEfforts) -> Poses | None:
         np.array([values[group].mean(axis=0) for group in groups])
         for values in (found.measured, found.gravity, found.payload)
     )
-    total = np.abs(gravity + payload)
-    conclusive = total.max(axis=0) >= max(
-        MIN_GRAVITY_TORQUE, MIN_GRAVITY_SHARE * total.max(initial=0.0)
-    )
+    conclusive = are_conclusive(gravity + payload, found.limits)
     return Poses(found.joints, measured, dict(zip(WEIGHT, (gravity, payload))), conclusive)
+
+
+def are_conclusive(torques: Array, limits: Array | None) -> NDArray[np.bool_]:
+    """Return the joints (n,) whose torques (..., n), less friction, are not about zero."""
+    largest = np.abs(torques).reshape(-1, torques.shape[-1]).max(axis=0)
+    least = max(MIN_GRAVITY_TORQUE, MIN_GRAVITY_SHARE * float(largest.max(initial=0.0)))
+    return largest >= np.maximum(least, friction_of(limits) / (1.0 - FRICTION_SHARE))
+
+
+def friction_of(limits: Array | None) -> Array | float:
+    """Return the torques attributed to static friction, by effort limits (n,) [N m, N]."""
+    if limits is None:
+        return 0.0
+    return FRICTION_LIMIT_SHARE * np.where(np.isfinite(limits), limits, 0.0)
 
 
 def efforts_section(efforts: RecordedEfforts) -> Section:
     """Compare the efforts of a robot at rest with gravity torques."""
     section = Section('efforts at rest')
-    still = np.abs(efforts.v).max(axis=1, initial=0.0) < MAX_REST_VELOCITY
+    still = efforts.still
     if not still.any():
         section.lines.append('skipped: the robot moves; stop it for the comparison')
         return section
+    if efforts.rests:
+        section.findings += rest_velocity_findings(efforts)
     measured, *parts = (
         each[still].mean(axis=0) for each in (efforts.measured, efforts.gravity, efforts.payload)
     )
@@ -158,6 +189,19 @@ def efforts_section(efforts: RecordedEfforts) -> Section:
             section.lines.append(f'means over {len(measured)} poses, which are compared separately')
     section.findings += effort_findings(efforts.joints, measured, weight, terms, efforts.limits)
     return section
+
+
+def rest_velocity_findings(efforts: RecordedEfforts) -> Iterator[Finding]:
+    """Yield a finding about velocities of a robot at rest that are not zero, but for noise."""
+    mean = np.abs(efforts.v.mean(axis=0))
+    wrong = mean > MAX_REST_VELOCITY
+    if wrong.any():
+        yield Finding(
+            'warning',
+            joints_subject(np.array(efforts.joints)[wrong]),
+            f'the velocities are {mean.max():.3g} rad/s (m/s) although the positions do not change',
+            'correct the driver, or remove the velocities from the joint states',
+        )
 
 
 def silent_nodes(configuration: Configuration) -> Iterator[Finding]:
@@ -205,9 +249,7 @@ def effort_findings(
     """Yield faults of efforts (n,) or (poses, n), and their terms if these differ from `terms`."""
     measured, weight = np.atleast_2d(measured), {k: np.atleast_2d(x) for k, x in weight.items()}
     largest = max(np.abs(part).max(initial=0.0) for part in weight.values())
-    conclusive = np.max(np.abs(list(weight.values())), axis=(0, 1)) >= max(
-        MIN_GRAVITY_TORQUE, MIN_GRAVITY_SHARE * largest
-    )
+    conclusive = are_conclusive(np.array(list(weight.values())), limits)
     if not conclusive.any():
         yield Finding(
             'info',
@@ -300,17 +342,18 @@ def joint_findings(
     Where gravity loads a joint less than others, and where the difference is small compared with
     its effort limit (n,), only a significant opposite sign is a finding.
     """
-    known = np.zeros(len(joints)) if limits is None else np.where(np.isfinite(limits), limits, 0.0)
     measured, model = np.atleast_2d(measured), np.atleast_2d(model)
     least = max(MIN_GRAVITY_TORQUE, MIN_GRAVITY_SHARE * np.abs(model).max(initial=0.0))
-    for joint, e, g, friction in zip(joints, measured.T, model.T, FRICTION_LIMIT_SHARE * known):
+    frictions = np.broadcast_to(friction_of(limits), len(joints))
+    for joint, e, g, friction in zip(joints, measured.T, model.T, frictions):
         is_conclusive = np.abs(g).max() >= least and np.abs(e - g).max() > friction
         interval = effort_ratio(g, e, MIN_GRAVITY_TORQUE)
         is_reversed = interval is not None and interval[1] < 0.0
         if not is_conclusive and not is_reversed:
             continue
         ratio = float(e @ g / (g @ g))
-        subject, message = f'joint {joint}', f'its effort is {ratio:.2f} times that of the model'
+        factor = f'{ratio:.2f}' if abs(ratio) < LARGE_RATIO else f'{ratio:.2g}'
+        subject, message = f'joint {joint}', f'its effort is {factor} times that of the model'
         if ratio < -FRICTION_SHARE:
             to = ' to -1' if abs(ratio + 1.0) <= FRICTION_SHARE else ''
             yield Finding('warning', subject, message, f'opposite sign: set effort_scale{to}')

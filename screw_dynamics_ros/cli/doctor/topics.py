@@ -14,23 +14,35 @@ from screw_dynamics_ros.cli.doctor.section import Section
 from screw_dynamics_ros.cli.doctor.session_data import SessionData
 from screw_dynamics_ros.core.description.robot_description import Finding
 from screw_dynamics_ros.core.description.ros2_control import unmet_condition
+from screw_dynamics_ros.core.motion.trajectory.payload_load import holding_torques, own_bodies
+from screw_dynamics_ros.core.tree.joint_limits import of_velocities
 from screw_dynamics_ros.nodes.model.scalar_joints import coordinates, scalar_joints
-from screw_dynamics_ros.ros.names import shorten
+from screw_dynamics_ros.nodes.parameters.base_parameters import FIXED
 
+MAX_RESERVE = 10.0  # effort limits over the torques that hold the robot; larger ones are no limits
 MAX_IRREGULAR_SHARE = 0.01  # of the messages; more irregular messages are reported
 
 
 def topic_sections(heard: SessionData) -> Iterator[Section]:
     """Yield the sections on joint states, efforts and transforms."""
     yield joint_states_section(heard)
-    wrong = heard.motions.velocity_faults(heard.robot.description)
-    if wrong:
-        skipped = f'skipped: the velocities of {shorten(list(wrong))} do not show whether they rest'
-        yield Section('efforts at rest', [skipped])
+    contradictions = heard.motions.findings(heard.robot.description)
+    if contradictions:
+        whose = ', '.join(dict.fromkeys(each.subject for each in contradictions))
+        yield Section('efforts at rest', [f'skipped: contradictory states of {whose}'])
+    elif is_free(heard):
+        yield Section('efforts at rest', ['skipped: pose and contacts of a free base are unknown'])
     elif heard.states:
         yield efforts_section(efforts(heard))
     if heard.transform_senders is not None:
         yield transforms_section(heard.transform_senders)
+
+
+def is_free(heard: SessionData) -> bool:
+    """Whether the base of the robot is not fixed."""
+    joints = heard.robot.description.joints
+    source = heard.configuration.values.get('base_source', FIXED)
+    return source != FIXED or any(joint.kind.is_free for joint in joints)
 
 
 def efforts(heard: SessionData, *, calibrated: bool = True) -> RecordedEfforts:
@@ -51,6 +63,8 @@ def efforts(heard: SessionData, *, calibrated: bool = True) -> RecordedEfforts:
     payload = np.zeros((len(q), robot.nv))
     if bodies:
         payload = robot.payload_torques(whole, rest, rest, bodies)
+    plausible = MAX_RESERVE * holding_torques(robot, own_bodies(robot))
+    limits = np.minimum(of_velocities(robot, robot.limits.effort), plausible)
     joints = list(heard.mapper.joints)
     return RecordedEfforts(
         joints,
@@ -61,7 +75,7 @@ def efforts(heard: SessionData, *, calibrated: bool = True) -> RecordedEfforts:
         configuration,
         unmet_condition(heard.text, configuration.values.get('effort_condition', '')),
         q,
-        robot.limits.effort if len(robot.limits.effort) == len(joints) else None,
+        limits[velocities],
     )
 
 

@@ -3,10 +3,10 @@
 
 """Whether measured twists of a body agree with the differences of its poses.
 
-Over a window, in which the body moves by `WINDOW_LENGTH` or turns by `WINDOW_ANGLE`, twists are
-integrated as those in the axes of the body, D <- D exp(V dt), and compared with the displacement
-C_0^-1 C between the poses. Single windows may disagree, where a pose is corrected by localization;
-`CONTRADICTIONS` consecutive ones do not.
+Over a window, in which the body moves by `WINDOW_LENGTH`, twists are integrated as those in the
+axes of the body, D <- D exp(V dt), and compared with the displacement C_0^-1 C between the poses;
+over windows of their own, in which it turns by `WINDOW_ANGLE`, their rotations. Single windows may
+disagree, where a pose is corrected by localization; `CONTRADICTIONS` consecutive ones do not.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from screw_dynamics_ros.core.units import NANOSECONDS
 
 WINDOW_LENGTH = 0.1  # m
 WINDOW_ANGLE = 0.2  # rad
-WINDOW_TIME = 5 * NANOSECONDS  # a slower motion is not compared [ns]
+WINDOW_TIME = 3 * NANOSECONDS  # a slower motion is not compared [ns]
 MAX_MOTION = 1e3  # of one step [rad, m], so that numbers stay finite
 MAX_STEP = NANOSECONDS // 2  # twists further apart are not integrated [ns]
 CONTRADICTIONS = 3  # consecutive windows
@@ -29,11 +29,6 @@ LIKENESS = 0.2  # of the displacement, for the name of a cause
 
 class TwistCheck:
     """Compares twists with differences of poses.
-
-    Attributes
-    ----------
-    fault : str
-        How the latest windows contradict each other, empty if they do not.
 
     Examples
     --------
@@ -51,69 +46,79 @@ class TwistCheck:
     """
 
     def __init__(self) -> None:
-        self.fault = ''
-        self._contradictions = 0
+        self._windows = _Window(WINDOW_LENGTH, 'm'), _Window(WINDOW_ANGLE, 'rad')
         self._last: tuple[int, Array] | None = None
-        self._integral: Array
-        self._path: Array
-        self._begin(0, np.eye(4))
+
+    @property
+    def fault(self) -> str:
+        """How the latest windows contradict each other, empty if they do not."""
+        return next((each.fault for each in self._windows if each.fault), '')
 
     def add(self, stamp: int, pose: Array, twist: Array) -> None:
         """Add a measurement: stamp [ns], pose (4, 4), body twist (6,), angular part first."""
         last, self._last = self._last, (stamp, twist)
-        if last is None or not 0 < stamp - last[0] <= MAX_STEP:
-            self._begin(stamp, pose)
-            return
-        motion = 0.5 * (last[1] + twist) * ((stamp - last[0]) / NANOSECONDS)
-        motion = np.clip(motion, -MAX_MOTION, MAX_MOTION)
-        self._integral = self._integral @ se3.exp(motion)
-        self._path = self._path + motion[3:]
-        measured = se3.inverse(self._pose) @ pose
-        displacements = np.array([measured[:3, 3], self._integral[:3, 3]])
-        turns = np.array([so3.log(each[:3, :3]) for each in (measured, self._integral)])
-        misfits = [
-            float(np.linalg.norm(first - second) / size)
-            for (first, second), least in ((displacements, WINDOW_LENGTH), (turns, WINDOW_ANGLE))
-            if (size := max(np.linalg.norm(first), np.linalg.norm(second))) >= least
-        ]
-        if misfits:
-            self._contradictions = self._contradictions + 1 if max(misfits) > TOLERANCE else 0
-            if not self._contradictions:
-                self.fault = ''
-            elif self._contradictions >= CONTRADICTIONS:
-                self.fault = self._described(stamp, pose, displacements, turns)
-        if misfits or stamp - self._begun > WINDOW_TIME:
-            self._begin(stamp, pose)
+        follows = last is not None and 0 < stamp - last[0] <= MAX_STEP
+        for window in self._windows:
+            if last is None or not follows:
+                window.begin(stamp, pose)
+                continue
+            motion = 0.5 * (last[1] + twist) * ((stamp - last[0]) / NANOSECONDS)
+            window.add(stamp, pose, np.clip(motion, -MAX_MOTION, MAX_MOTION))
 
-    def _begin(self, stamp: int, pose: Array) -> None:
+
+class _Window:
+    """Compares translations (unit 'm') or rotations ('rad') of at least a size."""
+
+    def __init__(self, least: float, unit: str) -> None:
+        self.fault = ''
+        self._least, self._unit, self._contradictions = least, unit, 0
+        self.begin(0, np.eye(4))
+
+    def begin(self, stamp: int, pose: Array) -> None:
         """Begin a window."""
         self._begun, self._pose = stamp, pose
         self._integral, self._path = np.eye(4), np.zeros(3)
 
-    def _described(self, stamp: int, pose: Array, displacements: Array, turns: Array) -> str:
+    def add(self, stamp: int, pose: Array, motion: Array) -> None:
+        """Add the pose after a motion (6,) by the twists."""
+        self._integral = self._integral @ se3.exp(motion)
+        self._path = self._path + motion[3:]
+        moved, integral = map(self._part, (se3.inverse(self._pose) @ pose, self._integral))
+        size = float(max(np.linalg.norm(moved), np.linalg.norm(integral)))
+        if size >= self._least:
+            differs = np.linalg.norm(moved - integral) > TOLERANCE * size
+            self._contradictions = self._contradictions + 1 if differs else 0
+            if not differs:
+                self.fault = ''
+            elif self._contradictions >= CONTRADICTIONS:
+                self.fault = self._described(stamp, pose, moved, integral)
+        elif stamp - self._begun > WINDOW_TIME:
+            self._contradictions = 0
+        else:
+            return
+        self.begin(stamp, pose)
+
+    def _part(self, C: Array) -> Array:
+        """Return the translation or the rotation vector (3,) of a displacement."""
+        return C[:3, 3] if self._unit == 'm' else np.asarray(so3.log(C[:3, :3]))
+
+    def _described(self, stamp: int, pose: Array, moved: Array, integral: Array) -> str:
         """Return how poses and twists of a window differ, and what that looks like."""
-        moved, integral = displacements
-        size = max(float(np.linalg.norm(moved)), WINDOW_LENGTH)
-        alike = {
-            'is like one in the axes of the poses, not the body': (
-                pose[:3, 3] - self._pose[:3, 3] - self._path
-            ),
-            'has the opposite sign': moved + integral,
-            'is about zero': integral,
-        }
+        size = max(float(np.linalg.norm(moved)), self._least)
+        alike = {'has the opposite sign': moved + integral, 'is about zero': integral}
+        if self._unit == 'm':
+            in_world = pose[:3, 3] - self._pose[:3, 3] - self._path
+            alike = {'is like one in the axes of the poses, not the body': in_world} | alike
+        what = 'twist' if self._unit == 'm' else 'angular velocity'
         likely = [
-            f'; the twist {cause}'
+            f'; the {what} {cause}'
             for cause, difference in alike.items()
             if np.linalg.norm(difference) <= LIKENESS * size
         ]
-        parts = [
-            f'{listed(first)} {unit}, not {listed(second)} {unit}'
-            for (first, second), unit in ((displacements, 'm'), (turns, 'rad'))
-            if np.linalg.norm(first - second) > LIKENESS * WINDOW_LENGTH
-        ]
         return (
-            f'twists contradict poses: in {(stamp - self._begun) / NANOSECONDS:.3g} s these moved '
-            f'by {parts[0]}' + ''.join(likely[:1])
+            f'twists contradict poses: in {(stamp - self._begun) / NANOSECONDS:.3g} s these '
+            f'{"moved" if self._unit == "m" else "turned"} by {listed(moved)} {self._unit}, not '
+            f'{listed(integral)} {self._unit}' + ''.join(likely[:1])
         )
 
 

@@ -57,6 +57,25 @@ def test_what_pinocchio_cannot_take_is_left_out(capsys):
     assert 'skipped: Pinocchio does not support this robot' in capsys.readouterr().out
 
 
+def test_coriolis_torques_of_zero_agree(tmp_path, capsys):
+    """Cubes on their axes have none; those of Pinocchio are differences of rounded torques."""
+    pytest.importorskip('pinocchio')
+    mass = '<inertial><origin xyz="0 0 .1"/><mass value="1"/>{}</inertial>'.format(
+        UNIT_INERTIA.replace('"1"', '"0.0017"')
+    )
+    limit = '<origin xyz="0 0 .2"/><limit lower="-2" upper="2" velocity="2" effort="9"/>'
+    path = tmp_path / 'arm.urdf'
+    path.write_text(
+        robot(
+            *(f'<link name="{name}">{mass}</link>' for name in 'xyz'),
+            joint('a', 'x', 'y', f'<axis xyz="0 1 0"/>{limit}'),
+            joint('b', 'y', 'z', f'<axis xyz="0 0 1"/>{limit}'),
+        )
+    )
+    assert examine(path, '--strict') == HEALTHY
+    assert 'Coriolis torques: relative difference' in capsys.readouterr().out
+
+
 def test_masses_that_joints_carry():
     panda = Robot.from_urdf(PANDA)
     carried = carried_masses(panda)

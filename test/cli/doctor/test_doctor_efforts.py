@@ -90,12 +90,36 @@ def test_states_at_rest_are_averaged():
     ]
 
 
+@pytest.mark.parametrize(('size', 'is_found'), [(0.0, False), (0.5, True)])
+def test_a_robot_whose_positions_do_not_change_rests(size, is_found):
+    """With noise of velocities, or a constant one that the driver reports at rest."""
+    rng = np.random.default_rng(0)
+    gravity, q = np.full((300, 2), 9.0), 1e-3 * rng.normal(size=(300, 2))
+    v = 0.1 * rng.normal(size=(300, 2)) + [0.0, size]
+    given = v, gravity, gravity, 0.0 * gravity, Configuration()
+    found = efforts_section(RecordedEfforts(['a', 'b'], *given, q=q))
+    assert ['b', '9.000', '9.000'] in [line.split() for line in found.lines]
+    assert [each.subject for each in found.findings] == ['joint b'] * is_found
+    moving = RecordedEfforts(['a', 'b'], v + 1.0, *given[1:], q=30.0 * q)
+    assert efforts_section(moving).lines == ['skipped: the robot moves; stop it for the comparison']
+
+
 @pytest.mark.parametrize(('limit', 'is_found'), [(199.0, True), (201.0, False), (np.inf, True)])
 def test_static_friction_of_large_joints(limit, is_found):
     """An arm near its upright pose: 10 N m beside a torque of -2 N m, of 330 that it can have."""
     model, measured = np.array([2.0, 2.0]), np.array([-8.0, 2.0])
     found = list(joint_findings(['a', 'b'], measured, model, np.array([limit, 1.0])))
     assert [each.subject for each in found] == ['joint a'] * is_found
+
+
+@pytest.mark.parametrize(('limit', 'is_conclusive'), [(139.0, True), (141.0, False)])
+def test_contents_are_those_of_joints_that_gravity_loads_more_than_friction(limit, is_conclusive):
+    """Friction of 5 % of the limit, which efforts less 70 % of the torque are attributed to."""
+    weight = {'gravity': np.array([10.0, 0.4]), 'payload': np.zeros(2)}
+    limits = np.array([limit, np.inf])
+    (finding,) = effort_findings(['a', 'b'], np.array([2.0, 0.0]), weight, ['gravity'], limits)
+    assert ('near zero' in finding.message) == is_conclusive
+    assert ('too small in this pose' in finding.message) == (not is_conclusive)
 
 
 def test_poses_are_compared_separately():

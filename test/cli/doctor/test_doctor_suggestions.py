@@ -146,7 +146,7 @@ def test_efforts_per_torque_of_one_pose(panda):
 def test_poses_that_tell_nothing(panda, monkeypatch):
     """A robot that moves, and one that gravity does not load: no efforts are torques."""
     data = heard(panda, URDF, lambda g: g)
-    moving = [(q, np.ones_like(v), tau) for q, v, tau in data.states]
+    moving = [(q + 0.01 * k, v + 1.0, tau) for k, (q, v, tau) in enumerate(data.states)]
     level = Robot.from_urdf(URDF, backend='python', gravity=(0.0, 0.0, 0.0))
     for changed, reason in (
         (replace(data, states=moving), 'the robot was never at rest; stop it'),

@@ -74,6 +74,35 @@ def test_contradictions_are_found_within_a_path_of_half_a_meter():
     assert 'in 0.08 s these moved by (0.1, 0, 0) m, not (-0.1, 0, 0) m' in found[-1]
 
 
+def driven(change, noise=0.0, rate=0.1, jump=0.0):
+    """Return the faults of a base that drives through curves with a radius of 6 m."""
+    rng, C, stamps, poses, twists = np.random.default_rng(3), np.eye(4), [], [], []
+    for k in range(1000):
+        V = np.array([0.0, 0.0, rate * np.sin(0.005 * k), 0.6, 0.0, 0.0])
+        C = C @ se3.exp(0.02 * V)
+        if k % 200 == 0:
+            C = C @ se3.exp([0.0, 0.0, jump, 0.0, 0.0, 0.0])
+        stamps.append(20 * k * MS)
+        poses.append(C @ se3.exp(noise * rng.normal(size=6)))
+        twists.append(V * change + 4.0 * noise * rng.normal(size=6))
+    return faults(stamps, poses, twists)
+
+
+@pytest.mark.parametrize(
+    ('factor', 'cause'), [(-1.0, 'has the opposite sign'), (0.0, 'is about zero'), (57.3, 'turned')]
+)
+def test_the_angular_velocity_of_a_wide_curve(factor, cause):
+    """It moves by 0.1 m many times until it has turned by 0.2 rad."""
+    found = driven([1.0, 1.0, factor, 1.0, 1.0, 1.0], noise=5e-3)
+    assert 'turned by' in found[-1]
+    assert cause in found[-1]
+
+
+@pytest.mark.parametrize('rate', [0.0, 0.1, 0.5])
+def test_a_base_with_corrections_of_its_heading_causes_no_alarm(rate):
+    assert not any(driven(np.full(6, 0.9), noise=5e-3, rate=rate, jump=0.3))
+
+
 def test_gaps_and_stamps_that_run_back_begin_a_window():
     """Only what is between two close measurements is integrated."""
     V = np.array([0.0, 0.0, 0.0, 1.0, 0.0, 0.0])

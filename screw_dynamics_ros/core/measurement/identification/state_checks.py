@@ -6,7 +6,8 @@
 Velocities are compared with differences of positions over windows of time in which a joint clearly
 moves. Noise and quantization change the displacements of both little, since the windows are as long
 as the motion permits; delays are compensated. A velocity is wrong if its displacements differ from
-those of the positions by more than half, with a significance by the jackknife over blocks of time.
+those of the positions by more than `MISMATCH`, with a significance by the jackknife over blocks of
+time.
 """
 
 from __future__ import annotations
@@ -23,6 +24,8 @@ from screw_dynamics_ros.core.types import Array
 
 LIMIT_TOLERANCE = 0.2  # accepted excess of position limits, relative to their range
 
+MAX_TURN = 2.01 * np.pi  # rad, with some noise
+
 POSE_PERIOD_S = 0.2  # s, shortest period of samples that are treated as poses at rest
 WINDOWS_S = (0.1, 0.2, 0.4, 0.8, 1.6)  # s
 MIN_STEPS = 4  # samples of a window
@@ -33,9 +36,10 @@ MIN_SIGNAL = 10.0  # displacement in a window, in standard deviations of the pos
 MIN_WINDOWS = 10
 WINDOW_SHARE = 0.8  # of the largest compared displacement, for longer windows
 MAX_DISPLACEMENT = 1e9  # rad, m; larger ones are no motion
-MISMATCH = 0.5  # of the displacements
+MISMATCH = 0.45  # of the displacements
 QUANTILE = 4.3  # of Student's t with 9 degrees of freedom, one-sided, 99.9 %
 FACTOR_TOLERANCE = 0.1
+UNRELATED = 2.0  # half widths of the interval of a ratio that is not significant
 
 #: Factors between velocities in wrong units and those in rad/s.
 FACTORS = {
@@ -87,6 +91,8 @@ class VelocityFault(NamedTuple):
         if self.is_zero:
             return 'zero while the positions change'
         size, half = abs(self.ratio), self.half_width
+        if size <= UNRELATED * half:
+            return 'not related to the derivatives'
         nearest = min(FACTORS, key=lambda factor: abs(np.log(max(size, 1e-9) / factor)))
         which = [
             text
@@ -94,7 +100,7 @@ class VelocityFault(NamedTuple):
             if abs(size - factor) <= half or factor == nearest
         ]
         if abs(size - nearest) > max(FACTOR_TOLERANCE * nearest, half) or half > 0.5 * size:
-            return f'{self.ratio:.3g} times the derivatives'
+            return f'{self.ratio:.2g} times the derivatives'
         reversed_sign = 'of the opposite sign' if self.ratio < 0.0 else ''
         units = ' or '.join(filter(None, which))
         return ' and '.join(filter(None, (units, reversed_sign)))
@@ -123,21 +129,27 @@ def range_findings(
     (lower, upper), (low, high) = limits, ranges
     margin = LIMIT_TOLERANCE * (upper - lower)  # infinite without limits
     beyond = (low < lower - margin) | (high > upper + margin)
-    for chosen, factor, unit, expected in (
-        (beyond & turns, np.degrees(1.0), 'degrees', 'rad'),
-        (beyond & ~turns, 1000.0, 'mm', 'm'),
+    turned = beyond & turns & (np.maximum(-low, high) <= MAX_TURN) & (high - low <= MAX_TURN)
+    for chosen, units, expected in (
+        (turned, {'another turn, 2 pi away': 1.0}, 'rad'),
+        (beyond & turns & ~turned, {'degrees': np.degrees(1.0)}, 'rad'),
+        (beyond & ~turns, {'mm': 1000.0, 'cm': 100.0}, 'm'),
     ):
         if not chosen.any():
             continue
-        fits = (low / factor >= lower - margin) & (high / factor <= upper + margin)
         i = int(np.argmax(np.where(chosen, high - low, -1.0)))
-        likely = bool(fits[chosen].all())
+        likely = ' or '.join(
+            unit
+            for unit, x in units.items()
+            if (chosen is turned)
+            or ((low / x >= lower - margin) & (high / x <= upper + margin))[chosen].all()
+        )
         yield Finding(
             'error',
             joints_subject(np.array(names)[chosen]),
             f'positions are beyond the limits ({names[i]}: {low[i]:.4g} to {high[i]:.4g}, limits '
             f'{lower[i]:.4g} to {upper[i]:.4g} {expected}); '
-            + (f'they seem to be in {unit}' if likely else 'no result can be right'),
+            + (f'they seem to be in {likely}' if likely else 'no result can be right'),
             f'convert them, {expected} are expected'
             if likely
             else f'{expected} are expected; compare units and names of joints with the description',
@@ -306,11 +318,14 @@ def _verdict(compared: Array) -> tuple[bool, VelocityFault | None]:
     return True, VelocityFault(float(ratio), float(half[0]), is_zero)
 
 
-def velocity_fault_findings(faults: Mapping[str, VelocityFault | str]) -> Iterator[Finding]:
-    """Yield a finding for each kind of fault of velocities, by joint."""
+def velocity_fault_findings(
+    faults: Mapping[str, VelocityFault | str | None],
+) -> Iterator[Finding]:
+    """Yield a finding for each kind of fault of velocities, by joint; None is no fault."""
     kinds: dict[str, list[str]] = {}
     for name, fault in faults.items():
-        kinds.setdefault(str(fault), []).append(name)
+        if fault is not None:
+            kinds.setdefault(str(fault), []).append(name)
     for kind, names in kinds.items():
         yield Finding(
             'warning',

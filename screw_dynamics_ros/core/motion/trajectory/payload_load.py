@@ -80,8 +80,7 @@ def payload_load(robot: Robot, payloads: Mapping[str, Inertia]) -> PayloadLoad:
     known = (limits > 0.0) & np.isfinite(limits)
     shares = np.where(known, torques / np.where(known, limits, 1.0), 0.0)
     if shares.max(initial=0.0) > 1.0:
-        own = {link: f.inertia for link, f in robot.tree.frames.items() if f.inertia is not None}
-        shares[holding_torques(robot, own) > limits] = 0.0
+        shares[holding_torques(robot, own_bodies(robot)) > limits] = 0.0
     if not shares.max(initial=0.0):
         return PayloadLoad('', 0.0, np.inf, 'N m')
     k = int(np.argmax(shares))
@@ -118,6 +117,12 @@ def check_payload(robot: Robot, link: str, body: Inertia) -> None:
             f'({", ".join(f"{x:g}" for x in body.com)}) m on {link} needs {load}'
             + (f'; probably {units}: give kg and m' if units else '; correct it, or the limit')
         )
+
+
+def own_bodies(robot: Robot) -> dict[str, Inertia]:
+    """Return the inertias of the links of a robot that have one."""
+    frames = robot.tree.frames.items()
+    return {link: frame.inertia for link, frame in frames if frame.inertia is not None}
 
 
 def holding_torques(robot: Robot, payloads: Mapping[str, Inertia]) -> Array:

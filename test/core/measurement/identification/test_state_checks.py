@@ -10,6 +10,7 @@ import pytest
 
 from screw_dynamics_ros.core.measurement.identification.state_checks import (
     JointMotion,
+    range_findings,
     velocity_fault,
     velocity_fault_findings,
 )
@@ -85,8 +86,15 @@ def test_zero_velocities():
     assert velocity_fault([JointMotion(T, 0.01 * rng.normal(size=T.shape), 0.0 * T)]) is None
 
 
-def test_another_factor_has_no_name():
-    assert str(velocity_fault([motion(3.0)])).endswith('times the derivatives')
+@pytest.mark.parametrize('factor', [0.5, 3.0])
+def test_another_factor_has_no_name(factor):
+    assert str(velocity_fault([motion(factor)])) == f'{factor:g} times the derivatives'
+
+
+def test_positions_instead_of_velocities():
+    found = velocity_fault([motion()._replace(v=0.8 * motion().q)])
+    assert str(found) == 'not related to the derivatives'
+    assert not found.is_zero
 
 
 @pytest.mark.parametrize(
@@ -125,6 +133,24 @@ def test_joints_with_the_same_fault_share_a_finding():
     found = list(velocity_fault_findings({'a': zero, 'b': reversed_sign, 'c': zero}))
     assert [each.subject for each in found] == ['joints a, c', 'joint b']
     assert found[0].message.startswith('the velocities are zero while the positions change')
+
+
+@pytest.mark.parametrize(
+    ('turns', 'low', 'high', 'text'),
+    [
+        (True, 0.1, 6.28, 'seem to be in another turn, 2 pi away'),
+        (True, -50.0, 50.0, 'seem to be in degrees'),
+        (True, -400.0, 400.0, 'no result can be right'),
+        (False, 6.0, 24.0, 'seem to be in mm or cm'),
+        (False, 6.0, 240.0, 'seem to be in mm ('),
+    ],
+)
+def test_units_of_positions_beyond_the_limits(turns, low, high, text):
+    limits, ranges = ([-1.0, -1.0], [1.0, 1.0]), ([0.0, low], [0.5, high])
+    arrays = [tuple(np.array(each) for each in pair) for pair in (limits, ranges)]
+    (found,) = range_findings(['a', 'b'], np.array([turns, turns]), *arrays)
+    assert found.subject == 'joint b'
+    assert text in str(found)
 
 
 @pytest.mark.parametrize('field', ['q', 'v'])

@@ -23,6 +23,7 @@ from screw_dynamics_ros.core.measurement.identification.state_checks import (
     joints_subject,
     range_findings,
     velocity_fault,
+    velocity_fault_findings,
 )
 from screw_dynamics_ros.core.types import Array
 
@@ -124,42 +125,30 @@ def position_findings(
 def velocity_findings(
     recordings: Sequence[JointRecording], names: Sequence[str], used: bool
 ) -> Iterator[Finding]:
-    """Yield a finding about velocities that are not the derivatives of positions.
+    """Yield findings about velocities that are not the derivatives of positions.
 
-    Raises ArgumentError if they are used.
+    Raises ArgumentError if they are used and too far from these derivatives.
     """
+    measured = [(each, each.v) for each in recordings if each.v is not None]
+    faults = {
+        name: velocity_fault([JointMotion(each.t, each.q[:, k], v[:, k]) for each, v in measured])
+        for k, name in enumerate(names)
+    }
     wrong: dict[str, tuple[float, float]] = {}
-    for recording in recordings:
-        if recording.v is not None:
-            derived, given = _mean_velocities(recording, recording.v)
-            for name, x, y in zip(names, derived.T, given.T):
-                size, error = np.sqrt(np.mean(x**2)), np.sqrt(np.mean((y - x) ** 2))
-                if error > VELOCITY_MISMATCH * size + VELOCITY_NOISE:  # not if NaN
-                    wrong.setdefault(name, (float(error), float(size)))
-    if not wrong:
-        return
-    name, (error, size) = next(iter(wrong.items()))
-    text = (
-        f'the velocities differ from the derivatives of the positions (of {name} by {error:.3g} '
-        f'rms, which are {size:.3g} themselves)'
-    )
-    remedy = _velocity_remedy(recordings, list(names).index(name))
-    if used:
-        raise ArgumentError(f'{joints_subject(wrong)}: {text}; {remedy}, or leave them out')
-    yield Finding('warning', joints_subject(wrong), f'{text}; they are not used', remedy)
-
-
-def _velocity_remedy(recordings: Sequence[JointRecording], joint: int) -> str:
-    """Return the remedy for wrong velocities of a joint, with their factor if it is known."""
-    fault = velocity_fault(
-        [
-            JointMotion(each.t, each.q[:, joint], each.v[:, joint])
-            for each in recordings
-            if each.v is not None
-        ]
-    )
-    likely = '' if fault is None else f'they are {fault}: '
-    return f'{likely}check units, joint order and stamps'
+    for recording, v in measured if used else ():
+        derived, given = _mean_velocities(recording, v)
+        for name, x, y in zip(names, derived.T, given.T):
+            size, error = np.sqrt(np.mean(x**2)), np.sqrt(np.mean((y - x) ** 2))
+            if error > VELOCITY_MISMATCH * size + VELOCITY_NOISE:  # not if NaN
+                wrong.setdefault(name, (float(error), float(size)))
+    for name, (error, size) in wrong.items():
+        likely = '' if faults[name] is None else f'they are {faults[name]}: '
+        raise ArgumentError(
+            f'{joints_subject(wrong)}: the velocities differ from the derivatives of the positions '
+            f'(of {name} by {error:.3g} rms, which are {size:.3g} themselves); {likely}check '
+            'units, joint order and stamps, or leave them out'
+        )
+    yield from velocity_fault_findings(faults)
 
 
 def _mean_velocities(recording: JointRecording, v: Array) -> tuple[Array, Array]:

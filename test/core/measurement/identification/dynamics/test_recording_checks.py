@@ -201,23 +201,24 @@ def constant(error, column=1):
     return JointRecording(T, q, v, q)
 
 
+def refusal(given):
+    """Return why velocities cannot be used, empty if they can."""
+    try:
+        list(velocity_findings(given, NAMES, used=True))
+    except ArgumentError as error:
+        return str(error)
+    return ''
+
+
 @pytest.mark.parametrize('sign', [1.0, -1.0])
 @pytest.mark.parametrize(('error', 'is_found'), [(0.615, False), (0.625, True)])
 def test_velocities_may_miss_a_third(error, is_found, sign):
     """30 % of 2 rad/s and 0.02 rad/s."""
     given = [constant(0.0), constant(sign * error)]
-    found = list(velocity_findings(given, NAMES, used=False))
-    assert len(found) == is_found
-    for each in found:
-        assert each.subject == 'joint b'
-        assert (
-            f'(of b by {error:.3g} rms, which are 2 themselves); they are not used' in each.message
-        )
-    if is_found:
-        with pytest.raises(
-            ArgumentError, match=r'joint b: the velocities differ .* leave them out'
-        ):
-            list(velocity_findings(given, NAMES, used=True))
+    assert list(velocity_findings(given, NAMES, used=False)) == []
+    text = f'(of b by {error:.3g} rms, which are 2 themselves); check'
+    assert (text in refusal(given)) == is_found
+    assert refusal(given).startswith('joint b: the velocities differ' if is_found else '')
 
 
 @pytest.mark.parametrize(
@@ -226,15 +227,14 @@ def test_velocities_may_miss_a_third(error, is_found, sign):
 def test_the_factor_of_velocities_is_named(factor, text):
     given = [constant((factor - 1.0) * SPEED)]
     (found,) = velocity_findings(given, NAMES, used=False)
-    assert f'they are {text}' in found.remedy
-    with pytest.raises(ArgumentError, match=f'they are {text}'):
-        list(velocity_findings(given, NAMES, used=True))
+    assert f'the velocities are {text}' in found.message
+    assert f'they are {text}' in refusal(given)
 
 
 def test_the_first_recording_with_wrong_velocities_is_named():
-    found = list(velocity_findings([constant(1.0), constant(3.0, 0), constant(9.0)], NAMES, False))
-    assert [each.subject for each in found] == ['joints b, a']
-    assert '(of b by 1 rms' in found[0].message
+    found = refusal([constant(1.0), constant(3.0, 0), constant(9.0)])
+    assert found.startswith('joints b, a: ')
+    assert '(of b by 1 rms' in found
 
 
 def test_noise_of_velocities_is_averaged_over_a_tenth_of_a_second():
@@ -245,7 +245,7 @@ def test_noise_of_velocities_is_averaged_over_a_tenth_of_a_second():
         noise *= size / noise.std()
         given = constant(0.0)
         given = replace(given, v=given.v + noise[:, None] * [0.0, 1.0])
-        assert len(list(velocity_findings([given], NAMES, used=False))) == is_found
+        assert bool(refusal([given])) == is_found
 
 
 def test_velocities_over_gaps_are_not_compared():
@@ -253,7 +253,7 @@ def test_velocities_over_gaps_are_not_compared():
     given = constant(0.0)
     after = T >= 2.0
     q, t = given.q + 5.0 * after[:, None], T + 1.0 * after
-    assert list(velocity_findings([replace(given, t=t, q=q)], NAMES, used=False)) == []
+    assert refusal([replace(given, t=t, q=q)]) == ''
     missing = replace(given, v=given.v * [np.nan, 1.0])
     assert list(velocity_findings([missing], NAMES, used=True)) == []
     assert list(velocity_findings([replace(given, v=None)], NAMES, used=True)) == []
@@ -273,7 +273,7 @@ def test_slow_and_fast_recordings_have_windows_of_their_own(rate):
 def test_all_faults_in_order(gantry):
     """Of each recording first; velocities are compared without the spikes."""
     rates = np.stack([np.cos(T), -0.5 * np.sin(T)], axis=1)
-    given = [recording(jumped(WAVE, 9.0), rates), recording(WAVE + 40.0, 2.0 * rates)]
+    given = [recording(jumped(WAVE, 9.0), 4.0 * rates), recording(WAVE + 40.0, 4.0 * rates)]
     runs, found = inspected(given, gantry, False)
     assert [len(run.t) for run in runs] == [399, 400]
     subjects = ['joint slide', 'joint turn', 'joint slide', 'joints turn, slide']
