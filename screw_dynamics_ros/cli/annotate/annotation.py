@@ -27,7 +27,7 @@ from screw_dynamics_ros.core.measurement.annotation.annotate import MotionArrays
 from screw_dynamics_ros.nodes.model.running_model import joint_state_mapper, leaf_links
 from screw_dynamics_ros.nodes.model.scalar_joints import ScalarJoints, scalar_joints
 from screw_dynamics_ros.ros.joint_states.mapper import JointStateMapper
-from screw_dynamics_ros.ros.joint_states.policies import Reason, Record
+from screw_dynamics_ros.ros.joint_states.policies import Occurrences, Reason
 from screw_dynamics_ros.ros.model_state_forms import layout_message
 from screw_dynamics_ros.ros.recordings.coverage import (
     check_coverage,
@@ -72,7 +72,7 @@ class AnnotationReport(NamedTuple):
 
     messages: int
     states: int
-    records: dict[Reason, Record]
+    records: dict[Reason, Occurrences]
     topics: dict[str, int]
     why_empty: str
     findings: Sequence[Finding] = ()

@@ -19,10 +19,10 @@ from screw_dynamics_ros.nodes.model.running_model import RunningModel
 from screw_dynamics_ros.ros.data_path.rcl import LoopSubscription, Rcl, serialized_message
 from screw_dynamics_ros.ros.data_path.records import (
     DECLINED,
-    History,
-    Loop,
+    LoopRecord,
     LoopStep,
     MessageLayout,
+    StateHistory,
 )
 from screw_dynamics_ros.ros.joint_states.layouts import Layout
 from screw_dynamics_ros.ros.joint_states.mapper import JointStateMapper, ObservedState
@@ -52,7 +52,7 @@ class LoopTables:
 
     Attributes
     ----------
-    loop : Loop
+    loop : LoopRecord
     """
 
     def __init__(
@@ -68,12 +68,12 @@ class LoopTables:
         self._listened: Sequence[Channel] = ()
         self._refreshed: Sequence[Callable[[], None]] = ()
         self._changes = -1
-        self.loop = loop = Loop()
+        self.loop = loop = LoopRecord()
         loop.mutex, loop.subscription, loop.clock = STATE_LOCK, taken.subscription, clock
         loop.wait_set, loop.message, loop.info = taken.wait_set, taken.message, taken.info
         loop.place, loop.time = taken.place, np.zeros(2, dtype=np.int64)
         loop.delays, loop.gaps, loop.load = pipeline.delay, pipeline.gaps, pipeline.load
-        loop.layout, loop.history = MessageLayout(), History()
+        loop.layout, loop.history = MessageLayout(), StateHistory()
         loop.channels = loop.parts = loop.preparations = loop.steps = ()
 
     def release(self) -> None:

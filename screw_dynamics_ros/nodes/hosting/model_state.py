@@ -21,7 +21,7 @@ from screw_dynamics_ros.core.types import Array
 from screw_dynamics_ros.nodes.model.running_model import RunningModel
 from screw_dynamics_ros.nodes.parameters import model_state_parameters
 from screw_dynamics_ros.ros.data_path.loop import fill_part
-from screw_dynamics_ros.ros.data_path.records import Copy, Part
+from screw_dynamics_ros.ros.data_path.records import Copy, ModelStatePart
 from screw_dynamics_ros.ros.joint_states.mapper import JointStateMapper
 from screw_dynamics_ros.ros.joint_states.policies import NEVER_STAMP
 from screw_dynamics_ros.ros.messages.serialized import Template
@@ -181,7 +181,7 @@ class Encoder:
     Attributes
     ----------
     template : Template
-    parts : list of Part
+    parts : list of ModelStatePart
     """
 
     def __init__(
@@ -214,9 +214,9 @@ class Encoder:
 
 def encoded_part(
     source: JointVector | Channel, valid: NDArray[np.uint8], age: Array, data: Array
-) -> Part:
+) -> ModelStatePart:
     """Return the part of a message with the numbers of an output or of a vector."""
-    part = Part()
+    part = ModelStatePart()
     part.valid, part.age, part.data = valid, age, data
     if isinstance(source, JointVector):
         part.needs, part.since = source.needs, np.full(1, NEVER_STAMP, dtype=np.int64)
@@ -238,7 +238,7 @@ def copy_of(target: Array, source: Array) -> Copy:
 
 
 @cache
-def fill() -> Callable[[Part, int, int], None]:
+def fill() -> Callable[[ModelStatePart, int, int], None]:
     """Return `loop.fill_part`, compiled if possible."""
     return calls(fill_part)[0]
 

@@ -14,7 +14,7 @@ import numpy as np
 
 from screw_dynamics_ros.core import ArgumentError, FusedKernel, Robot
 from screw_dynamics_ros.core.compile.table_call import TableCall
-from screw_dynamics_ros.core.compile.typed.records import Addresses
+from screw_dynamics_ros.core.compile.typed.records import AddressTable
 from screw_dynamics_ros.core.robot.actuated_robot import elements
 from screw_dynamics_ros.core.robot.functions import Output
 from screw_dynamics_ros.core.robot.fused_kernel import INERTIA_CHANGES, Formula
@@ -89,7 +89,7 @@ class RunningModel(ScalarJoints):
         self.results: dict[Output | Formula, Array] = {}
         self._kernel: FusedKernel | None = None
         self.table_call: TableCall | None = None
-        self.addresses = Addresses([])
+        self.addresses = AddressTable([])
         self.total = np.zeros(())
         if wanted and robot.nv:
             # Finite if and only if all outputs are.
@@ -138,7 +138,7 @@ class RunningModel(ScalarJoints):
             inputs = [self._inputs[name] for name in self._kernel.inputs]
             arrays = [*inputs, *self.results.values()]
             self._compute = partial(self._kernel.run, *arrays)
-            self.addresses = Addresses(arrays)
+            self.addresses = AddressTable(arrays)
 
     def evaluate(self) -> bool:
         """Compute all results for the current state; return whether they are finite."""

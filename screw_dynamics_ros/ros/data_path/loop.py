@@ -29,10 +29,10 @@ from screw_dynamics_ros.core.units import NANOSECONDS
 from screw_dynamics_ros.ros.data_path.records import (
     DECLINED,
     Copy,
-    Loop,
+    LoopRecord,
     LoopStep,
     MessageLayout,
-    Part,
+    ModelStatePart,
     count_message,
     count_served,
 )
@@ -87,7 +87,7 @@ def compiled_step(function: Step) -> Step:
 
 
 @typed
-def run(loop: Loop) -> int:
+def run(loop: LoopRecord) -> int:
     """Process joint states until Python is needed; return what for.
 
     The lock is held except after `STOPPED` and `FAILED`.
@@ -108,7 +108,7 @@ def run(loop: Loop) -> int:
 
 
 @typed
-def take_all(loop: Loop) -> int:
+def take_all(loop: LoopRecord) -> int:
     """Process the messages that have arrived."""
     while not loop.stop:
         result = take_message(loop.subscription, loop.message, loop.info, 0)
@@ -125,7 +125,7 @@ def take_all(loop: Loop) -> int:
 
 
 @typed
-def time_of(loop: Loop, clock: int) -> int:
+def time_of(loop: LoopRecord, clock: int) -> int:
     """Return the time on a clock [ns]."""
     clock_gettime(clock, loop.time)
     return loop.time[0] * NANOSECONDS + loop.time[1]
@@ -138,7 +138,7 @@ def seconds(nanoseconds: int) -> float:
 
 
 @typed
-def process(loop: Loop) -> int:
+def process(loop: LoopRecord) -> int:
     """Process a message."""
     loop.arrival = seconds(time_of(loop, MONOTONIC))
     message = bytes_at(loop.message[0])
@@ -198,7 +198,7 @@ def has_layout(layout: MessageLayout, message: Bytes) -> bool:
 
 
 @typed
-def is_followed(loop: Loop) -> bool:
+def is_followed(loop: LoopRecord) -> bool:
     """Whether the publisher of a message is the one to follow, if there is one."""
     if loop.followed is None:
         return True
@@ -206,7 +206,7 @@ def is_followed(loop: Loop) -> bool:
 
 
 @typed
-def is_regular(loop: Loop, message: Bytes, stamp: int, age: int) -> bool:
+def is_regular(loop: LoopRecord, message: Bytes, stamp: int, age: int) -> bool:
     """Whether a message follows another one, with a stamp in time, finite numbers and no jumps.
 
     See `JointStateMapper.update`.
@@ -235,14 +235,14 @@ def is_regular(loop: Loop, message: Bytes, stamp: int, age: int) -> bool:
 
 
 @typed
-def position(loop: Loop, message: Bytes, joint: int) -> float:
+def position(loop: LoopRecord, message: Bytes, joint: int) -> float:
     """Return the position of a joint, with the turns that its driver leaves out."""
     q = read_f64(message, loop.layout.places[joint])
     return q + loop.turns[joint] if loop.turns is not None else q
 
 
 @typed
-def torque(loop: Loop, message: Bytes, joint: int) -> float:
+def torque(loop: LoopRecord, message: Bytes, joint: int) -> float:
     """Return scale * effort + offset of a joint."""
     effort = read_f64(message, loop.layout.places[2 * loop.joints + joint])
     if loop.scale is not None:
@@ -253,7 +253,7 @@ def torque(loop: Loop, message: Bytes, joint: int) -> float:
 
 
 @typed
-def count_arrival(loop: Loop, now: int) -> float:
+def count_arrival(loop: LoopRecord, now: int) -> float:
     """Count a message and those lost before it; return its delay [s]."""
     count_message(loop.load, loop.arrival)
     if not loop.has_info:
@@ -263,7 +263,7 @@ def count_arrival(loop: Loop, now: int) -> float:
 
 
 @typed
-def accept(loop: Loop, message: Bytes, stamp: int, age: int) -> None:
+def accept(loop: LoopRecord, message: Bytes, stamp: int, age: int) -> None:
     """Set the state."""
     n = loop.joints
     for k in range(n):
@@ -281,7 +281,7 @@ def accept(loop: Loop, message: Bytes, stamp: int, age: int) -> None:
 
 
 @typed
-def remember(loop: Loop, stamp: int) -> None:
+def remember(loop: LoopRecord, stamp: int) -> None:
     """Add the state to the history."""
     history = loop.history
     row = history.written % len(history.stamps)
@@ -298,14 +298,14 @@ def remember(loop: Loop, stamp: int) -> None:
 
 
 @typed
-def prepare(loop: Loop) -> None:
+def prepare(loop: LoopRecord) -> None:
     """Take the steps before the kernel."""
     for k in range(len(loop.preparations)):
         take_step(loop.preparations[k], loop)
 
 
 @typed
-def complete(loop: Loop) -> bool:
+def complete(loop: LoopRecord) -> bool:
     """Take the steps after the kernel; return whether none was declined."""
     are_taken = True
     for k in range(len(loop.steps)):
@@ -314,7 +314,7 @@ def complete(loop: Loop) -> bool:
 
 
 @typed
-def take_step(each: LoopStep, loop: Loop) -> bool:
+def take_step(each: LoopStep, loop: LoopRecord) -> bool:
     """Take a step; return whether it was not declined."""
     each.result = step(each.function, each.record, loop)
     return each.result != DECLINED
@@ -324,7 +324,7 @@ def take_step(each: LoopStep, loop: Loop) -> bool:
 
 
 @typed
-def use_channels(loop: Loop, message: Bytes, stamp: int, start: int) -> int:
+def use_channels(loop: LoopRecord, message: Bytes, stamp: int, start: int) -> int:
     """Check all outputs and publish them; return `COMPLETE` if some are for Python."""
     outcome = DONE
     for k in range(len(loop.channels)):
@@ -351,7 +351,7 @@ def use_channels(loop: Loop, message: Bytes, stamp: int, start: int) -> int:
 
 
 @typed
-def state_of(loop: Loop, channel: c.ChannelRecord) -> int:
+def state_of(loop: LoopRecord, channel: c.ChannelRecord) -> int:
     """Return whether the numbers of an output are valid, or whether Python is to look at them."""
     for k in range(len(channel.conditions)):
         state = state_of_gate(loop, channel.conditions[k])
@@ -361,7 +361,7 @@ def state_of(loop: Loop, channel: c.ChannelRecord) -> int:
 
 
 @typed
-def state_of_gate(loop: Loop, gate: c.Gate) -> int:
+def state_of_gate(loop: LoopRecord, gate: c.Gate) -> int:
     """Return the state of an output by one of its conditions."""
     if gate.state is not None:
         return gate.state[0]
@@ -396,7 +396,7 @@ def publish(channel: c.ChannelRecord, message: Bytes) -> None:
 
 
 @typed
-def fill_model_state(loop: Loop, stamp: int) -> int:
+def fill_model_state(loop: LoopRecord, stamp: int) -> int:
     """Collect the numbers of all parts, or leave it to Python if it computes one of them."""
     for k in range(len(loop.parts)):
         channel = loop.parts[k].channel
@@ -408,7 +408,7 @@ def fill_model_state(loop: Loop, stamp: int) -> int:
 
 
 @typed
-def fill_part(part: Part, has: int, stamp: int) -> None:
+def fill_part(part: ModelStatePart, has: int, stamp: int) -> None:
     """Set flag, age and numbers of a part; `has` is VELOCITY | EFFORT."""
     is_valid = part.needs & ~has == 0
     if part.channel is None:

@@ -21,7 +21,7 @@ from screw_dynamics_ros.core.compile.typed.external import External, address_of
 from screw_dynamics_ros.core.compile.typed.library import TypedLibrary, compiled
 from screw_dynamics_ros.core.errors import ScrewDynamicsError
 from screw_dynamics_ros.ros.data_path import loop
-from screw_dynamics_ros.ros.data_path.records import Loop, SerializedMessage
+from screw_dynamics_ros.ros.data_path.records import LoopRecord, MessageBuffer
 from screw_dynamics_ros.ros.topics.taken_message import (
     ID_PLACE,
     ID_SIZE,
@@ -75,7 +75,7 @@ class Rcl:
         if not all(self.allocator.words[:4]):
             raise IncompatibleError('the default allocator has other fields')
         self.library: TypedLibrary = compiled([loop.run, *loop.STEPS], externals)
-        self.run: Callable[[Loop], int] = self.library.callable(loop.run)
+        self.run: Callable[[LoopRecord], int] = self.library.callable(loop.run)
 
     def _address(self, name: str) -> int:
         return ctypes.cast(getattr(self._rcl, name), ctypes.c_void_p).value or 0
@@ -172,9 +172,9 @@ class LoopSubscription:
         return self.has_info
 
 
-def serialized_message(rcl: Rcl, message: NDArray[np.uint8]) -> SerializedMessage:
+def serialized_message(rcl: Rcl, message: NDArray[np.uint8]) -> MessageBuffer:
     """Return the rcl_serialized_message_t of a message in memory."""
-    found = SerializedMessage()
+    found = MessageBuffer()
     found.buffer, found.capacity = message, message.size
     for name in Allocator.NAMES:
         setattr(found, name, getattr(rcl.allocator, name) or 0)

@@ -14,7 +14,7 @@ from screw_dynamics_ros.ros.topics.transport import SequenceGaps, TransportDelay
 DECLINED, TAKEN = range(2)
 
 
-class SerializedMessage(Record):
+class MessageBuffer(Record):
     """A rcl_serialized_message_t: bytes with their number, capacity, and allocator."""
 
     buffer: Bytes
@@ -111,7 +111,7 @@ class Copy(Record):
     source: Floats
 
 
-class Part(Record):
+class ModelStatePart(Record):
     """A part of the model state.
 
     Attributes
@@ -139,7 +139,7 @@ class Part(Record):
     copies: tuple[Copy, ...]
 
 
-class History(Record):
+class StateHistory(Record):
     """States for observers in Python.
 
     Attributes
@@ -158,7 +158,7 @@ class History(Record):
     read: int
 
 
-class Loop(Record):
+class LoopRecord(Record):
     """The record of the loop.
 
     Attributes
@@ -186,7 +186,7 @@ class Loop(Record):
         n.
     state : (3 n,) array
     scale, offset, turns : (n,) arrays or None
-        Calibration of the efforts; what is added to positions [rad].
+        Calibration of the efforts; turns added to positions [rad].
     mapper : StampedMessages
     timeout, undisputed_age : int
         Longest step of the stamps, and age [ns].
@@ -197,14 +197,14 @@ class Loop(Record):
     kernel : Opaque
         void kernel(int64 *arguments).
     arguments : Opaque
-        Addresses of its inputs and outputs.
+        AddressTable of its inputs and outputs.
     total : (1,) array
         Finite if all outputs that must be are.
     channels, parts, preparations, steps : tuples
         Outputs, parts of the model state, steps before and after the kernel.
     needs_python : bool
         Whether Python processes each state after the loop.
-    history : History
+    history : StateHistory
     max_delay, arrival, delay, start : float
         [s].
     """
@@ -240,11 +240,11 @@ class Loop(Record):
     arguments: Opaque
     total: Floats
     channels: tuple[ChannelRecord, ...]
-    parts: tuple[Part, ...]
+    parts: tuple[ModelStatePart, ...]
     preparations: tuple[LoopStep, ...]
     steps: tuple[LoopStep, ...]
     needs_python: bool
-    history: History
+    history: StateHistory
     max_delay: float
     arrival: float
     delay: float

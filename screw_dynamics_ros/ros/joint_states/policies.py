@@ -66,7 +66,7 @@ class Reason(Enum):
 
 
 @dataclass
-class Record:
+class Occurrences:
     """Count of a reason, and time [s, monotonic clock] and details of its last occurrence."""
 
     count: int = 0

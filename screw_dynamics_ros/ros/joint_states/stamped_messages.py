@@ -8,12 +8,12 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 
-from screw_dynamics_ros.core.compile.typed import records
-from screw_dynamics_ros.ros.joint_states.policies import NEVER_STAMP, Policies, Reason, Record
+from screw_dynamics_ros.core.compile.typed.records import Record
+from screw_dynamics_ros.ros.joint_states.policies import NEVER_STAMP, Occurrences, Policies, Reason
 from screw_dynamics_ros.ros.messages.cdr import MAX_STAMP, MIN_STAMP
 
 
-class StampedMessages(records.Record):
+class StampedMessages(Record):
     """What the mapper notes of each message.
 
     Parameters
@@ -54,7 +54,7 @@ class StampedMessages(records.Record):
 
     def __init__(self, policies: Policies, clock: Callable[[], int]) -> None:
         self.policies, self.clock = policies, clock
-        self.records: dict[Reason, Record] = {}
+        self.records: dict[Reason, Occurrences] = {}
         self.refused: Reason | None = None
         self.age_ns = 0
         self._watch_end = NEVER_STAMP  # time up to which late messages of the past are refused
@@ -112,7 +112,7 @@ class StampedMessages(records.Record):
         )
 
     def _note(self, reason: Reason, detail: str) -> None:
-        self.records.setdefault(reason, Record()).note(self._arrival, detail)
+        self.records.setdefault(reason, Occurrences()).note(self._arrival, detail)
 
     def _refuse(self, reason: Reason, detail: str) -> bool:
         self.refused = reason

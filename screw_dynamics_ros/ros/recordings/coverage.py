@@ -12,7 +12,7 @@ import numpy as np
 
 from screw_dynamics_ros.core.errors import ArgumentError, UnknownNameError
 from screw_dynamics_ros.ros.joint_states.mapper import JointStateMapper
-from screw_dynamics_ros.ros.joint_states.policies import Policies, Reason, Record
+from screw_dynamics_ros.ros.joint_states.policies import Occurrences, Policies, Reason
 from screw_dynamics_ros.ros.names import shorten
 from screw_dynamics_ros.ros.recordings.sources import RecordingError
 from screw_dynamics_ros.ros.recordings.stacks import joint_state_stacks
@@ -121,7 +121,7 @@ def refusals(mapper: JointStateMapper) -> str:
     )
 
 
-def record_lines(records: Mapping[Reason, Record]) -> list[str]:
+def record_lines(records: Mapping[Reason, Occurrences]) -> list[str]:
     """Return the reasons for refused or incomplete messages, in lines of a report."""
     return [
         f'  {record.count} times: {reason.value} {record.detail}'.rstrip()

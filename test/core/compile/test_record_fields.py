@@ -20,7 +20,7 @@ from screw_dynamics_ros.core.compile.typed.functions import (
     typed,
 )
 from screw_dynamics_ros.core.compile.typed.library import compiled
-from screw_dynamics_ros.core.compile.typed.records import Addresses, Record
+from screw_dynamics_ros.core.compile.typed.records import AddressTable, Record
 from screw_dynamics_ros.core.errors import ArgumentError
 
 
@@ -159,7 +159,7 @@ def test_targets_that_are_replaced_outlive_their_address():
 def test_addresses_keep_what_is_there():
     values, part = np.ones(1).view(Watched), Part()
     array, record = weakref.ref(values), weakref.ref(part)
-    addresses = Addresses([values, part])
+    addresses = AddressTable([values, part])
     expected = [values.ctypes.data, part.address]
     del values, part
     assert is_alive(array)
@@ -169,7 +169,7 @@ def test_addresses_keep_what_is_there():
     assert not is_alive(array)
     assert not is_alive(record)
     with pytest.raises(ArgumentError, match='contiguous'):
-        Addresses([np.ones(4)[::2]])
+        AddressTable([np.ones(4)[::2]])
 
 
 def test_the_memory_of_a_number():

@@ -134,8 +134,6 @@ def test_a_mass_without_a_link_is_reported(link, mass, warns):
 STATES = Given(
     position_policy='hold',
     velocity_policy='zero',
-    velocity_conflict_policy='refuse',
-    wrap_policy='unwrap',
     effort_policy='hold',
     conflict_policy='/robot/driver',
     velocity_conflict_policy='report',

@@ -170,7 +170,7 @@ def compiled(
     ----------
     functions : sequence of typed functions
     externals : dict, optional
-        Addresses of C functions by name; of others, those in the libraries of the process.
+        AddressTable of C functions by name; of others, those in the libraries of the process.
 
     Raises
     ------

@@ -44,7 +44,7 @@ Self = TypeVar('Self', bound='Record')
 WORD = 8  # bytes
 
 
-class Field(NamedTuple):
+class RecordField(NamedTuple):
     """The place of a field in the memory of a record [words], and its type.
 
     The length of arrays and of tuples is in the word after their address.
@@ -64,14 +64,14 @@ class Opaque:
     """
 
     address: int
-    fields: ClassVar[Mapping[str, Field]] = {}
+    fields: ClassVar[Mapping[str, RecordField]] = {}
     value_type: ClassVar[ValueType]
 
 
 Opaque.value_type = ValueType('Opaque', 'i64', fields=Opaque)
 
 
-class Addresses(Opaque):
+class AddressTable(Opaque):
     """The addresses of contiguous arrays, or of `Opaque` objects, which live as long as this."""
 
     def __init__(self, owners: Sequence[Any]) -> None:
@@ -95,7 +95,7 @@ class Target(NamedTuple):
     value: Any
     address: int
     length: int = 0
-    table: Addresses | None = None
+    table: AddressTable | None = None
 
 
 class Record(Opaque):
@@ -123,9 +123,9 @@ class Record(Opaque):
             if get_origin(hints[name]) is ClassVar:
                 continue
             type_ = type_of_field(cls, name, hints[name])
-            fields[name] = Field(size, type_)
+            fields[name] = RecordField(size, type_)
             size += 2 if type_.element else 1
-            setattr(cls, name, ACCESS.get(type_, Reference)(fields[name]))
+            setattr(cls, name, ACCESS.get(type_, Pointer)(fields[name]))
         cls.fields, cls._size = fields, size
         cls.value_type = ValueType(cls.__qualname__, 'i64', fields=cls)
 
@@ -179,7 +179,7 @@ def type_of_field(owner: type, name: str, hint: Any) -> ValueType:
 class Word:
     """An integer field."""
 
-    def __init__(self, field: Field) -> None:
+    def __init__(self, field: RecordField) -> None:
         self._place = field.place
 
     def __get__(self, record: Any, kind: type) -> Any:
@@ -209,10 +209,10 @@ class Real(Word):
         record._reals[self._place] = value
 
 
-class Reference:
+class Pointer:
     """A field that refers to an array, a record or a tuple of records."""
 
-    def __init__(self, field: Field) -> None:
+    def __init__(self, field: RecordField) -> None:
         self._place, self._type = field
 
     def __get__(self, record: Any, kind: type) -> Any:
@@ -241,7 +241,7 @@ class Reference:
             vector = self._vector(value)
             return Target(value, vector, vector.ctypes.data, len(vector))
         owners = tuple(value)
-        table = Addresses(owners)
+        table = AddressTable(owners)
         return Target(value, owners, table.address, len(owners), table)
 
     def _vector(self, array: Any) -> Any:

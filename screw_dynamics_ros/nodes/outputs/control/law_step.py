@@ -23,7 +23,7 @@ from screw_dynamics_ros.core.measurement.estimation.observers.steps import (
 )
 from screw_dynamics_ros.nodes.outputs.dynamics.commands import FOLLOWING, OFF, RESTING
 from screw_dynamics_ros.ros.data_path.loop import MONOTONIC, compiled_step, time_of
-from screw_dynamics_ros.ros.data_path.records import TAKEN, Loop
+from screw_dynamics_ros.ros.data_path.records import TAKEN, LoopRecord
 from screw_dynamics_ros.ros.topics.channel_record import EFFORT
 
 #: The law has begun with an earlier state, it begins, it has followed no state since it began.
@@ -164,7 +164,7 @@ def keep_memory(law: LawState) -> None:
 
 
 @compiled_step
-def advance_in_loop(law: LawState, loop: Loop) -> int:
+def advance_in_loop(law: LawState, loop: LoopRecord) -> int:
     """Write the state of the law, see `Controller.stages`."""
     advance_law(
         law,
@@ -178,14 +178,14 @@ def advance_in_loop(law: LawState, loop: Loop) -> int:
 
 
 @compiled_step
-def check_in_loop(law: LawState, loop: Loop) -> int:
+def check_in_loop(law: LawState, loop: LoopRecord) -> int:
     """Check the torques, see `Controller.stages`."""
     check_torques(law)
     return TAKEN
 
 
 @compiled_step
-def keep_in_loop(law: LawState, loop: Loop) -> int:
+def keep_in_loop(law: LawState, loop: LoopRecord) -> int:
     """Adopt the next memory of the law."""
     keep_memory(law)
     return TAKEN

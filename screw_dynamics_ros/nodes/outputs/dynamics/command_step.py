@@ -10,7 +10,7 @@ from screw_dynamics_ros.core.compile.typed.records import Record
 from screw_dynamics_ros.core.motion.control.steady_command import SteadyCommand, follow_steadily
 from screw_dynamics_ros.nodes.outputs.dynamics.command_message import CommandMessage
 from screw_dynamics_ros.ros.data_path.loop import MONOTONIC, compiled_step, time_of
-from screw_dynamics_ros.ros.data_path.records import DECLINED, TAKEN, Loop
+from screw_dynamics_ros.ros.data_path.records import DECLINED, TAKEN, LoopRecord
 from screw_dynamics_ros.ros.topics.channel_record import FOR_PYTHON, VALID, VELOCITY
 
 
@@ -45,7 +45,7 @@ class CommandState(Record):
 
 
 @compiled_step
-def command(state: CommandState, loop: Loop) -> int:
+def command(state: CommandState, loop: LoopRecord) -> int:
     """Command the wanted torques, see `Commands.consume`."""
     state.ready = FOR_PYTHON
     if not state.is_steady or state.valid[0] == 0 or loop.has & VELOCITY == 0:

@@ -12,7 +12,7 @@ from screw_dynamics_ros.core.measurement.estimation.low_pass import LowPassSteps
 from screw_dynamics_ros.core.measurement.estimation.observers.steps import are_finite
 from screw_dynamics_ros.nodes.outputs.external_wrenches.observer_step import ObserverState
 from screw_dynamics_ros.ros.data_path.loop import compiled_step
-from screw_dynamics_ros.ros.data_path.records import TAKEN, Loop
+from screw_dynamics_ros.ros.data_path.records import TAKEN, LoopRecord
 from screw_dynamics_ros.ros.topics.channel_record import EFFORT, VELOCITY
 
 
@@ -98,7 +98,7 @@ def keep_filters(filters: Filters, is_complete: bool) -> None:
 
 
 @compiled_step
-def advance_in_loop(filters: Filters, loop: Loop) -> int:
+def advance_in_loop(filters: Filters, loop: LoopRecord) -> int:
     """Advance the active filters, see `OutputFilters.stage`."""
     longest = float(loop.timeout) * 1e-9
     advance_filters(filters, loop.mapper.stamp, loop.mapper.restarted, longest)
@@ -106,7 +106,7 @@ def advance_in_loop(filters: Filters, loop: Loop) -> int:
 
 
 @compiled_step
-def keep_in_loop(filters: Filters, loop: Loop) -> int:
+def keep_in_loop(filters: Filters, loop: LoopRecord) -> int:
     """Adopt the next states of the active filters."""
     keep_filters(filters, loop.has == VELOCITY | EFFORT)
     return TAKEN

@@ -12,7 +12,7 @@ from screw_dynamics_ros.core.measurement.estimation.threshold_flag import (
 )
 from screw_dynamics_ros.core.types import Array
 from screw_dynamics_ros.ros.data_path.loop import compiled_step
-from screw_dynamics_ros.ros.data_path.records import Loop
+from screw_dynamics_ros.ros.data_path.records import LoopRecord
 from screw_dynamics_ros.ros.topics.channel_record import NOT_VALID, VALID
 
 
@@ -69,7 +69,7 @@ def take_state(
 
 
 @compiled_step
-def take_flag(flag: MonitoredFlag, loop: Loop) -> int:
+def take_flag(flag: MonitoredFlag, loop: LoopRecord) -> int:
     """Process the current state, see `ContactFlags`; return whether any joint is monitored."""
     state = loop.mapper
     longest = float(loop.timeout) * 1e-9

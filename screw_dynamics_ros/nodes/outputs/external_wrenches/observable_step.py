@@ -20,7 +20,7 @@ from screw_dynamics_ros.core.measurement.estimation.wrench_decomposition import 
     set_deviations,
 )
 from screw_dynamics_ros.ros.data_path.loop import compiled_step
-from screw_dynamics_ros.ros.data_path.records import Loop
+from screw_dynamics_ros.ros.data_path.records import LoopRecord
 from screw_dynamics_ros.ros.topics.channel_record import FOR_PYTHON, NOT_VALID, VALID
 
 
@@ -68,14 +68,14 @@ class ObservableState(Record):
 
 
 @compiled_step
-def fill_validity(o: ObservableState, loop: Loop) -> int:
+def fill_validity(o: ObservableState, loop: LoopRecord) -> int:
     """Write the validity, see `ObservableWrench.fill_validity`."""
     decompose_once(o, loop)
     return VALID if set_validity(o, o.validity_numbers) else NOT_VALID
 
 
 @compiled_step
-def fill_reduced(o: ObservableState, loop: Loop) -> int:
+def fill_reduced(o: ObservableState, loop: LoopRecord) -> int:
     """Write the reduced wrench, see `ObservableWrench.fill_reduced`."""
     if not o.has_plain_wrench:
         return FOR_PYTHON
@@ -89,7 +89,7 @@ def fill_reduced(o: ObservableState, loop: Loop) -> int:
 
 
 @compiled_step
-def fill_covariance(o: ObservableState, loop: Loop) -> int:
+def fill_covariance(o: ObservableState, loop: LoopRecord) -> int:
     """Write the covariance of the wrench, see `ObservableWrench.fill_covariance`."""
     if not o.has_constant_covariance:
         return FOR_PYTHON
@@ -99,7 +99,7 @@ def fill_covariance(o: ObservableState, loop: Loop) -> int:
 
 
 @typed
-def decompose_once(o: ObservableState, loop: Loop) -> None:
+def decompose_once(o: ObservableState, loop: LoopRecord) -> None:
     """Decompose the Jacobian of the current state, unless that is done."""
     if o.decomposed != loop.mapper.accepted:
         decompose(o.decomposition, o.jacobian)

@@ -22,7 +22,7 @@ from screw_dynamics_ros.core.measurement.estimation.observers.steps import (
     restart_steps,
 )
 from screw_dynamics_ros.ros.data_path.loop import compiled_step
-from screw_dynamics_ros.ros.data_path.records import TAKEN, Loop
+from screw_dynamics_ros.ros.data_path.records import TAKEN, LoopRecord
 from screw_dynamics_ros.ros.topics.channel_record import EFFORT, VELOCITY
 
 
@@ -133,7 +133,7 @@ def settle(o: ObserverState) -> None:
 
 
 @compiled_step
-def advance_delay_in_loop(o: ObserverState, loop: Loop) -> int:
+def advance_delay_in_loop(o: ObserverState, loop: LoopRecord) -> int:
     """Advance the delayed torques, see `TorqueObserver.stages`."""
     has_velocity = loop.has & VELOCITY != 0
     longest = float(loop.timeout) * 1e-9
@@ -142,14 +142,14 @@ def advance_delay_in_loop(o: ObserverState, loop: Loop) -> int:
 
 
 @compiled_step
-def keep_delay_in_loop(o: ObserverState, loop: Loop) -> int:
+def keep_delay_in_loop(o: ObserverState, loop: LoopRecord) -> int:
     """Store the torques of the model."""
     keep_delay(o, loop.has & VELOCITY != 0)
     return TAKEN
 
 
 @compiled_step
-def advance_in_loop(o: ObserverState, loop: Loop) -> int:
+def advance_in_loop(o: ObserverState, loop: LoopRecord) -> int:
     """Advance the observer, see `TorqueObserver.stages`."""
     is_complete = loop.has == VELOCITY | EFFORT
     longest = float(loop.timeout) * 1e-9
@@ -158,7 +158,7 @@ def advance_in_loop(o: ObserverState, loop: Loop) -> int:
 
 
 @compiled_step
-def keep_in_loop(o: ObserverState, loop: Loop) -> int:
+def keep_in_loop(o: ObserverState, loop: LoopRecord) -> int:
     """Adopt the next state of the observer."""
     keep_state(o)
     return TAKEN

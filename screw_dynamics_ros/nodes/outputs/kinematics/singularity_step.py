@@ -19,7 +19,7 @@ from screw_dynamics_ros.core.measurement.estimation.wrench_decomposition import 
     decompose,
 )
 from screw_dynamics_ros.ros.data_path.loop import compiled_step
-from screw_dynamics_ros.ros.data_path.records import Loop
+from screw_dynamics_ros.ros.data_path.records import LoopRecord
 from screw_dynamics_ros.ros.topics.channel_record import NOT_VALID, VALID
 
 EPSILON = 2.0**-52
@@ -51,7 +51,7 @@ class LinkState(Record):
 
 
 @compiled_step
-def fill_measures(link: LinkState, loop: Loop) -> int:
+def fill_measures(link: LinkState, loop: LoopRecord) -> int:
     """Write the measures of the current state, unless one of them cannot be published."""
     d = link.decomposition
     n = d.joints
