@@ -48,7 +48,8 @@ class DriverComparison:
                 continue
             first, last = self._values.get(name, (value, value))
             self._values[name] = last, value
-            if not has_returned and returns(wrapped(last - first), wrapped(value - last)):
+            step, back = last - first, value - last
+            if not has_returned and returns(wrapped(step), wrapped(back)) and step * back < 0.0:
                 has_returned = True
                 self._text = f'{name} is at {last:.4g} in some messages, at {value:.4g} in others'
         if has_returned:

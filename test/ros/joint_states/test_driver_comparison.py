@@ -63,3 +63,8 @@ def test_healthy_publishers_cause_no_alarm(seed):
         if not k % 97:
             sent.append(message(a=np.nan, b=0.0 if k else np.inf))
     assert not any(faults(sent))
+
+
+@pytest.mark.parametrize('share', [0.4, 0.5, 0.52, 0.6])
+def test_a_wheel_that_turns_by_half_a_turn_per_message_does_not_return(share):
+    assert not any(faults([message(a=2.0 * np.pi * share * k) for k in range(200)]))
