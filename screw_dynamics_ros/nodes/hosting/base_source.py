@@ -23,7 +23,7 @@ from screw_dynamics_ros.core.measurement.estimation.gravity_direction import (
     down_by_orientation,
 )
 from screw_dynamics_ros.core.types import Array
-from screw_dynamics_ros.nodes.hosting.imu_messages import UNKNOWN, down_at_rest
+from screw_dynamics_ros.nodes.hosting.imu_messages import UNKNOWN, down_to_compare
 from screw_dynamics_ros.nodes.hosting.measured_body import MeasuredBody, measurement, stamped
 from screw_dynamics_ros.nodes.hosting.state_pipeline import StatePipeline
 from screw_dynamics_ros.nodes.model.running_model import RunningModel
@@ -109,7 +109,7 @@ class BaseSource:
         o = message.orientation
         down = down_by_orientation(np.array([o.x, o.y, o.z, o.w]))
         magnitude = float(np.linalg.norm(self._parameters['gravity']))
-        if down is not None and not self._check.admits(down, down_at_rest(message, magnitude)):
+        if down is not None and not self._check.admits(down, down_to_compare(message, magnitude)):
             self._reason = self._check.fault
             return
         is_known = message.angular_velocity_covariance[0] != UNKNOWN

@@ -21,7 +21,7 @@ from screw_dynamics_ros.core.measurement.estimation.gravity_direction import (
     down_by_orientation,
 )
 from screw_dynamics_ros.core.types import Array
-from screw_dynamics_ros.nodes.hosting.imu_messages import UNKNOWN, down_at_rest
+from screw_dynamics_ros.nodes.hosting.imu_messages import UNKNOWN, down_at_rest, down_to_compare
 from screw_dynamics_ros.nodes.hosting.state_pipeline import StatePipeline
 from screw_dynamics_ros.nodes.parameters.gravity_parameters import IMU, PARAMETER, STOP, TF
 from screw_dynamics_ros.nodes.services.payload_services import link_of, relative_pose
@@ -125,8 +125,8 @@ class GravitySource:
     def _of_imu(self, message: Any) -> Array | None:
         """Return the direction of gravity in the frame of the IMU, or None with a reason."""
         magnitude = float(np.linalg.norm(self._parameters['gravity']))
-        at_rest = down_at_rest(message, magnitude)
         if message.orientation_covariance[0] == UNKNOWN:
+            at_rest = down_at_rest(message, magnitude)
             if at_rest is None:
                 self._reason = 'it has no orientation and is not at rest, or its scale is wrong'
             return at_rest
@@ -134,7 +134,7 @@ class GravitySource:
         down = down_by_orientation(np.array([o.x, o.y, o.z, o.w]))
         if down is None:
             self._reason = 'the orientation is not a unit quaternion'
-        elif not self._check.admits(down, at_rest):
+        elif not self._check.admits(down, down_to_compare(message, magnitude)):
             self._reason = self._check.fault
             return None
         return down

@@ -12,6 +12,7 @@ import numpy as np
 from screw_dynamics_ros.core.measurement.estimation.gravity_direction import down_by_force
 from screw_dynamics_ros.core.types import Array
 
+IN_G = 1.0  # magnitude of gravity for drivers that report accelerations as multiples of it
 UNKNOWN = -1.0  # first element of the covariance of a missing quantity, see sensor_msgs/Imu
 
 
@@ -28,3 +29,9 @@ def down_at_rest(message: Any, magnitude: float) -> Array | None:
     if message.angular_velocity_covariance[0] != UNKNOWN:
         rate = np.array([w.x, w.y, w.z])
     return down_by_force(np.array([f.x, f.y, f.z]), rate, magnitude)
+
+
+def down_to_compare(message: Any, magnitude: float) -> Array | None:
+    """Return the same to compare an orientation with: the acceleration may also be in g."""
+    down = down_at_rest(message, magnitude)
+    return down_at_rest(message, IN_G) if down is None else down

@@ -198,15 +198,15 @@ def test_orientation_and_angular_velocity_of_an_imu(robot):
     assert made.host.base_source._body.history.newest == stamp
 
 
-def test_an_imu_that_contradicts_itself_is_refused(robot):
-    """The orientation is the default one, and the acceleration at rest that of a wall."""
+@pytest.mark.parametrize('gravity', [9.81, 1.0])
+def test_an_imu_that_contradicts_itself_is_refused(robot, gravity):
+    """The orientation is the default one, and the acceleration at rest that of a wall; or in g."""
     made = robot(base_source='imu')
     message = Imu()
     message.header.frame_id = made.root
-    message.linear_acceleration.z = 9.81
-    for k, (x, is_used) in enumerate([(0.0, True), (9.81, False)]):
+    for k, (x, is_used) in enumerate([(0.0, True), (gravity, False)]):
         made.host.base_source.update_parameters()
-        write(message.linear_acceleration, 'xz', [x, 9.81 - x])
+        write(message.linear_acceleration, 'xz', [x, gravity - x])
         stamp = made.now() + k * MS
         write_stamp(message, stamp)
         made.host.base_source.receive_imu(message)
