@@ -46,7 +46,9 @@ def test_flags_and_residuals(start, connect, tmp_path):
 
     push = 0.4 * robot.limits.effort
     np.testing.assert_allclose(torque(Q, push), push, atol=1e-9)
-    client.wait(lambda: client.received[COLLISION], what='a flag')
+    tau = robot.gravity_torques(Q) - push
+    state = robot.joint_names, Q, REST, tau  # again: its subscription may be discovered later
+    client.drive(lambda _: client.received[COLLISION], *state, what='a flag')
     assert client.received[COLLISION][-1].data
     client.expect(OUTPUTS, WARN, 'collision at joint')
     late.subscribe(Bool, COLLISION, profile=LATCHED)

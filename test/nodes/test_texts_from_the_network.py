@@ -45,7 +45,7 @@ PARAMETERS = {
         initial_joints plane_names
         contact_point_names spring_names faults.nan_joints faults.frozen_joints left_wheel_names
         right_wheel_names wheel_names steering_names odom_frame_id base_frame_id odom_joint_names
-        base_frame platform_frame support_frames law_options
+        base_frame platform_frame support_frames law_options conflict_policy
     """,
     XML: 'robot_description',
     TOPIC: 'controller_state_topic controller_action',

@@ -5,15 +5,14 @@
 
 >>> class Counter(Record):
 ...     count: int
-...     weights: Floats
+...     limit: float
 >>> counter = Counter()
->>> counter.weights = np.ones(3)
->>> counter.count += len(counter.weights)
->>> counter.count
-3
+>>> counter.count += 3
+>>> counter.count, counter.limit
+(3, 0.0)
 
-In typed functions, `counter.weights[k]`, `len(counter.weights)` and `counter.other is None` have
-the same meaning in Python and in compiled code. Only Python sets arrays and records; elements and
+In typed functions, `record.values[k]`, `len(record.values)` and `record.other is None` have the
+same meaning in Python and in compiled code. Only Python sets arrays and records; elements and
 numbers are set by both.
 """
 
