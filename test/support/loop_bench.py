@@ -8,18 +8,19 @@ those of the bench, and messages are recorded as those of Python are.
 """
 
 import ctypes
-from types import SimpleNamespace
 
 import numpy as np
 
 from screw_dynamics_ros.core.compile.typed.library import compiled
+from screw_dynamics_ros.core.compile.typed.records import Opaque
 from screw_dynamics_ros.nodes.hosting.compiled_loop import CompiledLoop
 from screw_dynamics_ros.ros.data_path import loop, rcl
 from screw_dynamics_ros.ros.process.state_lock import STATE_LOCK
 from support.host_bench import Bench
 
 SECOND = 10**9
-CLOCK = SimpleNamespace(address=1)  # never read
+CLOCK = Opaque()
+CLOCK.address = 1  # never read
 OUTCOMES = {
     loop.DONE: 'done',
     loop.HAND_OVER: 'handed over',

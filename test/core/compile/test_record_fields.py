@@ -205,6 +205,22 @@ def test_arrays_that_compiled_code_cannot_read(array):
     assert part.values is None
 
 
+def test_records_of_another_class():
+    whole = Whole()
+    for name, value in (('first', whole), ('parts', [Part(), whole]), ('first', np.zeros(3))):
+        with pytest.raises(ArgumentError, match='a field needs Part, found'):
+            setattr(whole, name, value)
+    whole.first = LongPart()
+
+
+def test_a_list_that_has_changed_is_read_again():
+    whole, parts = Whole(), [Part()]
+    whole.parts = parts
+    parts.append(Part())
+    whole.parts = parts
+    assert whole.parts == tuple(parts)
+
+
 def test_an_annotation_that_is_no_field():
     with pytest.raises(TypedFunctionError, match=r'Wrong\.name: fields have no type'):
 

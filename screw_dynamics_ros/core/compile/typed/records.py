@@ -110,7 +110,8 @@ class Record(Opaque):
     TypedFunctionError
         An annotation is no type of fields.
     ArgumentError
-        When a field is set: an array of another type, or whose memory is not contiguous.
+        When a field is set: an array of another type, or whose memory is not contiguous; a record
+        of another class.
     """
 
     _size: ClassVar[int] = 0
@@ -235,13 +236,16 @@ class Pointer:
         if value is None:
             return Target(None, None, 0)
         if element is None:
+            check_kind(value, self._type)
             return Target(value, value, value.address)
         if element.fields is None:
             vector = self._vector(value)
             return Target(value, vector, vector.ctypes.data, len(vector))
         owners = tuple(value)
+        for each in owners:
+            check_kind(each, element)
         table = AddressTable(owners)
-        return Target(value, owners, table.address, len(owners), table)
+        return Target(owners, owners, table.address, len(owners), table)
 
     def _vector(self, array: Any) -> Any:
         dtype = DTYPES[self._type]
@@ -251,6 +255,12 @@ class Pointer:
                 f'with strides {array.strides}'
             )
         return array if array.ndim == 1 else array.reshape(-1)
+
+
+def check_kind(value: Any, type_: ValueType) -> None:
+    """Refuse an object of another class, whose memory has other fields: `ArgumentError`."""
+    if not isinstance(value, type_.fields):
+        raise ArgumentError(f'a field needs {type_.name}, found {type(value).__qualname__}')
 
 
 ACCESS: Mapping[ValueType, Any] = {INT: Word, BOOL: Flag, FLOAT: Real}
