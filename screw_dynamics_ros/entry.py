@@ -21,14 +21,13 @@ from collections.abc import Callable
 from difflib import get_close_matches
 from importlib import import_module
 
+from screw_dynamics_ros.pipes import ONE_THREAD
 from screw_dynamics_ros.registry import COMMANDS, EXECUTABLES, NODES
 
 TRANSFORMATIONS = 'tf_transformations'  # if it is missing, a line names the remedy
 ROS_MODULES = ('ament_index_python', 'builtin_interfaces', 'launch', 'launch_ros', 'rclpy')
 INTERRUPTED = 128 + signal.SIGINT  # exit status of a tool; that of a node is 0
 PROGRAM = 'screw-dynamics'  # what pip installs
-#: Threads hardly accelerate the linear algebra of commands; on busy processors they wait.
-ONE_THREAD = {'OMP_NUM_THREADS': '1', 'OPENBLAS_NUM_THREADS': '1', 'MKL_NUM_THREADS': '1'}
 WRONG_COMMAND_LINE = 2  # exit status, as that of argparse
 
 

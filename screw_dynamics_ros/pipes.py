@@ -1,7 +1,7 @@
 # Copyright 2026 The screw_dynamics_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Messages through pipes between this process and those it starts, and how these end.
+"""Processes that this one starts: environment, messages through pipes, and how they end.
 
 Beside `core`, as the process that compiles imports nothing else of the package.
 """
@@ -14,6 +14,10 @@ from typing import IO, TYPE_CHECKING
 
 if TYPE_CHECKING:  # starting takes as little as possible
     import subprocess
+
+#: Environment of commands and of started processes. Threads hardly accelerate linear algebra of
+#: small matrices; on busy processors they wait for each other.
+ONE_THREAD = {'OMP_NUM_THREADS': '1', 'OPENBLAS_NUM_THREADS': '1', 'MKL_NUM_THREADS': '1'}
 
 
 def framed(data: bytes) -> bytes:

@@ -24,8 +24,7 @@ from typing import Any, ClassVar, TypeVar
 from weakref import WeakSet
 
 from screw_dynamics_ros.core.errors import ErrorCode, ScrewDynamicsError
-from screw_dynamics_ros.entry import ONE_THREAD
-from screw_dynamics_ros.pipes import cause_of_end, close_pipes, receive, send
+from screw_dynamics_ros.pipes import ONE_THREAD, cause_of_end, close_pipes, receive, send
 from screw_dynamics_ros.ros.process.scheduling import use_least_real_time
 from screw_dynamics_ros.ros.status import Level, Status
 
