@@ -114,8 +114,7 @@ def publisher_findings(motions: Mapping[str, Sequence[JointMotion]]) -> Iterator
         jumps = [
             k
             for k in np.flatnonzero(far).tolist()
-            if abs(wrapped(steps[k])) < MAX_ALTERNATION
-            and returns(wrapped(steps[k]), wrapped(steps[k + 1]))
+            if abs(wrapped(steps[k])) < MAX_ALTERNATION and returns(steps[k], steps[k + 1])
         ]
         for k, last in zip(jumps, jumps[MIN_RETURNS - 1 :]):
             if last - k <= WINDOW:

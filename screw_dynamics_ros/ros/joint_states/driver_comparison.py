@@ -48,8 +48,7 @@ class DriverComparison:
                 continue
             first, last = self._values.get(name, (value, value))
             self._values[name] = last, value
-            step, back = last - first, value - last
-            if not has_returned and returns(wrapped(step), wrapped(back)) and step * back < 0.0:
+            if not has_returned and returns(last - first, value - last):
                 has_returned = True
                 self._text = f'{name} is at {last:.4g} in some messages, at {value:.4g} in others'
         if has_returned:
@@ -60,9 +59,15 @@ class DriverComparison:
 
 
 def returns(step: float, back: float) -> bool:
-    """Whether a position steps away and back."""
-    least = min(abs(step), abs(back))
-    return step * back < 0.0 and least > MIN_STEP and abs(step + back) < MAX_REST * least
+    """Whether a position steps away and back, up to multiples of 2 pi that drivers add.
+
+    Steps in one direction are no return: a wheel may turn by half a turn from message to message.
+    """
+    away, home = wrapped(step), wrapped(back)
+    least = min(abs(away), abs(home))
+    if not (step * back < 0.0 and away * home < 0.0):
+        return False
+    return least > MIN_STEP and abs(away + home) < MAX_REST * least
 
 
 def wrapped(difference: float) -> float:

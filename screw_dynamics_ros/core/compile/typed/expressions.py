@@ -264,13 +264,13 @@ class Expressions:
         )
 
     def _length(self, node: ast.expr) -> Value:
-        is_field = isinstance(node, ast.Attribute) and self.source.is_local(node)
-        field = self.field(node) if isinstance(node, ast.Attribute) and is_field else None
-        if field is None or field.type.element is None or field.type.element.element is None:
-            raise self.source.fault(
-                node, f'{ast.unparse(node)}: only arrays and tuples in fields have a length'
-            )
-        return self.w.get_element(self.w.field_address(field, 1, INT))
+        if isinstance(node, ast.Attribute) and self.source.is_local(node):
+            field = self.field(node)
+            if field.type.element is not None and field.type.element.element is not None:
+                return self.w.get_element(self.w.field_address(field, 1, INT))
+        raise self.source.fault(
+            node, f'{ast.unparse(node)}: only arrays and tuples in fields have a length'
+        )
 
     def _arguments(self, node: ast.Call, types: Sequence[ValueType]) -> list[Value]:
         name = ast.unparse(node.func)
